@@ -1,0 +1,92 @@
+"""How robust is a classifier? Bolt it to a shake table.
+
+Known random noise, of exactly the size that the data themselves allow, and what gives under it::
+
+    import shaketable as st
+    print(st.assess(model, (x_train, y_train), (x_test, y_test)))
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what __getattr__ does, for type checkers
+    from shaketable import metrics as metrics
+    from shaketable.arrays import make_dataset as make_dataset
+    from shaketable.assessments import Assessment as Assessment
+    from shaketable.assessments import assess as assess
+    from shaketable.augment import NoiseAugmented as NoiseAugmented
+    from shaketable.corruptions import Bounds as Bounds
+    from shaketable.corruptions import PNormNoise as PNormNoise
+    from shaketable.corruptions import corrupt as corrupt
+    from shaketable.corruptions import parse as parse
+    from shaketable.data import Dataset as Dataset
+    from shaketable.errors import InputError as InputError
+    from shaketable.errors import ShaketableError as ShaketableError
+    from shaketable.errors import StoreError as StoreError
+    from shaketable.errors import UndefinedError as UndefinedError
+    from shaketable.evaluation import evaluate as evaluate
+    from shaketable.files import load as load
+    from shaketable.records import Record as Record
+    from shaketable.records import Records as Records
+    from shaketable.report import write_report as write_report
+    from shaketable.separations import Separation as Separation
+    from shaketable.separations import separation as separation
+    from shaketable.statistics import Estimate as Estimate
+    from shaketable.store import Store as Store
+    from shaketable.studies import study as study
+    from shaketable.suites import Suite as Suite
+    from shaketable.suites import suite as suite
+
+_HOME = {
+    "Assessment": "assessments",
+    "Bounds": "corruptions",
+    "Dataset": "data",
+    "Estimate": "statistics",
+    "InputError": "errors",
+    "NoiseAugmented": "augment",
+    "PNormNoise": "corruptions",
+    "Record": "records",
+    "Records": "records",
+    "Separation": "separations",
+    "ShaketableError": "errors",
+    "Store": "store",
+    "StoreError": "errors",
+    "Suite": "suites",
+    "UndefinedError": "errors",
+    "assess": "assessments",
+    "corrupt": "corruptions",
+    "evaluate": "evaluation",
+    "load": "files",
+    "make_dataset": "arrays",
+    "metrics": "",
+    "parse": "corruptions",
+    "separation": "separations",
+    "study": "studies",
+    "suite": "suites",
+    "write_report": "report",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("shaketable")
+    if name not in _HOME:
+        raise AttributeError(f"module 'shaketable' has no attribute {name!r}")
+    home = _HOME[name]
+    value = (
+        getattr(import_module(f"shaketable.{home}"), name)
+        if home
+        else import_module(f"shaketable.{name}")
+    )
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOME, "__version__"])

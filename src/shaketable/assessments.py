@@ -1,0 +1,132 @@
+"""The whole answer in one call: separation, noise, MSCR and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from shaketable import metrics
+from shaketable.arrays import join
+from shaketable.corruptions import BoundsLike
+from shaketable.data import Dataset
+from shaketable.evaluation import Draws, evaluate
+from shaketable.norms import as_p, norm_name, norm_title
+from shaketable.records import Records, SeparationRecord
+from shaketable.statistics import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """How robust one model is on its data; print it, or write it as a page."""
+
+    data: Dataset
+    records: Records
+    notes: tuple[str, ...]
+
+    @property
+    def separation(self) -> SeparationRecord:
+        """The class separation that set the size of the noise."""
+        return self.records.separations[0]
+
+    @property
+    def epsilon_min(self) -> float:
+        """Size of the noise."""
+        return self.separation.two_r / 2
+
+    @property
+    def clean(self) -> Estimate:
+        """Accuracy on the test points as they are."""
+        return metrics.accuracy(self.records)
+
+    @property
+    def robust(self) -> Estimate:
+        """Accuracy under the noise."""
+        return metrics.accuracy(self.records, corruption=self.records.cells[-1].corruption)
+
+    @property
+    def mscr(self) -> Estimate:
+        """Avoidable accuracy lost, relative to the clean accuracy."""
+        return metrics.mscr(self.records)
+
+    @property
+    def error(self) -> metrics.ErrorProbability:
+        """Probability of a wrong answer under the noise."""
+        return metrics.error_probability(self.records)
+
+    @property
+    def verdict(self) -> str:
+        """What it means, in words."""
+        return metrics.verdict(self.mscr)
+
+    def report(self, path: str | Path) -> Path:
+        """Write all of it as one HTML page."""
+        from shaketable.report import write_report  # loads the charts
+
+        return write_report(path, self.records, dataset=self.data, notes=self.notes)
+
+    def __str__(self) -> str:
+        cell, error = self.records.cells[-1], self.error
+        title = norm_title(self.separation.norm)
+        worst = max(error.by_class.items(), key=lambda item: item[1].high)
+        lines = [
+            f"{cell.model} on {cell.data}: {cell.n} test points, {cell.k} noisy copies each",
+            f"  separation  {title} 2r = {self.separation.two_r:.6g} (rows {self.separation.pair[0]} "
+            f"and {self.separation.pair[1]}), so eps_min = {self.epsilon_min:.6g}",
+            f"  noise       uniform in the {title} ball of radius eps_min, bounds: {cell.bounds}",
+            f"  accuracy    clean  {self.clean}",
+            f"              noisy  {self.robust}",
+            f"  MSCR        {self.mscr}",
+            f"  risk        a wrong answer under this noise: {error.overall.value:.2%}, below "
+            f"{error.overall.high:.2%} with 95 % confidence; worst class {worst[0]!r}: below "
+            f"{worst[1].high:.2%}",
+            f"  verdict     {self.verdict}",
+            *(f"  note        {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+
+def assess(
+    model: Any,
+    train: Any,
+    test: Any,
+    *,
+    norm: str | float = "inf",
+    k: int = 10,
+    seed: int = 0,
+    refit: bool = False,
+    scale: bool = False,
+    bounds: BoundsLike | Literal["declared"] = "declared",
+    draws: Draws = "independent",
+    store: str | Path | None = None,
+    model_id: str | None = None,
+    progress: bool = False,
+) -> Assessment:
+    """Measure the separation, shake the model with noise of that size, say what it means.
+
+    Parameters
+    ----------
+    model
+        Fitted estimator, or a callable from points to labels or scores.
+    train, test
+        ``(x, y)`` each. The separation is taken over both, accuracy over the test part.
+    norm
+        Norm of separation and noise.
+    k, seed
+        Noisy copies of every test point, and what they follow from.
+    refit
+        Train a copy of the model on `train` first.
+    scale
+        Measure distances with every feature on [0, 1]; a model that comes fitted still gets its
+        features in raw units.
+    bounds, draws, store, model_id, progress
+        As in `evaluate`.
+    """
+    data = join(train, test)
+    notes = tuple(data.notes()) if not scale else ()
+    data = data.scaled() if scale else data
+    records = evaluate(
+        model, data, [f"{norm_name(as_p(norm))}(eps_min)"], k=k, seed=seed, store=store,
+        bounds=bounds, draws=draws, model_id=model_id, refit=refit, progress=progress,
+    )  # fmt: skip
+    return Assessment(data, records, notes)

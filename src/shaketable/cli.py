@@ -1,0 +1,260 @@
+"""The command line: parse, call, print. Tables on stdout, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import shaketable
+from shaketable.errors import InputError, ShaketableError
+from shaketable.flags import parse_args
+
+if TYPE_CHECKING:
+    from shaketable.corruptions import Bounds
+    from shaketable.data import Dataset
+    from shaketable.metrics import Series
+    from shaketable.records import Records
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    args = argparse.Namespace()
+    try:
+        if argv[:1] == ["--version"]:
+            print(f"shaketable {shaketable.__version__}")
+            return 0
+        args = parse_args(argv, COMMANDS)
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        store = getattr(args, "store", None)
+        kept = f"; what was measured is in {store}, run the same command to go on" if store else ""
+        return _fail(f"interrupted{kept}", 130)
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ShaketableError as error:
+        if "--debug" in argv:
+            raise
+        return _fail(f"error: {error}", error.exit_code)
+    except Exception as error:
+        if "--debug" in argv:
+            raise
+        return _fail(f"error: {type(error).__name__}: {error}; --debug shows where", 4)
+
+
+def _fail(message: str, code: int) -> int:
+    print("shaketable:", " ".join(message.split()), file=sys.stderr)
+    return code
+
+
+def demo(args: argparse.Namespace) -> int:
+    """Shake two models on built-in data."""
+    from shaketable.display import print_evaluation
+    from shaketable.files import load  # heavy parts are loaded by the commands
+    from shaketable.report import write_report
+
+    folder = Path(args.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    store = folder / "demo.sqlite"
+    data = load("bands(n=2000)")
+    print("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.\n")
+    args.model, args.fit, args.store = ["rf", "1nn"], False, store
+    levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
+    records = _evaluate(args, data, levels, None)
+    print_evaluation(records)
+    page = write_report(folder / "demo.html", records, dataset=data)
+    print(f"""
+results file: {store}
+page:         {page}
+
+The same on your own data, built-in models first, then your own:
+  shaketable separation mydata.csv --label COLUMN
+  shaketable evaluate --model rf --data mydata.csv --label COLUMN --report report.html
+  shaketable evaluate --model mypackage.mymodule:model --data train.npz --test test.npz
+  shaketable study --data mydata.csv --label COLUMN --model rf --runs 20 --store study.sqlite""")
+    return 0
+
+
+def separation(args: argparse.Namespace) -> int:
+    """Measure how far apart the classes are."""
+    from shaketable.display import print_notes, print_separation, separation_json
+    from shaketable.separations import separation
+
+    data = _data(args)
+    result = separation(data, norm=args.norm)
+    if args.json:
+        print(json.dumps(separation_json(result, data.notes()), indent=2))
+    else:
+        print_separation(result)
+        print_notes(data.notes())
+    return 0
+
+
+def evaluate(args: argparse.Namespace) -> int:
+    """Shake fitted models with noise and other corruptions."""
+    from shaketable.display import evaluation_json, print_evaluation
+    from shaketable.suites import suite
+
+    data = _data(args)
+    levels = [*args.corruptions, *(name for s in args.suite for name in suite(s).names)]
+    records = _evaluate(args, data, levels or ["linf(eps_min)"], _bounds(args, data))
+    if args.json:
+        print(json.dumps(evaluation_json(records, data.notes()), indent=2))
+    else:
+        print_evaluation(records, data.notes())
+    return _report_and_judge(args, records, data)
+
+
+def study(args: argparse.Namespace) -> int:
+    """Train with noise, test with noise, many times."""
+    from shaketable.display import print_study, study_json
+    from shaketable.studies import study
+
+    data = _data(args)
+    records = study(
+        data, args.model, norm=args.norm, train_eps=args.train_eps, test_eps=args.test_eps,
+        k=args.k, runs=args.runs, seed=args.seed, draws=args.draws, bounds=_bounds(args, data),
+        store=args.store, n_jobs=args.jobs, progress=not args.quiet,
+    )  # fmt: skip
+    if args.json:
+        print(json.dumps(study_json(records, data.notes()), indent=2))
+    else:
+        print_study(records, data.notes())
+    return _report_and_judge(args, records, data)
+
+
+def score(args: argparse.Namespace) -> int:
+    """Read a results file again."""
+    from shaketable import display
+    from shaketable.evaluation import AS_GIVEN
+    from shaketable.store import Store
+
+    with Store(args.store, must_exist=True) as store:
+        records = store.records()
+    if not len(records):
+        raise InputError(f"results file {args.store!r} must hold at least one cell, got none")
+    given = replace(records, cells=tuple(c for c in records if c.train == AS_GIVEN))
+    studied = replace(records, cells=tuple(c for c in records if c.train != AS_GIVEN))
+    if args.json:
+        shown = {} if not len(given) else display.evaluation_json(given, ())
+        shown |= {} if not len(studied) else display.study_json(studied, ())
+        print(json.dumps(shown, indent=2))
+    else:
+        if len(given):
+            display.print_evaluation(given)
+        if len(studied):
+            display.print_study(studied)
+    return _report_and_judge(args, records, None)
+
+
+def list_names(args: argparse.Namespace) -> int:
+    """List what can be named."""
+    from shaketable import datasets, metrics, models, suites
+    from shaketable.corruptions import CORRUPTION_NAMES
+    from shaketable.display import print_list
+
+    def first_line(thing: Callable[..., Any]) -> str:
+        return (thing.__doc__ or "").strip().partition("\n")[0]
+
+    entries = {
+        "datasets": {name: first_line(make) for name, make in datasets.BUILTIN.items()},
+        "models": dict(models.BUILTIN),
+        "corruptions": CORRUPTION_NAMES,
+        "suites": {s.name: f"{s.about}: {', '.join(s.names)}" for s in suites.SUITES.values()},
+        "metrics": {name: first_line(metric) for name, metric in metrics.METRICS.items()},
+    }[args.kind]
+    if args.json:
+        print(json.dumps(entries, indent=2))
+    else:
+        print_list(entries)
+    return 0
+
+
+def _data(args: argparse.Namespace) -> Dataset:
+    from shaketable.files import load
+
+    if args.data is None:
+        raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
+    return load(
+        args.data, label=args.label, test=args.test, non_numeric=args.non_numeric,
+        scale=args.scale, drop_clashes=args.drop_clashes,
+    )  # fmt: skip
+
+
+def _bounds(args: argparse.Namespace, data: Dataset) -> Bounds | None:
+    from shaketable.corruptions import Bounds
+
+    declared = data.bounds if args.range is None else Bounds(*args.range)
+    if args.bounds == "none" or (args.bounds is None and declared is None):
+        return None
+    if declared is None:
+        raise InputError(f"--bounds {args.bounds} needs a value range; add --range LOW,HIGH")
+    return replace(declared, rule=args.bounds or declared.rule)
+
+
+def _evaluate(
+    args: argparse.Namespace, data: Dataset, levels: Sequence[str], bounds: Bounds | None
+) -> Records:
+    """Measure every model that was named, all with the same noise."""
+    from shaketable.evaluation import evaluate
+    from shaketable.models import load_model
+    from shaketable.records import Records
+
+    records = Records(())
+    for name in args.model:
+        model, unfitted = load_model(name)
+        records += evaluate(
+            model, data, levels, k=args.k, seed=args.seed, store=args.store, bounds=bounds,
+            draws=args.draws, name=name, refit=unfitted or args.fit, progress=not args.quiet,
+        )  # fmt: skip
+    return records
+
+
+def _report_and_judge(args: argparse.Namespace, records: Records, data: Dataset | None) -> int:
+    """Write the page, then compare every model's MSCR with what is required."""
+    if args.report:
+        from shaketable.report import write_report
+
+        notes = data.notes() if data is not None else ()
+        page = write_report(args.report, records, dataset=data, notes=notes)
+        print(f"page: {page}", file=sys.stderr)
+    if args.min_mscr is None:
+        return 0
+    from shaketable import metrics
+
+    found = [s for s in metrics.series(records) if s.at_eps_min]
+    if not found:
+        raise InputError("--min-mscr needs noise of size eps_min among the corruptions")
+    codes = [_judge(s, args.min_mscr / 100) for s in found]
+    return 1 if 1 in codes else max(codes)
+
+
+def _judge(series: Series, least: float) -> int:
+    from shaketable import metrics
+
+    mscr = metrics.mscr(series)
+    code, word = (
+        (0, "met") if mscr.low >= least else (1, "not met") if mscr.high < least else (3, "open")
+    )
+    print(
+        f"requirement MSCR >= {least:.2%} {word}: {series.first.model} has {mscr.value:+.2%}, "
+        f"95 % interval {mscr.low:+.2%} to {mscr.high:+.2%}",
+        file=sys.stderr,
+    )
+    return code
+
+
+COMMANDS = {
+    "demo": demo,
+    "separation": separation,
+    "evaluate": evaluate,
+    "study": study,
+    "score": score,
+    "list": list_names,
+}

@@ -1,0 +1,213 @@
+"""Data sets from files and built-in names."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from shaketable import datasets
+from shaketable.arrays import check_columns, join, make_dataset, pair, text_columns
+from shaketable.data import Dataset
+from shaketable.errors import InputError, unknown
+from shaketable.types import Array
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path"
+NonNumeric: TypeAlias = Literal["error", "drop", "onehot"]
+
+_SUFFIXES = (".npz", ".csv", ".csv.gz", ".parquet")
+_UNREADABLE = (OSError, ValueError, EOFError, NotImplementedError, Warning, zipfile.BadZipFile,
+               zlib.error)  # fmt: skip
+
+
+def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "data") -> Dataset:
+    """`Dataset` from whatever users hold: one already, an (x, y) pair, a file or a built-in name.
+
+    >>> as_dataset(([0.0, 1.0], ["a", "b"])).n, as_dataset("bands(n=50)").n
+    (2, 50)
+    """
+    if isinstance(data, str | Path) and (test is None or isinstance(test, str | Path)):
+        return load(data, test=test)
+    if isinstance(data, str | Path) or isinstance(test, str | Path):
+        raise InputError("data and test must both be files or both be in memory, got one of each")
+    if test is not None:
+        return join(data, test, name=name)
+    return data if isinstance(data, Dataset) else make_dataset(*pair(data, "data"), name=name)
+
+
+def load(
+    source: str | Path,
+    *,
+    label: str | None = None,
+    test: str | Path | None = None,
+    non_numeric: NonNumeric = "error",
+    scale: bool = False,
+    drop_clashes: bool = False,
+) -> Dataset:
+    """`Dataset` from a built-in name or a file.
+
+    Parameters
+    ----------
+    source
+        A built-in set, such as ``iris`` or ``bands(n=500, separation=0.02)``; or a file: ``.npz``
+        with x and y, or x_train, y_train, x_test and y_test; ``.csv``, ``.csv.gz``, ``.parquet``.
+    label
+        Column of the classes, in tables.
+    test
+        A second file that holds the fixed test part.
+    non_numeric
+        Text columns of tables are an ``error``, or ``drop`` them, or turn them into one 0/1 column
+        a value (``onehot``), named column=value.
+    scale
+        Put every feature on [0, 1].
+    drop_clashes
+        Drop the points that coincide with a point of another class.
+
+    >>> float(load("iris", scale=True).x.max())
+    1.0
+    """
+    if non_numeric not in get_args(NonNumeric):
+        raise unknown("non_numeric", non_numeric, get_args(NonNumeric))
+    if isinstance(source, str) and source.partition("(")[0].strip() in datasets.BUILTIN:
+        if label is not None or test is not None:
+            raise InputError(f"label and test are for files, not for the built-in set {source!r}")
+        data = datasets.build(source)
+    else:
+        paths = [_file(path, datasets.BUILTIN) for path in (source, test) if path is not None]
+        archives = [path for path in paths if path.suffix.lower() == ".npz"]
+        if archives and (label is not None or archives != paths):
+            raise InputError(f"label and tables do not go with the .npz file {str(archives[0])!r}")
+        data = _load_npz(paths) if archives else _load_tables(paths, label, non_numeric)
+    data = data.drop_clashes() if drop_clashes else data
+    return data.scaled() if scale else data
+
+
+def _file(source: str | Path, builtin: Iterable[str]) -> Path:
+    """Path of a file that is there, has a known suffix and is not empty."""
+    path = Path(source)
+    known = path.name.lower().endswith(_SUFFIXES)
+    if not path.exists() and not known:
+        name = str(source).partition("(")[0].strip()
+        raise InputError(
+            "data must be a file or a built-in set, and this is neither: "
+            f"{unknown('built-in set', name, builtin)}"
+        )
+    if not path.exists():
+        raise InputError(f"file {str(path)!r} does not exist; check its path")
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a directory; give one file: {', '.join(_SUFFIXES)}")
+    if not known:
+        raise InputError(f"file {str(path)!r} must end in one of {', '.join(_SUFFIXES)}")
+    if path.stat().st_size == 0:
+        raise InputError(f"file {str(path)!r} is empty")
+    return path
+
+
+def _load_npz(paths: list[Path]) -> Dataset:
+    pairs = [pair for path in paths for pair in _read_npz(path)]
+    if len(pairs) == 1:
+        return make_dataset(*pairs[0], name=paths[0].name)
+    if len(pairs) > 2:
+        raise InputError(f"test must be left out: {str(paths[0])!r} or it has a test part already")
+    return join(*pairs, name=paths[0].name)
+
+
+def _read_npz(path: Path) -> list[tuple[Array, Array]]:
+    """One (x, y) pair, or those of the training and the test part."""
+    with _reading(path), zipfile.ZipFile(path), np.load(path, allow_pickle=False) as archive:
+        key = {name.lower(): name for name in archive.files}
+        for names in (["x_train", "y_train", "x_test", "y_test"], ["x", "y"]):
+            if key.keys() >= set(names):
+                x, y, *rest = [archive[key[name]] for name in names]
+                return [(x, y), (rest[0], rest[1])] if rest else [(x, y)]
+    raise InputError(
+        "an .npz file must hold x and y, or x_train, y_train, x_test and y_test, "
+        f"but {str(path)!r} holds: {', '.join(key.values()) or 'nothing'}"
+    )
+
+
+def _load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -> Dataset:
+    import pandas as pd  # slow to import, and needed only here
+
+    tables = [_read_table(path) for path in paths]
+    columns = list(tables[0].columns)
+    if label is None:
+        raise InputError(
+            f"label must name the column of the classes in {str(paths[0])!r}; "
+            f"its columns: {', '.join(columns)}"
+        )
+    if label not in columns:
+        raise unknown("label column", label, columns)
+    for table in tables[1:]:
+        check_columns(columns, list(table.columns))
+    table = pd.concat(tables, ignore_index=True)
+    y = table.pop(label)
+    words = text_columns(table)
+    if words and non_numeric == "error":
+        raise InputError(
+            f"columns must be numeric, got others in {str(paths[0])!r}: {', '.join(words)}; "
+            "choose non_numeric 'drop' or 'onehot'"
+        )
+    table = table.drop(columns=words) if non_numeric == "drop" else _onehot(table, words)
+    n_train = len(tables[0]) if len(tables) > 1 else None
+    return make_dataset(table, y, name=paths[0].name, n_train=n_train)
+
+
+def _read_table(path: Path) -> DataFrame:
+    import pandas as pd  # slow to import, and needed only here
+
+    with _reading(path), warnings.catch_warnings():
+        # a row with more values than the header has names would shift the columns
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        if path.suffix.lower() == ".parquet":
+            table = pd.read_parquet(path, engine="pyarrow")
+        else:
+            table = pd.read_csv(path, index_col=False, low_memory=False)
+    if table.empty:
+        raise InputError(f"file {str(path)!r} holds no rows")
+    return table.set_axis([str(column) for column in table.columns], axis=1)
+
+
+def _onehot(table: DataFrame, columns: list[str]) -> DataFrame:
+    """Table with 0/1 columns, one a value in sorted order, in the place of the text columns."""
+    import pandas as pd  # slow to import, and needed only here
+
+    found = {}
+    for column in table:
+        values = table[column]
+        if column not in columns:
+            found[column] = values
+            continue
+        if values.isna().any():
+            raise InputError(
+                f"column {column!r} has no value in row {int(values.isna().argmax())} (from 0); "
+                "drop or fill such rows"
+            )
+        values = values.astype(str)
+        found |= {f"{column}={value}": values == value for value in sorted(set(values))}
+    return pd.DataFrame(found, index=table.index)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged or forbidden file makes a reader say into one line."""
+    try:
+        yield
+    except ImportError as error:
+        raise InputError(
+            f"file {str(path)!r} needs pyarrow; pip install 'shaketable[parquet]'"
+        ) from error
+    except _UNREADABLE as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        if "Object arrays" in reason:
+            reason = "it holds Python objects; save x as numbers and y for example as y.astype(str)"
+        raise InputError(f"file {str(path)!r} cannot be read: {reason}") from error

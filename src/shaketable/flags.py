@@ -1,0 +1,225 @@
+"""The flags of the command line, and study files, which hold the same settings."""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+from shaketable.errors import InputError, unknown
+
+Command: TypeAlias = Callable[[argparse.Namespace], int]
+
+EXIT_CODES = """exit codes:
+  0 fine, 1 a requirement is not met, 2 usage or input, 3 inconclusive, 4 anything else,
+  130 interrupted"""
+
+
+def parse_args(argv: Sequence[str], commands: Mapping[str, Command]) -> argparse.Namespace:
+    """Settings of one call, its command as ``run``; a study file's settings are filled in."""
+    parser, parsers = _parser(commands)
+    name = next((word for word in argv if not word.startswith("-")), None)
+    if name is not None and name not in parsers:
+        raise unknown("command", name, parsers)
+    args = parser.parse_args(argv)
+    if getattr(args, "file", None) is not None:
+        settings = _study_file(Path(args.file), vars(args))
+        if args.model:  # flags win over the file
+            settings.pop("model", None)
+        parsers["study"].set_defaults(**settings)
+        args = parser.parse_args(argv)
+    if getattr(args, "model", ...) is None:
+        raise InputError("--model must name a model; see shaketable list models")
+    return args
+
+
+def _study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Read a study file: the flags' names, with underscores."""
+    try:
+        settings = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"study file {str(path)!r} cannot be read: {error}") from error
+    allowed = set(known) - {"run", "file", "debug"}
+    defaults: dict[str, Any] = {}
+    for key, value in settings.items():
+        if key not in allowed:
+            raise unknown(f"key in study file {str(path)!r}:", key, allowed)
+        values = value if isinstance(value, list) else [value]
+        if key == "model":
+            defaults[key] = [str(v) for v in values]
+        elif isinstance(value, bool):
+            defaults[key] = value
+        else:  # as text, so that argparse checks it like a flag
+            defaults[key] = ",".join(map(str, values))
+    return defaults
+
+
+class _Parser(argparse.ArgumentParser):
+    """Argument parser whose errors are ours: one line, with the nearest names."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def _parser(
+    run: Mapping[str, Command],
+) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    parser = _Parser(
+        prog="shaketable",
+        description="How robust is a classifier? Shake it with noise of the size its data allow.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands: dict[str, argparse.ArgumentParser] = {}
+
+    def command(name: str, about: str) -> argparse.ArgumentParser:
+        commands[name] = sub = subparsers.add_parser(name, help=about, description=about)
+        sub.set_defaults(run=run[name])
+        sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
+        return sub
+
+    sub = command(
+        "demo", "the main job on built-in data: separation, two models, MSCR, a page"
+    )
+    sub.add_argument("--out", default="shaketable-demo", metavar="DIR", help="where the files go")
+    sub.set_defaults(quiet=False)
+    _noise_flags(sub)
+
+    sub = command("separation", "how far apart the classes are, and eps_min")
+    sub.add_argument("data", metavar="DATA", help="file or built-in set")
+    _data_flags(sub)
+    sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
+    sub.add_argument("--json", action="store_true", help="for programs")
+
+    sub = command("evaluate", "shake models with noise and other corruptions")
+    sub.add_argument("--data", metavar="DATA", help="file or built-in set")
+    _data_flags(sub)
+    _model_flag(sub, "file.joblib, package.module:attribute or built-in")
+    sub.add_argument(
+        "--fit", action="store_true", help="train the models on the training part first"
+    )
+    sub.add_argument(
+        "--corruptions", nargs="+", default=[], metavar="SPEC",
+        help="such as 'linf(0.1)' (default: 'linf(eps_min)')",
+    )  # fmt: skip
+    sub.add_argument("--suite", action="append", default=[], help="named list of corruptions")
+    _noise_flags(sub)
+    _bounds_flags(sub)
+    _output_flags(sub)
+
+    sub = command("study", "train with noise, test with noise, over many runs")
+    sub.add_argument(
+        "file", nargs="?", metavar="STUDY.toml", help="flags as a file: train_eps = […] …"
+    )
+    sub.add_argument("--data", metavar="DATA", help="file or built-in set")
+    _data_flags(sub)
+    _model_flag(sub, "package.module:attribute (an estimator) or built-in")
+    sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
+    for part in ("train", "test"):
+        sub.add_argument(
+            f"--{part}-eps", type=_epsilons, default="0,eps_min", metavar="LIST",
+            help=f"sizes of the {part} noise (default: 0,eps_min)",
+        )  # fmt: skip
+    sub.add_argument("--runs", type=int, default=10, help="how often all is repeated (default: 10)")
+    sub.add_argument("--jobs", type=int, default=-1, help="processes (default: one a core)")
+    _noise_flags(sub)
+    _bounds_flags(sub)
+    _output_flags(sub)
+
+    sub = command("score", "read a results file again: tables, JSON, page, requirement")
+    sub.add_argument("store", metavar="STORE", help="results file")
+    _output_flags(sub, store=False)
+
+    sub = command("list", "what can be named")
+    kinds = ["datasets", "models", "corruptions", "suites", "metrics"]
+    sub.add_argument("kind", type=_one_of("kind", kinds), metavar="|".join(kinds))
+    sub.add_argument("--json", action="store_true", help="for programs")
+    return parser, commands
+
+
+def _data_flags(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--label", metavar="COLUMN", help="column of a CSV or parquet file with the classes"
+    )
+    sub.add_argument("--test", metavar="FILE", help="file with a fixed test part")
+    sub.add_argument("--scale", action="store_true", help="put every feature on [0, 1]")
+    sub.add_argument(
+        "--drop-clashes", action="store_true", help="leave out points that coincide across classes"
+    )
+    sub.add_argument(
+        "--non-numeric", default="error", metavar="error|drop|onehot",
+        help="what to do with columns that are not numbers (default: error)",
+    )  # fmt: skip
+
+
+def _model_flag(sub: argparse.ArgumentParser, what: str) -> None:
+    sub.add_argument(
+        "--model", action="append", metavar="MODEL",
+        help=f"{what}; more than once to compare. Importing a model runs its code",
+    )  # fmt: skip
+
+
+def _noise_flags(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--k", type=int, default=10, help="noisy copies of every point (default: 10)")
+    sub.add_argument(
+        "--seed", type=int, default=0, help="what all randomness follows from (default: 0)"
+    )
+    sub.add_argument(
+        "--draws", default="independent", metavar="independent|shared",
+        help="shared: the same k offsets for all points, to reproduce the paper only",
+    )  # fmt: skip
+
+
+def _bounds_flags(sub: argparse.ArgumentParser) -> None:
+    rules = ["clip", "truncate", "none"]
+    sub.add_argument(
+        "--bounds", type=_one_of("bounds", rules), metavar="|".join(rules),
+        help="what noise does at the edge of the value range (default: as the data declare)",
+    )  # fmt: skip
+    sub.add_argument(
+        "--range", type=_range, metavar="LOW,HIGH", help="the value range, such as 0,1"
+    )
+
+
+def _output_flags(sub: argparse.ArgumentParser, *, store: bool = True) -> None:
+    if store:
+        sub.add_argument(
+            "--store", metavar="FILE", help="results file; what is in it is not redone"
+        )
+        sub.add_argument("--quiet", action="store_true", help="no progress bar")
+    sub.add_argument("--json", action="store_true", help="for programs; percentages")
+    sub.add_argument("--report", metavar="FILE.html", help="write a page with tables and figures")
+    sub.add_argument(
+        "--min-mscr", type=float, metavar="PERCENT",
+        help="require an MSCR of at least this; exit code 1: not met, 3: interval too wide",
+    )  # fmt: skip
+
+
+def _one_of(kind: str, names: Sequence[str]) -> Callable[[str], str]:
+    def check(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(str(unknown(kind, text, names)))
+        return text
+
+    return check
+
+
+def _epsilons(text: str) -> list[float | str]:
+    try:
+        return [w if w == "eps_min" else float(w) for w in (w.strip() for w in text.split(","))]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"must be numbers or eps_min, with commas: {error}"
+        ) from error
+
+
+def _range(text: str) -> tuple[float, float]:
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"must be LOW,HIGH, such as 0,1, got {text!r}") from error
+    return low, high

@@ -1,0 +1,239 @@
+"""Metrics: pure functions from records to numbers with intervals; no model is ever seen here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shaketable import statistics
+from shaketable.errors import InputError, UndefinedError
+from shaketable.records import Record, Records
+from shaketable.statistics import Estimate
+from shaketable.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """One kind of model under one corruption: a cell a run, each beside its clean cell."""
+
+    noisy: tuple[Record, ...]
+    clean: tuple[Record, ...]
+    at_eps_min: bool
+
+    @property
+    def first(self) -> Record:
+        """The cell of the first run, for all that the runs have in common."""
+        return self.noisy[0]
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.noisy)
+
+    @cached_property
+    def accuracies(self) -> FloatArray:
+        """Accuracy of every run."""
+        return np.array([cell.accuracy for cell in self.noisy])
+
+    @cached_property
+    def relative_losses(self) -> FloatArray:
+        """Relative loss of every run."""
+        return relative_change([cell.accuracy for cell in self.clean], self.accuracies)
+
+    def __str__(self) -> str:
+        cell = self.first
+        return f"{cell.model}, trained {cell.train}, under {cell.corruption}"
+
+
+def series(records: Records) -> list[Series]:
+    """Cells that belong together, in the order they came."""
+    clean = {(c.points.id, c.model_id): c for c in records if c.corruption == "clean"}
+    groups: dict[tuple[object, ...], dict[int, Record]] = {}
+    for c in records:
+        same = (c.fingerprint, c.recipe, c.train, c.corruption, c.bounds, c.draws, c.k, c.seed)
+        groups.setdefault(same, {})[c.run] = c
+    result = []
+    for cells in groups.values():
+        noisy = tuple(cells[run] for run in sorted(cells))
+        try:
+            beside = tuple(clean[cell.points.id, cell.model_id] for cell in noisy)
+        except KeyError as error:
+            raise InputError(
+                f"records of {noisy[0].model} under {noisy[0].corruption} lack the clean cell; "
+                "name the corruption in the metric instead of selecting it"
+            ) from error
+        result.append(Series(noisy, beside, records.at_eps_min(noisy[0])))
+    return result
+
+
+def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
+    r"""Accuracy won or lost under noise, relative to the clean accuracy, one value per run.
+
+    .. math:: (a_{\epsilon} - a_0) / a_0
+
+    At eps_min this is MSCR (Siedel et al. 2022, Eq. 2). 0: no loss; -0.25: a quarter of the clean
+    accuracy was lost; above 0: the noise helps.
+
+    >>> relative_change(clean=[0.8, 0.8], robust=[0.6, 0.8])
+    array([-0.25,  0.  ])
+    """
+    before, after = np.asarray(clean, dtype=float), np.asarray(robust, dtype=float)
+    if not (before > 0).all():
+        raise UndefinedError(
+            "MSCR is undefined at a clean accuracy of 0: there is nothing to lose; "
+            "check that the model's labels are the data's"
+        )
+    return np.asarray((after - before) / before)
+
+
+def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimate:
+    """Share of points, or of noisy draws, that are classified correctly."""
+    s = _one(records, lambda s: s.first.corruption == corruption, "accuracy")
+    hits = [cell.hits for cell in s.noisy]
+    if s.runs == 1:
+        return statistics.clustered(hits[0], s.first.k)
+    return statistics.over_runs(hits, s.first.k)
+
+
+def relative_loss(records: Records | Series, *, corruption: str | None = None) -> Estimate:
+    """Accuracy won or lost under one corruption, relative to the clean accuracy.
+
+    `corruption` may be left out when the records hold only one.
+    """
+    s = _one(records, _noise_named(corruption), "relative_loss")
+    clean, hits = [cell.hits for cell in s.clean], [cell.hits for cell in s.noisy]
+    if s.runs == 1:
+        return statistics.relative_change(clean[0], hits[0], s.first.k)
+    return statistics.relative_change_over_runs(clean, hits, s.first.k)
+
+
+def mscr(records: Records | Series) -> Estimate:
+    r"""MSCR: avoidable accuracy lost under noise of size eps_min, relative to the clean accuracy.
+
+    .. math:: (a_{\epsilon_{min}} - a_0) / a_0
+
+    Siedel et al. (2022), Eq. 2; over runs, the mean of the ratios (Algorithm 1). Negative: avoidable
+    accuracy lost. 0: as robust as the data allow. Positive: the noise helps. With several
+    corruptions on record, the one whose size is the data's recorded eps_min counts.
+    """
+    return relative_loss(_mscr_series(records))
+
+
+def mscr_difference(first: Records | Series, second: Records | Series) -> Estimate:
+    """MSCR of the first model minus that of the second, paired: both met the same noise."""
+    a, b = _mscr_series(first), _mscr_series(second)
+    if [c.points.id for c in a.noisy] != [c.points.id for c in b.noisy]:
+        raise InputError(
+            "mscr_difference needs two models measured on the same points in the same runs; "
+            "evaluate both with the same data, runs and seed"
+        )
+    pairs = [([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)]
+    if a.runs == 1:
+        (c1, h1), (c2, h2) = pairs
+        return statistics.difference((c1[0], h1[0]), (c2[0], h2[0]), a.first.k)
+    return statistics.difference_over_runs(*pairs, a.first.k)
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorProbability:
+    """How likely a wrong answer is under this noise, with one-sided upper bounds."""
+
+    overall: Estimate
+    by_class: dict[Any, Estimate]
+    by_point: FloatArray
+    """Upper bound for every point by itself; k draws prove little: see `least_provable`."""
+    least_provable: float
+    """Bound for a point that was never wrong: the best that k draws can show."""
+    k: int
+
+
+def error_probability(
+    records: Records | Series, *, corruption: str | None = None
+) -> ErrorProbability:
+    """Probability of a wrong answer under one corruption, with one-sided 95 % upper bounds.
+
+    Overall and per class for new points of the same kind (fixed model); per point for new noise on
+    that very point.
+    """
+    s = _one(records, _noise_named(corruption), "error_probability")
+    if s.runs > 1:
+        raise InputError("error_probability is about one fitted model, got several runs of a study")
+    cell = s.first
+    y = cell.points.y
+    return ErrorProbability(
+        overall=statistics.error_upper_bound(cell.hits, cell.k),
+        by_class={
+            label: statistics.error_upper_bound(cell.hits[y == code], cell.k)
+            for code, label in enumerate(cell.points.classes)
+            if (y == code).any()
+        },
+        by_point=statistics.point_error_upper_bound(cell.hits, cell.k),
+        least_provable=float(statistics.point_error_upper_bound(np.array([cell.k]), cell.k)[0]),
+        k=cell.k,
+    )
+
+
+def verdict(value: Estimate) -> str:
+    """Meaning of an MSCR, in words that claim no more than its interval."""
+    loss = f"{abs(value.value):.2%}"
+    span = f"95 % interval {value.low:+.2%} to {value.high:+.2%}"
+    if value.high < 0:
+        return (
+            f"Not robust: noise too small to change any point's class costs it {loss} of its "
+            f"accuracy ({span}). This loss is avoidable."
+        )
+    if value.low > 0:
+        return f"Robust: noise of this size even raises its accuracy by {loss} ({span})."
+    if value.low == value.high == 0:
+        return "Robust: no answer changed under noise of this size."
+    return (
+        f"No loss shown: its accuracy changes by {value.value:+.2%} under noise of this size, and "
+        f"none at all is compatible with the data ({span}); a loss beyond {-value.low:.2%} is not."
+    )
+
+
+METRICS: dict[str, Callable[..., Any]] = {
+    "accuracy": accuracy,
+    "relative_loss": relative_loss,
+    "mscr": mscr,
+    "mscr_difference": mscr_difference,
+    "error_probability": error_probability,
+}
+"""Metrics by name."""
+
+
+def _noise_named(corruption: str | None) -> Callable[[Series], bool]:
+    if corruption is None:
+        return lambda s: s.first.corruption != "clean"
+    return lambda s: s.first.corruption == corruption
+
+
+def _mscr_series(records: Records | Series) -> Series:
+    if isinstance(records, Series):
+        return records
+    marked = any(s.at_eps_min for s in series(records))
+    return _one(records, (lambda s: s.at_eps_min) if marked else _noise_named(None), "mscr")
+
+
+def _one(records: Records | Series, wanted: Callable[[Series], bool], metric: str) -> Series:
+    if isinstance(records, Series):
+        return records
+    found = [s for s in series(records) if wanted(s)]
+    if len(found) != 1:
+        raise InputError(
+            f"{metric} needs exactly one model under one corruption, got {_listing(found)}; choose "
+            "with records.select(model=…) or metrics.series(records)"
+        )
+    return found[0]
+
+
+def _listing(found: Iterable[Series]) -> str:
+    names = [str(s) for s in found]
+    return (
+        "; ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "none"
+    )

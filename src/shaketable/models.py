@@ -1,0 +1,255 @@
+"""Models as shaketable sees them: points in, class codes out."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shaketable.data import Dataset
+from shaketable.errors import InputError, unknown
+from shaketable.identity import content_hash
+from shaketable.keys import digest
+from shaketable.types import Array, IntArray
+
+BUILTIN: Mapping[str, str] = {
+    "rf": "random forest, 100 trees",
+    "1nn": "nearest neighbour",
+    "svm": "support vector machine on standardised features",
+    "mlp": "neural network, one hidden layer of 100, on standardised features",
+    "logistic": "logistic regression on standardised features",
+}
+"""Models the command line knows by name, with their descriptions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """A fitted model that answers with the data's class codes; -1 for a class they do not have."""
+
+    name: str
+    answer: Callable[[Array], Any]
+    codes: Mapping[Any, int]
+    identity: str | None
+    """Hash of the model's content; None when it cannot be known, and results are never reused."""
+
+    def __call__(self, x: Array) -> IntArray:
+        """Class code of every row."""
+        answer = np.asarray(self.answer(x))
+        if answer.ndim == 0 or len(answer) != len(x):
+            raise InputError(
+                f"model {self.name} must return one answer a point, got shape {answer.shape} "
+                f"for {len(x)} points"
+            )
+        if answer.ndim == 2 and answer.shape[1] == 1:
+            answer = answer[:, 0]
+        return self._from_labels(answer) if answer.ndim == 1 else self._from_scores(answer)
+
+    def _from_scores(self, scores: Array) -> IntArray:
+        n_classes = sum(code >= 0 for code in self.codes.values())
+        if scores.ndim != 2 or scores.shape[1] != n_classes:
+            raise InputError(
+                f"model {self.name} must return labels or one score a class, got shape "
+                f"{scores.shape} for {n_classes} classes; name all classes, in the scores' order"
+            )
+        if np.isnan(scores).any():
+            raise InputError(
+                f"model {self.name} returned NaN scores; no class can be read off them"
+            )
+        return scores.argmax(axis=1)
+
+    def _from_labels(self, labels: Array) -> IntArray:
+        found, inverse = np.unique(labels, return_inverse=True)
+        codes = [self.codes.get(label) for label in found.tolist()]
+        if None in codes:
+            stranger = found.tolist()[codes.index(None)]
+            known = ", ".join(map(repr, list(self.codes)[:10]))
+            what = (
+                "scores of one column are not labels; return one score a class or the labels"
+                if labels.dtype.kind == "f" and len(found) > len(self.codes)
+                else f"the data's are {known}; train and test on the same labels"
+            )
+            raise InputError(
+                f"model {self.name} must answer with the data's labels, got {stranger!r}; {what}"
+            )
+        return np.array(codes, dtype=np.int64)[inverse.reshape(-1)]
+
+
+def as_classifier(
+    model: Any,
+    data: Dataset,
+    *,
+    name: str | None = None,
+    model_id: str | None = None,
+    scaled: bool = False,
+) -> Classifier:
+    """Bolt a fitted model to the table.
+
+    Parameters
+    ----------
+    model
+        A fitted scikit-learn estimator, or any callable from points to labels or to scores, one
+        column a class in the order of ``data.classes``.
+    data
+        Whose classes the answers are read as.
+    name, model_id
+        What to call it, and what tells it from other models. Estimators are told by their content;
+        a bare callable is only recognised again by its `model_id`.
+    scaled
+        Whether the model was trained on the features as the data have them; by default a model
+        gets features that were scaled to [0, 1] back in raw units.
+    """
+    if isinstance(model, Classifier):
+        return model
+    name = name or _name(model)
+    if _is_estimator(model):
+        _require_fitted(model, name)
+        answer = _estimator_answer(model)
+    elif callable(model):
+        answer = model
+    elif hasattr(model, "predict"):
+        answer = model.predict
+    else:
+        raise InputError(
+            f"model must be an estimator or a callable, got {type(model).__name__}; "
+            "wrap it in a function from points to labels"
+        )
+    if data.scaling is not None and not scaled:
+        raw, undo = answer, data.scaling.undo
+        answer = lambda x: raw(undo(x))  # noqa: E731  (one expression, used once)
+    if model_id is None:
+        model_id = content_hash(model) if _is_estimator(model) else None
+    codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
+    known = np.asarray(getattr(model, "classes_", [])).tolist()
+    if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
+        codes = dict.fromkeys(known, -1) | codes
+    return Classifier(name, answer, codes, model_id)
+
+
+def builtin(name: str) -> Any:
+    """Unfitted built-in model."""
+    from sklearn.ensemble import RandomForestClassifier  # heavy
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neural_network import MLPClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    makers: dict[str, Callable[[], Any]] = {
+        "rf": lambda: RandomForestClassifier(100),
+        "1nn": lambda: KNeighborsClassifier(1),
+        "svm": lambda: make_pipeline(StandardScaler(), SVC()),
+        "mlp": lambda: make_pipeline(StandardScaler(), MLPClassifier(max_iter=1000)),
+        "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
+    }
+    return makers[name]()
+
+
+def load_model(source: str) -> tuple[Any, bool]:
+    """Model named on the command line, and whether it still has to be fitted.
+
+    `source` is a built-in name, ``package.module:attribute`` (the working directory is importable),
+    or a ``.joblib`` or ``.pkl`` file. Importing and unpickling run the code they contain.
+    """
+    if source in BUILTIN:
+        return builtin(source), True
+    if Path(source).suffix in (".joblib", ".pkl"):
+        return _load_file(Path(source)), False
+    module_name, colon, attribute = source.partition(":")
+    if not colon:
+        raise unknown("model", source, [*BUILTIN, "package.module:attribute"])
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        model: Any = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            model = getattr(model, part)
+    except ImportError as error:
+        raise InputError(
+            f"model {source!r}: cannot import {module_name!r} ({error}); "
+            "run from the directory that holds it, or install its package"
+        ) from error
+    except AttributeError as error:
+        raise InputError(f"model {source!r}: {error}; name an attribute of the module") from error
+    if isinstance(model, type):
+        model = model()
+    return model, False
+
+
+def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int) -> Any:
+    """Fitted copy of an estimator, reproducible: see `seeded`."""
+    return fit_arrays(seeded(model, seed), data.rows(rows), data.labels[rows])
+
+
+def fit_arrays(model: Any, x: Array, y: Array) -> Any:
+    """Fit an estimator in place on points of any shape and original labels."""
+    return model.fit(x.reshape(len(x), -1), y)
+
+
+def seeded(model: Any, seed: int) -> Any:
+    """Unfitted copy whose every nested ``random_state`` follows from `seed`, one thread each."""
+    if not _is_estimator(model) or not hasattr(model, "fit"):
+        raise InputError(
+            f"model {_name(model)} cannot be fitted: it is no scikit-learn estimator; "
+            "bring it fitted, or wrap it in one"
+        )
+    from sklearn.base import clone
+
+    model = clone(model)
+    settings: dict[str, Any] = {}
+    for parameter, value in model.get_params(deep=True).items():
+        leaf = parameter.rpartition("__")[2]
+        if leaf == "random_state":
+            settings[parameter] = digest(seed, parameter) % 2**31
+        elif leaf == "n_jobs" and value is not None:
+            settings[parameter] = 1
+    return model.set_params(**settings)
+
+
+def _load_file(path: Path) -> Any:
+    import joblib
+
+    if not path.is_file():
+        raise InputError(f"model file {str(path)!r} does not exist; check the path")
+    try:
+        return joblib.load(path)
+    except Exception as error:
+        raise InputError(f"model file {str(path)!r} cannot be loaded: {error}") from error
+
+
+def _is_estimator(model: Any) -> bool:
+    return hasattr(model, "predict") and hasattr(model, "get_params")
+
+
+def _require_fitted(model: Any, name: str) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise InputError(f"model {name} must be fitted; fit it first, or ask with --fit") from error
+
+
+def _estimator_answer(model: Any) -> Callable[[Array], Any]:
+    """`predict` on flattened points, as a frame when the model was fitted on one."""
+    features = getattr(model, "feature_names_in_", None)
+
+    def answer(x: Array) -> Any:
+        flat = x.reshape(len(x), -1)
+        if features is not None and flat.shape[1] == len(features):
+            import pandas as pd
+
+            return model.predict(pd.DataFrame(flat, columns=features))
+        return model.predict(flat)
+
+    return answer
+
+
+def _name(model: Any) -> str:
+    return getattr(model, "__name__", None) or type(model).__name__

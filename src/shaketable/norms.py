@@ -1,0 +1,53 @@
+"""Norms by name or number: what users may write, and the distances themselves."""
+
+import math
+import re
+
+import numpy as np
+
+from shaketable.errors import InputError
+from shaketable.spec import format_value
+from shaketable.types import Array, FloatArray
+
+
+def as_p(norm: str | float) -> float:
+    """Order p of a norm given as ``"inf"``, ``"linf"``, ``"L2"``, ``"2"`` or ``2``.
+
+    >>> as_p("inf"), as_p("L2"), as_p(1)
+    (inf, 2.0, 1.0)
+    """
+    try:
+        p = float(re.sub(r"^[lL]-?", "", norm) if isinstance(norm, str) else norm)
+    except (TypeError, ValueError):
+        p = math.nan
+    if not p > 0:
+        raise InputError(f"norm must be 1, 2, inf or another positive number, got {norm!r}")
+    return p
+
+
+def norm_name(p: float) -> str:
+    """Name of a norm in spec strings: ``linf``, ``l2``, ``l0.5``."""
+    return f"l{format_value(float(p))}"
+
+
+def norm_title(p: float) -> str:
+    """Name of a norm for people: ``L-inf``, ``L2``."""
+    return "L-inf" if math.isinf(p) else f"L{format_value(float(p))}"
+
+
+def pnorm(x: Array, p: float) -> FloatArray:
+    """p-norm of every row, scaled by the largest component so that large p cannot underflow.
+
+    >>> pnorm(np.array([[3.0, -4.0]]), 2), pnorm(np.array([[1e-3, 1e-3]]), 200)
+    (array([5.]), array([0.00100347]))
+    """
+    size = np.abs(x.reshape(len(x), -1)).astype(np.float64)
+    if math.isinf(p):
+        return np.asarray(size.max(axis=1))
+    if p == 1:
+        return np.asarray(size.sum(axis=1))
+    if p == 2:
+        return np.asarray(np.sqrt((size * size).sum(axis=1)))
+    largest = size.max(axis=1)
+    safe = np.where(largest > 0, largest, 1)
+    return np.asarray(largest * ((size / safe[:, None]) ** p).sum(axis=1) ** (1 / p))

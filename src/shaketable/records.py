@@ -1,0 +1,173 @@
+"""Records: one row a cell, with the counts that all metrics and reports are made from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from shaketable.errors import InputError
+from shaketable.norms import norm_name
+from shaketable.spec import parse_call
+from shaketable.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from shaketable.separations import Separation
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The points a cell was measured on: rows of the data set and their class codes."""
+
+    id: str
+    classes: tuple[Any, ...]
+    rows: IntArray
+    y: IntArray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Record:
+    """One cell: one model met one corruption, k draws a point."""
+
+    key: str
+    points: Points
+    data: str
+    fingerprint: str
+    model: str
+    recipe: str
+    """What the models of all runs have in common; for a model brought fitted, its `model_id`."""
+    model_id: str
+    """Tells this very model from any other."""
+    train: str
+    """Training noise as a spec string; ``clean`` for plain training, ``as given`` if not ours."""
+    corruption: str
+    bounds: str
+    draws: str
+    dtype: str
+    k: int
+    seed: int
+    run: int
+    hits: IntArray
+    """How many of its k draws were classified correctly, per point."""
+    predictions: IntArray | None = None
+    """Class codes answered on clean points; None for noise."""
+    versions: dict[str, str] = field(default_factory=dict)
+    created: str = ""
+    seconds: float = math.nan
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.hits)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of draws classified correctly."""
+        return float(self.hits.sum() / (self.n * self.k))
+
+    @property
+    def epsilon(self) -> float | None:
+        """Size of p-norm noise, 0 for none; None for any other corruption."""
+        return _epsilon(self.corruption)
+
+    @property
+    def train_epsilon(self) -> float | None:
+        """Size of the training noise, likewise."""
+        return _epsilon(self.train)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What was measured: cells, and the separations of their data."""
+
+    cells: tuple[Record, ...]
+    separations: tuple[SeparationRecord, ...] = ()
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.cells)
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def __add__(self, other: Records) -> Records:
+        cells = {c.key: c for c in (*self.cells, *other.cells)}
+        known = {(s.fingerprint, s.norm): s for s in (*self.separations, *other.separations)}
+        return Records(tuple(cells.values()), tuple(known.values()))
+
+    def __repr__(self) -> str:
+        return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"
+
+    @cached_property
+    def models(self) -> list[str]:
+        """Names of the models, in the order they came."""
+        return list(dict.fromkeys(cell.model for cell in self))
+
+    def select(self, **wanted: object) -> Records:
+        """Only the cells whose fields equal the given values, such as ``model="rf"``."""
+        unknown_fields = set(wanted) - {
+            *(f.name for f in fields(Record)),
+            "epsilon",
+            "train_epsilon",
+        }
+        if unknown_fields:
+            raise InputError(f"records have no field {sorted(unknown_fields)[0]!r}")
+        cells = (c for c in self if all(getattr(c, name) == v for name, v in wanted.items()))
+        return replace(self, cells=tuple(cells))
+
+    def at_eps_min(self, cell: Record) -> bool:
+        """Whether the cell's noise is exactly eps_min of its data in its own norm."""
+        name = parse_call(cell.corruption).name
+        return any(
+            s.fingerprint == cell.fingerprint
+            and name == norm_name(s.norm)
+            and cell.epsilon == s.two_r / 2
+            for s in self.separations
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a cell as a pandas DataFrame; accuracies are fractions."""
+        import pandas as pd  # only where a frame is wanted
+
+        columns = [
+            "data", "model", "train", "corruption", "bounds", "draws", "k", "seed", "run", "n",
+            "accuracy", "seconds", "key",
+        ]  # fmt: skip
+        return pd.DataFrame([[getattr(c, name) for name in columns] for c in self], columns=columns)
+
+
+@dataclass(frozen=True, eq=False)
+class SeparationRecord:
+    """What metrics and reports need to know of a class separation."""
+
+    fingerprint: str
+    norm: float
+    two_r: float
+    pair: tuple[int, int]
+    classes: tuple[Any, ...]
+    by_class: list[list[float | None]]
+    by_part: dict[str, float | None]
+    nearest: FloatArray
+    note: str
+
+    @classmethod
+    def of(cls, separation: Separation, fingerprint: str, note: str = "") -> SeparationRecord:
+        """Record of a measured separation; `note` says what the data's names cannot."""
+        by_class = [
+            [None if math.isnan(v) else float(v) for v in row] for row in separation.by_class
+        ]
+        return cls(
+            fingerprint, separation.p, separation.two_r, separation.pair, separation.classes,
+            by_class, separation.by_part, separation.nearest, note,
+        )  # fmt: skip
+
+
+def _epsilon(spec: str) -> float | None:
+    if spec == "clean":
+        return 0.0
+    call = parse_call(spec) if "+" not in spec and " " not in spec else None
+    value = call.args[0] if call is not None and call.args else None
+    return value if isinstance(value, float) else None

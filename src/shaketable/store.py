@@ -1,0 +1,209 @@
+"""The results file: records in SQLite, each cell written once and never computed again."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from shaketable.errors import InputError, StoreError
+from shaketable.records import Points, Record, Records, SeparationRecord
+from shaketable.types import IntArray
+
+SCHEMA = 1
+"""Version of the tables below; a file with another one is refused."""
+
+_APPLICATION = 0x5348414B  # "SHAK": tells our files from other SQLite files
+
+_TABLES = """
+CREATE TABLE points (id TEXT PRIMARY KEY, classes TEXT, rows BLOB, y BLOB);
+CREATE TABLE cells (
+    key TEXT PRIMARY KEY, points TEXT REFERENCES points(id),
+    data TEXT, fingerprint TEXT, model TEXT, recipe TEXT, model_id TEXT, train TEXT,
+    corruption TEXT, bounds TEXT, draws TEXT, dtype TEXT, k INTEGER, seed INTEGER, run INTEGER,
+    correct INTEGER, hits BLOB, predictions BLOB, versions TEXT, created TEXT, seconds REAL
+);
+CREATE TABLE separations (
+    fingerprint TEXT, norm REAL, two_r REAL, pair TEXT, classes TEXT, by_class TEXT, by_part TEXT,
+    nearest BLOB, note TEXT, PRIMARY KEY (fingerprint, norm)
+);
+"""
+
+
+class Store:
+    """A results file: cells go in once, one transaction each time, and are never computed again.
+
+    Parameters
+    ----------
+    path
+        SQLite file, made when missing; None keeps everything in memory.
+    must_exist
+        Refuse to make a new file: for commands that only read.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, must_exist: bool = False) -> None:
+        self.path = ":memory:" if path is None else str(path)
+        if must_exist and not Path(self.path).is_file():
+            raise InputError(f"results file {self.path!r} does not exist; check the path")
+        with self._errors():
+            self._db = sqlite3.connect(self.path, timeout=30)
+            try:
+                self._open(writable=not must_exist)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; what was added is on disk already."""
+        self._db.close()
+
+    def get(self, keys: Iterable[str]) -> dict[str, Record]:
+        """Return those of the cells that are there already."""
+        wanted = set(keys)
+        return {cell.key: cell for cell in self._cells() if cell.key in wanted} if wanted else {}
+
+    def keys(self) -> set[str]:
+        """Keys of all cells that are there."""
+        with self._errors():
+            return {key for (key,) in self._db.execute("SELECT key FROM cells")}
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Write cells in one transaction; either all are on disk afterwards, or none."""
+        with self._errors(), self._db:
+            for record in records:
+                p = record.points
+                self._db.execute(
+                    "INSERT OR IGNORE INTO points VALUES (?, ?, ?, ?)",
+                    (p.id, json.dumps(p.classes), _pack(p.rows), _pack(p.y)),
+                )
+                self._db.execute(
+                    f"INSERT OR REPLACE INTO cells VALUES ({', '.join('?' * 21)})",
+                    (
+                        record.key, p.id, record.data, record.fingerprint, record.model,
+                        record.recipe, record.model_id, record.train, record.corruption, record.bounds,
+                        record.draws, record.dtype, record.k, record.seed, record.run,
+                        int(record.hits.sum()), _pack(record.hits),
+                        None if record.predictions is None else _pack(record.predictions),
+                        json.dumps(record.versions), record.created, record.seconds,
+                    ),
+                )  # fmt: skip
+
+    def add_separation(self, s: SeparationRecord) -> None:
+        """Write what is known of a data set's separation."""
+        with self._errors(), self._db:
+            self._db.execute(
+                "INSERT OR REPLACE INTO separations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    s.fingerprint, s.norm, s.two_r, json.dumps(s.pair), json.dumps(s.classes),
+                    json.dumps(s.by_class), json.dumps(s.by_part),
+                    zlib.compress(s.nearest.tobytes()), s.note,
+                ),
+            )  # fmt: skip
+
+    def records(self, keys: Iterable[str] | None = None) -> Records:
+        """All cells in the order they were added, or those named, in the order given."""
+        if keys is None:
+            return Records(tuple(self._cells()), self._separations())
+        ordered = list(keys)
+        found = self.get(ordered)
+        return Records(tuple(found[key] for key in ordered), self._separations())
+
+    def _open(self, *, writable: bool) -> None:
+        (application,) = self._db.execute("PRAGMA application_id").fetchone()
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if (application, version, tables) == (0, 0, 0) and writable:
+            with self._db:
+                self._db.executescript(
+                    f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
+                    f"PRAGMA user_version = {SCHEMA}; COMMIT;"
+                )
+        elif application != _APPLICATION:
+            raise StoreError(f"results file {self.path!r} is no shaketable file; name another file")
+        elif version != SCHEMA:
+            raise StoreError(
+                f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: it "
+                "was made by another version of shaketable; use that version or a new file"
+            )
+        if writable:  # find out now, not after an hour's work
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(f"PRAGMA user_version = {SCHEMA}")
+            self._db.rollback()
+
+    def _cells(self) -> Iterator[Record]:
+        points: dict[str, Points] = {}
+        with self._errors():
+            for id_, classes, rows, y in self._db.execute("SELECT * FROM points"):
+                points[id_] = Points(id_, tuple(json.loads(classes)), _unpack(rows), _unpack(y))
+            cursor = self._db.execute("SELECT * FROM cells ORDER BY rowid")
+            names = [column[0] for column in cursor.description]
+            for row in cursor:
+                values = dict(zip(names, row, strict=True))
+                correct = values.pop("correct")
+                values["points"] = points[values["points"]]
+                values["hits"] = _unpack(values["hits"])
+                if int(values["hits"].sum()) != correct:
+                    raise sqlite3.DatabaseError(f"cell {values['key']} does not add up")
+                if values["predictions"] is not None:
+                    values["predictions"] = _unpack(values["predictions"])
+                values["versions"] = json.loads(values["versions"])
+                yield Record(**values)
+
+    def _separations(self) -> tuple[SeparationRecord, ...]:
+        with self._errors():
+            rows = self._db.execute("SELECT * FROM separations").fetchall()
+            return tuple(
+                SeparationRecord(
+                    fingerprint, norm, two_r, tuple(json.loads(pair)), tuple(json.loads(classes)),
+                    json.loads(by_class), json.loads(by_part),
+                    np.frombuffer(zlib.decompress(nearest)), note,
+                )
+                for fingerprint, norm, two_r, pair, classes, by_class, by_part, nearest, note in rows
+            )  # fmt: skip
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn what SQLite and damaged blobs raise into one line with a remedy."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            remedies = {
+                "readonly": "make it writable, or name another file",
+                "full": "free some space and run again: what was measured before is kept",
+                "unable to open": "check that its folder exists and can be written to",
+                "locked": "another process is writing to it; wait for that to end",
+            }
+            remedy = next(
+                (r for word, r in remedies.items() if word in str(error)), "check the file"
+            )
+            raise StoreError(f"results file {self.path!r}: {error}; {remedy}") from error
+        except (sqlite3.DatabaseError, zlib.error, json.JSONDecodeError, KeyError) as error:
+            raise StoreError(
+                f"results file {self.path!r} is damaged or not a results file ({error}); "
+                "restore it from a copy or name another file"
+            ) from error
+
+
+def _pack(values: IntArray) -> bytes:
+    """Compressed integers in the smallest type that holds them, its name in front."""
+    small = values.astype(np.min_scalar_type(int(values.max(initial=0))) if values.min(initial=0) >= 0
+                          else np.int64)  # fmt: skip
+    return small.dtype.str.encode().ljust(4) + zlib.compress(small.tobytes(), 6)
+
+
+def _unpack(blob: bytes) -> IntArray:
+    return np.frombuffer(zlib.decompress(blob[4:]), dtype=blob[:4].decode().strip()).astype(
+        np.int64
+    )

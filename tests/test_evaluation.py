@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsClassifier
+
+from shaketable import evaluation
+from shaketable.arrays import join, make_dataset
+from shaketable.errors import InputError
+from shaketable.evaluation import Noise, evaluate
+from shaketable.store import Store
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(60, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+LEVELS = ["linf(0.05)", "l2(0.1)", "l1(0.2)"]
+
+
+def threshold(x):
+    return (x[:, 0] > 0.5).astype(int)
+
+
+def hits(records):
+    return [cell.hits.tolist() for cell in records]
+
+
+def test_clean_comes_first_and_counts_are_right():
+    records = evaluate(threshold, (X, Y), LEVELS, k=7)
+    assert [c.corruption for c in records] == ["clean", *LEVELS]
+    clean = records.cells[0]
+    assert clean.k == 1
+    assert clean.accuracy == 1
+    np.testing.assert_array_equal(clean.predictions, Y)
+    for cell in records.cells[1:]:
+        assert cell.hits.max() <= 7
+        # at distance > eps from the boundary nothing can change, in any of these norms
+        safe = np.abs(X[:, 0] - 0.5) > cell.epsilon
+        assert (cell.hits[safe] == 7).all()
+        assert (cell.hits[~safe] < 7).any()
+
+
+def test_the_share_of_hits_is_the_probability_that_noise_allows():
+    # one point at distance a from the boundary: P(right) = (1 + a/eps)/2 under L-inf noise
+    x, y = np.array([[0.5 + 0.02, 0.0], [0.0, 0.0]]), [1, 0]
+    cell = evaluate(threshold, (x, y), ["linf(0.1)"], k=20_000).cells[1]
+    p = (1 + 0.02 / 0.1) / 2
+    assert cell.hits[0] / 20_000 == pytest.approx(p, abs=4 * np.sqrt(p * (1 - p) / 20_000))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(1, 200))
+def test_batches_do_not_matter(batch):
+    whole = hits(evaluate(threshold, (X, Y), LEVELS, k=5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation, "BATCH_VALUES", batch)
+        assert hits(evaluate(threshold, (X, Y), LEVELS, k=5)) == whole
+
+
+def test_memory_does_not_grow_with_k(monkeypatch):
+    monkeypatch.setattr(evaluation, "BATCH_VALUES", 1000)
+    largest = 0
+
+    def model(x):
+        nonlocal largest
+        largest = max(largest, x.size)
+        return threshold(x)
+
+    evaluate(model, (X, Y), ["linf(0.1)"], k=500)
+    assert largest <= 1000
+
+
+def test_every_model_meets_the_same_noise_and_draws_extend():
+    seen = []
+
+    def model(x):
+        seen.append(x)
+        return threshold(x)
+
+    evaluate(model, (X, Y), ["linf(0.1)"], k=3)
+    evaluate(lambda x: (model(x) + 1) % 2, (X, Y), ["linf(0.1)"], k=3)
+    np.testing.assert_array_equal(seen[1], seen[3])
+    evaluate(model, (X, Y), ["linf(0.1)"], k=5)
+    few, many = seen[1].reshape(60, 3, 2), seen[5].reshape(60, 5, 2)
+    np.testing.assert_array_equal(many[:, :3], few)
+    evaluate(model, (X, Y), ["linf(0.1)"], k=3, seed=1)
+    assert not np.isin(seen[7], seen[1]).any()
+
+
+def test_shared_draws_are_the_same_offsets_for_all_points_scaled_along_the_levels():
+    seen = []
+
+    def model(x):
+        seen.append(x.reshape(60, -1, 2))
+        return np.zeros(x.shape[0], int)
+
+    evaluate(model, (X, Y), ["linf(0.1)", "linf(0.2)"], k=4, draws="shared")
+    small, large = seen[1] - X[:, None], seen[2] - X[:, None]
+    np.testing.assert_allclose(small, np.broadcast_to(small[:1], small.shape), atol=1e-15)
+    np.testing.assert_allclose(large, 2 * small, atol=1e-15)
+    noise = Noise(k=4, seed=0)
+    assert noise.draws == "independent"
+
+
+def test_bounds_are_the_declared_ones_unless_given():
+    extremes = []
+
+    def model(x):
+        extremes.append((x.min(), x.max()))
+        return threshold(x)
+
+    data = make_dataset(X, Y, bounds=(0, 1))
+    assert evaluate(model, data, ["linf(0.5)"], k=5).cells[1].bounds == "clip[0, 1]"
+    assert extremes[1] == (0, 1)
+    assert evaluate(model, data, ["linf(0.5)"], k=5, bounds=None).cells[1].bounds == "none"
+    assert extremes[3][0] < -0.4
+
+
+def test_eps_min_is_taken_from_the_data_and_recorded():
+    records = evaluate(threshold, (X, Y), ["linf(eps_min)", "l2(eps_min)", "linf(0.3)"], k=2)
+    assert [records.at_eps_min(c) for c in records] == [False, True, True, False]
+    assert {s.norm for s in records.separations} == {2.0, np.inf}
+
+
+def test_the_test_part_is_what_is_measured():
+    data = join((X[:40], Y[:40]), (X[40:], Y[40:]))
+    records = evaluate(threshold, data, ["linf(0.1)"])
+    assert records.cells[0].points.rows.tolist() == list(range(40, 60))
+    fitted = evaluate(KNeighborsClassifier(1), (X, Y), ["linf(0.1)"], refit=True)
+    assert fitted.cells[0].n == 12
+
+
+def test_a_cell_in_the_store_is_not_computed_again(tmp_path):
+    calls = 0
+    store = tmp_path / "r.sqlite"
+
+    def model(x):
+        nonlocal calls
+        calls += 1
+        return threshold(x)
+
+    first = evaluate(model, (X, Y), LEVELS[:2], store=store, model_id="threshold")
+    assert calls == 3
+    again = evaluate(model, (X, Y), LEVELS, store=store, model_id="threshold")
+    assert calls == 4
+    assert hits(again)[:3] == hits(first)
+    evaluate(model, (X, Y), LEVELS, store=store, model_id="threshold", k=11)
+    assert calls == 7  # clean points do not depend on k
+    evaluate(model, (X, Y), LEVELS, store=store)
+    assert calls == 11  # without an identity nothing is taken for the same
+    evaluate(model, (X + 1e-9, Y), LEVELS, store=store, model_id="threshold")
+    assert calls == 15
+    with Store(store) as opened:
+        assert len(opened.records()) == 15
+
+
+def test_frames_hold_one_row_a_cell():
+    frame = evaluate(threshold, (X, Y), LEVELS).to_frame()
+    assert frame.shape[0] == 4
+    assert frame["accuracy"].iloc[0] == 1
+    assert frame["corruption"].tolist() == ["clean", *LEVELS]
+
+
+def test_image_shaped_points_reach_callables_in_their_shape():
+    x = np.random.default_rng(0).integers(0, 256, (20, 8, 8, 3), dtype=np.uint8)
+    shapes = set()
+
+    def model(batch):
+        shapes.add((batch.shape[1:], batch.dtype.str, float(batch.max()) <= 1))
+        return np.arange(len(batch)) % 2
+
+    evaluate(model, (x, np.arange(20) % 2), ["linf(0.1)"], k=2)
+    assert shapes == {((8, 8, 3), "<f4", True)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"k": 0}, "k must be"), ({"draws": "share"}, "did you mean 'shared'")],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(threshold, (X, Y), LEVELS, **options)
+
+
+def test_fewer_points_than_classes_are_refused():
+    with pytest.raises(InputError, match="as many points as there are classes"):
+        evaluate(threshold, make_dataset(X[:2], [0, 1], classes=(0, 1, 2)), LEVELS)
