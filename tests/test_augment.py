@@ -24,7 +24,7 @@ def test_the_inner_estimator_sees_k_noisy_copies_and_no_originals():
     model = NoiseAugmented(KNeighborsClassifier(1), epsilon=0.1, k=4, random_state=0).fit(x, y)
     trained = model.estimator_._fit_X.reshape(10, 4, 2)
     distance = np.abs(trained - x[:, None])
-    assert 0 < distance.min()
+    assert distance.min() > 0
     assert distance.max() <= 0.1
     assert model.n_features_in_ == 2
     plain = NoiseAugmented(KNeighborsClassifier(1), epsilon=0).fit(x, y)

@@ -18,7 +18,7 @@ X, Y = load_iris(return_X_y=True)
 MODELS = {
     "forest": lambda: RandomForestClassifier(5, random_state=0),
     "neighbours": lambda: KNeighborsClassifier(1, algorithm="kd_tree"),
-    "svm": lambda: SVC(),
+    "svm": SVC,
     "pipeline": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
 }
 
@@ -47,9 +47,11 @@ def test_parameters_count():
 
 def test_the_hash_is_the_same_in_another_process():
     code = (
-        "from sklearn.datasets import load_iris; from sklearn.ensemble import RandomForestClassifier\n"
+        "from sklearn.datasets import load_iris\n"
+        "from sklearn.ensemble import RandomForestClassifier\n"
         "from shaketable.identity import content_hash\n"
-        "print(content_hash(RandomForestClassifier(5, random_state=0).fit(*load_iris(return_X_y=True))))"
+        "model = RandomForestClassifier(5, random_state=0).fit(*load_iris(return_X_y=True))\n"
+        "print(content_hash(model))"
     )
     other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert other.stdout.strip() == content_hash(MODELS["forest"]().fit(X, Y))

@@ -46,7 +46,7 @@ def test_folded_keys_differ_from_their_origin_and_each_other():
 
 
 def test_splitmix_matches_its_published_stream():
-    # first three outputs of splitmix64 with seed 1234567 (the reference implementation's test vector)
+    # the reference implementation's first three outputs for seed 1234567
     want = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     bits = uniforms(np.array([1234567], np.uint64), 3)[0] * 2**52 - 0.5
     assert bits.astype(np.uint64).tolist() == [w >> 12 for w in want]

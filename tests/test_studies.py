@@ -82,7 +82,7 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path, how):
         "bands(n=400)", "rf", train_eps=[0, 0.01], test_eps=[0, 0.01], k=5, runs=12, store=path
     )
     fresh = study("bands(n=400)", "rf", train_eps=[0, 0.01], test_eps=[0, 0.01], k=5, runs=12)
-    assert len(records) == 12 * 2 * 2
+    assert len(records) == 12 * 2 * 3
     assert hits(records) == hits(fresh)
 
 

@@ -139,6 +139,7 @@ def _points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
 
 
 def text_columns(table: Any) -> list[str]:
+    """Columns of a data frame that are not numbers."""
     types = zip(table.columns, table.dtypes, strict=True)
     return [str(column) for column, dtype in types if dtype.kind not in "biuf"]
 
@@ -172,6 +173,7 @@ def _sorted(labels: Iterable[Label]) -> tuple[Label, ...]:
 
 
 def pair(data: Any, argument: str) -> tuple[Any, Any]:
+    """Return `data` if it is an (x, y) pair; refuse anything else under the argument's name."""
     if isinstance(data, tuple) and len(data) == 2:
         return data
     raise InputError(
@@ -194,6 +196,7 @@ def _part(
 
 
 def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
+    """Refuse two parts whose columns differ; their order may."""
     if only := {*train} ^ {*test}:
         raise InputError(
             "train and test must have the same columns, but only one of them has "

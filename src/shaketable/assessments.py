@@ -71,8 +71,9 @@ class Assessment:
         worst = max(error.by_class.items(), key=lambda item: item[1].high)
         lines = [
             f"{cell.model} on {cell.data}: {cell.n} test points, {cell.k} noisy copies each",
-            f"  separation  {title} 2r = {self.separation.two_r:.6g} (rows {self.separation.pair[0]} "
-            f"and {self.separation.pair[1]}), so eps_min = {self.epsilon_min:.6g}",
+            f"  separation  {title} 2r = {self.separation.two_r:.6g} (rows "
+            f"{self.separation.pair[0]} and {self.separation.pair[1]}), "
+            f"so eps_min = {self.epsilon_min:.6g}",
             f"  noise       uniform in the {title} ball of radius eps_min, bounds: {cell.bounds}",
             f"  accuracy    clean  {self.clean}",
             f"              noisy  {self.robust}",

@@ -84,12 +84,12 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         """Label of every row."""
         return self._ask("predict", X)
 
-    @_inner_has("predict_proba")
+    @_inner_has("predict_proba")  # type: ignore[untyped-decorator]  # scikit-learn's
     def predict_proba(self, X: Array) -> Array:  # noqa: N803
         """Probability of every class, where the estimator has one."""
         return self._ask("predict_proba", X)
 
-    @_inner_has("decision_function")
+    @_inner_has("decision_function")  # type: ignore[untyped-decorator]  # scikit-learn's
     def decision_function(self, X: Array) -> Array:  # noqa: N803
         """Score of every class, where the estimator has one."""
         return self._ask("decision_function", X)

@@ -16,7 +16,7 @@ from shaketable.norms import norm_title
 from shaketable.records import Records, SeparationRecord
 from shaketable.separations import Separation
 from shaketable.statistics import Estimate
-from shaketable.subjects import Subject, clean_beside, subjects
+from shaketable.subjects import Subject, clean_beside, one_line, subjects
 
 MAX_POINTS = 4000
 """Points a scatter shows at most; of more, every n-th."""
@@ -29,18 +29,20 @@ _NO_STUDY = "the records hold no study with noise in training"
 
 
 def accuracy(records: Records) -> Chart:
-    """Accuracy against the size of the noise, a line a model; of a study, a line a training noise."""
+    """Accuracy against the size of the noise, a line a model or, in a study, a training noise."""
     found = subjects(records)
     fixed = [s for s in found if not s.is_study]
     panels: list[Chart] = []
     for norm in dict.fromkeys(s.norm for s in fixed if s.norm):
         same = [s for s in fixed if s.norm == norm]
         panels.append(_accuracy_lines(same, drawing.model_colour(s.label for s in same), norm))
-    for s in (s for s in found if s.is_study and s.norm):
-        panels.append(_accuracy_lines([s], _train_colour(s, s.clean), s.label))
+    studies = [s for s in found if s.is_study and s.norm]
+    panels += [_accuracy_lines([s], _train_colour(s, s.clean), s.label) for s in studies]
     if rest := [s for s in found if not s.norm]:
         panels.append(_accuracy_dots(rest))
-    return drawing.finish(panels, title="Accuracy under noise", otherwise="there are no records")
+    return drawing.finish(
+        panels, title="Accuracy against the size of the noise", otherwise="there are no records"
+    )
 
 
 def mscr(records: Records) -> Chart:
@@ -56,17 +58,22 @@ def mscr(records: Records) -> Chart:
             color=drawing.model_colour(names, legend=None),
             tooltip=tips(model="model", **_VALUE),
         )
-        dots = drawing.dots_with_bars(base, alt.X("value:Q", title=title, scale=scale))
+        dots = drawing.dots_with_bars(base, title=title, scale=scale)
         height = 20 + 44 * len(names)
-        panels.append(alt.layer(drawing.vertical_rule(0), *dots).properties(height=height))
+        panels.append(
+            alt.layer(drawing.vertical_rule(0, scale=scale), *dots).properties(
+                title="models as given", height=height
+            )
+        )
     if studied := [r for r in rows if r["train_epsilon"] is not None]:
         base = drawing.chart(studied).encode(
             x=alt.X("train_epsilon:Q", title="noise in training, epsilon"),
             color=drawing.model_colour(_names(studied)),
             tooltip=tips(model="model", train="training noise", **_VALUE),
         )
-        lines = drawing.line_with_bars(base, alt.Y("value:Q", title=title, scale=scale))
-        panels.append(alt.layer(drawing.horizontal_rule(0), *lines).properties(height=HEIGHT))
+        lines = drawing.line_with_bars(base, title=title, scale=scale)
+        zero = drawing.horizontal_rule(0, scale=scale)
+        panels.append(alt.layer(zero, *lines).properties(title="studies", height=HEIGHT))
     return drawing.finish(
         panels,
         title="MSCR: accuracy lost under noise of size eps_min",
@@ -75,26 +82,28 @@ def mscr(records: Records) -> Chart:
 
 
 def matrix(records: Records) -> Chart:
-    """Accuracy for every training noise (columns) and test noise (rows), as in the paper's Table 2."""
+    """Accuracy for every training noise (columns) and test noise (rows): the paper's Table 2."""
     panels = [_matrix(s) for s in subjects(records) if s.is_study and s.norm]
     title = "Accuracy in per cent, by noise in training and in test"
     return drawing.finish(panels, title=title, otherwise=_NO_STUDY)
 
 
 def tradeoff(records: Records) -> Chart:
-    """Clean accuracy against MSCR, a point a training noise, joined in order (the paper's Fig. 6)."""
+    """Clean accuracy against MSCR, a point a training noise, in order: the paper's Fig. 6."""
     rows = [r for r in _mscr_rows(records) if r["train_epsilon"] is not None]
     base = drawing.chart(rows).encode(
-        x=alt.X("clean:Q", title="clean accuracy, per cent", scale=alt.Scale(zero=False, padding=30)),
-        y=alt.Y("value:Q", title="MSCR, per cent", scale=alt.Scale(zero=False, padding=20)),
-        color=drawing.model_colour(_names(rows)),
+        x=alt.X(
+            "clean:Q", title="clean accuracy, per cent", scale=alt.Scale(zero=False, padding=45)
+        ),
+        y=alt.Y("value:Q", title="MSCR, per cent", scale=alt.Scale(zero=False, padding=25)),
         tooltip=tips(model="model", train="training noise", clean="clean accuracy, %", **_VALUE),
     )
+    colour = drawing.model_colour(_names(rows))
     layers = (
         drawing.horizontal_rule(0),
-        base.mark_line(opacity=0.5).encode(order="train_epsilon:Q"),
-        base.mark_point(filled=True, size=70, opacity=1),
-        base.mark_text(align="left", dx=8, dy=-8, fontSize=11).encode(text="train:N"),
+        base.mark_line(opacity=0.5).encode(order="train_epsilon:Q", color=colour),
+        base.mark_point(filled=True, size=70, opacity=1).encode(color=colour),
+        base.mark_text(dy=-12, fontSize=11).encode(text="train:N"),
     )
     panels: list[Chart] = [alt.layer(*layers).properties(height=HEIGHT)] if rows else []
     title = "Clean accuracy against MSCR, a point a training noise"
@@ -117,9 +126,9 @@ def nearest(separation: Separation | SeparationRecord) -> Chart:
     scale = alt.Scale(domainMin=0)
     histogram = (
         drawing.chart(bars)
-        .mark_bar(color=COLOURS[0], opacity=0.55)
+        .mark_bar(style="count", opacity=0.6)
         .encode(
-            x=alt.X("start:Q", title=title, scale=scale),
+            x=alt.X("start:Q", title=title, scale=scale, bin="binned"),
             x2=alt.X2("end:Q"),
             y=alt.Y("points:Q", title="points (bars)"),
             tooltip=tips(start="distance from", end="distance to", points="points"),
@@ -127,10 +136,12 @@ def nearest(separation: Separation | SeparationRecord) -> Chart:
     )
     cumulative = (
         drawing.chart(steps)
-        .mark_line(interpolate="step-after", color=COLOURS[1])
+        .mark_line(style="share", interpolate="step-after")
         .encode(
             x=alt.X("distance:Q", title=title, scale=scale),
-            y=alt.Y("share:Q", title="points at most this far, % (line)", axis=alt.Axis(grid=False)),
+            y=alt.Y(
+                "share:Q", title="points at most this far, % (line)", axis=alt.Axis(grid=False)
+            ),
             tooltip=tips(distance="distance", share="points at most this far, %"),
         )
     )
@@ -147,9 +158,11 @@ def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart
     step = -(-dataset.n // MAX_POINTS)
     chosen = np.union1d(np.arange(0, dataset.n, step), np.array(separation.pair))
     names = [str(label) for label in dataset.classes]
-    values = zip(dataset.rows(chosen).reshape(-1, 2).tolist(), dataset.y[chosen], chosen, strict=True)
+    values = zip(
+        dataset.rows(chosen).reshape(-1, 2).tolist(), dataset.y[chosen], chosen, strict=True
+    )
     rows = [{"x": x, "y": y, "class": names[code], "row": int(i)} for (x, y), code, i in values]
-    first, second = dataset.feature_name(0), dataset.feature_name(1)
+    first, second = (one_line(dataset.feature_name(i)) for i in range(2))
     by_class = alt.Scale(domain=names)
     x = alt.X("x:Q", title=first, scale=alt.Scale(zero=False))
     y = alt.Y("y:Q", title=second, scale=alt.Scale(zero=False))
@@ -172,11 +185,11 @@ def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart
 
 
 def runs(records: Records) -> Chart:
-    """Mean MSCR over the first 2, 3, … runs with its interval: whether there were enough runs."""
+    """Mean MSCR over more and more runs, with its interval: whether there were enough of them."""
     panels = [panel for subject in subjects(records) for panel in _convergence(subject)]
     return drawing.finish(
         panels,
-        title="Mean MSCR over the first runs",
+        title="Mean MSCR over more and more runs",
         otherwise="no MSCR was measured in two runs or more",
     )
 
@@ -194,7 +207,7 @@ def _accuracy_lines(found: Sequence[Subject], colour: alt.Color, title: str) -> 
         tooltip=tips(model="model", train="training noise", noise="test noise", **_VALUE),
     )
     scale = alt.Scale(domain=drawing.domain(rows, at_most=100))
-    lines = drawing.line_with_bars(base, alt.Y("value:Q", title="accuracy, per cent", scale=scale))
+    lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
     eps_min = dict.fromkeys(s.separation.two_r / 2 for s in found if s.separation is not None)
     marks = [drawing.vertical_rule(value, "eps_min") for value in eps_min]
     return alt.layer(*marks, *lines).properties(title=title, height=HEIGHT)
@@ -210,7 +223,7 @@ def _accuracy_dots(found: Sequence[Subject]) -> Chart:
         tooltip=tips(model="model", train="training noise", noise="test noise", **_VALUE),
     )
     scale = alt.Scale(domain=drawing.domain(rows, at_most=100))
-    dots = drawing.dots_with_bars(base, alt.X("value:Q", title="accuracy, per cent", scale=scale))
+    dots = drawing.dots_with_bars(base, title="accuracy, per cent", scale=scale)
     height = 20 + len(noises) * (24 + 16 * len(found))
     return alt.layer(*dots).properties(height=height, title="Other corruptions")
 
@@ -227,7 +240,7 @@ def _matrix(subject: Subject) -> Chart:
         r["best"] = r["value"] == best[r["noise"]]
         r["diagonal"] = r["train_epsilon"] == r["epsilon"]
         r["ink"] = "white" if r["value"] > (low + high) / 2 else "#10243a"
-    axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False)
+    axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
     trains = list(dict.fromkeys(r["train"] for r in rows))
     tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
     base = drawing.chart(rows).encode(
@@ -247,7 +260,7 @@ def _matrix(subject: Subject) -> Chart:
         winners.mark_point(filled=True, size=30, yOffset=-13, opacity=1).encode(color=ink),
     )
     height = 44 * len(tests)
-    whole = alt.layer(*layers).resolve_scale(color="independent")
+    whole: Chart = alt.layer(*layers).resolve_scale(color="independent")
     return whole.properties(title=subject.label, height=height)
 
 
@@ -256,23 +269,34 @@ def _convergence(subject: Subject) -> list[Chart]:
     rows = [
         _row(subject, part, estimate)
         for s in several
-        for m in np.unique(np.geomspace(2, s.runs, MAX_STEPS).round().astype(int)).tolist()
+        for m in _steps(s.runs)
         for part in [Series(s.noisy[:m], s.clean[:m], s.at_eps_min)]
         for estimate in _mscr(part)
     ]
     if not rows:
         return []
-    whole = alt.Axis(tickMinStep=1, format="d")
+    steps = _steps(max(s.runs for s in several))
+    whole = alt.Axis(values=steps[:: -(-len(steps) // 8)], format="d")
     base = drawing.chart(rows).encode(
         x=alt.X("runs:Q", title="runs", scale=alt.Scale(zero=False, nice=False), axis=whole),
         color=_train_colour(subject, several),
     )
-    y = alt.Y("value:Q", title="mean MSCR, per cent", scale=alt.Scale(zero=False))
+    settled = [r for r in rows if 3 * r["runs"] > 2 * steps[-1]]
+    scale = alt.Scale(domain=drawing.domain(settled, 0.0, *(r["value"] for r in rows)))
+    y, low = (
+        alt.Y(f"{name}:Q", title="mean MSCR, per cent", scale=scale) for name in ("value", "low")
+    )
     tooltip = tips(train="training noise", runs="runs", **_VALUE)
-    band = base.mark_area(opacity=0.12).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+    band = base.mark_area(opacity=0.12, clip=True).encode(y=low, y2=alt.Y2("high:Q"))
     line = base.mark_line(point={"size": 25}).encode(y=y, tooltip=tooltip)
-    chart = alt.layer(drawing.horizontal_rule(0), band, line)
+    chart = alt.layer(drawing.horizontal_rule(0, scale=scale), band, line)
     return [chart.properties(title=subject.label, height=HEIGHT)]
+
+
+def _steps(n: int) -> list[int]:
+    """Numbers of runs up to n; the very first, whose intervals dwarf all others, are left out."""
+    start = min(5, max(2, n // 3))
+    return sorted(set(np.geomspace(start, n, MAX_STEPS).round().astype(int).tolist()))
 
 
 def _mscr_rows(records: Records) -> list[Row]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shaketable.metrics import Series
     from shaketable.records import Records
 
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)

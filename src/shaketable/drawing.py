@@ -11,7 +11,7 @@ import numpy as np
 
 from shaketable.errors import InputError
 
-Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.VConcatChart"
+Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart"
 Row: TypeAlias = dict[str, Any]
 
 WIDTH, HEIGHT = 620, 300
@@ -19,11 +19,14 @@ WIDTH, HEIGHT = 620, 300
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8820b", "#5a6ad0", "#767d88")
 """Colours that colour-blind readers can tell apart, on white and on black."""
 
+_DEFAULT = alt.Scale()
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
 
 
-def theme(*, ink: str, faint: str, grid: str, background: str) -> dict[str, Any]:
-    """Vega-Lite configuration of every chart, in the given colours."""
+def theme(
+    *, ink: str, faint: str, grid: str, background: str, colours: Sequence[str]
+) -> dict[str, Any]:
+    """Vega-Lite configuration of every chart, in the given colours; `colours` tell models apart."""
     text = {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 12,
             "titleFontWeight": "normal", "labelLimit": 200}  # fmt: skip
     return {
@@ -31,53 +34,60 @@ def theme(*, ink: str, faint: str, grid: str, background: str) -> dict[str, Any]
         "font": "system-ui, sans-serif",
         "view": {"stroke": None},
         "axis": {**text, "gridColor": grid, "domainColor": faint, "tickColor": faint},
-        "legend": {**text, "orient": "top", "columns": 3, "symbolOpacity": 1},
+        "legend": {**text, "orient": "top", "columns": 5, "symbolOpacity": 1, "offset": 22},
         "title": {"anchor": "start", "fontSize": 14, "fontWeight": 600, "color": ink},
         "text": {"color": ink, "fontSize": 12},
-        "range": {"category": list(COLOURS)},
+        "range": {"category": list(colours)},
         "style": {
-            "reference": {"stroke": faint, "strokeDash": [5, 4], "strokeWidth": 1.5},
-            "pair": {"stroke": ink, "strokeWidth": 2},
+            "reference": {"color": faint, "strokeDash": [5, 4], "strokeWidth": 1.5},
+            "pair": {"color": ink, "strokeWidth": 2},
+            "count": {"color": colours[0]},
+            "share": {"color": colours[1]},
         },
     }
 
 
-THEME: Mapping[str, Any] = theme(ink="#2b3037", faint="#767d88", grid="#e3e5e8", background="white")
+THEME: Mapping[str, Any] = theme(
+    ink="#2b3037", faint="#767d88", grid="#e3e5e8", background="white", colours=COLOURS
+)
 """Look of a chart by itself."""
 
 
 def chart(rows: Iterable[Row]) -> alt.Chart:
     """Chart of these rows, marks still to come."""
-    return alt.Chart(alt.Data(values=list(rows)))
+    return alt.Chart({"values": list(rows)})
 
 
-def line_with_bars(base: alt.Chart, y: alt.Y) -> tuple[alt.Chart, ...]:
+def line_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[alt.Chart, ...]:
     """Points joined by a line, each with its interval from ``low`` to ``high``."""
+    y, low = (alt.Y(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
     return (
-        base.mark_rule(opacity=0.7).encode(alt.Y("low:Q"), alt.Y2("high:Q")),
+        base.mark_rule(strokeWidth=1.5, opacity=0.7).encode(low, alt.Y2("high:Q")),
         base.mark_line().encode(y),
         base.mark_point(filled=True, size=45, opacity=1).encode(y),
     )
 
 
-def dots_with_bars(base: alt.Chart, x: alt.X) -> tuple[alt.Chart, ...]:
+def dots_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[alt.Chart, ...]:
     """Points with their intervals from ``low`` to ``high``, lying."""
+    x, low = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
     return (
-        base.mark_rule(strokeWidth=2).encode(alt.X("low:Q"), alt.X2("high:Q")),
+        base.mark_rule(strokeWidth=2).encode(low, alt.X2("high:Q")),
         base.mark_point(filled=True, size=80, opacity=1).encode(x),
     )
 
 
-def vertical_rule(x: float, text: str = "") -> alt.LayerChart:
-    """Dashed line at an x that means something, with its name beside it."""
-    row = chart([{"at": x, "text": text}]).encode(alt.X("at:Q"))
-    words = row.mark_text(align="left", baseline="bottom", dx=4, dy=-2, y=0).encode(text="text:N")
+def vertical_rule(x: float, text: str = "", *, scale: alt.Scale = _DEFAULT) -> Chart:
+    """Dashed line at an x that means something, with its name above."""
+    row = chart([{"at": x, "text": text}]).encode(alt.X("at:Q", scale=scale))
+    words = row.mark_text(align="center", baseline="bottom", dy=-3, y=0).encode(text="text:N")
     return alt.layer(row.mark_rule(style="reference"), words)
 
 
-def horizontal_rule(y: float) -> alt.Chart:
+def horizontal_rule(y: float, *, scale: alt.Scale = _DEFAULT) -> alt.Chart:
     """Dashed line at a y that means something."""
-    return chart([{"at": y}]).mark_rule(style="reference").encode(alt.Y("at:Q"))
+    rule: alt.Chart = chart([{"at": y}]).mark_rule(style="reference")
+    return rule.encode(alt.Y("at:Q", scale=scale))
 
 
 def tips(**titles: str) -> list[alt.Tooltip]:
@@ -112,7 +122,7 @@ def domain(rows: Sequence[Row], *include: float, at_most: float = math.inf) -> l
     """Range of the intervals with some air around it, never empty.
 
     >>> domain([{"low": 90.0, "high": 100.0}], at_most=100)
-    [89.4, 100.0]
+    [89.4, 100]
     """
     low = min([r["low"] for r in rows] + list(include))
     high = max([r["high"] for r in rows] + list(include))

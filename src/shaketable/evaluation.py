@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -135,24 +135,17 @@ def evaluate(
             k=k, seed=seed, draws=draws,
             bounds=data.bounds if bounds == "declared" else as_bounds(bounds),
         )  # fmt: skip
-        return evaluate_into(opened, classifier, data, rows, chosen, noise, progress=progress)
+        identity = classifier.identity or f"once {time.time_ns()}"
+        maker = Maker(classifier.name, recipe=identity, train=AS_GIVEN)
+        points = make_points(data, rows)
+        cells = [Cell(data, points, c, noise, maker, identity) for c in with_clean(chosen)]
+        return _measure_missing(opened, classifier, cells, progress=progress)
 
 
-def evaluate_into(
-    store: Store,
-    classifier: Classifier,
-    data: Dataset,
-    rows: IntArray,
-    corruptions: Iterable[Corruption],
-    noise: Noise,
-    *,
-    progress: bool = False,
+def _measure_missing(
+    store: Store, classifier: Classifier, cells: Sequence[Cell], *, progress: bool
 ) -> Records:
     """Measure the cells that `store` does not have yet, and return all that were asked for."""
-    identity = classifier.identity or f"once {time.time_ns()}"
-    maker = Maker(classifier.name, recipe=identity, train=AS_GIVEN)
-    points = make_points(data, rows)
-    cells = [Cell(data, points, c, noise, maker, identity) for c in with_clean(corruptions)]
     known = store.keys()
     missing = [cell for cell in cells if cell.key not in known]
     for cell in bar(missing, f"shaking {classifier.name}", enabled=progress):
@@ -207,7 +200,8 @@ class Cell:
         return Record(
             key=self.key, points=self.points, data=self.data.name,
             fingerprint=self.data.fingerprint, model=self.maker.name, recipe=self.maker.recipe,
-            model_id=self.model_id, train=self.maker.train, corruption=self.corruption.spec, bounds=self.bounds,
+            model_id=self.model_id, train=self.maker.train, corruption=self.corruption.spec,
+            bounds=self.bounds,
             draws=self.noise.draws, dtype=dtype, k=self.k, seed=self.noise.seed,
             run=self.noise.run, hits=hits, predictions=predictions, versions=versions(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -82,9 +82,7 @@ def _parser(
         sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
         return sub
 
-    sub = command(
-        "demo", "the main job on built-in data: separation, two models, MSCR, a page"
-    )
+    sub = command("demo", "the main job on built-in data: separation, two models, MSCR, a page")
     sub.add_argument("--out", default="shaketable-demo", metavar="DIR", help="where the files go")
     sub.set_defaults(quiet=False)
     _noise_flags(sub)

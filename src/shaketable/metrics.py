@@ -117,8 +117,8 @@ def mscr(records: Records | Series) -> Estimate:
 
     .. math:: (a_{\epsilon_{min}} - a_0) / a_0
 
-    Siedel et al. (2022), Eq. 2; over runs, the mean of the ratios (Algorithm 1). Negative: avoidable
-    accuracy lost. 0: as robust as the data allow. Positive: the noise helps. With several
+    Siedel et al. (2022), Eq. 2; over runs, the mean of the ratios (Algorithm 1). Negative:
+    avoidable accuracy lost. 0: as robust as the data allow. Positive: the noise helps. With several
     corruptions on record, the one whose size is the data's recorded eps_min counts.
     """
     return relative_loss(_mscr_series(records))
@@ -127,16 +127,28 @@ def mscr(records: Records | Series) -> Estimate:
 def mscr_difference(first: Records | Series, second: Records | Series) -> Estimate:
     """MSCR of the first model minus that of the second, paired: both met the same noise."""
     a, b = _mscr_series(first), _mscr_series(second)
-    if [c.points.id for c in a.noisy] != [c.points.id for c in b.noisy]:
+    if not meets_same_noise(a, b):
         raise InputError(
-            "mscr_difference needs two models measured on the same points in the same runs; "
-            "evaluate both with the same data, runs and seed"
+            "mscr_difference needs two models that met the same noise on the same points in the "
+            "same runs; evaluate both with the same data, corruption, k, runs and seed"
         )
-    pairs = [([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)]
+    k = a.first.k
     if a.runs == 1:
-        (c1, h1), (c2, h2) = pairs
-        return statistics.difference((c1[0], h1[0]), (c2[0], h2[0]), a.first.k)
-    return statistics.difference_over_runs(*pairs, a.first.k)
+        one, two = ((s.clean[0].hits, s.noisy[0].hits) for s in (a, b))
+        return statistics.difference(one, two, k)
+    first_runs, second_runs = (
+        ([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)
+    )
+    return statistics.difference_over_runs(first_runs, second_runs, k)
+
+
+def meets_same_noise(first: Series, second: Series) -> bool:
+    """Whether two series can be paired: same points, same noise, run by run."""
+    what, other = (
+        [(c.points.id, c.corruption, c.bounds, c.draws, c.k, c.seed, c.run) for c in s.noisy]
+        for s in (first, second)
+    )
+    return what == other
 
 
 @dataclass(frozen=True, eq=False)

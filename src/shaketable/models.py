@@ -60,7 +60,7 @@ class Classifier:
             raise InputError(
                 f"model {self.name} returned NaN scores; no class can be read off them"
             )
-        return scores.argmax(axis=1)
+        return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
     def _from_labels(self, labels: Array) -> IntArray:
         found, inverse = np.unique(labels, return_inverse=True)

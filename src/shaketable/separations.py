@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from shaketable.arrays import make_dataset
 from shaketable.data import Dataset
-from shaketable.errors import UndefinedError
-from shaketable.files import as_dataset
+from shaketable.errors import InputError, UndefinedError
 from shaketable.norms import as_p, norm_title, pnorm
-from shaketable.types import Array, FloatArray, IntArray
+from shaketable.types import FloatArray, IntArray
 
 MAX_TREE_DIMENSION = 16
 """Above this a k-d tree visits nearly every leaf, and comparing blocks directly is faster."""
@@ -47,6 +48,8 @@ class Separation:
     """Minima train-train, train-test, test-test; None for a part without two classes; empty when
     there is only one part."""
     classes: tuple[Any, ...]
+    y: IntArray
+    """Class codes of all points, indices into `classes`."""
 
     @property
     def epsilon_min(self) -> float:
@@ -62,7 +65,7 @@ class Separation:
 
 
 def separation(
-    x: Array | Dataset, y: Array | None = None, *, norm: str | float = "inf"
+    x: ArrayLike | Dataset, y: ArrayLike | None = None, *, norm: str | float = "inf"
 ) -> Separation:
     """Exact class separation of a data set, with every point's nearest opponent.
 
@@ -85,7 +88,12 @@ def separation(
     """
     p = as_p(norm)
     own_units = not isinstance(x, Dataset)
-    data = as_dataset(x if y is None else (x, y))
+    if isinstance(x, Dataset):
+        data = x
+    elif y is None:
+        raise InputError("y must be given with x, one label a row; only a Dataset brings its own")
+    else:
+        data = make_dataset(x, y)
     _refuse_clashes(data)
     flat = data.x.reshape(data.n, -1)
     values = flat.astype(np.float64) if flat.dtype != np.float64 else flat
@@ -117,6 +125,7 @@ def separation(
         by_class=_by_class(groups, between, len(data.classes)),
         by_part=_by_part(groups, between) if data.n_train is not None else {},
         classes=data.classes,
+        y=data.y,
     )
 
 
@@ -160,7 +169,8 @@ def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> IntArray:
     if p in (1, 2, math.inf):
         from scipy.spatial.distance import cdist
 
-        metric = {1: "cityblock", 2: "euclidean", math.inf: "chebyshev"}[p]
+        metric: Literal["cityblock", "euclidean", "chebyshev"]
+        metric = "cityblock" if p == 1 else "euclidean" if p == 2 else "chebyshev"
         step = max(1, _BLOCK // len(targets))
         blocks = [queries[i : i + step] for i in range(0, len(queries), step)]
         return np.concatenate([cdist(block, targets, metric).argmin(axis=1) for block in blocks])

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -91,7 +92,8 @@ class Store:
                     f"INSERT OR REPLACE INTO cells VALUES ({', '.join('?' * 21)})",
                     (
                         record.key, p.id, record.data, record.fingerprint, record.model,
-                        record.recipe, record.model_id, record.train, record.corruption, record.bounds,
+                        record.recipe, record.model_id, record.train, record.corruption,
+                        record.bounds,
                         record.draws, record.dtype, record.k, record.seed, record.run,
                         int(record.hits.sum()), _pack(record.hits),
                         None if record.predictions is None else _pack(record.predictions),
@@ -164,14 +166,7 @@ class Store:
     def _separations(self) -> tuple[SeparationRecord, ...]:
         with self._errors():
             rows = self._db.execute("SELECT * FROM separations").fetchall()
-            return tuple(
-                SeparationRecord(
-                    fingerprint, norm, two_r, tuple(json.loads(pair)), tuple(json.loads(classes)),
-                    json.loads(by_class), json.loads(by_part),
-                    np.frombuffer(zlib.decompress(nearest)), note,
-                )
-                for fingerprint, norm, two_r, pair, classes, by_class, by_part, nearest, note in rows
-            )  # fmt: skip
+            return tuple(_separation(*row) for row in rows)
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
@@ -196,14 +191,21 @@ class Store:
             ) from error
 
 
+def _separation(fingerprint: str, norm: float, two_r: float, *rest: Any) -> SeparationRecord:
+    pair, classes, by_class, by_part, nearest, note = rest
+    return SeparationRecord(
+        fingerprint, norm, two_r, tuple(json.loads(pair)), tuple(json.loads(classes)),
+        json.loads(by_class), json.loads(by_part), np.frombuffer(zlib.decompress(nearest)), note,
+    )  # fmt: skip
+
+
 def _pack(values: IntArray) -> bytes:
     """Compressed integers in the smallest type that holds them, its name in front."""
-    small = values.astype(np.min_scalar_type(int(values.max(initial=0))) if values.min(initial=0) >= 0
-                          else np.int64)  # fmt: skip
+    least, most = int(values.min(initial=0)), int(values.max(initial=0))
+    small = values.astype(np.int64 if least < 0 else np.min_scalar_type(most))
     return small.dtype.str.encode().ljust(4) + zlib.compress(small.tobytes(), 6)
 
 
 def _unpack(blob: bytes) -> IntArray:
-    return np.frombuffer(zlib.decompress(blob[4:]), dtype=blob[:4].decode().strip()).astype(
-        np.int64
-    )
+    values = np.frombuffer(zlib.decompress(blob[4:]), dtype=blob[:4].decode().strip())
+    return values.astype(np.int64)

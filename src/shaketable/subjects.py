@@ -9,7 +9,7 @@ from shaketable import metrics
 from shaketable.metrics import Series
 from shaketable.norms import as_p, norm_name, norm_title
 from shaketable.records import Record, Records, SeparationRecord
-from shaketable.spec import format_value, parse_call
+from shaketable.spec import Call, format_value, parse_call
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +41,13 @@ class Subject:
     @property
     def at_eps_min(self) -> tuple[Series, ...]:
         """Series that MSCR is about, one a training noise, the weakest first."""
-        return tuple(sorted((s for s in self.noisy if s.at_eps_min), key=train_size))
+        return tuple(sorted((s for s in self.noisy if s.at_eps_min), key=training_size))
 
     @property
     def all_series(self) -> tuple[Series, ...]:
         """Everything measured, sorted by training noise and by the size of the test noise."""
         return tuple(
-            sorted((*self.clean, *self.noisy), key=lambda s: (train_size(s), test_size(s)))
+            sorted((*self.clean, *self.noisy), key=lambda s: (training_size(s), noise_size(s)))
         )
 
     def level(self, epsilon: float | None) -> str:
@@ -66,6 +66,12 @@ class Subject:
         """Size of the test noise for people; other corruptions by their names."""
         cell = series.first
         return cell.corruption if cell.epsilon is None else self.level(cell.epsilon)
+
+
+def noise_name(series: Series) -> str:
+    """Spec of a series' noise, with ``eps_min`` for that size."""
+    spec = series.first.corruption
+    return str(Call(parse_call(spec).name, ("eps_min",))) if series.at_eps_min else spec
 
 
 def subjects(records: Records) -> list[Subject]:
@@ -106,13 +112,18 @@ def norm_of(cell: Record) -> str:
     return norm_title(as_p(parse_call(cell.corruption).name))
 
 
-def train_size(series: Series) -> float:
+def one_line(text: str) -> str:
+    """Text with one blank for any white space; charts cannot take all kinds that Unicode has."""
+    return " ".join(text.split())
+
+
+def training_size(series: Series) -> float:
     """Size of the training noise, -1 when it is not known; for sorting."""
     size = series.first.train_epsilon
     return -1.0 if size is None else size
 
 
-def test_size(series: Series) -> float:
+def noise_size(series: Series) -> float:
     """Size of the test noise, infinite for corruptions that have none; for sorting."""
     size = series.first.epsilon
     return float("inf") if size is None else size
@@ -125,7 +136,7 @@ def _clean(found: Iterable[Series]) -> tuple[Series, ...]:
         train = s.first.train
         if train not in most or s.runs > most[train].runs:
             most[train] = clean_beside(s)
-    return tuple(sorted(most.values(), key=train_size))
+    return tuple(sorted(most.values(), key=training_size))
 
 
 def _separation(known: Iterable[SeparationRecord], cell: Record) -> SeparationRecord | None:
@@ -152,7 +163,7 @@ def _labels(cells: Sequence[Record]) -> list[str]:
     shaken = [f for f, c in zip(facts, cells, strict=True) if c.corruption != "clean"]
     differing = [name for name in facts[0] if len({f[name] for f in shaken}) > 1] if facts else []
     labels = [
-        ", ".join([c.model, *(f[name] for name in differing if c.corruption != "clean")])
+        one_line(", ".join([c.model, *(f[name] for name in differing if c.corruption != "clean")]))
         for c, f in zip(cells, facts, strict=True)
     ]
     return [

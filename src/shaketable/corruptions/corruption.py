@@ -20,7 +20,7 @@ class Corruption(Protocol):
 
     @property
     def ladder(self) -> str:
-        """Name shared by all levels of this corruption, whose noise is the same but for its size."""
+        """Name shared by all levels of this corruption, which differ in size alone."""
 
     def bind(self, bounds: Bounds | None) -> Corruption:
         """Fill in what only the data can decide."""

@@ -1,0 +1,67 @@
+"""Words of a report: numbers as they are written, and captions of its figures."""
+
+from __future__ import annotations
+
+import math
+
+from shaketable.statistics import Estimate
+
+PLAIN_ACCURACY = "Points are measured accuracies, bars their 95 % intervals."
+MSCR = (
+    "Points are estimates, bars their 95 % intervals. Left of or below zero, accuracy is lost that "
+    "need not be; at zero the model is as robust as the data allow."
+)
+ACCURACY = (
+    f"{PLAIN_ACCURACY} Up to eps_min, the dashed line, no accuracy has to be lost; beyond it, even "
+    "a perfect classifier may lose some."
+)
+LADDER = "A line a training noise, bars are 95 % intervals over runs; the dashed line is eps_min."
+MATRIX = (
+    "Mean over runs. Dots and bold numbers mark the best training noise for each test noise; "
+    "outlined cells have the same noise in training and test."
+)
+TRADEOFF = (
+    "A point a training noise, joined in order of its size. Up and right is better in both; a "
+    "curve that only falls is a trade-off."
+)
+RUNS = (
+    "The mean over the first runs, more and more of them, with its 95 % interval. A line that "
+    "still moves needs more runs."
+)
+NEAREST = (
+    "Bars count points, the line adds them up. The separation 2r is where both begin: it hangs on "
+    "one pair of points."
+)
+POINTS = "The rings and the line between them mark the pair of points that sets 2r."
+
+
+def percent(value: Estimate) -> str:
+    """Share in per cent, with as many decimals as its interval supports."""
+    return f"{value.value:.{_decimals(value)}%}"
+
+
+def signed(value: Estimate) -> str:
+    """Change in per cent, with its sign."""
+    return f"{value.value:+.{_decimals(value)}%}"
+
+
+def interval(value: Estimate) -> str:
+    """Interval of a share or a change, in per cent."""
+    digits = _decimals(value)
+    sign = "+" if value.low < 0 else ""
+    return f"{value.low:{sign}.{digits}%} to {value.high:{sign}.{digits}%}"
+
+
+def upper(value: Estimate) -> str:
+    """Upper end of an interval, in per cent."""
+    return f"{value.high:.{_decimals(value)}%}"
+
+
+def number(value: float | None) -> str:
+    """Distance with six digits; a dash where there is none."""
+    return "–" if value is None else f"{value:.6g}"
+
+
+def _decimals(value: Estimate) -> int:
+    half = 50 * (value.high - value.low)
+    return 2 if not half > 0 else min(4, max(2, 1 - math.floor(math.log10(half))))

@@ -1,0 +1,157 @@
+"""Charts show the metrics' numbers, and Vega-Lite can draw every one of them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import vl_convert
+
+from shaketable import charts, metrics
+from shaketable.data import Dataset
+from shaketable.datasets import build
+from shaketable.drawing import Chart
+from shaketable.errors import InputError
+from shaketable.evaluation import evaluate
+from shaketable.models import builtin, fit
+from shaketable.records import Records
+from shaketable.separations import separation
+from shaketable.studies import study
+from shaketable.subjects import subjects
+
+LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return build("bands(n=200)")
+
+
+@pytest.fixture(scope="module")
+def fixed(data: Dataset) -> Records:
+    measured = [
+        evaluate(fit(builtin(name), data, np.arange(120), seed=0), data, LEVELS, name=name)
+        for name in ("svm", "1nn")
+    ]
+    return Records(tuple(c for r in measured for c in r), measured[0].separations)
+
+
+@pytest.fixture(scope="module")
+def grid(data: Dataset) -> Records:
+    return study(data, ["logistic", "1nn"], train_eps=[0, "eps_min", 0.04], test_eps=[0.03], runs=3)
+
+
+def drawn(chart: Chart) -> list[dict[str, Any]]:
+    """All rows of a chart that Vega-Lite accepts and compiles."""
+    spec = chart.to_dict()
+    vl_convert.vegalite_to_vega(spec)
+    return [row for rows in spec["datasets"].values() for row in rows]
+
+
+def test_accuracy_shows_the_metric_and_its_interval(fixed: Records) -> None:
+    rows = {(r["model"], r["epsilon"]): r for r in drawn(charts.accuracy(fixed)) if "value" in r}
+    assert len(rows) == 8
+    for s in metrics.series(fixed):
+        expected, row = metrics.accuracy(s), rows[s.first.model, s.first.epsilon]
+        shown = (row["value"], row["low"], row["high"])
+        assert shown == (100 * expected.value, 100 * expected.low, 100 * expected.high)
+
+
+def test_accuracy_marks_eps_min(fixed: Records) -> None:
+    marks = [r for r in drawn(charts.accuracy(fixed)) if r.get("text") == "eps_min"]
+    assert [r["at"] for r in marks] == [fixed.separations[0].two_r / 2]
+
+
+def test_axis_of_accuracies_spans_the_intervals_and_not_zero(fixed: Records) -> None:
+    chart = charts.accuracy(fixed).to_dict()
+    (low, high) = chart["layer"][-1]["encoding"]["y"]["scale"]["domain"]
+    least = min(r["low"] for r in drawn(charts.accuracy(fixed)) if "low" in r)
+    assert 0 < low < least
+    assert high <= 100
+
+
+def test_mscr_of_fixed_models_and_studies(fixed: Records, grid: Records) -> None:
+    for records in (fixed, grid):
+        rows = [r for r in drawn(charts.mscr(records)) if "value" in r]
+        expected = [100 * metrics.mscr(s).value for s in metrics.series(records) if s.at_eps_min]
+        assert [r["value"] for r in rows] == expected
+
+
+def test_matrix_holds_every_cell_its_diagonal_and_the_best_of_each_row(grid: Records) -> None:
+    rows = [r for r in drawn(charts.matrix(grid)) if r.get("model") == "1nn"]
+    assert len(rows) == 3 * 3
+    assert sum(r["diagonal"] for r in rows) == 2
+    for noise in {r["noise"] for r in rows}:
+        same = [r for r in rows if r["noise"] == noise]
+        assert {r["value"] for r in same if r["best"]} == {max(r["value"] for r in same)}
+
+
+def test_tradeoff_sets_clean_accuracy_against_mscr(grid: Records) -> None:
+    rows = [r for r in drawn(charts.tradeoff(grid)) if "clean" in r]
+    found = [s for s in metrics.series(grid) if s.at_eps_min]
+    assert [r["value"] for r in rows] == [100 * metrics.mscr(s).value for s in found]
+    clean = [np.mean([c.accuracy for c in s.clean]) for s in found]
+    np.testing.assert_allclose([r["clean"] for r in rows], 100 * np.array(clean))
+
+
+def test_nearest_counts_every_point_and_starts_at_the_separation(data: Dataset) -> None:
+    found = separation(data)
+    rows = drawn(charts.nearest(found))
+    assert sum(r["points"] for r in rows if "points" in r) == data.n
+    steps = [r for r in rows if "share" in r]
+    assert steps[0] == {"distance": found.two_r, "share": 100 / data.n}
+    assert steps[-1]["share"] == 100
+
+
+def test_points_keep_the_closest_pair_when_there_are_too_many(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charts, "MAX_POINTS", 20)
+    found = separation(data)
+    rows = [r["row"] for r in drawn(charts.points(data, found))]
+    assert set(found.pair) <= set(rows)
+    assert len(set(rows)) <= 22
+
+
+def test_points_need_two_dimensions() -> None:
+    iris = build("iris").drop_clashes()
+    with pytest.raises(InputError, match="2 features"):
+        charts.points(iris, separation(iris))
+
+
+def test_runs_end_at_the_mean_of_all_runs(grid: Records) -> None:
+    rows = [r for r in drawn(charts.runs(grid)) if "runs" in r]
+    last = [r["value"] for r in rows if r["runs"] == 3]
+    assert last == [100 * metrics.mscr(s).value for s in metrics.series(grid) if s.at_eps_min]
+
+
+def test_what_is_not_there_cannot_be_drawn(fixed: Records) -> None:
+    for draw in (charts.matrix, charts.tradeoff, charts.runs):
+        with pytest.raises(InputError, match="nothing to draw"):
+            draw(fixed)
+    with pytest.raises(InputError, match="eps_min"):
+        charts.mscr(fixed.select(corruption="clean"))
+
+
+def test_one_level_one_model_and_other_corruptions(data: Dataset) -> None:
+    model = fit(builtin("1nn"), data, np.arange(120), seed=0)
+    for corruptions in ([], ["linf(0.01)"], ["linf(0.01) + l2(0.01)"], ["linf(0.01)", "l2(0.01)"]):
+        records = evaluate(model, data, corruptions)
+        noises = {r["noise"] for r in drawn(charts.accuracy(records)) if "noise" in r}
+        assert len(noises) == 1 + len({c.partition("(")[2] for c in corruptions})
+
+
+def test_subjects_are_told_apart(fixed: Records) -> None:
+    def renamed(records: Records, **changes: Any) -> Records:
+        return replace(records, cells=tuple(replace(c, **changes) for c in records))
+
+    same_name = [s.label for s in subjects(renamed(fixed, model="net"))]
+    assert len(set(same_name)) == 2
+    assert all(label.startswith("net (") for label in same_name)
+    other_k = tuple(
+        replace(c, k=20, key=c.key + "k") if c.corruption != "clean" else c for c in fixed
+    )
+    both = replace(fixed, cells=(*fixed, *(c for c in other_k if c.k == 20)))
+    assert [s.label for s in subjects(both)] == [
+        "svm, k = 10", "1nn, k = 10", "svm, k = 20", "1nn, k = 20",
+    ]  # fmt: skip

@@ -1,0 +1,297 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shaketable.cli import main
+
+BANDS = "bands(n=300)"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def run(capsys, *argv):
+    code = main([str(a) for a in argv])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def fails(capsys, *argv, code=2):
+    got, out, err = run(capsys, *argv)
+    assert got == code, err
+    assert out == ""
+    assert err.startswith("shaketable: ")
+    assert err.count("\n") == 1, "one line"
+    return err
+
+
+def loads(capsys, *argv):
+    code, out, err = run(capsys, *argv, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def test_separation_keeps_its_contract(capsys):
+    found = loads(capsys, "separation", "bands(separation=0.05)")
+    assert found["norm"] == "inf"
+    assert found["two_r"] == pytest.approx(0.05)
+    assert found["epsilon_min"] == found["two_r"] / 2
+    assert len(found["pair"]) == 2
+    assert loads(capsys, "separation", "iris", "--norm", "2")["norm"] == 2
+
+
+def test_separation_in_words(capsys):
+    code, out, _ = run(capsys, "separation", "iris")
+    assert code == 0
+    assert "eps_min" in out
+    assert "setosa" in out
+
+
+def test_study_keeps_its_contract(capsys):
+    found = loads(
+        capsys, "study", "--data", BANDS, "--model", "1nn", "--train-eps", "0,eps_min",
+        "--test-eps", "0,0.02,eps_min", "--runs", 3, "--k", 2, "--jobs", 1, "--quiet",
+    )  # fmt: skip
+    assert {"train_eps", "test_eps", "mean", "sd", "runs"} <= found["cells"][0].keys()
+    assert {"train_eps", "mean", "sd", "runs"} <= found["mscr"][0].keys()
+    assert len(found["cells"]) == 2 * 3
+    assert len(found["mscr"]) == 2
+    eps_min = found["eps_min"]
+    assert sorted({c["test_eps"] for c in found["cells"]}) == [0, eps_min, 0.02]
+    assert {c["train_eps"] for c in found["mscr"]} == {0, eps_min}
+    assert all(80 < c["mean"] <= 100 and c["runs"] == 3 for c in found["cells"])
+    assert found["mscr"][0]["mean"] == pytest.approx(0, abs=5)
+
+
+def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
+    argv = ["study", "--data", BANDS, "--model", "1nn", "--model", "rf", "--runs", 2, "--k", 2,
+            "--jobs", 1, "--store", "s.sqlite"]  # fmt: skip
+    code, out, err = run(capsys, *argv)
+    assert code == 0, err
+    assert "MSCR" in out
+    assert "±" in out
+    assert "*" in out
+    started = time.perf_counter()
+    assert run(capsys, *argv)[1] == out
+    assert time.perf_counter() - started < 5
+    code, again, _ = run(capsys, "score", "s.sqlite")
+    assert code == 0
+    assert again == out
+
+
+def test_study_files_hold_the_same_settings_and_flags_win(capsys):
+    Path("my.toml").write_text(
+        f'data = "{BANDS}"\nmodel = ["1nn"]\ntrain_eps = [0]\ntest_eps = [0, "eps_min"]\n'
+        "runs = 3\nk = 2\njobs = 1\nquiet = true\n"
+    )
+    found = loads(capsys, "study", "my.toml")
+    assert found["cells"][0]["runs"] == 3
+    found = loads(capsys, "study", "my.toml", "--runs", 2, "--model", "logistic")
+    assert found["cells"][0]["runs"] == 2
+    assert {c["model"] for c in found["cells"]} == {"logistic"}
+    Path("bad.toml").write_text('dta = "iris"')
+    assert "did you mean 'data'" in fails(capsys, "study", "bad.toml")
+    Path("bad.toml").write_text("data = ")
+    assert "cannot be read" in fails(capsys, "study", "bad.toml")
+    Path("bad.toml").write_text('runs = "many"')
+    assert "--runs" in fails(capsys, "study", "bad.toml")
+
+
+def test_evaluate_compares_models_and_scores_again(capsys):
+    argv = ["evaluate", "--model", "rf", "--model", "1nn", "--data", BANDS, "--store", "r.sqlite",
+            "--corruptions", "linf(eps_min)", "linf(0.05)", "--quiet"]  # fmt: skip
+    found = loads(capsys, *argv)
+    assert [m["model"] for m in found["models"]] == ["rf", "1nn"]
+    assert len(found["models"][0]["cells"]) == 3
+    (difference,) = found["mscr_differences"]
+    gap = found["models"][0]["mscr"]["mean"] - found["models"][1]["mscr"]["mean"]
+    assert difference["mean"] == pytest.approx(gap)
+    code, out, err = run(capsys, *argv)
+    assert code == 0, err
+    assert "linf(eps_min)" in out
+    assert "probability of a wrong answer" in out
+    assert run(capsys, "score", "r.sqlite")[1] == out
+    assert loads(capsys, "score", "r.sqlite")["models"] == found["models"]
+
+
+def test_every_norm_has_its_own_mscr(capsys):
+    found = loads(capsys, "evaluate", "--model", "1nn", "--data", BANDS, "--quiet",
+                  "--corruptions", "linf(eps_min)", "l2(eps_min)")  # fmt: skip
+    assert [(m["model"], m["norm"]) for m in found["models"]] == [("1nn", "L-inf"), ("1nn", "L2")]
+    assert all(m["mscr"] is not None for m in found["models"])
+
+
+def test_a_model_of_ones_own_is_taken_as_fitted(capsys):
+    Path("mine.py").write_text(
+        "import numpy as np\n"
+        "def answer(x):\n    return np.where(x[:, 0] > 0.5, 'yes', 'no')\n"
+        "from sklearn.tree import DecisionTreeClassifier\ntree = DecisionTreeClassifier()\n"
+    )
+    x = np.random.default_rng(0).uniform(size=(50, 2))
+    np.savez("d.npz", x=x, y=np.where(x[:, 0] > 0.5, "yes", "no"))
+    found = loads(capsys, "evaluate", "--model", "mine:answer", "--data", "d.npz", "--quiet")
+    assert found["models"][0]["n"] == 50
+    assert found["models"][0]["cells"][0]["mean"] == 100
+    assert "must be fitted" in fails(
+        capsys, "evaluate", "--model", "mine:tree", "--data", "d.npz", "--quiet"
+    )
+    fitted = loads(
+        capsys, "evaluate", "--model", "mine:tree", "--data", "d.npz", "--fit", "--quiet"
+    )
+    assert fitted["models"][0]["n"] == 10
+
+
+def test_a_requirement_is_met_not_met_or_open(capsys):
+    base = ["evaluate", "--data", "bands(n=1000)", "--model", "rf", "--quiet", "--min-mscr"]
+    assert run(capsys, *base, -50)[0] == 0
+    code, _, err = run(capsys, *base, 50)
+    assert code == 1
+    assert "not met" in err
+    assert run(capsys, *base, -1)[0] == 3
+
+
+def test_bounds_need_a_range(capsys):
+    base = ["evaluate", "--data", BANDS, "--model", "1nn", "--quiet", "--bounds"]
+    assert "--range" in fails(capsys, *base, "clip")
+    assert run(capsys, *base, "truncate", "--range", "0,1")[0] == 0
+    assert "did you mean 'clip'" in fails(capsys, *base, "clp")
+
+
+def test_scaling_is_offered_and_recorded(capsys):
+    found = loads(capsys, "separation", "wine")
+    assert "2,645" in found["notes"][0]
+    assert "--scale" in found["notes"][0]
+    assert loads(capsys, "separation", "wine", "--scale")["notes"] == []
+    _, out, err = run(capsys, "evaluate", "--data", "wine", "--model", "1nn", "--scale", "--quiet")
+    assert "scaled to [0, 1]" in out
+    assert "2,645" not in err
+
+
+@pytest.mark.parametrize("kind", ["datasets", "models", "corruptions", "suites", "metrics"])
+def test_lists_name_everything(capsys, kind):
+    code, out, _ = run(capsys, "list", kind)
+    assert code == 0
+    entries = loads(capsys, "list", kind)
+    assert len(entries) >= 3
+    assert all(name in out and about for name, about in entries.items())
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["sepration", "iris"], "did you mean 'separation'"),
+        ([], "required"),
+        (["separation"], "DATA"),
+        (["separation", "irs"], "did you mean 'iris'"),
+        (["separation", "missing.csv"], "does not exist"),
+        (["separation", "iris", "--norm", "x"], "norm must be"),
+        (["separation", "iris", "--frobnicate"], "--frobnicate"),
+        (["evaluate", "--data", "iris"], "--model must name"),
+        (["evaluate", "--model", "rf"], "--data must name"),
+        (["evaluate", "--model", "rff", "--data", "iris"], "did you mean 'rf'"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--corruptions", "lnf(1)"], "'linf'"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--suite", "mcsr"], "'mscr'"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--k", "x"], "--k"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--k", "0"], "k must be"),
+        (["study", "--model", "1nn", "--data", "iris", "--train-eps", "a"], "numbers or eps_min"),
+        (["study", "nothing.toml"], "nothing.toml"),
+        (["score", "none.sqlite"], "does not exist"),
+        (["list", "everything"], "unknown kind"),
+    ],
+)
+def test_bad_input_is_one_line_that_helps(capsys, argv, message):
+    assert message in fails(capsys, *argv)
+
+
+def test_clashes_are_named_and_can_be_dropped(capsys):
+    Path("c.csv").write_text("a,b,k\n0,0,x\n0,0,y\n1,0,x\n5,0,y\n9,9,x\n7,7,y\n")
+    assert "(0, 1)" in fails(capsys, "separation", "c.csv", "--label", "k")
+    assert loads(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")["two_r"] == 2
+
+
+def test_a_clean_accuracy_of_zero_is_said_not_hidden(capsys):
+    Path("wrong.py").write_text(
+        "import numpy as np\ndef answer(x):\n    return np.where(x[:, 0] > 0.5, 'no', 'yes')\n"
+    )
+    x = np.random.default_rng(0).uniform(size=(50, 2))
+    np.savez("d.npz", x=x, y=np.where(x[:, 0] > 0.5, "yes", "no"))
+    assert "undefined" in fails(
+        capsys, "evaluate", "--model", "wrong:answer", "--data", "d.npz", "--quiet"
+    )
+
+
+def test_results_files_that_cannot_be_used_are_named(capsys):
+    Path("junk.sqlite").write_text("junk " * 500)
+    assert "junk.sqlite" in fails(capsys, "score", "junk.sqlite", code=4)
+    argv = ["evaluate", "--model", "1nn", "--data", BANDS, "--quiet", "--store"]
+    assert "junk.sqlite" in fails(capsys, *argv, "junk.sqlite", code=4)
+    assert "folder" in fails(capsys, *argv, "no/such/r.sqlite", code=4)
+
+
+def test_a_traceback_only_with_debug(capsys):
+    Path("broken.py").write_text("def answer(x):\n    raise RuntimeError('out of\\nluck')\n")
+    argv = ["evaluate", "--model", "broken:answer", "--data", BANDS, "--quiet"]
+    err = fails(capsys, *argv, code=4)
+    assert "out of luck" in err
+    assert "--debug" in err
+    with pytest.raises(RuntimeError):
+        main([*argv, "--debug"])
+
+
+def test_interrupted_says_what_is_kept(tmp_path):
+    argv = ["study", "--data", "bands(n=400)", "--model", "rf", "--runs", "40", "--jobs", "2",
+            "--store", "s.sqlite", "--quiet"]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shaketable", *argv],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        start_new_session=True,
+    )  # fmt: skip
+    store = tmp_path / "s.sqlite"
+    for _ in range(600):
+        time.sleep(0.05)
+        if store.exists() and store.stat().st_size > 30_000:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "s.sqlite, run the same command to go on" in err
+    assert "Traceback" not in err
+
+
+def test_help_is_quick_and_importing_loads_nothing_heavy():
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "shaketable", "--help"],
+            check=True, capture_output=True,
+        )  # fmt: skip
+        times.append(time.perf_counter() - started)
+    assert min(times) < 0.5
+    code = (
+        "import sys, shaketable, shaketable.cli\n"
+        "heavy = ('numba', 'altair', 'torch', 'sklearn', 'scipy', 'pandas')\n"
+        "print([m for m in heavy if m in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_demo_does_the_main_job(capsys):
+    code, out, err = run(capsys, "demo")
+    assert code == 0, err
+    assert Path("shaketable-demo/demo.sqlite").stat().st_size > 0
+    assert Path("shaketable-demo/demo.html").stat().st_size > 0
+    assert "rf" in out
+    assert "1nn" in out
+    assert "shaketable evaluate --model rf --data mydata.csv" in out

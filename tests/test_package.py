@@ -1,0 +1,66 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import shaketable as st
+
+
+def test_every_public_name_can_be_had():
+    for name in st.__all__:
+        assert getattr(st, name) is not None
+    assert set(st.__all__) <= set(dir(st))
+    with pytest.raises(AttributeError, match="no attribute 'asess'"):
+        _ = st.asess
+
+
+def test_functions_are_not_shadowed_by_modules():
+    code = (
+        "import shaketable.separations, shaketable.evaluation, shaketable.studies\n"
+        "import shaketable as st\n"
+        "names = ('separation', 'evaluate', 'study', 'suite', 'assess')\n"
+        "assert all(callable(getattr(st, name)) for name in names)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_assess_tells_the_whole_story(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(200, 2))
+    y = np.where(x[:, 0] > 0.5, "b", "a")
+
+    def model(points):
+        return np.where(points[:, 0] + 0.02 * np.sin(40 * points[:, 1]) > 0.5, "b", "a")
+
+    result = st.assess(model, (x[:120], y[:120]), (x[120:], y[120:]), k=5)
+    text = str(result)
+    assert f"eps_min = {result.epsilon_min:.6g}" in text
+    assert "80 test points, 5 noisy copies" in text
+    assert result.verdict in text
+    assert result.separation.by_part.keys() == {"train-train", "train-test", "test-test"}
+    assert result.epsilon_min == st.separation(x, y).epsilon_min
+    assert result.report(tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_assess_refits_and_scales():
+    data = st.load("wine")
+    train, test = data.parts()
+    pairs = [(data.x[rows], data.labels[rows]) for rows in (train, test)]
+    from sklearn.neighbors import KNeighborsClassifier
+
+    raw = st.assess(KNeighborsClassifier(1), *pairs, refit=True)
+    scaled = st.assess(KNeighborsClassifier(1), *pairs, refit=True, scale=True)
+    assert any("2,645" in note or "factor" in note for note in raw.notes)
+    assert scaled.notes == ()
+    assert scaled.epsilon_min < raw.epsilon_min
+    assert scaled.clean.value > raw.clean.value  # 1-NN gains by equal scales
+    fitted = KNeighborsClassifier(1).fit(*pairs[0])
+    in_raw_units = st.assess(fitted, *pairs, scale=True)
+    assert in_raw_units.clean.value == raw.clean.value
+
+
+def test_suites_are_lists_of_specs():
+    assert len(st.suite("mscr-2d").names) == 8
+    with pytest.raises(st.InputError, match="did you mean 'mscr-2d'"):
+        st.suite("mscr-d2")
