@@ -75,9 +75,9 @@ class Assessment:
             f"{self.separation.pair[0]} and {self.separation.pair[1]}), "
             f"so eps_min = {self.epsilon_min:.6g}",
             f"  noise       uniform in the {title} ball of radius eps_min, bounds: {cell.bounds}",
-            f"  accuracy    clean  {self.clean}",
-            f"              noisy  {self.robust}",
-            f"  MSCR        {self.mscr}",
+            f"  accuracy    clean  {_percent(self.clean)}",
+            f"              noisy  {_percent(self.robust)}",
+            f"  MSCR        {_percent(self.mscr)}",
             f"  risk        a wrong answer under this noise: {error.overall.value:.2%}, below "
             f"{error.overall.high:.2%} with 95 % confidence; worst class {worst[0]!r}: below "
             f"{worst[1].high:.2%}",
@@ -85,6 +85,11 @@ class Assessment:
             *(f"  note        {note}" for note in self.notes),
         ]
         return "\n".join(lines)
+
+
+def _percent(e: Estimate) -> str:
+    span = f"{100 * e.low:.2f} to {100 * e.high:.2f}"
+    return f"{100 * e.value:.2f} % ({100 * e.confidence:g} % interval {span})"
 
 
 def assess(

@@ -63,7 +63,7 @@ def demo(args: argparse.Namespace) -> int:
     folder = Path(args.out)
     folder.mkdir(parents=True, exist_ok=True)
     store = folder / "demo.sqlite"
-    data = load("bands(n=2000)")
+    data = load("bands(n=10000)")
     print("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.\n")
     args.model, args.fit, args.store = ["rf", "1nn"], False, store
     levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
@@ -100,15 +100,22 @@ def separation(args: argparse.Namespace) -> int:
 def evaluate(args: argparse.Namespace) -> int:
     """Shake fitted models with noise and other corruptions."""
     from shaketable.display import evaluation_json, print_evaluation
+    from shaketable.models import BUILTIN
     from shaketable.suites import suite
 
     data = _data(args)
+    notes = data.notes()
+    if data.n_train is None and not args.fit and set(args.model) - set(BUILTIN):
+        notes.append(
+            f"models that came fitted are measured on all {data.n} points; name the points they "
+            "were not trained on with --test"
+        )
     levels = [*args.corruptions, *(name for s in args.suite for name in suite(s).names)]
     records = _evaluate(args, data, levels or ["linf(eps_min)"], _bounds(args, data))
     if args.json:
-        print(json.dumps(evaluation_json(records, data.notes()), indent=2))
+        print(json.dumps(evaluation_json(records, notes), indent=2))
     else:
-        print_evaluation(records, data.notes())
+        print_evaluation(records, notes)
     return _report_and_judge(args, records, data)
 
 

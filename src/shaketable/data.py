@@ -158,7 +158,8 @@ class Dataset:
         x = self.rows(slice(None))
         flat = x.reshape(self.n, -1)
         scaling = Scaling(flat.min(axis=0), np.ptp(flat, axis=0))
-        return replace(self, x=scaling.apply(x), bounds=None, scaling=scaling)
+        name = f"{self.name}, scaled to [0, 1]"
+        return replace(self, name=name, x=scaling.apply(x), bounds=None, scaling=scaling)
 
     @cached_property
     def range_ratio(self) -> float:
@@ -217,7 +218,8 @@ class Dataset:
         if not keep.any():
             raise InputError(f"drop_clashes leaves no points of {self.name!r}: all of them clash")
         n_train = None if self.n_train is None else int(keep[: self.n_train].sum())
-        return replace(self, x=self.x[keep], y=self.y[keep], n_train=n_train)
+        name = f"{self.name} without {int((~keep).sum())} clashing points"
+        return replace(self, name=name, x=self.x[keep], y=self.y[keep], n_train=n_train)
 
     def _clashing_groups(self) -> list[IntArray]:
         """Rows of each group of equal points that holds several classes."""

@@ -111,11 +111,12 @@ def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
             f"MSCR of {a.label} minus {b.label}, on the same points and noise: {_percent(d)} "
             f"percentage points{chance}"
         )
+    cell = records.cells[0]
+    print(f"data: {cell.data}; {cell.n} test points")
     for known in records.separations:
-        note = f" ({known.note})" if known.note else ""
+        eps_min = known.two_r / 2
         print(
-            f"{norm_title(known.norm)} separation 2r = {known.two_r:.6g}, "
-            f"eps_min = {known.two_r / 2:.6g}{note}"
+            f"{norm_title(known.norm)} separation 2r = {known.two_r:.6g}, eps_min = {eps_min:.6g}"
         )
     header = ["model", "corruption", "accuracy, %", "relative loss, %; at eps_min: MSCR"]
     _print_table("95 % intervals in brackets", header, rows)

@@ -252,8 +252,7 @@ def resolve(
 def measured_separation(data: Dataset, p: float, store: Store) -> Separation:
     """Measure the separation and record it, so that metrics know which cells are at eps_min."""
     result = separation(data, norm=p)
-    note = "features scaled to [0, 1]" if data.scaling is not None else ""
-    store.add_separation(SeparationRecord.of(result, data.fingerprint, note))
+    store.add_separation(SeparationRecord.of(result, data.fingerprint))
     return result
 
 

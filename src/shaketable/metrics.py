@@ -201,11 +201,9 @@ def verdict(value: Estimate) -> str:
         )
     if value.low > 0:
         return f"Robust: noise of this size even raises its accuracy by {loss} ({span})."
-    if value.low == value.high == 0:
-        return "Robust: no answer changed under noise of this size."
     return (
-        f"No loss shown: its accuracy changes by {value.value:+.2%} under noise of this size, and "
-        f"none at all is compatible with the data ({span}); a loss beyond {-value.low:.2%} is not."
+        f"No loss shown: its accuracy changes by {value.value:+.2%} under noise of this size "
+        f"({span}). With these points a loss of up to {-value.low:.2%} cannot be ruled out."
     )
 
 

@@ -151,17 +151,16 @@ class SeparationRecord:
     by_class: list[list[float | None]]
     by_part: dict[str, float | None]
     nearest: FloatArray
-    note: str
 
     @classmethod
-    def of(cls, separation: Separation, fingerprint: str, note: str = "") -> SeparationRecord:
-        """Record of a measured separation; `note` says what the data's names cannot."""
+    def of(cls, separation: Separation, fingerprint: str) -> SeparationRecord:
+        """Record of a measured separation."""
         by_class = [
             [None if math.isnan(v) else float(v) for v in row] for row in separation.by_class
         ]
         return cls(
             fingerprint, separation.p, separation.two_r, separation.pair, separation.classes,
-            by_class, separation.by_part, separation.nearest, note,
+            by_class, separation.by_part, separation.nearest,
         )  # fmt: skip
 
 

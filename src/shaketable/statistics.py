@@ -128,6 +128,7 @@ def relative_change(
 
     At eps_min this is MSCR (Siedel et al. 2022, Eq. 2). Negative: accuracy was lost. ``clean``
     tells of every point whether it is right without noise, ``hits`` in how many of ``k`` draws.
+    The interval is made for models that are right on ten clean points or more.
 
     >>> print(relative_change([1] * 90 + [0] * 10, [10] * 85 + [0] * 15, k=10))
     -0.056 (95 % interval -0.125 to 0.001)

@@ -31,7 +31,7 @@ CREATE TABLE cells (
 );
 CREATE TABLE separations (
     fingerprint TEXT, norm REAL, two_r REAL, pair TEXT, classes TEXT, by_class TEXT, by_part TEXT,
-    nearest BLOB, note TEXT, PRIMARY KEY (fingerprint, norm)
+    nearest BLOB, PRIMARY KEY (fingerprint, norm)
 );
 """
 
@@ -105,11 +105,11 @@ class Store:
         """Write what is known of a data set's separation."""
         with self._errors(), self._db:
             self._db.execute(
-                "INSERT OR REPLACE INTO separations VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO separations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     s.fingerprint, s.norm, s.two_r, json.dumps(s.pair), json.dumps(s.classes),
                     json.dumps(s.by_class), json.dumps(s.by_part),
-                    zlib.compress(s.nearest.tobytes()), s.note,
+                    zlib.compress(s.nearest.tobytes()),
                 ),
             )  # fmt: skip
 
@@ -192,10 +192,10 @@ class Store:
 
 
 def _separation(fingerprint: str, norm: float, two_r: float, *rest: Any) -> SeparationRecord:
-    pair, classes, by_class, by_part, nearest, note = rest
+    pair, classes, by_class, by_part, nearest = rest
     return SeparationRecord(
         fingerprint, norm, two_r, tuple(json.loads(pair)), tuple(json.loads(classes)),
-        json.loads(by_class), json.loads(by_part), np.frombuffer(zlib.decompress(nearest)), note,
+        json.loads(by_class), json.loads(by_part), np.frombuffer(zlib.decompress(nearest)),
     )  # fmt: skip
 
 

@@ -42,7 +42,6 @@ class SeparationFacts:
     class_pairs: list[tuple[str, str, float]]
     """Minimum of every pair of classes, the closest first."""
     more_pairs: int
-    note: str
 
     @classmethod
     def of(cls, s: SeparationRecord) -> SeparationFacts:
@@ -55,7 +54,7 @@ class SeparationFacts:
         pairs.sort(key=lambda row: row[2])
         return cls(
             norm_title(s.norm), s.fingerprint, s.two_r, s.two_r / 2, s.pair, s.by_part,
-            pairs[:MAX_PAIRS], len(pairs[MAX_PAIRS:]), s.note,
+            pairs[:MAX_PAIRS], len(pairs[MAX_PAIRS:]),
         )  # fmt: skip
 
 
