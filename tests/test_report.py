@@ -88,9 +88,7 @@ def renamed(records: Records, data: Dataset) -> tuple[Records, Dataset]:
     data = replace(data, name=EVIL, features=(EVIL, "b"), classes=classes)
     changes: dict[str, Any] = {"model": EVIL, "data": EVIL, "fingerprint": data.fingerprint}
     cells = (replace(c, **changes, points=replace(c.points, classes=classes)) for c in records)
-    separation = replace(
-        records.separations[0], classes=classes, fingerprint=data.fingerprint
-    )
+    separation = replace(records.separations[0], classes=classes, fingerprint=data.fingerprint)
     return Records(tuple(cells), (separation,)), data
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shaketable import metrics
 from shaketable.metrics import Series
@@ -16,20 +16,6 @@ from shaketable.records import Records
 from shaketable.separations import Separation
 from shaketable.statistics import Estimate
 from shaketable.subjects import Subject, noise_name, subjects
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-PLAIN_WIDTH = 160
-"""Width of tables that do not go to a terminal, wide enough for the published matrix."""
-
-
-def console() -> Console:
-    """Where tables go: stdout, wide enough when it is a file or a pipe."""
-    from rich.console import Console  # only where something is shown
-
-    width = None if sys.stdout.isatty() else PLAIN_WIDTH
-    return Console(width=width, highlight=False, markup=False)
 
 
 def separation_json(result: Separation, notes: Sequence[str]) -> dict[str, Any]:
@@ -120,8 +106,7 @@ def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
         )
     header = ["model", "corruption", "accuracy, %", "relative loss, %; at eps_min: MSCR"]
     _print_table("95 % intervals in brackets", header, rows)
-    for sentence in words:
-        console().print(sentence)
+    print("\n".join(words))
     print_notes(notes)
 
 
@@ -226,14 +211,20 @@ def print_list(entries: dict[str, str]) -> None:
 
 
 def _print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Show a table as wide as it needs to be: a number that is cut is a wrong number."""
+    from rich.box import SIMPLE_HEAD  # only where something is shown
+    from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="")
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for i, name in enumerate(header):
-        table.add_column(name, justify="left" if i == 0 else "right")
+        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
     for row in rows:
         table.add_row(*row)
-    console().print(table)
+    out = Console(highlight=False, markup=False)
+    out.width = out.measure(table, options=out.options.update(max_width=10_000)).maximum
+    print(f"\n{title}")
+    out.print(table)
 
 
 def _study_cell(row: StudyRow | None, best: float) -> str:
