@@ -5,7 +5,7 @@ TRIALS
 HARDWARE
 
 Two kinds of study are simulated. *Fixed model*: n independent points. *Mean over splits*: a fixed
-data set of n points, R runs, each tested on a random fifth of it. Every point belongs to a type:
+data set of n points and runs that are each tested on a random fifth of it. Every point has a type:
 always right, always wrong, boundary (a probability q of being right under noise, and right without
 noise with probability 0.6 + 0.4 q), or fragile (right without noise, mostly wrong with it). Two
 models meet the same points and the same noise: half of all draws hit both alike, the others
@@ -36,6 +36,8 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 
 ACCURACIES = (0.5, 0.9, 0.99, 0.998)
 SIZES = (100, 1000, 10_000)
+SPLITS = ((100, 20), (1000, 200), (10_000, 2000), (1000, 1000))
+"""Points of the data set and of each run's test part; the last one has a fixed test part."""
 DRAWS = (1, 10)
 RUNS = (2, 5, 20, 60)
 KINDS = ("hardly any loss", "some loss", "large loss")
@@ -178,9 +180,16 @@ def fixed_model(
 
 
 def population_of_runs(
-    kind: str, accuracy: float, n: int, k: int, *, shift: FloatArray, rng: np.random.Generator
+    kind: str,
+    accuracy: float,
+    split: tuple[int, int],
+    k: int,
+    *,
+    shift: FloatArray,
+    rng: np.random.Generator,
 ) -> FloatArray:
-    """Outcome tables of many runs, each on a random fifth of one data set."""
+    """Outcome tables of many runs, each tested on a random part of one data set."""
+    n, part = split
     parts = point_types(kind, accuracy)
     exact = n * np.array([share for share, _ in parts])
     sizes = np.floor(exact + 1e-9).astype(np.int64)
@@ -191,7 +200,7 @@ def population_of_runs(
         sizes = np.append(sizes, n - sizes.sum())
         tables = np.vstack([tables, rest @ tables / rest.sum()])
     worse = outcome_probabilities([(0.25, a, 0.5, b, 0.5) for a in (0, 1) for b in (0, 1)], k)
-    tested = rng.multivariate_hypergeometric(sizes, n // 5, size=POPULATION, method="marginals")
+    tested = rng.multivariate_hypergeometric(sizes, part, size=POPULATION, method="marginals")
     level = rng.integers(len(shift), size=POPULATION)
     counts = np.zeros((POPULATION, tables.shape[1]))
     for i, share in enumerate(shift):
@@ -238,13 +247,14 @@ def fixed_model_rows(trials: int, rng: np.random.Generator) -> Iterator[Row]:
 
 def over_splits_rows(trials: int, rng: np.random.Generator) -> Iterator[Row]:
     """One row for every regime of the mean over splits."""
-    worlds = itertools.product(KINDS, ACCURACIES, SIZES, DRAWS, (STEADY, SHIFTING))
-    for kind, accuracy, n, k, shift in worlds:
+    worlds = itertools.product(KINDS, ACCURACIES, SPLITS, DRAWS, (STEADY, SHIFTING))
+    for kind, accuracy, split, k, shift in worlds:
         levels = shift * (1 - accuracy)
-        population = population_of_runs(kind, accuracy, n, k, shift=levels, rng=rng)
-        name = "yes" if shift.any() else "no"
+        population = population_of_runs(kind, accuracy, split, k, shift=levels, rng=rng)
+        labels = [kind, f"{100 * accuracy:g}", *map(str, split), str(k)]
+        labels.append("yes" if shift.any() else "no")
         for runs, found in over_splits(population, k, trials, rng):
-            yield [kind, f"{100 * accuracy:g}", str(n), str(k), str(runs), name], found
+            yield [*labels, str(runs)], found
 
 
 def out_of_reach_rows(trials: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -253,7 +263,7 @@ def out_of_reach_rows(trials: int, rng: np.random.Generator) -> Iterator[Row]:
         ("one run in two has 30 % of its points worse", np.array([0, 0.3])),
         ("one run in twenty has 30 % of its points worse", np.array([0] * 19 + [0.3])),
     ):
-        population = population_of_runs("some loss", 0.9, 1000, 10, shift=shift, rng=rng)
+        population = population_of_runs("some loss", 0.9, SPLITS[2], 10, shift=shift, rng=rng)
         for runs, found in over_splits(population, 10, trials, rng):
             yield [name, str(runs)], found
 
@@ -300,15 +310,14 @@ def main() -> None:
     splits = collect("mean over splits", over_splits_rows(options.trials, rng))
     beyond = collect("out of reach", out_of_reach_rows(options.trials, rng))
     names = ["accuracy", "robust accuracy", "MSCR", "difference", "error bound"]
-    world = ["loss", "accuracy %", "n", "k"]
     text = "\n".join(
         [
             "# Coverage of the 95 % intervals",
             "",
             f"Written by `benchmarks/coverage.py`: {options.trials} studies per regime, seed "
-            f"{options.seed}, {time.process_time() - start:.0f} CPU seconds on one core. The Monte-Carlo "
-            f"error of a coverage of 95 % is {100 * (0.95 * 0.05 / options.trials) ** 0.5:.1f} "
-            "points.",
+            f"{options.seed}, {time.process_time() - start:.0f} CPU seconds on one core. The "
+            "Monte-Carlo error of a coverage of 95 % is "
+            f"{100 * (0.95 * 0.05 / options.trials) ** 0.5:.1f} points.",
             "",
             "| truth | estimator | regimes | lowest coverage % | regimes below 93 % | "
             "lowest coverage % of the plain interval |",
@@ -323,19 +332,22 @@ def main() -> None:
             "",
             "## Fixed model",
             "",
-            markdown(world, names, fixed),
+            markdown(["loss", "accuracy %", "n", "k"], names, fixed),
             "",
             "## Mean over splits",
             "",
-            "Every run is tested on n / 5 points.",
+            "Where the tested points are all n, the test part is fixed and only training and noise "
+            "vary.",
             "",
-            markdown([*world, "runs", "run shift"], names[:4], splits),
+            markdown(
+                ["loss", "accuracy %", "n", "tested", "k", "run shift", "runs"], names[:4], splits
+            ),
             "",
             "## Out of reach",
             "",
             "What a few runs cannot show, no interval made from them can cover: with two kinds of "
             "runs, 5 runs are all of one kind in 1 study of 16; a rare bad run is mostly not among "
-            "them at all. Accuracy 90 %, some loss, n = 1000, k = 10.",
+            "them at all. Accuracy 90 %, some loss, n = 10000, 2000 tested, k = 10.",
             "",
             markdown(["spread between runs", "runs"], names[:4], beyond),
             "",

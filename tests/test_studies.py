@@ -113,6 +113,22 @@ def test_training_noise_is_used_and_shared_draws_are_shared():
     np.testing.assert_allclose(delta, np.broadcast_to(delta[:1], delta.shape), atol=1e-12)
 
 
+def test_studies_of_several_kinds_can_share_a_store(tmp_path):
+    path = tmp_path / "s.sqlite"
+    options = {"train_eps": [0, 0.05], "test_eps": [0], "runs": 3, "store": path}
+    alone = [
+        study(DATA, "1nn", draws=d, **options | {"store": None}) for d in ("independent", "shared")
+    ]
+    together = [study(DATA, "1nn", draws=d, **options) for d in kinds]
+    for one, two in zip(alone, together, strict=True):
+        assert hits(one) == hits(two)
+        assert len(series(one)) == len(series(two)) == 4
+    with Store(path) as store:
+        found = series(store.records())
+    assert len(found) == 8
+    assert {s.runs for s in found} == {3}
+
+
 def test_a_fixed_split_is_kept():
     data = make_dataset(X, DATA.labels, n_train=70)
     records = study(data, "1nn", runs=2)

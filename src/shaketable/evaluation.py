@@ -185,12 +185,16 @@ class Cell:
         return "none" if isinstance(self.corruption, Clean) else str(self.noise.bounds or "none")
 
     @property
+    def draws(self) -> str:
+        """How noise was drawn; clean points have none."""
+        return "none" if isinstance(self.corruption, Clean) else self.noise.draws
+
+    @property
     def key(self) -> str:
         """Hash of all that the counts depend on."""
         noise = self.noise
-        draws = "none" if isinstance(self.corruption, Clean) else noise.draws
-        parts = (self.corruption.spec, self.points.id, self.model_id, self.bounds, draws, self.k,
-                 noise.seed, noise.run)  # fmt: skip
+        parts = (self.corruption.spec, self.points.id, self.model_id, self.bounds, self.draws,
+                 self.k, noise.seed, noise.run)  # fmt: skip
         return f"{digest(SCHEME, *parts):016x}{digest(*parts, 'second half'):016x}"
 
     def measure(self, answer: Callable[[Any], IntArray]) -> Record:
@@ -202,7 +206,7 @@ class Cell:
             fingerprint=self.data.fingerprint, model=self.maker.name, recipe=self.maker.recipe,
             model_id=self.model_id, train=self.maker.train, corruption=self.corruption.spec,
             bounds=self.bounds,
-            draws=self.noise.draws, dtype=dtype, k=self.k, seed=self.noise.seed,
+            draws=self.draws, dtype=dtype, k=self.k, seed=self.noise.seed,
             run=self.noise.run, hits=hits, predictions=predictions, versions=versions(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=time.perf_counter() - started,

@@ -126,9 +126,10 @@ class _Task:
         """Cells this task fills; their keys are known before anything is trained."""
         _, rows = self.data.parts(run=self.noise.run, seed=self.noise.seed)
         points = make_points(self.data, rows)
-        maker = Maker(self.name, self._recipe(), self.train.spec)
         noise = self.noise
-        model_id = f"{digest(*self._training(), noise.run, points.id):016x}"
+        parts = (self._parameters(), noise.k, noise.draws, str(noise.bounds))
+        maker = Maker(self.name, f"{digest(*parts):016x}", self.train.spec)
+        model_id = f"{digest(*parts, self.train.spec, noise.seed, noise.run, points.id):016x}"
         return (Cell(self.data, points, c, noise, maker, model_id) for c in self.test)
 
     def work(self) -> list[Record]:
@@ -149,21 +150,15 @@ class _Task:
         classifier = as_classifier(model, self.data, name=self.name, scaled=True)
         return [cell.measure(classifier) for cell in self.cells()]
 
-    def _recipe(self) -> str:
-        """Hash of unfitted parameters and library versions: what all runs have in common."""
+    def _parameters(self) -> str:
+        """Unfitted parameters and library versions: what the models of all runs have in common."""
         content = content_hash(self.estimator)
         if content is None:
             raise InputError(
                 f"model {self.name} must have parameters that can be saved, so that its results "
                 "can be told apart; move lambdas and open files out of it"
             )
-        return f"{digest(content, repr(sorted(versions().items()))):016x}"
-
-    def _training(self) -> tuple[str | int, ...]:
-        """All that training depends on but the run."""
-        noise = self.noise
-        how = () if isinstance(self.train, Clean) else (noise.k, noise.draws, str(noise.bounds))
-        return (self._recipe(), self.train.spec, noise.seed, *how)
+        return f"{content} {sorted(versions().items())}"
 
 
 def _estimators(models: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
