@@ -116,9 +116,8 @@ def test_training_noise_is_used_and_shared_draws_are_shared():
 def test_studies_of_several_kinds_can_share_a_store(tmp_path):
     path = tmp_path / "s.sqlite"
     options = {"train_eps": [0, 0.05], "test_eps": [0], "runs": 3, "store": path}
-    alone = [
-        study(DATA, "1nn", draws=d, **options | {"store": None}) for d in ("independent", "shared")
-    ]
+    kinds = ("independent", "shared")
+    alone = [study(DATA, "1nn", draws=d, **options | {"store": None}) for d in kinds]
     together = [study(DATA, "1nn", draws=d, **options) for d in kinds]
     for one, two in zip(alone, together, strict=True):
         assert hits(one) == hits(two)
