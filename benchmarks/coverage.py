@@ -1,8 +1,8 @@
 """How often the 95 % intervals of shaketable.statistics cover the truth.
 
-RESULT
-TRIALS
-HARDWARE
+Result: 93.5 % or more in all 840 regimes (results/coverage.md); plain ones fall to 1 %.
+Trials: 2,000 simulated studies per regime, seed 0.
+Hardware: one core of an AMD EPYC, 10 minutes.
 
 Two kinds of study are simulated. *Fixed model*: n independent points. *Mean over splits*: a fixed
 data set of n points and runs that are each tested on a random fifth of it. Every point has a type:
@@ -345,9 +345,9 @@ def main() -> None:
             "",
             "## Out of reach",
             "",
-            "What a few runs cannot show, no interval made from them can cover: with two kinds of "
-            "runs, 5 runs are all of one kind in 1 study of 16; a rare bad run is mostly not among "
-            "them at all. Accuracy 90 %, some loss, n = 10000, 2000 tested, k = 10.",
+            "What a few runs do not show, no interval made from them can cover: two runs of two "
+            "kinds are alike in every second study, and a rare bad run is mostly not among the "
+            "few. Accuracy 90 %, some loss, n = 10000, 2000 tested, k = 10.",
             "",
             markdown(["spread between runs", "runs"], names[:4], beyond),
             "",
