@@ -7,32 +7,10 @@ Two truths can be asked for, and every estimate says which one its interval is f
 - **Mean over splits**: the mean over all random splits of this data set, training included. Runs
   are independent, and the spread between runs is what counts.
 
-**Fixed model.** Clopper–Pearson adds one imagined point to the data, at the worst possible value
-:math:`y^*`, and takes a quantile of the beta distribution that follows. The same works for any mean
-of bounded values: give all points random weights :math:`\gamma_i` (standard exponential); then the
-upper limit is the t with
-
-.. math:: P\left(\gamma^* (y^* - t) + \textstyle\sum_i \gamma_i (y_i - t) > 0\right) = \alpha / 2
-
-(Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208, who conjecture that it covers for every
-bounded distribution). The positive and the negative part of the sum are close to gamma variables of
-the same mean and variance (Satterthwaite), which makes the probability an incomplete beta function:
-exactly Clopper–Pearson for k = 1, a few per cent of the width off otherwise.
-
-**Mean over splits.** The same, with the variances of the points multiplied by the dispersion: the
-variance between runs over that of independent points. The normal tail :math:`\alpha/2` becomes
-Student's, as :math:`\Phi(-t_{1-\alpha/2})`. Amid the range this is the t interval with ddof 1;
-where all runs are at 100 % it is Clopper–Pearson for all their points. The degrees of freedom grow
-from runs - 1 with the weight of the imagined point, which needs no t (Welch–Satterthwaite).
-
-**MSCR** is a ratio of means, :math:`m = \bar y / \bar c - 1`, and is linearised: the value of a
-point is :math:`m + (y_i - (1 + m) c_i) / \bar c`. The worst point for the lower limit is right when
-clean and wrong under all noise, for the upper limit the reverse. A difference of two models takes
-the difference of these values, which keeps the pairing, and one imagined point for each model.
-
-Such intervals may be wide: without a loss in n points that of MSCR still reaches :math:`\pm 3.7/n`,
-and for few points they cover more often than they say. ``benchmarks/results/coverage.md`` has the
-figures. What was not drawn no interval shows: 5 runs do not tell of a failure in one run of 100.
+How the limits are made stands in `shaketable.limits`. They may be wide: without a loss in n points
+that of MSCR still reaches :math:`\pm 3.7/n`, and for few points they cover more often than they
+say. ``benchmarks/results/coverage.md`` has the figures. What was not drawn no interval shows: 5
+runs do not tell of a failure in one run of 100.
 """
 
 import math
@@ -45,6 +23,14 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from shaketable.errors import InputError, UndefinedError
+from shaketable.limits import (
+    Measure,
+    change_of,
+    fixed_limits,
+    limits_over_runs,
+    mean_of,
+    upper_limit,
+)
 from shaketable.types import Array, FloatArray, IntArray
 
 Runs: TypeAlias = Sequence[ArrayLike] | Array
@@ -53,8 +39,6 @@ Runs: TypeAlias = Sequence[ArrayLike] | Array
 _Given = TypeVar("_Given")
 _FIXED_MODEL = "fixed model, new points and noise; Clopper–Pearson, generalised to k draws a point"
 _OVER_SPLITS = "mean over splits of this data set; Student t with beta tails"
-_BISECTIONS = 45
-_MANY = 1e9  # degrees of freedom from which Student's t is normal
 
 
 @dataclass(frozen=True)
@@ -89,7 +73,7 @@ def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
     if not 0 <= hits <= n:
         raise InputError(f"hits must lie in 0..n = 0..{n}, got {hits}; count points, not draws")
     counts = np.array([n - hits, hits], dtype=np.float64)
-    return _estimate(_mean_of(np.array([0.0, 1.0])), counts, 1, confidence)
+    return _estimate(mean_of(np.array([0.0, 1.0])), counts, 1, confidence)
 
 
 def clustered(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -104,7 +88,7 @@ def clustered(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
     0.890 (95 % interval 0.548 to 0.995)
     """
     (h,), counts = _tabulate([_points("hits", hits, _draws(k))], [k + 1])
-    return _estimate(_mean_of(h / k), counts[0], k, confidence)
+    return _estimate(mean_of(h / k), counts[0], k, confidence)
 
 
 def over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -116,7 +100,7 @@ def over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Estimate:
     0.833 (95 % interval 0.468 to 0.996)
     """
     (h,), counts = _tabulate([_runs("hits", hits, _draws(k))], [k + 1])
-    return _estimate(_mean_of(h / k), counts, k, confidence)
+    return _estimate(mean_of(h / k), counts, k, confidence)
 
 
 def relative_change(
@@ -200,8 +184,8 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
     0.0000 (95 % interval 0.0000 to 0.0295)
     """
     (h,), counts = _tabulate([_points("hits", hits, _draws(k))], [k + 1])
-    errors = _mean_of(1 - h / k)(counts[0])
-    high = float(_upper(errors, counts[0], 1 - _checked(confidence)))
+    errors = mean_of(1 - h / k)(counts[0])
+    high = float(upper_limit(errors, counts[0], 1 - _checked(confidence)))
     method = f"one-sided, {_FIXED_MODEL}: n = {counts.sum():.0f}, k = {k}"
     return Estimate(float(errors.estimate), 0.0, high, confidence, method)
 
@@ -220,151 +204,19 @@ def point_error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95
     return np.where(h > 0, limit, 1.0)
 
 
-# Every estimate is a mean over a table of outcomes. Counts have the shape (..., outcomes); leading
-# axes may hold studies, so that thousands of simulated ones are computed at once.
-
-
-@dataclass(frozen=True)
-class _Linear:
-    """An estimate as the mean of one value per outcome; imagined worst points on either side.
-
-    The imagined points lie on the last axis of ``low`` and ``high``: one for each model.
-    """
-
-    estimate: FloatArray
-    values: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    def shifted(self, step: FloatArray) -> "_Linear":
-        """Return the same deviations around estimate + step."""
-        each = step[..., None]
-        return _Linear(self.estimate + step, self.values + each, self.low + each, self.high + each)
-
-    def __neg__(self) -> "_Linear":
-        return _Linear(-self.estimate, -self.values, -self.high, -self.low)
-
-    def __sub__(self, other: "_Linear") -> "_Linear":
-        # a point imagined for one model is an average point for the other
-        mine, others = self.shifted(-other.estimate), (-other).shifted(self.estimate)
-        return _Linear(
-            mine.estimate,
-            self.values - other.values,
-            np.concatenate([mine.low, others.low], axis=-1),
-            np.concatenate([mine.high, others.high], axis=-1),
-        )
-
-
-_Measure: TypeAlias = Callable[[FloatArray], _Linear]
-
-
-def _mean_of(y: FloatArray) -> _Measure:
-    """Mean of y, which lies in [0, 1]."""
-
-    def measure(counts: FloatArray) -> _Linear:
-        mean = np.asarray(counts @ y / counts.sum(axis=-1))
-        end = np.ones_like(mean)[..., None]
-        return _Linear(mean, np.broadcast_to(y, counts.shape), 0 * end, end)
-
-    return measure
-
-
-def _change_of(c: FloatArray, y: FloatArray) -> _Measure:
-    """Mean of y over mean of c, minus 1, linearised."""
-
-    def measure(counts: FloatArray) -> _Linear:
-        clean = np.asarray(counts @ c / counts.sum(axis=-1))[..., None]
-        ratio = np.asarray(counts @ y / (counts @ c))[..., None]
-        change = ratio - 1
-        values = change + (y - ratio * c) / clean
-        return _Linear(change[..., 0], values, change - ratio / clean, change + 1 / clean)
-
-    return measure
-
-
-def _limits(
-    measure: _Measure, counts: FloatArray, tail: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Estimate for a fixed model with its lower and upper limit."""
-    linear = measure(counts)
-    return linear.estimate, -_upper(-linear, counts, tail), _upper(linear, counts, tail)
-
-
-def _limits_over_runs(
-    measure: _Measure, counts: FloatArray, tail: float
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean over runs with its lower and upper limit; the runs are the last but one axis."""
-    runs, total = counts.shape[-2], counts.sum(axis=-2)
-    each, pooled = measure(counts).estimate, measure(total)
-    linear = pooled.shifted(each.mean(axis=-1) - pooled.estimate)
-
-    def squares(points: FloatArray, weights: FloatArray | float = 1.0) -> FloatArray:
-        return np.asarray((weights * (points - linear.estimate[..., None]) ** 2).sum(axis=-1))
-
-    # variances of the sum over all points: of independent points, and as seen between runs
-    independent = squares(linear.values, total)
-    between = total.sum(axis=-1) ** 2 * each.var(axis=-1, ddof=1) / runs
-    # Runs with equal counts are not runs without spread: they are known to a whole point only, and
-    # rounding has the variance 1/12 (Sheppard).
-    rounding = runs / 12 * np.maximum(squares(linear.low), squares(linear.high))
-    between = np.maximum(between, np.minimum(independent, rounding))
-    dispersion = np.ones_like(between)
-    np.divide(between, independent, out=dispersion, where=independent > 0)
-
-    def t_tail(imagined: FloatArray) -> FloatArray:
-        variance = np.maximum(independent, between)
-        weight = np.full_like(variance, _MANY)
-        np.divide(squares(imagined), variance, out=weight, where=variance > 0)
-        df = np.minimum((runs - 1) * (1 + weight) ** 2, _MANY)
-        return np.asarray(special.ndtr(special.stdtrit(df, tail)))
-
-    low = -_upper(-linear, total, t_tail(linear.low), dispersion)
-    return linear.estimate, low, _upper(linear, total, t_tail(linear.high), dispersion)
-
-
-def _upper(
-    linear: _Linear,
-    counts: FloatArray,
-    tail: float | FloatArray,
-    dispersion: float | FloatArray = 1.0,
-) -> FloatArray:
-    """Upper limit: the t that the randomly weighted mean exceeds with probability ``tail``."""
-    values = np.concatenate([linear.values, linear.high], axis=-1)
-    imagined = np.ones_like(linear.high)
-    means = np.concatenate([counts, imagined], axis=-1)
-    variances = np.concatenate([counts * np.asarray(dispersion)[..., None], imagined], axis=-1)
-    low = linear.estimate
-    high = low + (linear.high - low[..., None]).sum(axis=-1)
-    for _ in range(_BISECTIONS):
-        t = (low + high) / 2
-        z = values - t[..., None]
-        above = np.maximum(z, 0)
-        below = above - z
-        a, b = (means * above).sum(axis=-1), (means * below).sum(axis=-1)
-        # variance / mean is the scale of a gamma variable, mean / scale its shape; 0 / 0 can only
-        # happen where estimate and limit coincide at the end of the range
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scale_a = (variances * above**2).sum(axis=-1) / a
-            scale_b = (variances * below**2).sum(axis=-1) / b
-            share = scale_a / (scale_a + scale_b)
-            exceeds = special.betainc(b / scale_b, a / scale_a, share) > tail
-        low, high = np.where(exceeds, t, low), np.where(exceeds, high, t)
-    return np.asarray((low + high) / 2)
-
-
 # From what users give to tables, and from limits to what users get.
 
 
 def _estimate(
-    measure: _Measure, counts: FloatArray, k: int, confidence: float, *, least: float = -math.inf
+    measure: Measure, counts: FloatArray, k: int, confidence: float, *, least: float = -math.inf
 ) -> Estimate:
     """Estimate from one table of outcomes, (outcomes) or (runs, outcomes)."""
     tail = (1 - _checked(confidence)) / 2
     n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
     if counts.ndim == 1:
-        limits, method = _limits(measure, counts, tail), f"{_FIXED_MODEL}: {n}"
+        limits, method = fixed_limits(measure, counts, tail), f"{_FIXED_MODEL}: {n}"
     else:
-        limits = _limits_over_runs(measure, counts, tail)
+        limits = limits_over_runs(measure, counts, tail)
         method = f"{_OVER_SPLITS}: {len(counts)} runs, {n}"
     value, low, high = map(float, limits)
     return Estimate(value, max(low, least), high, confidence, method)
@@ -372,7 +224,7 @@ def _estimate(
 
 def _change(
     models: Sequence[tuple[_Given, _Given]], k: int, read: Callable[[str, _Given, int], IntArray]
-) -> tuple[_Measure, FloatArray]:
+) -> tuple[Measure, FloatArray]:
     """Relative change of one model, or of the first minus the second, and the outcome table."""
     columns = []
     for clean, hits in models:
@@ -385,10 +237,10 @@ def _change(
                 "labels and predictions, or report the accuracies themselves"
             )
     outcomes, counts = _tabulate(columns, [2, k + 1] * len(models))
-    first = _change_of(outcomes[0], outcomes[1] / k)
+    first = change_of(outcomes[0], outcomes[1] / k)
     if len(models) == 1:
         return first, counts
-    second = _change_of(outcomes[2], outcomes[3] / k)
+    second = change_of(outcomes[2], outcomes[3] / k)
     return lambda table: first(table) - second(table), counts
 
 
