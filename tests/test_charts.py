@@ -147,7 +147,7 @@ def test_subjects_are_told_apart(fixed: Records) -> None:
 
     same_name = [s.label for s in subjects(renamed(fixed, model="net"))]
     assert len(set(same_name)) == 2
-    assert all(label.startswith("net (") for label in same_name)
+    assert all(label.startswith("net #") for label in same_name)
     other_k = tuple(
         replace(c, k=20, key=c.key + "k") if c.corruption != "clean" else c for c in fixed
     )

@@ -12,6 +12,7 @@ import pytest
 from shaketable.cli import main
 
 BANDS = "bands(n=300)"
+LOWER = "['lower'] * len(x)"
 
 
 @pytest.fixture(autouse=True)
@@ -79,8 +80,12 @@ def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
     code, out, err = run(capsys, *argv)
     assert code == 0, err
     assert "MSCR" in out
-    assert "±" in out
-    assert "*" in out
+    assert "MSCR in %" in out
+    for line in out.splitlines():
+        if "*" in line and "best" not in line:  # the best of a row is marked
+            values = [float(word.rstrip("*")) for word in line.split()[-2:]]
+            marked = [float(w.rstrip("*")) for w in line.split() if w.endswith("*")]
+            assert set(marked) == {max(values)}
     started = time.perf_counter()
     assert run(capsys, *argv)[1] == out
     assert time.perf_counter() - started < 5
@@ -103,6 +108,8 @@ def test_study_files_hold_the_same_settings_and_flags_win(capsys):
     assert "did you mean 'data'" in fails(capsys, "study", "bad.toml")
     Path("bad.toml").write_text("data = ")
     assert "cannot be read" in fails(capsys, "study", "bad.toml")
+    Path("bad.toml").write_text('scale = "false"')
+    assert "scale must not be 'false'" in fails(capsys, "study", "bad.toml")
     Path("bad.toml").write_text('runs = "many"')
     assert "--runs" in fails(capsys, "study", "bad.toml")
 
@@ -167,6 +174,47 @@ def test_bounds_need_a_range(capsys):
     assert "did you mean 'clip'" in fails(capsys, *base, "clp")
 
 
+def test_a_shared_store_keeps_data_apart(capsys):
+    base = ["--model", "1nn", "--quiet", "--store", "r.sqlite"]
+    eps_min = {}
+    for name in ("wine", "iris"):
+        eps_min[name] = loads(capsys, "separation", name)["epsilon_min"]
+        found = loads(capsys, "evaluate", "--data", name, *base)
+        assert found["models"][0]["eps_min"] == eps_min[name]
+        found = loads(capsys, "study", "--data", name, *base, "--runs", 2, "--jobs", 1)
+        assert (found["data"], found["eps_min"]) == (name, eps_min[name])
+    code, out, err = run(capsys, "score", "r.sqlite")
+    assert code == 0, err
+    assert all(f"{name}: " in out for name in eps_min)
+
+
+def test_a_bare_function_is_known_again_by_its_id(capsys):
+    Path("loud.py").write_text(f"def answer(x):\n    print('noise')\n    return {LOWER}\n")
+    argv = ["evaluate", "--model", "loud:answer", "--data", BANDS, "--quiet", "--store", "r.sqlite"]
+    for extra in ([], ["--model-id", "v1"], ["--model-id", "v1"]):
+        loads(capsys, *argv, *extra)  # what it prints does not spoil the JSON
+    labels = [m["label"] for m in loads(capsys, "score", "r.sqlite")["models"]]
+    assert labels == ["loud:answer #1", "loud:answer #2"]
+    assert "one at a time" in fails(capsys, *argv, "--model", "rf", "--model-id", "v1")
+
+
+def test_notes_reach_the_page(capsys):
+    Path("calm.py").write_text(f"def answer(x):\n    return {LOWER}\n")
+    argv = ["evaluate", "--model", "calm:answer", "--data", BANDS, "--quiet", "--report", "p.html"]
+    assert run(capsys, *argv)[0] == 0
+    assert "measured on all 300 points" in Path("p.html").read_text()
+
+
+def test_rows_are_those_of_the_file(capsys):
+    Path("c.csv").write_text("a,k\n0,x\n0,y\n3,x\n5,y\n9,x\n20,y\n")
+    found = loads(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")
+    assert found["pair"] == [2, 3]
+    code, out, _ = run(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")
+    assert code == 0
+    assert "without 2 clashing points" in out
+    assert "row 2 ('x') and row 3 ('y')" in out
+
+
 def test_scaling_is_offered_and_recorded(capsys):
     found = loads(capsys, "separation", "wine")
     assert "2,645" in found["notes"][0]
@@ -203,6 +251,11 @@ def test_lists_name_everything(capsys, kind):
         (["evaluate", "--model", "rf", "--data", "iris", "--suite", "mcsr"], "'mscr'"),
         (["evaluate", "--model", "rf", "--data", "iris", "--k", "x"], "--k"),
         (["evaluate", "--model", "rf", "--data", "iris", "--k", "0"], "k must be"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--range", "5,6"], "lie in the bounds"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--store", ""], "must name a file"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--report", "no/p.html"], "not exist"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--min-mscr", "nan"], "must be a number"),
+        (["score", "."], "is a folder"),
         (["study", "--model", "1nn", "--data", "iris", "--train-eps", "a"], "numbers or eps_min"),
         (["study", "nothing.toml"], "nothing.toml"),
         (["score", "none.sqlite"], "does not exist"),
@@ -225,17 +278,20 @@ def test_a_clean_accuracy_of_zero_is_said_not_hidden(capsys):
     )
     x = np.random.default_rng(0).uniform(size=(50, 2))
     np.savez("d.npz", x=x, y=np.where(x[:, 0] > 0.5, "yes", "no"))
-    assert "undefined" in fails(
-        capsys, "evaluate", "--model", "wrong:answer", "--data", "d.npz", "--quiet"
-    )
+    argv = ["evaluate", "--model", "wrong:answer", "--model", "1nn", "--data", "d.npz", "--quiet"]
+    code, out, err = run(capsys, *argv, "--report", "page.html")
+    assert code == 2
+    assert "MSCR is undefined for wrong:answer" in err
+    assert "1nn: " in out  # what the others did is not lost
+    assert Path("page.html").exists()
 
 
 def test_results_files_that_cannot_be_used_are_named(capsys):
     Path("junk.sqlite").write_text("junk " * 500)
-    assert "junk.sqlite" in fails(capsys, "score", "junk.sqlite", code=4)
+    assert "junk.sqlite" in fails(capsys, "score", "junk.sqlite")
     argv = ["evaluate", "--model", "1nn", "--data", BANDS, "--quiet", "--store"]
-    assert "junk.sqlite" in fails(capsys, *argv, "junk.sqlite", code=4)
-    assert "folder" in fails(capsys, *argv, "no/such/r.sqlite", code=4)
+    assert "junk.sqlite" in fails(capsys, *argv, "junk.sqlite")
+    assert "folder" in fails(capsys, *argv, "no/such/r.sqlite")
 
 
 def test_a_traceback_only_with_debug(capsys):
@@ -244,8 +300,9 @@ def test_a_traceback_only_with_debug(capsys):
     err = fails(capsys, *argv, code=4)
     assert "out of luck" in err
     assert "--debug" in err
-    with pytest.raises(RuntimeError):
-        main([*argv, "--debug"])
+    code, _, err = run(capsys, *argv, "--debug")
+    assert code == 4
+    assert "Traceback" in err
 
 
 def test_interrupted_says_what_is_kept(tmp_path):

@@ -153,6 +153,8 @@ def test_eps_min_is_looked_up_in_the_norm_of_the_noise():
         ("lnf(0.1)", "did you mean 'linf"),
         ("linf", "takes one number"),
         ("linf(1, 2)", "takes one number"),
+        ("linf(1, epsilon=2)", "takes one number"),
+        ("linf(epsilon=1, epsilon=2)", "twice"),
         ("linf(size=1)", "takes one number"),
         ("linf(big)", "epsilon must be a number"),
         ("linf(-1)", "epsilon must be 0 or more"),
@@ -167,6 +169,11 @@ def test_eps_min_is_looked_up_in_the_norm_of_the_noise():
 def test_a_bad_spec_says_what_is_wrong(spec, message):
     with pytest.raises(InputError, match=message):
         parse(spec)
+
+
+def test_no_points_are_refused():
+    with pytest.raises(InputError, match="at least one point"):
+        corrupt(np.zeros((0, 2)), "linf(1)")
 
 
 def test_bad_bounds_are_refused():

@@ -131,10 +131,10 @@ def test_data_frames_bring_their_columns() -> None:
         ([[1, 2], [3]], [0, 1], "all of one shape"),
         ([1, 2], np.eye(2), r"got shape \(2, 2\); for one-hot rows give y.argmax\(axis=1\)"),
         ([1, 2], ["a", None], "label in every row, got None in row 1"),
-        ([1, 2], ["a", float("nan")], "label in every row, got nan in row 1"),
+        ([1, 2], ["a", float("nan")], "label in every row, got None in row 1"),
         ([1, 2], np.array([np.nan, 1]), "label in every row, got nan in row 0"),
         ([1, 2], pd.array([1, None], dtype="Int64"), "label in every row, got (nan|<NA>) in row 1"),
-        ([1, 2], pd.Categorical(["a", None]), "label in every row, got nan in row 1"),
+        ([1, 2], pd.Categorical(["a", None]), "label in every row, got None in row 1"),
         ([1, 2], [b"a", b"b"], "text, numbers or booleans, got b'a' in row 0"),
     ],
 )  # fmt: skip
@@ -320,6 +320,38 @@ def test_join_unites_classes_and_orders_columns() -> None:
         assert data.features == ("a", "b")
 
 
+def test_two_tables_are_read_alike(tmp_path: Path) -> None:
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("a,k\n0,1\n1,2\n2,NA\n3,1\n")
+    test.write_text("a,k\n0.5,1\n1.5,2\n2.5,1\n")
+    assert load(train, test=test, label="k").classes == ("1", "2", "NA")
+    train.write_text("a,k\n0,1\n1,2\n2,3\n")
+    assert load(train, test=test, label="k").classes == (1, 2, 3)
+    train.write_text("a,k\n0,True\n1,False\n")
+    assert load(train, label="k").classes == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a;b;k\n1;2;x\n", "separated by commas"),
+        (",a,k\n0,1,x\n1,2,y\n", "column without a name"),
+        ("a,k\n1,\n2,x\n", "label in every row"),
+    ],
+)
+def test_odd_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        load(path, label="k")
+
+
+def test_a_quantity_is_no_class() -> None:
+    x = np.linspace(0, 1, 100)
+    with pytest.raises(InputError, match="100 distinct numbers"):
+        make_dataset(x, x)
+
+
 def test_join_meets_pixels_and_floats_on_the_unit_scale() -> None:
     pixels = np.full((2, 2, 2), 51, dtype=np.uint8), [0, 1]
     assert join(pixels, pixels).x.dtype == np.uint8
@@ -444,7 +476,7 @@ def test_options_of_load_drop_clashes_first_and_scale_then(tmp_path: Path) -> No
         ("a.csv", "a,kind\n1,x\n2,y,z\n", "cannot be read: .*Expected 2 fields in line 3, saw 3"),
         ("a.csv", "a,kind\n1,x,3\n2,y,3\n", "cannot be read: Length of header"),
         ("a.csv", "a,kind\n1,x\n,y\n", r"finite, got nan in row 1 \(from 0\), a"),
-        ("a.csv", "a,kind\n1,x\n2,\n", "label in every row, got nan in row 1"),
+        ("a.csv", "a,kind\n1,x\n2,\n", "label in every row, got None in row 1"),
         ("a.csv", "kind\nx\ny\n", r"a row and a feature at least, got shape \(2, 0\)"),
         ("a.csv", "a,kindred\n1,x\n2,y\n", "unknown label column 'kind'; did you mean 'kindred'"),
         ("a.csv.gz", "no gzip at all", "cannot be read"),

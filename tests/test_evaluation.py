@@ -6,8 +6,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from shaketable import evaluation
 from shaketable.arrays import join, make_dataset
+from shaketable.corruptions import Bounds, parse
 from shaketable.errors import InputError
-from shaketable.evaluation import Noise, evaluate
+from shaketable.evaluation import Cell, Maker, Noise, evaluate, make_points
 from shaketable.store import Store
 
 RNG = np.random.default_rng(0)
@@ -97,8 +98,6 @@ def test_shared_draws_are_the_same_offsets_for_all_points_scaled_along_the_level
     small, large = seen[1] - X[:, None], seen[2] - X[:, None]
     np.testing.assert_allclose(small, np.broadcast_to(small[:1], small.shape), atol=1e-15)
     np.testing.assert_allclose(large, 2 * small, atol=1e-15)
-    noise = Noise(k=4, seed=0)
-    assert noise.draws == "independent"
 
 
 def test_bounds_are_the_declared_ones_unless_given():
@@ -168,13 +167,21 @@ def test_image_shaped_points_reach_callables_in_their_shape():
         shapes.add((batch.shape[1:], batch.dtype.str, float(batch.max()) <= 1))
         return np.arange(len(batch)) % 2
 
-    evaluate(model, (x, np.arange(20) % 2), ["linf(0.1)"], k=2)
+    evaluate(model, make_dataset(x, np.arange(20) % 2), ["linf(0.1)"], k=2)
     assert shapes == {((8, 8, 3), "<f4", True)}
+    evaluate(model, (x, np.arange(20) % 2), ["linf(0.1)"], k=2)  # arrays keep their own units
+    assert ((8, 8, 3), "<f4", False) in shapes
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"k": 0}, "k must be"), ({"draws": "share"}, "did you mean 'shared'")],
+    [
+        ({"k": 0}, "k must be"),
+        ({"k": 2.5}, "k must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"bounds": (0.2, 0.8)}, "lie in the bounds"),
+        ({"draws": "share"}, "did you mean 'shared'"),
+    ],
 )
 def test_bad_options_are_refused(options, message):
     with pytest.raises(InputError, match=message):
@@ -184,3 +191,82 @@ def test_bad_options_are_refused(options, message):
 def test_fewer_points_than_classes_are_refused():
     with pytest.raises(InputError, match="as many points as there are classes"):
         evaluate(threshold, make_dataset(X[:2], [0, 1], classes=(0, 1, 2)), LEVELS)
+
+
+def _cell(**changes):
+    data = changes.pop("data", make_dataset(X, Y))
+    noise = Noise(**{"k": 3, "seed": 0, **changes.pop("noise", {})})
+    spec = changes.pop("spec", "linf(0.1)")
+    points = make_points(data, changes.pop("rows", np.arange(30)))
+    return Cell(
+        data, points, parse(spec), noise, Maker("m", "r", "clean"), changes.pop("model", "id")
+    )
+
+
+CHANGES = {
+    "corruption": {"spec": "linf(0.2)"},
+    "k": {"noise": {"k": 4}},
+    "seed": {"noise": {"seed": 1}},
+    "run": {"noise": {"run": 1}},
+    "draws": {"noise": {"draws": "shared"}},
+    "bounds": {"noise": {"bounds": Bounds(0, 1)}},
+    "rule": {"noise": {"bounds": Bounds(0, 1, "truncate")}},
+    "points": {"rows": np.arange(1, 31)},
+    "model": {"model": "other"},
+    "values": {"data": make_dataset(X + 1e-12, Y)},
+    "labels": {"data": make_dataset(X, 1 - Y)},
+    "class order": {"data": make_dataset(X, Y, classes=(1, 0))},
+    "dtype": {"data": make_dataset(X.astype(np.float32), Y)},
+}
+
+
+def test_a_cells_key_tells_all_that_its_counts_depend_on():
+    keys = {name: _cell(**change).key for name, change in CHANGES.items()}
+    keys["nothing"] = _cell().key
+    assert len(set(keys.values())) == len(keys)
+    assert _cell().key == _cell().key
+    # clean points depend neither on k nor on bounds nor on how noise is drawn
+    clean = [_cell(spec="clean", **CHANGES[name]).key for name in ("k", "draws", "bounds")]
+    assert {*clean, _cell(spec="clean").key} == {clean[0]}
+
+
+@pytest.mark.parametrize("name", ["corruption", "seed", "run", "values"])
+def test_noise_follows_from_data_stream_run_and_seed(name):
+    def keys(cell):
+        return cell.noise.keys(cell.data, cell.corruption, np.arange(5), np.arange(2))
+
+    assert not np.isin(keys(_cell(**CHANGES[name])), keys(_cell())).any()
+    np.testing.assert_array_equal(keys(_cell(**CHANGES["k"])), keys(_cell()))
+    np.testing.assert_array_equal(keys(_cell(**CHANGES["model"])), keys(_cell()))
+
+
+def test_any_kind_of_integer_is_the_same_integer():
+    plain = evaluate(threshold, (X, Y), LEVELS, k=3, seed=3)
+    numpy = evaluate(threshold, (X, Y), LEVELS, k=np.int64(3), seed=np.uint8(3))
+    assert hits(plain) == hits(numpy)
+    assert numpy.cells[1].k == 3
+
+
+def test_records_come_under_the_name_that_was_asked_for(tmp_path):
+    options = {"store": tmp_path / "r.sqlite", "model_id": "m"}
+    evaluate(threshold, (X, Y), LEVELS, name="first", **options)
+    assert evaluate(threshold, (X, Y), LEVELS, name="second", **options).models == ["second"]
+
+
+def test_bounds_belong_to_the_evaluation_not_to_the_corruption():
+    bound = parse("linf(0.1)").bind(Bounds(0, 1))
+    with pytest.raises(InputError, match="bounds of linf"):
+        evaluate(threshold, (X, Y), [bound])
+
+
+def test_rows_per_batch_are_limited_too(monkeypatch):
+    monkeypatch.setattr(evaluation, "BATCH_ROWS", 100)
+    largest = 0
+
+    def model(x):
+        nonlocal largest
+        largest = max(largest, len(x))
+        return threshold(x)
+
+    evaluate(model, (X, Y), ["linf(0.1)"], k=50)
+    assert largest <= 100

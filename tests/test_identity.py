@@ -2,6 +2,7 @@ import subprocess
 import sys
 import threading
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -78,3 +79,52 @@ def test_cycles_end():
     loop: list[object] = []
     loop.append(loop)
     assert content_hash(loop) is not None
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_predicting_and_saving_leave_the_identity_alone(name, tmp_path):
+    model = MODELS[name]().fit(X, Y)
+    before = content_hash(model)
+    model.predict(X)
+    assert content_hash(model) == before
+    joblib.dump(model, tmp_path / "m.joblib")
+    assert content_hash(joblib.load(tmp_path / "m.joblib")) == before
+
+
+def test_shared_parts_count_like_copies():
+    part = np.arange(3)
+    assert content_hash([part, part]) == content_hash([part, part.copy()])
+    assert content_hash([part, part]) != content_hash([part, part + 1])
+
+
+def _double(x):
+    return x * 2.0
+
+
+def _treble(x):
+    return x * 3.0
+
+
+def _rooted(x):
+    return np.sqrt(x)
+
+
+def _logged(x):
+    return np.log(x)
+
+
+def test_functions_count_by_what_they_do():
+    for one, two in [(_double, _treble), (_rooted, _logged)]:
+        one.__qualname__ = two.__qualname__ = "same"
+        assert content_hash(FunctionTransformer(one)) != content_hash(FunctionTransformer(two))
+
+
+def test_classes_of_ones_own_count_by_their_methods():
+    def make(threshold):
+        code = f"class Mine:\n    def predict(self, x):\n        return x > {threshold}\n"
+        scope = {"__name__": "mine"}
+        exec(code, scope)
+        return scope["Mine"]
+
+    assert content_hash(make(0.5)()) == content_hash(make(0.5)())
+    assert content_hash(make(0.5)()) != content_hash(make(0.9)())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shaketable import metrics
+from shaketable.arrays import make_dataset
 from shaketable.errors import InputError, UndefinedError
 from shaketable.evaluation import evaluate
 from shaketable.metrics import relative_change, series
@@ -38,6 +39,26 @@ def test_mscr_is_the_relative_loss_at_eps_min():
 def test_a_single_corruption_needs_no_naming():
     records = evaluate(crooked, (X, Y), ["linf(0.02)"], k=4)
     assert metrics.mscr(records).value == metrics.relative_loss(records).value
+    assert "linf(0.02), the only noise on record, taken for eps_min" in metrics.mscr(records).method
+
+
+def test_seeds_and_settings_are_kept_apart():
+    one, two = (evaluate(crooked, (X, Y), ["linf(0.1)"], model_id="m", seed=s) for s in (0, 1))
+    assert len(series(one + two)) == 4
+
+
+def test_one_run_of_shared_draws_has_no_interval():
+    records = evaluate(crooked, (X, Y), ["linf(0.1)"], draws="shared")
+    for metric in (metrics.relative_loss, metrics.mscr, metrics.error_probability):
+        with pytest.raises(InputError, match="draws must be independent"):
+            metric(records)
+
+
+def test_a_class_without_test_points_is_named():
+    data = make_dataset(X, Y, classes=("left", "middle", "right"))
+    error = metrics.error_probability(evaluate(crooked, data, ["linf(0.1)"]))
+    assert error.unseen == ("middle",)
+    assert set(error.by_class) == {"left", "right"}
 
 
 def test_over_runs_mscr_is_the_mean_of_the_ratios():

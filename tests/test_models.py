@@ -82,12 +82,37 @@ def test_a_model_fitted_on_a_frame_gets_a_frame():
     assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]  # warnings are errors here
 
 
+def test_columns_are_matched_by_name():
+    frame = pd.DataFrame({"a": X[:, 0], "b": 1 - X[:, 0]})
+    model = LogisticRegression().fit(frame, DATA.labels)
+    swapped = make_dataset(frame[["b", "a"]], DATA.labels)
+    assert as_classifier(model, swapped)(swapped.x).tolist() == [0, 0, 1, 1]
+    with pytest.raises(InputError, match="columns of the data, but only one of them has a, c"):
+        as_classifier(model, make_dataset(frame.rename(columns={"a": "c"}), DATA.labels))
+
+
+def test_what_a_model_refuses_is_told_as_input():
+    model = LogisticRegression().fit(np.zeros((4, 3)) + X, DATA.labels)
+    with pytest.raises(InputError, match=r"refused points of shape \(1,\)"):
+        as_classifier(model, DATA)(X)
+
+
+def test_labels_of_several_types_are_read():
+    data = make_dataset(X, np.array(["no", "no", 1, 1], dtype=object))
+    answer = as_classifier(lambda x: np.array(["no", 1, 1, "no"], dtype=object), data)
+    assert [data.classes[code] for code in answer(X)] == ["no", 1, 1, "no"]
+
+
 def test_scaled_data_reach_a_fitted_model_in_raw_units():
     raw = make_dataset(X * 40 + 7, DATA.labels)
     model = KNeighborsClassifier(1).fit(raw.x, raw.labels)
     scaled = raw.scaled()
-    assert as_classifier(model, scaled)(scaled.x).tolist() == [0, 0, 1, 1]
-    assert as_classifier(model, scaled, scaled=True)(scaled.x).tolist() == [0, 0, 0, 0]
+    behind = as_classifier(model, scaled, unscale=True)
+    assert behind(scaled.x).tolist() == [0, 0, 1, 1]
+    assert as_classifier(model, scaled)(scaled.x).tolist() == [0, 0, 0, 0]
+    other = make_dataset(X * 80 + 7, DATA.labels).scaled()
+    assert np.array_equal(other.x, scaled.x)
+    assert behind.identity != as_classifier(model, other, unscale=True).identity
 
 
 def test_identity_tells_models_apart_and_callables_only_by_id():
@@ -133,6 +158,9 @@ def test_models_are_found_by_name_module_and_file(tmp_path, monkeypatch):
         ("no_such_module:x", "cannot import 'no_such_module'"),
         ("math:no_such", "name an attribute"),
         ("missing.joblib", "does not exist"),
+        (":model", "unknown model"),
+        ("mine.py:model", "as in mine:model"),
+        ("sklearn.svm:SVC", "is a class"),
     ],
 )
 def test_a_model_that_is_not_there_says_so(source, message):

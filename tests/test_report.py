@@ -21,6 +21,7 @@ from shaketable.evaluation import evaluate
 from shaketable.models import builtin, fit
 from shaketable.records import Records
 from shaketable.report import words, write_report
+from shaketable.statistics import at_most
 from shaketable.studies import study
 
 EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
@@ -106,9 +107,9 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
         for s in metrics.series(mine):
             assert words.interval(metrics.accuracy(s)) in text
         error = metrics.error_probability(next(s for s in metrics.series(mine) if s.at_eps_min))
-        assert words.upper(error.overall) in text
-        assert all(words.upper(e) in text for e in error.by_class.values())
-        assert f"below {error.least_provable:.1%}" in text
+        assert at_most(error.overall.high) in text
+        assert all(at_most(e.high) in text for e in error.by_class.values())
+        assert f"below {at_most(error.least_provable)}" in text
         assert error.overall.method in text
     difference = metrics.mscr_difference(*(fixed.select(model=m) for m in fixed.models))
     assert words.signed(difference) in text

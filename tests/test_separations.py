@@ -112,6 +112,19 @@ def test_coinciding_classes_are_named_with_the_remedy():
     assert separation(data).two_r == 2.0
 
 
+def test_below_p_1_the_balls_of_eps_min_are_still_disjoint():
+    x, y = np.array([[0.0, 0.0], [1.0, 1.0]]), [0, 1]
+    found = separation(x, y, norm=0.5)
+    assert found.two_r == 4.0
+    assert found.epsilon_min == 1.0  # (1, 0) is at distance 1 from both
+    assert separation((x, y), norm=2).two_r == pytest.approx(math.sqrt(2))
+
+
+def test_of_several_closest_pairs_the_first_is_named():
+    x = np.array([[0.0], [5.0], [4.0], [1.0], [-1.0]])
+    assert separation(x, [0, 0, 1, 1, 1]).pair == (0, 3)
+
+
 @pytest.mark.parametrize("norm", ["lnf", 0, -1, "nan", None])
 def test_a_bad_norm_is_refused(norm):
     with pytest.raises(InputError, match="norm must be"):

@@ -257,7 +257,7 @@ def test_no_clean_accuracy_leaves_the_relative_change_undefined() -> None:
 def test_an_estimate_tells_its_truth_and_size() -> None:
     assert "fixed model" in clustered([1, 4, 4], K).method
     assert clustered([1, 4, 4], K).method.endswith("n = 3, k = 4")
-    assert "mean over splits" in over_runs([[1, 4, 4], [4, 4, 4]], K).method
+    assert "mean over all runs" in over_runs([[1, 4, 4], [4, 4, 4]], K).method
     assert over_runs([[1, 4, 4], [4, 4, 4]], K).method.endswith("2 runs, n = 3, k = 4")
 
 

@@ -1,4 +1,6 @@
 import sqlite3
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -103,6 +105,23 @@ def test_a_read_only_file_says_so_before_any_work(filled, monkeypatch):
         Store(filled)
     with Store(filled, must_exist=True) as store:  # reading is fine
         assert len(store.records()) == 3
+
+
+def test_only_the_separations_of_its_own_cells_come_with_records(tmp_path, filled):
+    other = evaluate(model, (X + 1, Y), ["linf(eps_min)"], store=filled, model_id="m")
+    assert len(other.separations) == 1
+    assert other.separations[0].fingerprint == other.cells[0].fingerprint
+
+
+def test_many_may_make_the_file_at_once(tmp_path):
+    path = tmp_path / "new.sqlite"
+    code = f"from shaketable.store import Store; Store({str(path)!r}).close()"
+    both = [
+        subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) for _ in range(4)
+    ]
+    assert [process.wait() for process in both] == [0] * 4
+    for process in both:
+        process.stderr.close()
 
 
 def test_a_missing_folder_or_file_is_named(tmp_path):

@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -20,6 +21,16 @@ X = RNG.uniform(size=(100, 2))
 DATA = make_dataset(X, np.where(X[:, 0] + 0.1 * np.sin(9 * X[:, 1]) > 0.5, "right", "left"))
 MODELS = {"tree": DecisionTreeClassifier(), "1nn": KNeighborsClassifier(1)}
 OPTIONS = {"train_eps": [0, 0.01], "test_eps": [0, 0.05], "k": 3, "runs": 4}
+
+
+class Spy(KNeighborsClassifier):
+    """A model that remembers what it was trained on."""
+
+    seen: ClassVar[list[np.ndarray]] = []
+
+    def fit(self, x, y):
+        Spy.seen.append(np.array(x))
+        return super().fit(x, y)
 
 
 def hits(records):
@@ -50,10 +61,40 @@ def test_a_stopped_study_goes_on_and_ends_with_the_same_numbers(tmp_path):
     want = hits(study(DATA, MODELS, **OPTIONS))
     study(DATA, MODELS, store=path, **{**OPTIONS, "runs": 2})
     with Store(path) as store:
-        half = {c.key: c.created for c in store.records()}
+        half = {c.key: c.seconds for c in store.records()}
     assert hits(study(DATA, MODELS, store=path, **OPTIONS)) == want
     with Store(path) as store:
-        assert len(store.records()) == 2 * len(half)
+        whole = {c.key: c.seconds for c in store.records()}
+    assert len(whole) == 2 * len(half)
+    assert half.items() <= whole.items()  # not measured again
+
+
+def test_what_is_on_record_is_not_trained_again(tmp_path):
+    path = tmp_path / "s.sqlite"
+    study(DATA, {"spy": Spy(1)}, store=path, **OPTIONS)
+    trained = len(Spy.seen)
+    study(DATA, {"spy": Spy(1)}, store=path, **OPTIONS)
+    assert len(Spy.seen) == trained
+    study(DATA, {"spy": Spy(1)}, store=path, **{**OPTIONS, "runs": 5})
+    assert len(Spy.seen) == trained + 2
+
+
+def test_every_run_has_its_own_training_randomness_and_bounds_hold_in_training():
+    class Seeds(Spy):
+        seeds: ClassVar[list[int]] = []
+
+        def __init__(self, n_neighbors=1, random_state=None):
+            super().__init__(n_neighbors)
+            self.random_state = random_state
+
+        def fit(self, x, y):
+            Seeds.seeds.append(self.random_state)
+            return super().fit(x, y)
+
+    study(DATA, {"seeds": Seeds()}, **{**OPTIONS, "train_eps": [0.3]}, bounds=(0, 1))
+    assert len(set(Seeds.seeds)) == 4
+    assert min(x.min() for x in Spy.seen[-4:]) == 0
+    assert max(x.max() for x in Spy.seen[-4:]) == 1
 
 
 KILLED = """
@@ -95,13 +136,7 @@ def _count(path):
 
 
 def test_training_noise_is_used_and_shared_draws_are_shared():
-    seen = []
-
-    class Spy(KNeighborsClassifier):
-        def fit(self, x, y):
-            seen.append(np.array(x))
-            return super().fit(x, y)
-
+    seen = Spy.seen = []
     options = {"train_eps": [0.1], "test_eps": [0], "k": 3, "runs": 1}
     study(DATA, {"spy": Spy(1)}, **options)
     rows, _ = DATA.parts()
@@ -128,6 +163,12 @@ def test_studies_of_several_kinds_can_share_a_store(tmp_path):
     assert {s.runs for s in found} == {3}
 
 
+def test_estimators_may_come_alone_or_in_a_list():
+    assert study(DATA, KNeighborsClassifier(1), runs=1).models == ["KNeighborsClassifier"]
+    listed = study(DATA, [KNeighborsClassifier(2), "1nn"], runs=1)
+    assert listed.models == ["KNeighborsClassifier", "1nn"]
+
+
 def test_a_fixed_split_is_kept():
     data = make_dataset(X, DATA.labels, n_train=70)
     records = study(data, "1nn", runs=2)
@@ -140,6 +181,9 @@ def test_a_fixed_split_is_kept():
         ({"runs": 0}, "runs must be"),
         ({"train_eps": [-1]}, "epsilon must be"),
         ({"train_eps": []}, "at least one level"),
+        ({"n_jobs": 0}, "n_jobs must not"),
+        ({"models": {}}, "at least one model"),
+        ({"models": {"a": KNeighborsClassifier(), "b": KNeighborsClassifier()}}, "must differ"),
         ({"models": "rff"}, "did you mean 'rf'"),
         ({"norm": "x"}, "norm must be"),
     ],
@@ -154,5 +198,5 @@ def test_a_model_that_fails_is_named():
         def fit(self, x, y):
             raise ValueError("no luck")
 
-    with pytest.raises(InputError, match="model broken could not be trained in run 0: no luck"):
+    with pytest.raises(InputError, match="model Broken could not be trained: no luck"):
         study(DATA, {"broken": Broken()}, runs=1)

@@ -52,6 +52,11 @@ def make_dataset(
     x, columns = _points(x)
     labels = _labels(y)
     classes = _sorted(labels) if classes is None else tuple(classes)
+    if len(classes) > max(20, len(labels) // 2) and isinstance(classes[0], float):
+        raise InputError(
+            f"y must hold classes, got {len(classes)} distinct numbers in {len(labels)} rows; "
+            "if it is a quantity, cut it into classes first"
+        )
     code = {label: i for i, label in enumerate(classes)}
     if strange := _sorted([label for label in labels if label not in code]):
         raise InputError(f"y must hold labels among classes {classes}, got {strange[0]!r}")
@@ -172,6 +177,16 @@ def _sorted(labels: Iterable[Label]) -> tuple[Label, ...]:
         return tuple(sorted(distinct, key=lambda label: (type(label).__name__, repr(label))))
 
 
+def own_units(data: Any) -> Any:
+    """An (x, y) pair whose x counts in its own units: uint8 as 0 to 255, exact in float32.
+
+    A `Dataset`, such as one that was read from a file, is left as it is.
+    """
+    if isinstance(data, tuple) and getattr(data[0], "dtype", None) == np.uint8:
+        return data[0].astype(np.float32), *data[1:]
+    return data
+
+
 def pair(data: Any, argument: str) -> tuple[Any, Any]:
     """Return `data` if it is an (x, y) pair; refuse anything else under the argument's name."""
     if isinstance(data, tuple) and len(data) == 2:
@@ -189,7 +204,13 @@ def _part(
     if not isinstance(data, Dataset):
         x, y = pair(data, argument)
         points, columns = _points(x)
-        return points, _labels(y), columns, "auto"
+        labels = _labels(y)
+        if len(points) != len(labels):
+            raise InputError(
+                f"{argument} must have one label a point, got {len(labels)} labels and "
+                f"{len(points)} points"
+            )
+        return points, labels, columns, "auto"
     if data.n_train is not None or data.scaling is not None:
         raise InputError(f"{argument} must be neither split nor scaled yet; join first, then scale")
     return data.x, _labels(data.labels), data.features, data.bounds

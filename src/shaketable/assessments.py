@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shaketable import metrics
-from shaketable.arrays import join
 from shaketable.corruptions import BoundsLike
 from shaketable.data import Dataset
+from shaketable.display import risk_sentence
 from shaketable.evaluation import Draws, evaluate
+from shaketable.files import as_dataset
 from shaketable.norms import as_p, norm_name, norm_title
 from shaketable.records import Records, SeparationRecord
 from shaketable.statistics import Estimate
+from shaketable.subjects import subjects
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +29,14 @@ class Assessment:
     @property
     def separation(self) -> SeparationRecord:
         """The class separation that set the size of the noise."""
-        return self.records.separations[0]
+        (subject,) = subjects(self.records)
+        assert subject.separation is not None, "assess measures it"
+        return subject.separation
 
     @property
     def epsilon_min(self) -> float:
         """Size of the noise."""
-        return self.separation.two_r / 2
+        return self.separation.epsilon_min
 
     @property
     def clean(self) -> Estimate:
@@ -66,9 +70,8 @@ class Assessment:
         return write_report(path, self.records, dataset=self.data, notes=self.notes)
 
     def __str__(self) -> str:
-        cell, error = self.records.cells[-1], self.error
+        cell = self.records.cells[-1]
         title = norm_title(self.separation.norm)
-        worst = max(error.by_class.items(), key=lambda item: item[1].high)
         lines = [
             f"{cell.model} on {cell.data}: {cell.n} test points, {cell.k} noisy copies each",
             f"  separation  {title} 2r = {self.separation.two_r:.6g} (rows "
@@ -78,9 +81,7 @@ class Assessment:
             f"  accuracy    clean  {_percent(self.clean)}",
             f"              noisy  {_percent(self.robust)}",
             f"  MSCR        {_percent(self.mscr)}",
-            f"  risk        a wrong answer under this noise: {error.overall.value:.2%}, below "
-            f"{error.overall.high:.2%} with 95 % confidence; worst class {worst[0]!r}: below "
-            f"{worst[1].high:.2%}",
+            f"  risk        {risk_sentence(metrics.series(self.records)[-1])}",
             f"  verdict     {self.verdict}",
             *(f"  note        {note}" for note in self.notes),
         ]
@@ -115,7 +116,7 @@ def assess(
     model
         Fitted estimator, or a callable from points to labels or scores.
     train, test
-        ``(x, y)`` each. The separation is taken over both, accuracy over the test part.
+        ``(x, y)`` or a file each. The separation is taken over both, accuracy over the test part.
     norm
         Norm of separation and noise.
     k, seed
@@ -128,11 +129,12 @@ def assess(
     bounds, draws, store, model_id, progress
         As in `evaluate`.
     """
-    data = join(train, test)
+    data = as_dataset(train, test=test)
     notes = tuple(data.notes()) if not scale else ()
     data = data.scaled() if scale else data
     records = evaluate(
         model, data, [f"{norm_name(as_p(norm))}(eps_min)"], k=k, seed=seed, store=store,
-        bounds=bounds, draws=draws, model_id=model_id, refit=refit, progress=progress,
+        bounds=bounds, draws=draws, model_id=model_id, refit=refit, unscale=scale,
+        progress=progress,
     )  # fmt: skip
     return Assessment(data, records, notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shaketable.corruptions import PNormNoise, noisy_copies
-from shaketable.errors import InputError
+from shaketable.errors import whole
 from shaketable.keys import digest, row_keys
 from shaketable.norms import as_p
 from shaketable.types import Array
@@ -65,17 +66,18 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def fit(self, X: Array, y: Array) -> Self:  # noqa: N803  (scikit-learn's name)
         """Train a clone of the estimator on noisy copies of the rows of `X`."""
         noise = PNormNoise(as_p(self.norm), self.epsilon)
-        if self.k < 1:
-            raise InputError(f"k must be at least 1, got {self.k!r}")
+        k = whole("k", self.k, least=1)
         x, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         if self.epsilon > 0:
             state = self.random_state
-            seed = state if isinstance(state, int) else check_random_state(state).randint(2**31)
-            keys = row_keys(
-                digest("training noise", int(seed)), np.arange(len(x)), np.arange(self.k)
+            seed = (
+                int(state)
+                if isinstance(state, Integral)
+                else check_random_state(state).randint(2**31)
             )
-            x, y = noisy_copies(noise, x, keys), np.repeat(y, self.k)
+            keys = row_keys(digest("training noise", int(seed)), np.arange(len(x)), np.arange(k))
+            x, y = noisy_copies(noise, x, keys), np.repeat(y, k)
         self.estimator_ = clone(self.estimator).fit(x, y)
         self.classes_ = self.estimator_.classes_
         return self

@@ -208,7 +208,7 @@ def _accuracy_lines(found: Sequence[Subject], colour: alt.Color, title: str) -> 
     )
     scale = alt.Scale(domain=drawing.domain(rows, at_most=100))
     lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
-    eps_min = dict.fromkeys(s.separation.two_r / 2 for s in found if s.separation is not None)
+    eps_min = dict.fromkeys(s.separation.epsilon_min for s in found if s.separation is not None)
     marks = [drawing.vertical_rule(value, "eps_min") for value in eps_min]
     return alt.layer(*marks, *lines).properties(title=title, height=HEIGHT)
 

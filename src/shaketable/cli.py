@@ -6,19 +6,21 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import shaketable
-from shaketable.errors import InputError, ShaketableError
+from shaketable.errors import InputError, ShaketableError, UndefinedError
 from shaketable.flags import parse_args
 
 if TYPE_CHECKING:
     from shaketable.corruptions import Bounds
     from shaketable.data import Dataset
-    from shaketable.metrics import Series
     from shaketable.records import Records
 
 
@@ -26,6 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     args = argparse.Namespace()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a sign the terminal lacks must not end a study
+            stream.reconfigure(errors="replace")
     try:
         if argv[:1] == ["--version"]:
             print(f"shaketable {shaketable.__version__}")
@@ -34,18 +39,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(args.run(args))
     except KeyboardInterrupt:
         store = getattr(args, "store", None)
-        kept = f"; what was measured is in {store}, run the same command to go on" if store else ""
-        return _fail(f"interrupted{kept}", 130)
+        kept = f"what was measured is in {store}, run the same command to go on"
+        return _fail(f"interrupted; {kept if store else 'nothing was kept, use --store'}", 130)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except ShaketableError as error:
-        if "--debug" in argv:
-            raise
-        return _fail(f"error: {error}", error.exit_code)
     except Exception as error:
         if "--debug" in argv:
-            raise
+            traceback.print_exc()
+        if isinstance(error, ShaketableError):
+            return _fail(f"error: {error}", error.exit_code)
         return _fail(f"error: {type(error).__name__}: {error}; --debug shows where", 4)
 
 
@@ -61,11 +64,14 @@ def demo(args: argparse.Namespace) -> int:
     from shaketable.report import write_report
 
     folder = Path(args.out)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {args.out!r} cannot be made: {error.strerror}") from error
     store = folder / "demo.sqlite"
     data = load("bands(n=10000)")
     print("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.\n")
-    args.model, args.fit, args.store = ["rf", "1nn"], False, store
+    args.model, args.fit, args.store, args.model_id = ["rf", "1nn"], False, store, None
     levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
     records = _evaluate(args, data, levels, None)
     print_evaluation(records)
@@ -90,9 +96,9 @@ def separation(args: argparse.Namespace) -> int:
     data = _data(args)
     result = separation(data, norm=args.norm)
     if args.json:
-        print(json.dumps(separation_json(result, data.notes()), indent=2))
+        print(json.dumps(separation_json(result, data), indent=2))
     else:
-        print_separation(result)
+        print_separation(result, data)
         print_notes(data.notes())
     return 0
 
@@ -111,12 +117,15 @@ def evaluate(args: argparse.Namespace) -> int:
             "were not trained on with --test"
         )
     levels = [*args.corruptions, *(name for s in args.suite for name in suite(s).names)]
-    records = _evaluate(args, data, levels or ["linf(eps_min)"], _bounds(args, data))
+    levels = levels or ["linf(eps_min)"]
+    if args.min_mscr is not None and not any("eps_min" in level for level in levels):
+        raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
+    records = _evaluate(args, data, levels, _bounds(args, data))
     if args.json:
         print(json.dumps(evaluation_json(records, notes), indent=2))
     else:
         print_evaluation(records, notes)
-    return _report_and_judge(args, records, data)
+    return _conclude(args, records, data, notes)
 
 
 def study(args: argparse.Namespace) -> int:
@@ -125,16 +134,24 @@ def study(args: argparse.Namespace) -> int:
     from shaketable.studies import study
 
     data = _data(args)
-    records = study(
-        data, args.model, norm=args.norm, train_eps=args.train_eps, test_eps=args.test_eps,
-        k=args.k, runs=args.runs, seed=args.seed, draws=args.draws, bounds=_bounds(args, data),
-        store=args.store, n_jobs=args.jobs, progress=not args.quiet,
-    )  # fmt: skip
+    notes = data.notes()
+    if data.n_train is not None:
+        notes.append(
+            "the data have a fixed test part, so runs differ in training and noise alone, and so "
+            "do the intervals"
+        )
+    with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+        records = study(
+            data, args.model, norm=args.norm, train_eps=args.train_eps, test_eps=args.test_eps,
+            k=args.k, runs=args.runs, seed=args.seed, draws=args.draws,
+            bounds=_bounds(args, data), store=args.store, n_jobs=args.jobs,
+            progress=not args.quiet,
+        )  # fmt: skip
     if args.json:
-        print(json.dumps(study_json(records, data.notes()), indent=2))
+        print(json.dumps(study_json(records, notes), indent=2))
     else:
-        print_study(records, data.notes())
-    return _report_and_judge(args, records, data)
+        print_study(records, notes)
+    return _conclude(args, records, data, notes)
 
 
 def score(args: argparse.Namespace) -> int:
@@ -158,7 +175,7 @@ def score(args: argparse.Namespace) -> int:
             display.print_evaluation(given)
         if len(studied):
             display.print_study(studied)
-    return _report_and_judge(args, records, None)
+    return _conclude(args, records, None, ())
 
 
 def list_names(args: argparse.Namespace) -> int:
@@ -214,48 +231,61 @@ def _evaluate(
     from shaketable.models import load_model
     from shaketable.records import Records
 
+    if args.model_id is not None and len(args.model) > 1:
+        raise InputError("--model-id names one model; evaluate them one at a time")
     records = Records(())
     for name in args.model:
         model, unfitted = load_model(name)
-        records += evaluate(
-            model, data, levels, k=args.k, seed=args.seed, store=args.store, bounds=bounds,
-            draws=args.draws, name=name, refit=unfitted or args.fit, progress=not args.quiet,
-        )  # fmt: skip
+        with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+            records += evaluate(
+                model, data, levels, k=args.k, seed=args.seed, store=args.store, bounds=bounds,
+                name=name, model_id=args.model_id, refit=unfitted or args.fit, unscale=True,
+                progress=not args.quiet,
+            )  # fmt: skip
     return records
 
 
-def _report_and_judge(args: argparse.Namespace, records: Records, data: Dataset | None) -> int:
-    """Write the page, then compare every model's MSCR with what is required."""
-    if args.report:
+def _conclude(
+    args: argparse.Namespace, records: Records, data: Dataset | None, notes: Iterable[str]
+) -> int:
+    """Compare every model's MSCR with what is required, write the page, and judge."""
+    from shaketable.display import undefined
+
+    code = 0 if args.min_mscr is None else _judge(records, args.min_mscr / 100)
+    if args.report is not None:
         from shaketable.report import write_report
 
-        notes = data.notes() if data is not None else ()
         page = write_report(args.report, records, dataset=data, notes=notes)
         print(f"page: {page}", file=sys.stderr)
-    if args.min_mscr is None:
-        return 0
-    from shaketable import metrics
-
-    found = [s for s in metrics.series(records) if s.at_eps_min]
-    if not found:
-        raise InputError("--min-mscr needs noise of size eps_min among the corruptions")
-    codes = [_judge(s, args.min_mscr / 100) for s in found]
-    return 1 if 1 in codes else max(codes)
-
-
-def _judge(series: Series, least: float) -> int:
-    from shaketable import metrics
-
-    mscr = metrics.mscr(series)
-    code, word = (
-        (0, "met") if mscr.low >= least else (1, "not met") if mscr.high < least else (3, "open")
-    )
-    print(
-        f"requirement MSCR >= {least:.2%} {word}: {series.first.model} has {mscr.value:+.2%}, "
-        f"95 % interval {mscr.low:+.2%} to {mscr.high:+.2%}",
-        file=sys.stderr,
-    )
+    if names := undefined(records):
+        raise UndefinedError(
+            f"MSCR is undefined for {names}: a clean accuracy of 0 leaves nothing to lose; check "
+            "that the model's labels are the data's"
+        )
     return code
+
+
+def _judge(records: Records, least: float) -> int:
+    """Exit code: 0 if every MSCR is at least that, 1 if one is not, 3 if that is open."""
+    from shaketable import metrics
+    from shaketable.subjects import subjects
+
+    codes = []
+    for subject in subjects(records):
+        for s in subject.at_eps_min:
+            mscr = metrics.mscr(s)
+            met, missed = mscr.low >= least, mscr.high < least
+            codes.append(0 if met else 1 if missed else 3)
+            word = "met" if met else "not met" if missed else "inconclusive"
+            trained = f", training noise {subject.train_level(s)}," if subject.is_study else ""
+            print(
+                f"requirement MSCR >= {least:.2%} {word}: {subject.label}{trained} has "
+                f"{mscr.value:+.2%}, 95 % interval {mscr.low:+.2%} to {mscr.high:+.2%}",
+                file=sys.stderr,
+            )
+    if not codes:
+        raise InputError("--min-mscr needs noise of size eps_min on record")
+    return 1 if 1 in codes else max(codes)
 
 
 COMMANDS = {

@@ -62,6 +62,8 @@ class Dataset:
         Column names.
     scaling
         How the features were put on [0, 1], where they were.
+    kept
+        Rows these points had before others were left out; None if none was.
 
     >>> from shaketable import make_dataset
     >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
@@ -77,20 +79,24 @@ class Dataset:
     bounds: Bounds | None = None
     features: tuple[str, ...] | None = field(default=None, repr=False)
     scaling: Scaling | None = field(default=None, repr=False)
+    kept: IntArray | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.x.size:
-            raise InputError(f"x must have a row and a feature at least, got shape {self.x.shape}")
+            raise InputError(
+                f"x must have a row and a feature at least, got shape {self.x.shape}; add points"
+            )
         if self.y.shape != (self.n,):
             raise InputError(
-                f"x and y must have the same length, got {self.n} rows and {self.y.size} labels"
+                f"x and y must have the same length, got {self.n} rows and {self.y.size} labels; "
+                "give one label a row"
             )
         codes = np.unique(self.y)
         if codes[0] < 0 or codes[-1] >= len(self.classes):
             raise InputError(f"y must index classes, got {codes[0]} to {codes[-1]}")
         if len(codes) < 2:
             only = self.classes[codes[0]]
-            raise InputError(f"y must hold at least two classes, got only {only!r}")
+            raise InputError(f"y must hold at least two classes, got only {only!r}; add the others")
         if self.n_train is not None:
             if not 0 < self.n_train < self.n:
                 raise InputError(f"n_train must lie between 1 and {self.n - 1}, got {self.n_train}")
@@ -174,7 +180,9 @@ class Dataset:
 
     def notes(self) -> list[str]:
         """Return what a reader of results on these data should know, a sentence each."""
-        tabular = self.x.ndim == 2 and self.x.dtype != np.uint8
+        if self.x.dtype == np.uint8:
+            return ["uint8 values count as x/255: models and noise see values in [0, 1]"]
+        tabular = self.x.ndim == 2
         if not tabular or self.scaling is not None or self.range_ratio <= MAX_RANGE_RATIO:
             return []
         ranges = self._ranges()
@@ -219,7 +227,14 @@ class Dataset:
             raise InputError(f"drop_clashes leaves no points of {self.name!r}: all of them clash")
         n_train = None if self.n_train is None else int(keep[: self.n_train].sum())
         name = f"{self.name} without {int((~keep).sum())} clashing points"
-        return replace(self, name=name, x=self.x[keep], y=self.y[keep], n_train=n_train)
+        kept = np.flatnonzero(keep) if self.kept is None else self.kept[keep]
+        if n_train in (0, len(kept)):
+            raise InputError(f"drop_clashes leaves {self.name!r} without a training or test part")
+        return replace(self, name=name, x=self.x[keep], y=self.y[keep], n_train=n_train, kept=kept)
+
+    def source_row(self, row: int) -> int:
+        """Row that a point had before others were left out."""
+        return row if self.kept is None else int(self.kept[row])
 
     def _clashing_groups(self) -> list[IntArray]:
         """Rows of each group of equal points that holds several classes."""

@@ -10,37 +10,42 @@ from itertools import combinations
 from typing import Any
 
 from shaketable import metrics
+from shaketable.data import Dataset
+from shaketable.errors import UndefinedError
 from shaketable.metrics import Series
 from shaketable.norms import norm_title
 from shaketable.records import Records
 from shaketable.separations import Separation
-from shaketable.statistics import Estimate
+from shaketable.statistics import Estimate, at_most
 from shaketable.subjects import Subject, noise_name, subjects
+from shaketable.types import FloatArray
 
 
-def separation_json(result: Separation, notes: Sequence[str]) -> dict[str, Any]:
-    """Separation as one object."""
+def separation_json(result: Separation, data: Dataset) -> dict[str, Any]:
+    """Separation as one object; rows are those of the source."""
     by_class = [[None if math.isnan(v) else v for v in row] for row in result.by_class.tolist()]
     return {
         "norm": _norm_json(result.p),
         "two_r": result.two_r,
         "epsilon_min": result.epsilon_min,
-        "pair": list(result.pair),
+        "pair": [data.source_row(row) for row in result.pair],
         "classes": list(result.classes),
         "by_class": by_class,
         "by_part": result.by_part,
-        "notes": list(notes),
+        "notes": data.notes(),
     }
 
 
-def print_separation(result: Separation) -> None:
+def print_separation(result: Separation, data: Dataset) -> None:
     """Separation as tables."""
-    i, j = result.pair
+    print(f"data: {data.name}; {data.n} points, {len(data.classes)} classes")
     print(f"{norm_title(result.p)} separation 2r = {result.two_r!r}")
-    print(f"closest pair: rows {i} and {j}, of classes", end=" ")
-    a, b = (result.classes[result.y[row]] for row in (i, j))
-    print(f"{a!r} and {b!r}")
-    print(f"eps_min = 2r/2 = {result.epsilon_min!r}")
+    places = [
+        f"row {data.source_row(row)} ({result.classes[result.y[row]]!r})" for row in result.pair
+    ]
+    parts = ", training part first" if data.n_train is not None else ""
+    print(f"closest pair: {' and '.join(places)}, rows counted from 0{parts}")
+    print(f"eps_min = {result.epsilon_min!r}")
     for part, value in result.by_part.items():
         print(f"  2r {part}: {'no two classes' if value is None else repr(value)}")
     if len(result.classes) > 2:
@@ -54,25 +59,32 @@ def print_separation(result: Separation) -> None:
 def evaluation_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
     """Fixed models and their differences as one object; accuracies in per cent."""
     found = subjects(records)
-    models = [
-        {
-            "model": subject.first.model,
+    models = []
+    for subject in found:
+        cell = subject.first
+        cells = [
+            {
+                "corruption": s.first.corruption,
+                "at_eps_min": s.at_eps_min,
+                **_numbers(metrics.accuracy(s)),
+            }
+            for s in subject.all_series
+        ]
+        about = {
+            "model": cell.model,
             "label": subject.label,
             "norm": subject.norm,
-            "data": subject.first.data,
-            "n": subject.first.n,
-            "k": subject.first.k,
-            "cells": [
-                {"corruption": s.first.corruption, **_numbers(metrics.accuracy(s))}
-                for s in subject.all_series
-            ],
-            **_mscr_json(subject),
+            "eps_min": _eps_min(subject),
+            "data": cell.data,
+            "n": cell.n,
+            "k": cell.k,
+            "seed": cell.seed,
+            "bounds": cell.bounds,
         }
-        for subject in found
-    ]
+        models.append({**about, "cells": cells, **_mscr_json(subject)})
     differences = [
-        {"first": a.label, "second": b.label, **_numbers(_difference(a, b))}
-        for a, b in _comparable(found)
+        {"first": a.label, "second": b.label, **_numbers(difference)}
+        for a, b, difference in _differences(found)
     ]
     return {"models": models, "mscr_differences": differences, "notes": list(notes)}
 
@@ -80,34 +92,35 @@ def evaluation_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
 def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
     """Fixed models as one table, with verdicts and differences in words."""
     found = subjects(records)
-    rows = []
+    rows, words = [], []
+    facts: dict[str, None] = {}
     for subject in found:
+        cell, eps_min = subject.first, _eps_min(subject)
+        size = "" if eps_min is None else f"; {subject.norm} eps_min = {eps_min:.6g}"
+        facts[f"{cell.data}: {cell.n} test points{size}"] = None
         for s in subject.all_series:
-            clean = s.first.corruption == "clean"
-            loss = "" if clean else _percent(metrics.relative_loss(s))
-            rows.append([subject.label, noise_name(s), _percent(metrics.accuracy(s)), loss])
-    words = []
-    for subject in found:
+            change = "" if s.first.corruption == "clean" else _percent(_defined(s))
+            rows.append([subject.label, noise_name(s), _percent(metrics.accuracy(s)), change])
         words.append(f"{subject.label}: {_mscr_json(subject)['verdict']}")
-        words += [f"  {_risk(s)}" for s in subject.at_eps_min]
-    for a, b in _comparable(found):
-        d = _difference(a, b)
+        words += [f"  {risk_sentence(s)}" for s in subject.at_eps_min]
+    for a, b, d in _differences(found):
         chance = "" if d.low > 0 or d.high < 0 else "; the difference may be chance"
         words.append(
             f"MSCR of {a.label} minus {b.label}, on the same points and noise: {_percent(d)} "
             f"percentage points{chance}"
         )
-    cell = records.cells[0]
-    print(f"data: {cell.data}; {cell.n} test points")
-    for known in records.separations:
-        eps_min = known.two_r / 2
-        print(
-            f"{norm_title(known.norm)} separation 2r = {known.two_r:.6g}, eps_min = {eps_min:.6g}"
-        )
-    header = ["model", "corruption", "accuracy, %", "relative loss, %; at eps_min: MSCR"]
+    print("\n".join(facts))
+    header = ["model", "noise", "accuracy, %", "change, % of clean accuracy (MSCR at eps_min)"]
     _print_table("95 % intervals in brackets", header, rows)
     print("\n".join(words))
     print_notes(notes)
+
+
+def undefined(records: Records) -> str:
+    """Which models have no MSCR because they get no clean point right; empty if all have one."""
+    return ", ".join(
+        s.label for s in subjects(records) if any(_defined(m) is None for m in s.at_eps_min)
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +131,8 @@ class StudyRow:
     train_eps: float
     test_eps: float | None
     """None for MSCR."""
-    estimate: Estimate
+    estimate: Estimate | None
+    """None where MSCR is undefined."""
     sd: float | None
     runs: int
 
@@ -128,13 +142,14 @@ class StudyRow:
         e = self.estimate
         return {
             "model": self.subject.label,
+            "data": self.subject.first.data,
             "train_eps": self.train_eps,
             **test,
-            "mean": 100 * e.value,
+            "mean": None if e is None else 100 * e.value,
             "sd": None if self.sd is None else 100 * self.sd,
             "runs": self.runs,
-            "low": 100 * e.low,
-            "high": 100 * e.high,
+            "low": None if e is None else 100 * e.low,
+            "high": None if e is None else 100 * e.high,
         }
 
 
@@ -142,13 +157,14 @@ def study_rows(subject: Subject) -> tuple[list[StudyRow], list[StudyRow]]:
     """Accuracies and MSCR values of a study, one row an entry."""
 
     def row(s: Series, *, mscr: bool) -> StudyRow:
-        values = s.relative_losses if mscr else s.accuracies
+        estimate = _defined(s) if mscr else metrics.accuracy(s)
+        spread = s.runs > 1 and estimate is not None
         return StudyRow(
             subject,
             train_eps=s.first.train_epsilon or 0.0,
             test_eps=None if mscr else s.first.epsilon,
-            estimate=metrics.mscr(s) if mscr else metrics.accuracy(s),
-            sd=float(values.std(ddof=1)) if s.runs > 1 else None,
+            estimate=estimate,
+            sd=_sd(s.relative_losses if mscr else s.accuracies) if spread else None,
             runs=s.runs,
         )
 
@@ -158,12 +174,13 @@ def study_rows(subject: Subject) -> tuple[list[StudyRow], list[StudyRow]]:
 
 def study_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
     """Study as one object; accuracies and MSCR in per cent."""
-    tables = [study_rows(subject) for subject in subjects(records)]
-    cell, separation = records.cells[-1], records.separations[0]
+    found = subjects(records)
+    tables = [study_rows(subject) for subject in found]
+    cell, separation = found[0].first, found[0].separation
     return {
         "data": cell.data,
-        "norm": _norm_json(separation.norm),
-        "eps_min": separation.two_r / 2,
+        "norm": None if separation is None else _norm_json(separation.norm),
+        "eps_min": _eps_min(found[0]),
         "k": cell.k,
         "seed": cell.seed,
         "draws": cell.draws,
@@ -183,14 +200,16 @@ def print_study(records: Records, notes: Sequence[str] = ()) -> None:
         rows = []
         for test in [*sorted({c.test_eps for c in cells if c.test_eps is not None}), None]:
             here = {t: at[test, t] for t in columns if (test, t) in at}
-            best = max((e.estimate.value for e in here.values()), default=math.nan)
+            values = [e.estimate.value for e in here.values() if e.estimate is not None]
+            best = max(values, default=math.nan)
             name = "MSCR" if test is None else subject.level(test)
             rows.append([name, *(_study_cell(here.get(t), best) for t in columns)])
-        runs = max(c.runs for c in cells)
+        counts = sorted({c.runs for c in cells})
+        runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
         _print_table(
             f"{subject.label} on {subject.first.data}: accuracy in % with {subject.norm} noise in "
-            f"training (columns) and test (rows), mean over {runs} runs ± half its 95 % interval; "
-            "* best of its row; MSCR in %",
+            f"training (columns) and test (rows), mean over {runs.replace('1 runs', '1 run')} and "
+            "95 % interval; * best of its row; MSCR in %",
             ["test \\ train", *map(subject.level, columns)],
             rows,
         )
@@ -210,69 +229,94 @@ def print_list(entries: dict[str, str]) -> None:
         print(f"{name:<{width}}  {about}")
 
 
-def _print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Show a table as wide as it needs to be: a number that is cut is a wrong number."""
+def _print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Show a table, in several pieces where it is wider than the terminal; nothing is cut."""
     from rich.box import SIMPLE_HEAD  # only where something is shown
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for i, name in enumerate(header):
-        table.add_column(name, justify="left" if i == 0 else "right", no_wrap=i > 0)
-    for row in rows:
-        table.add_row(*row)
+    def piece(columns: Sequence[int]) -> Table:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for i in columns:
+            table.add_column(header[i], justify="left" if i == 0 else "right", no_wrap=True)
+        for row in rows:
+            table.add_row(*(row[i] for i in columns))
+        return table
+
+    def width(columns: Sequence[int]) -> int:
+        return out.measure(piece(columns), options=out.options.update(max_width=10_000)).maximum
+
     out = Console(highlight=False, markup=False)
-    out.width = out.measure(table, options=out.options.update(max_width=10_000)).maximum
+    room = out.width if sys.stdout.isatty() else 10_000
     print(f"\n{title}")
-    out.print(table)
+    todo = list(range(1, len(header)))
+    while todo:
+        fit = 1
+        while fit < len(todo) and width([0, *todo[: fit + 1]]) <= room:
+            fit += 1
+        shown = [0, *todo[:fit]]
+        out.width = width(shown)
+        out.print(piece(shown))
+        todo = todo[fit:]
 
 
 def _study_cell(row: StudyRow | None, best: float) -> str:
     if row is None:
         return ""
     e = row.estimate
+    if e is None:
+        return "undefined"
     mark = "*" if e.value == best else " "
-    return f"{100 * e.value:.3f}{mark}\n±{50 * (e.high - e.low):.3f} "
+    return f"{100 * e.value:.3f}{mark}\n[{100 * e.low:.2f}, {100 * e.high:.2f}]"
 
 
-def _comparable(found: Sequence[Subject]) -> list[tuple[Subject, Subject]]:
-    """Pairs of models that met the same noise of size eps_min on the same points."""
-    able = [s for s in found if len(s.at_eps_min) == 1]
+def _differences(found: Sequence[Subject]) -> list[tuple[Subject, Subject, Estimate]]:
+    """Differences in MSCR of models that met the same noise on the same points."""
+    able = [s for s in found if len(s.at_eps_min) == 1 and _defined(s.at_eps_min[0]) is not None]
     return [
-        (a, b)
+        (a, b, metrics.mscr_difference(a.at_eps_min[0], b.at_eps_min[0]))
         for a, b in combinations(able, 2)
         if metrics.meets_same_noise(a.at_eps_min[0], b.at_eps_min[0])
     ]
 
 
-def _difference(a: Subject, b: Subject) -> Estimate:
-    return metrics.mscr_difference(a.at_eps_min[0], b.at_eps_min[0])
+def _defined(series: Series) -> Estimate | None:
+    """Relative change of the accuracy; None where no clean point is right."""
+    try:
+        return metrics.relative_loss(series)
+    except UndefinedError:
+        return None
 
 
 def _mscr_json(subject: Subject) -> dict[str, Any]:
     if len(subject.at_eps_min) != 1:
         return {"mscr": None, "verdict": "no MSCR: no noise of size eps_min was measured"}
     (s,) = subject.at_eps_min
-    mscr, error = metrics.mscr(s), metrics.error_probability(s)
+    mscr, error = _defined(s), metrics.error_probability(s)
+    undefined_verdict = "MSCR is undefined: it gets no clean point right, so it has none to lose"
     return {
-        "mscr": _numbers(mscr),
-        "verdict": metrics.verdict(mscr),
+        "mscr": None if mscr is None else _numbers(mscr),
+        "verdict": undefined_verdict if mscr is None else metrics.verdict(mscr),
         "error_probability": {
             "overall": _bound(error.overall),
             "by_class": {str(label): _bound(e) for label, e in error.by_class.items()},
             "least_provable_per_point": 100 * error.least_provable,
+            "classes_without_test_points": [str(label) for label in error.unseen],
         },
     }
 
 
-def _risk(series: Series) -> str:
+def risk_sentence(series: Series) -> str:
+    """Probability of a wrong answer, with what is and what is not proven about it."""
     error = metrics.error_probability(series)
     label, worst = max(error.by_class.items(), key=lambda item: item[1].high)
+    unseen = ", ".join(repr(label) for label in error.unseen)
     return (
         f"probability of a wrong answer under this noise: {error.overall.value:.2%}, below "
-        f"{error.overall.high:.2%} with 95 % confidence (worst class {label!r}: below "
-        f"{worst.high:.2%}; a single point that was never wrong in {error.k} draws: below "
-        f"{error.least_provable:.1%})"
+        f"{at_most(error.overall.high)} with 95 % confidence (worst class {label!r}: below "
+        f"{at_most(worst.high)}; a single point that was never wrong in {error.k} draws: below "
+        f"{at_most(error.least_provable)})"
+        + (f"; no test points of {unseen}, so nothing is known about it" if unseen else "")
     )
 
 
@@ -284,8 +328,18 @@ def _bound(e: Estimate) -> dict[str, float]:
     return {"mean": 100 * e.value, "upper": 100 * e.high}
 
 
-def _percent(e: Estimate) -> str:
-    return f"{100 * e.value:.2f} [{100 * e.low:.2f}, {100 * e.high:.2f}]"
+def _percent(e: Estimate | None) -> str:
+    return (
+        "undefined" if e is None else f"{100 * e.value:.2f} [{100 * e.low:.2f}, {100 * e.high:.2f}]"
+    )
+
+
+def _eps_min(subject: Subject) -> float | None:
+    return None if subject.separation is None else subject.separation.epsilon_min
+
+
+def _sd(values: FloatArray) -> float:
+    return float(values.std(ddof=1))
 
 
 def _norm_json(p: float) -> str | float:

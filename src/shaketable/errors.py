@@ -4,6 +4,7 @@ Every message names the argument, the rule, the value that broke it, and the rem
 """
 
 import difflib
+import operator
 from collections.abc import Iterable
 
 
@@ -25,6 +26,23 @@ class UndefinedError(InputError):
 
 class StoreError(ShaketableError, OSError):
     """A results file that cannot be read or written."""
+
+    exit_code = 2
+
+
+def whole(name: str, value: object, *, least: int) -> int:
+    """Plain int of any whole number within the rule, an error for all else.
+
+    >>> whole("k", 3, least=1)
+    3
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]  # that is what is tried
+    except TypeError:
+        number = least - 1
+    if not least <= number < 2**63:
+        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return number
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -23,8 +23,8 @@ from shaketable.corruptions import (
     noisy_copies,
     parse,
 )
-from shaketable.data import Dataset
-from shaketable.errors import InputError, unknown
+from shaketable.data import Dataset, as_floats
+from shaketable.errors import InputError, unknown, whole
 from shaketable.files import as_dataset
 from shaketable.keys import SCHEME, digest, row_keys
 from shaketable.models import Classifier, as_classifier, fit
@@ -36,8 +36,8 @@ from shaketable.types import IntArray
 
 Draws: TypeAlias = Literal["independent", "shared"]
 
-BATCH_VALUES = 1 << 22
-"""Values handed to the model at a time (32 MB of float64); results do not depend on it."""
+BATCH_VALUES, BATCH_ROWS = 1 << 22, 1 << 16
+"""Values (32 MB of float64) and rows handed to the model at a time; results do not depend on it."""
 
 
 AS_GIVEN = "as given"
@@ -55,8 +55,9 @@ class Noise:
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InputError(f"k must be at least 1, got {self.k!r}")
+        for name, least in (("k", 1), ("seed", 0), ("run", 0)):
+            # a plain int, whatever kind of integer it was: it goes into keys and into the store
+            object.__setattr__(self, name, whole(name, getattr(self, name), least=least))
         if self.draws not in get_args(Draws):
             raise unknown("draws", self.draws, get_args(Draws))
 
@@ -88,6 +89,7 @@ def evaluate(
     name: str | None = None,
     model_id: str | None = None,
     refit: bool = False,
+    unscale: bool = False,
     progress: bool = False,
 ) -> Records:
     """Measure a fitted model on clean points and under every corruption.
@@ -113,7 +115,7 @@ def evaluate(
         the data declare.
     draws
         ``"shared"`` gives all points the same k offsets, for reproducing the paper only.
-    name, model_id
+    name, model_id, unscale
         See `as_classifier`.
     refit
         Train a copy of the model on the training part first: the data's own, or 80 % of the points
@@ -128,18 +130,25 @@ def evaluate(
     else:
         rows = np.arange(data.n_train or 0, data.n)
         data.check_test_size(len(rows))
-    classifier = as_classifier(model, data, name=name, model_id=model_id, scaled=refit)
+    classifier = as_classifier(
+        model, data, name=name, model_id=model_id, unscale=unscale and not refit
+    )
     with Store(store) as opened:
         chosen = resolve(corruptions, data, opened)
-        noise = Noise(
-            k=k, seed=seed, draws=draws,
-            bounds=data.bounds if bounds == "declared" else as_bounds(bounds),
-        )  # fmt: skip
-        identity = classifier.identity or f"once {time.time_ns()}"
+        noise = Noise(k=k, seed=seed, draws=draws, bounds=bounds_of(data, bounds))
+        identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
         maker = Maker(classifier.name, recipe=identity, train=AS_GIVEN)
         points = make_points(data, rows)
         cells = [Cell(data, points, c, noise, maker, identity) for c in with_clean(chosen)]
         return _measure_missing(opened, classifier, cells, progress=progress)
+
+
+def bounds_of(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds | None:
+    """Bounds to keep noise in, as asked for; refused when the data themselves leave them."""
+    chosen = data.bounds if bounds == "declared" else as_bounds(bounds)
+    if chosen is not None:
+        chosen.check(as_floats(np.array([data.x.min(), data.x.max()], dtype=data.x.dtype)))
+    return chosen
 
 
 def _measure_missing(
@@ -148,9 +157,16 @@ def _measure_missing(
     """Measure the cells that `store` does not have yet, and return all that were asked for."""
     known = store.keys()
     missing = [cell for cell in cells if cell.key not in known]
-    for cell in bar(missing, f"shaking {classifier.name}", enabled=progress):
+    for cell in bar(missing, f"shaking {classifier.name}", total=len(missing), enabled=progress):
         store.add([cell.measure(classifier)])
-    return store.records(cell.key for cell in cells)
+    return recorded(store, cells)
+
+
+def recorded(store: Store, cells: Iterable[Cell]) -> Records:
+    """Records of these cells, under the names their models have now."""
+    names = {cell.key: cell.maker.name for cell in cells}
+    found = store.records(names)
+    return replace(found, cells=tuple(replace(c, model=names[c.key]) for c in found))
 
 
 @dataclass(frozen=True)
@@ -250,7 +266,11 @@ def resolve(
 
     if isinstance(corruptions, str):
         corruptions = [corruptions]
-    return [parse(c, eps_min=eps_min) if isinstance(c, str) else c for c in corruptions]
+    found = [parse(c, eps_min=eps_min) if isinstance(c, str) else c for c in corruptions]
+    for c in found:
+        if c != c.bind(None):
+            raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")
+    return found
 
 
 def measured_separation(data: Dataset, p: float, store: Store) -> Separation:
@@ -280,7 +300,7 @@ def versions() -> dict[str, str]:
 
 def _batches(n: int, k: int, d: int) -> Iterator[tuple[slice, IntArray]]:
     """Points and draws that fit into one batch together."""
-    fit = max(1, BATCH_VALUES // d)
+    fit = max(1, min(BATCH_VALUES // d, BATCH_ROWS))
     rows, draws = max(1, fit // k), min(k, fit)
     for i in range(0, n, rows):
         for j in range(0, k, draws):

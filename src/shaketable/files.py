@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from shaketable import datasets
-from shaketable.arrays import check_columns, join, make_dataset, pair, text_columns
+from shaketable.arrays import check_columns, join, make_dataset, own_units, pair, text_columns
 from shaketable.data import Dataset
 from shaketable.errors import InputError, unknown
 from shaketable.types import Array
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
 DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path"
 NonNumeric: TypeAlias = Literal["error", "drop", "onehot"]
 
+_MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"]
 _SUFFIXES = (".npz", ".csv", ".csv.gz", ".parquet")
 _UNREADABLE = (OSError, ValueError, EOFError, NotImplementedError, Warning, zipfile.BadZipFile,
                zlib.error)  # fmt: skip
@@ -40,8 +41,10 @@ def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "dat
     if isinstance(data, str | Path) or isinstance(test, str | Path):
         raise InputError("data and test must both be files or both be in memory, got one of each")
     if test is not None:
-        return join(data, test, name=name)
-    return data if isinstance(data, Dataset) else make_dataset(*pair(data, "data"), name=name)
+        return join(own_units(data), own_units(test), name=name)
+    if isinstance(data, Dataset):
+        return data
+    return make_dataset(*pair(own_units(data), "data"), name=name)
 
 
 def load(
@@ -138,8 +141,9 @@ def _read_npz(path: Path) -> list[tuple[Array, Array]]:
 def _load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -> Dataset:
     import pandas as pd  # slow to import, and needed only here
 
-    tables = [_read_table(path) for path in paths]
+    tables = [_read_table(path, label) for path in paths]
     columns = list(tables[0].columns)
+    _refuse_odd_columns(paths[0], columns)
     if label is None:
         raise InputError(
             f"label must name the column of the classes in {str(paths[0])!r}; "
@@ -150,19 +154,19 @@ def _load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) 
     for table in tables[1:]:
         check_columns(columns, list(table.columns))
     table = pd.concat(tables, ignore_index=True)
-    y = table.pop(label)
+    y = _typed(table.pop(label))
     words = text_columns(table)
     if words and non_numeric == "error":
         raise InputError(
             f"columns must be numeric, got others in {str(paths[0])!r}: {', '.join(words)}; "
-            "choose non_numeric 'drop' or 'onehot'"
+            "choose 'drop' or 'onehot' (--non-numeric, non_numeric=)"
         )
     table = table.drop(columns=words) if non_numeric == "drop" else _onehot(table, words)
     n_train = len(tables[0]) if len(tables) > 1 else None
     return make_dataset(table, y, name=paths[0].name, n_train=n_train)
 
 
-def _read_table(path: Path) -> DataFrame:
+def _read_table(path: Path, label: str | None) -> DataFrame:
     import pandas as pd  # slow to import, and needed only here
 
     with _reading(path), warnings.catch_warnings():
@@ -171,10 +175,45 @@ def _read_table(path: Path) -> DataFrame:
         if path.suffix.lower() == ".parquet":
             table = pd.read_parquet(path, engine="pyarrow")
         else:
-            table = pd.read_csv(path, index_col=False, low_memory=False)
+            columns = pd.read_csv(path, index_col=False, nrows=0).columns
+            # labels as text: a class may be called NA, and two parts must be read alike
+            table = pd.read_csv(
+                path,
+                index_col=False,
+                low_memory=False,
+                dtype={label: str} if label in columns else None,
+                keep_default_na=False,
+                na_values={column: _MISSING for column in columns if column != label},
+            )
     if table.empty:
         raise InputError(f"file {str(path)!r} holds no rows")
     return table.set_axis([str(column) for column in table.columns], axis=1)
+
+
+def _refuse_odd_columns(path: Path, columns: list[str]) -> None:
+    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
+        raise InputError(
+            f"file {str(path)!r} must be separated by commas, but its header reads {columns[0]!r}"
+        )
+    if unnamed := [column for column in columns if column.startswith("Unnamed: ")]:
+        raise InputError(
+            f"file {str(path)!r} has a column without a name ({unnamed[0]}), such as a row index; "
+            "leave it out (pandas: to_csv(index=False)) or name it"
+        )
+
+
+def _typed(labels: Series[Any]) -> Series[Any]:
+    """Labels that were read as text, as numbers or booleans where all of them are."""
+    if labels.dtype != object and not isinstance(labels.iloc[0], str):
+        return labels
+    if (labels == "").any():
+        return labels.replace({"": None})
+    for kind in (int, float, {"True": True, "False": False}.__getitem__):
+        try:
+            return labels.map(kind).astype(object)
+        except (ValueError, KeyError, TypeError):
+            continue
+    return labels
 
 
 def _onehot(table: DataFrame, columns: list[str]) -> DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -41,12 +42,14 @@ def _study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
         settings = tomllib.loads(path.read_text())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"study file {str(path)!r} cannot be read: {error}") from error
-    allowed = set(known) - {"run", "file", "debug"}
+    allowed = set(known) - {"run", "file", "debug", "version"}
     defaults: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in allowed:
             raise unknown(f"key in study file {str(path)!r}:", key, allowed)
         values = value if isinstance(value, list) else [value]
+        if isinstance(value, bool) != isinstance(known[key], bool):
+            raise InputError(f"study file {str(path)!r}: {key} must not be {value!r}")
         if key == "model":
             defaults[key] = [str(v) for v in values]
         elif isinstance(value, bool):
@@ -94,12 +97,16 @@ def _parser(
     sub.add_argument("--json", action="store_true", help="for programs")
 
     sub = command("evaluate", "shake models with noise and other corruptions")
-    sub.add_argument("--data", metavar="DATA", help="file or built-in set")
+    sub.add_argument(
+        "--data", metavar="DATA",
+        help="file or built-in set; without --test, 20 %% of it are drawn as test points",
+    )  # fmt: skip
     _data_flags(sub)
     _model_flag(sub, "file.joblib, package.module:attribute or built-in")
     sub.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )
+    sub.add_argument("--model-id", help="by which to know a model again that is a bare function")
     sub.add_argument(
         "--corruptions", nargs="+", default=[], metavar="SPEC",
         help="such as 'linf(0.1)' (default: 'linf(eps_min)')",
@@ -115,7 +122,7 @@ def _parser(
     )
     sub.add_argument("--data", metavar="DATA", help="file or built-in set")
     _data_flags(sub)
-    _model_flag(sub, "package.module:attribute (an estimator) or built-in")
+    _model_flag(sub, "estimator to train: built-in, package.module:attribute or file.joblib")
     sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
     for part in ("train", "test"):
         sub.add_argument(
@@ -123,6 +130,10 @@ def _parser(
             help=f"sizes of the {part} noise (default: 0,eps_min)",
         )  # fmt: skip
     sub.add_argument("--runs", type=int, default=10, help="how often all is repeated (default: 10)")
+    sub.add_argument(
+        "--draws", default="independent", metavar="independent|shared",
+        help="shared: the same k offsets for all points, to reproduce the paper only",
+    )  # fmt: skip
     sub.add_argument("--jobs", type=int, default=-1, help="processes (default: one a core)")
     _noise_flags(sub)
     _bounds_flags(sub)
@@ -166,10 +177,6 @@ def _noise_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--seed", type=int, default=0, help="what all randomness follows from (default: 0)"
     )
-    sub.add_argument(
-        "--draws", default="independent", metavar="independent|shared",
-        help="shared: the same k offsets for all points, to reproduce the paper only",
-    )  # fmt: skip
 
 
 def _bounds_flags(sub: argparse.ArgumentParser) -> None:
@@ -186,13 +193,15 @@ def _bounds_flags(sub: argparse.ArgumentParser) -> None:
 def _output_flags(sub: argparse.ArgumentParser, *, store: bool = True) -> None:
     if store:
         sub.add_argument(
-            "--store", metavar="FILE", help="results file; what is in it is not redone"
+            "--store", type=_path, metavar="FILE", help="results file; what is in it is not redone"
         )
         sub.add_argument("--quiet", action="store_true", help="no progress bar")
     sub.add_argument("--json", action="store_true", help="for programs; percentages")
-    sub.add_argument("--report", metavar="FILE.html", help="write a page with tables and figures")
     sub.add_argument(
-        "--min-mscr", type=float, metavar="PERCENT",
+        "--report", type=_page, metavar="FILE.html", help="write a page with tables and figures"
+    )
+    sub.add_argument(
+        "--min-mscr", type=_finite, metavar="PERCENT",
         help="require an MSCR of at least this; exit code 1: not met, 3: interval too wide",
     )  # fmt: skip
 
@@ -221,3 +230,25 @@ def _range(text: str) -> tuple[float, float]:
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"must be LOW,HIGH, such as 0,1, got {text!r}") from error
     return low, high
+
+
+def _path(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must name a file, got an empty text")
+    return text
+
+
+def _page(text: str) -> str:
+    """Path of a page that can be written: found out now, not after the work."""
+    path = Path(_path(text))
+    if path.is_dir() or not path.parent.is_dir():
+        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        raise argparse.ArgumentTypeError(f"must be a file, but {text!r} {what}")
+    return text
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
+    return number

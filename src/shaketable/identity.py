@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import sys
 import types
 from collections.abc import Iterable
 from functools import partial
@@ -11,95 +12,124 @@ from typing import Any
 
 import numpy as np
 
+_KNOWN = frozenset({"builtins", "copyreg", "joblib", "numpy", "pandas", "scipy", "sklearn"})
+"""Packages whose code is told by their versions, not looked into."""
+
 
 def content_hash(obj: Any) -> str | None:
-    """Hash of all that pickle would save of `obj`; None where that is not enough to go by.
+    """Hash of all that pickle would save of `obj`, and of code that is not in a known package.
 
-    A pickle itself will not do: it depends on which parts are shared, and the padding inside
-    structured arrays (scikit-learn's trees) holds whatever was in memory.
+    None where that is not enough to go by. A pickle itself will not do: it depends on which parts
+    are shared, and the padding inside structured arrays (scikit-learn's trees) holds whatever was
+    in memory.
 
     >>> content_hash({"a": 1, "b": np.arange(3)}) == content_hash({"b": np.arange(3), "a": 1})
     True
     >>> content_hash(lambda x: x) is None
     True
     """
-    h = hashlib.blake2b(digest_size=16)
     try:
-        _feed(h, obj, {})
+        return _Hasher().digest(obj).hex()
     except (_NoIdentityError, pickle.PicklingError, TypeError, AttributeError, RecursionError):
         return None
-    return h.hexdigest()
 
 
 class _NoIdentityError(Exception):
     """The object has parts whose content cannot be seen."""
 
 
-def _feed(h: hashlib.blake2b, obj: Any, seen: dict[int, tuple[int, Any]]) -> None:
-    if obj is None or isinstance(obj, bool | int | float | complex | str | bytes):
-        _tag(h, type(obj).__name__, repr(obj).encode())
-        return
-    if id(obj) in seen:  # a cycle, or a part that is shared: its number stands for it
-        _tag(h, "seen", str(seen[id(obj)][0]).encode())
-        return
-    seen[id(obj)] = (len(seen), obj)  # kept alive, so that ids stay unique
-    match obj:
-        case np.ndarray():
-            _feed_array(h, obj, seen)
-        case dict():
-            items = [(repr(key), key, value) for key, value in obj.items()]
-            ordered = sorted(items, key=lambda item: item[0])
-            _feed_all(h, "dict", (part for _, key, value in ordered for part in (key, value)), seen)
-        case list() | tuple():
-            _feed_all(h, type(obj).__name__, obj, seen)
-        case set() | frozenset():
-            _feed_all(h, "set", sorted(obj, key=repr), seen)
-        case type() | types.BuiltinFunctionType() | np.ufunc():
-            _tag(h, "name", f"{getattr(obj, '__module__', '')}.{obj.__qualname__}".encode())
-        case types.FunctionType():
-            _feed_function(h, obj)
-        case partial():
-            _feed_all(h, "partial", (obj.func, obj.args, obj.keywords), seen)
-        case _:
-            reduced = obj.__reduce_ex__(4)
-            if isinstance(reduced, str):  # a global, known by its name
-                _tag(h, "name", f"{getattr(obj, '__module__', '')}.{reduced}".encode())
-                return
-            maker, args, *rest = reduced
-            state, *iterators = [*rest, None, None, None][:3]
-            parts = [list(i) if i is not None else None for i in iterators]
-            _feed_all(h, "object", (type(obj), maker, args, state, *parts), seen)
+class _Hasher:
+    """Hashes parts first and wholes from them, so that shared parts count like copies."""
+
+    def __init__(self) -> None:
+        self.done: dict[int, tuple[Any, bytes]] = {}  # the object is kept, so ids stay unique
+        self.open: list[int] = []
+
+    def digest(self, obj: Any) -> bytes:
+        if obj is None or isinstance(obj, bool | int | float | complex | str | bytes):
+            return _hash(type(obj).__name__, [repr(obj).encode()])
+        if id(obj) in self.done:
+            return self.done[id(obj)][1]
+        if id(obj) in self.open:  # a cycle: how far back it leads stands for it
+            return _hash("cycle", [str(len(self.open) - self.open.index(id(obj))).encode()])
+        self.open.append(id(obj))
+        found = self._digest(obj)
+        self.open.pop()
+        self.done[id(obj)] = (obj, found)
+        return found
+
+    def _digest(self, obj: Any) -> bytes:  # noqa: PLR0911  (one for every kind of object)
+        match obj:
+            case np.ndarray():
+                return self._array(obj)
+            case dict():
+                items = sorted(self._all("item", item) for item in obj.items())
+                return _hash("dict", items)
+            case list() | tuple():
+                return self._all(type(obj).__name__, obj)
+            case set() | frozenset():
+                return _hash("set", sorted(map(self.digest, obj)))
+            case type():
+                return self._class(obj)
+            case types.FunctionType():
+                return self._function(obj)
+            case types.CodeType():
+                return self._all("code", (obj.co_code, obj.co_consts, obj.co_names))
+            case partial():
+                return self._all("partial", (obj.func, obj.args, obj.keywords))
+            case types.BuiltinFunctionType() | np.ufunc():
+                return self._named(obj, obj.__qualname__)
+        if hasattr(obj, "get_arrays"):  # scikit-learn's trees of neighbours count their calls
+            return self._all("tree", (type(obj), *obj.get_arrays()))
+        reduced = obj.__reduce_ex__(4)
+        if isinstance(reduced, str):  # a global, known by its name
+            return self._named(obj, reduced)
+        maker, args, *rest = reduced
+        state, *iterators = [*rest, None, None, None][:3]
+        parts = (list(i) if i is not None else None for i in iterators)
+        return self._all("object", (type(obj), maker, args, state, *parts))
+
+    def _all(self, kind: str, parts: Iterable[Any]) -> bytes:
+        return _hash(kind, [self.digest(part) for part in parts])
+
+    def _named(self, obj: Any, name: str) -> bytes:
+        return _hash("name", [f"{getattr(obj, '__module__', '')}.{name}".encode()])
+
+    def _array(self, a: np.ndarray[Any, Any]) -> bytes:
+        about = f"{a.dtype.descr} {a.shape}".encode()
+        if a.dtype.names:  # field by field: the padding between them is not content
+            return _hash("array", [about, *(self.digest(a[name]) for name in a.dtype.names)])
+        if a.dtype.hasobject:
+            return _hash("array", [about, self.digest(a.tolist())])
+        return _hash("array", [about, np.ascontiguousarray(a).tobytes()])
+
+    def _class(self, cls: type) -> bytes:
+        """Name of a class, and of one that is not in a known package version and methods."""
+        name = self._named(cls, cls.__qualname__)
+        package = cls.__module__.partition(".")[0]
+        if package in _KNOWN or package in sys.stdlib_module_names:
+            return name
+        version = repr(getattr(sys.modules.get(package), "__version__", None))
+        methods = {
+            key: value.__code__
+            for key, value in vars(cls).items()
+            if isinstance(value, types.FunctionType)
+        }
+        return _hash(
+            "class", [name, version.encode(), self._all("class", (methods, cls.__bases__))]
+        )
+
+    def _function(self, function: types.FunctionType) -> bytes:
+        """Functions count by name and code; one that closes over values shows neither."""
+        if function.__closure__ or "<" in function.__qualname__:
+            raise _NoIdentityError(function.__qualname__)
+        defaults = (function.__defaults__, function.__kwdefaults__)
+        name = self._named(function, function.__qualname__)
+        return _hash("function", [name, self._all("code", (function.__code__, *defaults))])
 
 
-def _feed_all(
-    h: hashlib.blake2b, kind: str, parts: Iterable[Any], seen: dict[int, tuple[int, Any]]
-) -> None:
-    _tag(h, kind, b"(")
+def _hash(kind: str, parts: Iterable[bytes]) -> bytes:
+    h = hashlib.blake2b(kind.encode(), digest_size=16)
     for part in parts:
-        _feed(h, part, seen)
-    _tag(h, kind, b")")
-
-
-def _feed_array(
-    h: hashlib.blake2b, a: np.ndarray[Any, Any], seen: dict[int, tuple[int, Any]]
-) -> None:
-    _tag(h, "array", f"{a.dtype.descr} {a.shape}".encode())
-    if a.dtype.names:
-        for name in a.dtype.names:  # field by field: the padding between them is not content
-            _feed(h, a[name], seen)
-    elif a.dtype.hasobject:
-        _feed(h, a.tolist(), seen)
-    else:
-        h.update(np.ascontiguousarray(a).tobytes())
-
-
-def _feed_function(h: hashlib.blake2b, function: types.FunctionType) -> None:
-    """Functions count by name and code; one that closes over values shows neither."""
-    if function.__closure__ or "<" in function.__qualname__:
-        raise _NoIdentityError(function.__qualname__)
-    _tag(h, "function", f"{function.__module__}.{function.__qualname__}".encode())
-    h.update(function.__code__.co_code)
-
-
-def _tag(h: hashlib.blake2b, kind: str, data: bytes) -> None:
-    h.update(f"{kind}:{len(data)}:".encode() + data)
+        h.update(len(part).to_bytes(8, "little") + part)
+    return h.digest()

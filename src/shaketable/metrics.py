@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -96,6 +96,7 @@ def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimat
     s = _one(records, lambda s: s.first.corruption == corruption, "accuracy")
     hits = [cell.hits for cell in s.noisy]
     if s.runs == 1:
+        _refuse_shared(s)
         return statistics.clustered(hits[0], s.first.k)
     return statistics.over_runs(hits, s.first.k)
 
@@ -108,6 +109,7 @@ def relative_loss(records: Records | Series, *, corruption: str | None = None) -
     s = _one(records, _noise_named(corruption), "relative_loss")
     clean, hits = [cell.hits for cell in s.clean], [cell.hits for cell in s.noisy]
     if s.runs == 1:
+        _refuse_shared(s)
         return statistics.relative_change(clean[0], hits[0], s.first.k)
     return statistics.relative_change_over_runs(clean, hits, s.first.k)
 
@@ -121,7 +123,12 @@ def mscr(records: Records | Series) -> Estimate:
     avoidable accuracy lost. 0: as robust as the data allow. Positive: the noise helps. With several
     corruptions on record, the one whose size is the data's recorded eps_min counts.
     """
-    return relative_loss(_mscr_series(records))
+    s = _mscr_series(records)
+    estimate = relative_loss(s)
+    if s.at_eps_min:
+        return estimate
+    taken = f"{estimate.method}; {s.first.corruption}, the only noise on record, taken for eps_min"
+    return replace(estimate, method=taken)
 
 
 def mscr_difference(first: Records | Series, second: Records | Series) -> Estimate:
@@ -134,6 +141,7 @@ def mscr_difference(first: Records | Series, second: Records | Series) -> Estima
         )
     k = a.first.k
     if a.runs == 1:
+        _refuse_shared(a)
         one, two = ((s.clean[0].hits, s.noisy[0].hits) for s in (a, b))
         return statistics.difference(one, two, k)
     first_runs, second_runs = (
@@ -162,6 +170,8 @@ class ErrorProbability:
     least_provable: float
     """Bound for a point that was never wrong: the best that k draws can show."""
     k: int
+    unseen: tuple[Any, ...]
+    """Classes without a test point: nothing is known about them."""
 
 
 def error_probability(
@@ -175,6 +185,7 @@ def error_probability(
     s = _one(records, _noise_named(corruption), "error_probability")
     if s.runs > 1:
         raise InputError("error_probability is about one fitted model, got several runs of a study")
+    _refuse_shared(s)
     cell = s.first
     y = cell.points.y
     return ErrorProbability(
@@ -187,6 +198,9 @@ def error_probability(
         by_point=statistics.point_error_upper_bound(cell.hits, cell.k),
         least_provable=float(statistics.point_error_upper_bound(np.array([cell.k]), cell.k)[0]),
         k=cell.k,
+        unseen=tuple(
+            label for code, label in enumerate(cell.points.classes) if not (y == code).any()
+        ),
     )
 
 
@@ -202,8 +216,8 @@ def verdict(value: Estimate) -> str:
     if value.low > 0:
         return f"Robust: noise of this size even raises its accuracy by {loss} ({span})."
     return (
-        f"No loss shown: its accuracy changes by {value.value:+.2%} under noise of this size "
-        f"({span}). With these points a loss of up to {-value.low:.2%} cannot be ruled out."
+        f"No loss shown, but one of up to {-value.low:.2%} is possible: its accuracy changes by "
+        f"{value.value:+.2%} under noise of this size ({span})."
     )
 
 
@@ -240,6 +254,14 @@ def _one(records: Records | Series, wanted: Callable[[Series], bool], metric: st
             "with records.select(model=…) or metrics.series(records)"
         )
     return found[0]
+
+
+def _refuse_shared(s: Series) -> None:
+    if s.first.draws == "shared":
+        raise InputError(
+            "draws must be independent for an interval from one run, got shared ones: all points "
+            "met the same noise; measure several runs in a study"
+        )
 
 
 def _listing(found: Iterable[Series]) -> str:

@@ -26,6 +26,8 @@ BUILTIN: Mapping[str, str] = {
 }
 """Models the command line knows by name, with their descriptions."""
 
+_FILES = (".joblib", ".pkl", ".pickle")
+
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
@@ -39,7 +41,12 @@ class Classifier:
 
     def __call__(self, x: Array) -> IntArray:
         """Class code of every row."""
-        answer = np.asarray(self.answer(x))
+        try:
+            answer = np.asarray(self.answer(x))
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"model {self.name} refused points of shape {x.shape[1:]}: {error}"
+            ) from error
         if answer.ndim == 0 or len(answer) != len(x):
             raise InputError(
                 f"model {self.name} must return one answer a point, got shape {answer.shape} "
@@ -63,7 +70,10 @@ class Classifier:
         return np.asarray(scores.argmax(axis=1), dtype=np.int64)
 
     def _from_labels(self, labels: Array) -> IntArray:
-        found, inverse = np.unique(labels, return_inverse=True)
+        try:
+            found, inverse = np.unique(labels, return_inverse=True)
+        except TypeError:  # labels of several types have no order
+            found, inverse = labels, np.arange(len(labels))
         codes = [self.codes.get(label) for label in found.tolist()]
         if None in codes:
             stranger = found.tolist()[codes.index(None)]
@@ -85,7 +95,7 @@ def as_classifier(
     *,
     name: str | None = None,
     model_id: str | None = None,
-    scaled: bool = False,
+    unscale: bool = False,
 ) -> Classifier:
     """Bolt a fitted model to the table.
 
@@ -99,16 +109,13 @@ def as_classifier(
     name, model_id
         What to call it, and what tells it from other models. Estimators are told by their content;
         a bare callable is only recognised again by its `model_id`.
-    scaled
-        Whether the model was trained on the features as the data have them; by default a model
-        gets features that were scaled to [0, 1] back in raw units.
+    unscale
+        Give the model features that were scaled to [0, 1] back in the raw units it was trained on.
     """
-    if isinstance(model, Classifier):
-        return model
     name = name or _name(model)
     if _is_estimator(model):
         _require_fitted(model, name)
-        answer = _estimator_answer(model)
+        answer = _estimator_answer(model, data.features, name)
     elif callable(model):
         answer = model
     elif hasattr(model, "predict"):
@@ -118,11 +125,13 @@ def as_classifier(
             f"model must be an estimator or a callable, got {type(model).__name__}; "
             "wrap it in a function from points to labels"
         )
-    if data.scaling is not None and not scaled:
-        raw, undo = answer, data.scaling.undo
-        answer = lambda x: raw(undo(x))  # noqa: E731  (one expression, used once)
     if model_id is None:
         model_id = content_hash(model) if _is_estimator(model) else None
+    if data.scaling is not None and unscale:
+        raw, undo = answer, data.scaling.undo
+        answer = lambda x: raw(undo(x))  # noqa: E731  (one expression, used once)
+        if model_id is not None:
+            model_id = f"{model_id} behind {content_hash(data.scaling)}"
     codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
     known = np.asarray(getattr(model, "classes_", [])).tolist()
     if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
@@ -154,15 +163,21 @@ def load_model(source: str) -> tuple[Any, bool]:
     """Model named on the command line, and whether it still has to be fitted.
 
     `source` is a built-in name, ``package.module:attribute`` (the working directory is importable),
-    or a ``.joblib`` or ``.pkl`` file. Importing and unpickling run the code they contain.
+    or a ``.joblib``, ``.pkl`` or ``.pickle`` file. Importing and unpickling run the code in it.
     """
     if source in BUILTIN:
         return builtin(source), True
-    if Path(source).suffix in (".joblib", ".pkl"):
+    if Path(source).suffix in _FILES:
         return _load_file(Path(source)), False
     module_name, colon, attribute = source.partition(":")
-    if not colon:
-        raise unknown("model", source, [*BUILTIN, "package.module:attribute"])
+    if not colon or not module_name or not attribute:
+        known = [*BUILTIN, "package.module:attribute", *(f"file{suffix}" for suffix in _FILES)]
+        raise unknown("model", source, known)
+    if module_name.endswith(".py"):
+        raise InputError(
+            f"model {source!r}: name the module, not its file, as in "
+            f"{module_name.removesuffix('.py')}:{attribute}"
+        )
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
@@ -177,7 +192,7 @@ def load_model(source: str) -> tuple[Any, bool]:
     except AttributeError as error:
         raise InputError(f"model {source!r}: {error}; name an attribute of the module") from error
     if isinstance(model, type):
-        model = model()
+        raise InputError(f"model {source!r} is a class; name an object of it, fitted or with --fit")
     return model, False
 
 
@@ -188,7 +203,10 @@ def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int) -> Any:
 
 def fit_arrays(model: Any, x: Array, y: Array) -> Any:
     """Fit an estimator in place on points of any shape and original labels."""
-    return model.fit(x.reshape(len(x), -1), y)
+    try:
+        return model.fit(x.reshape(len(x), -1), y)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"model {_name(model)} could not be trained: {error}") from error
 
 
 def seeded(model: Any, seed: int) -> Any:
@@ -233,20 +251,30 @@ def _require_fitted(model: Any, name: str) -> None:
     try:
         check_is_fitted(model)
     except NotFittedError as error:
-        raise InputError(f"model {name} must be fitted; fit it first, or ask with --fit") from error
+        raise InputError(
+            f"model {name} must be fitted; fit it first, or ask for it (--fit, refit=True)"
+        ) from error
 
 
-def _estimator_answer(model: Any) -> Callable[[Array], Any]:
-    """`predict` on flattened points, as a frame when the model was fitted on one."""
-    features = getattr(model, "feature_names_in_", None)
+def _estimator_answer(
+    model: Any, features: tuple[str, ...] | None, name: str
+) -> Callable[[Array], Any]:
+    """`predict` on flattened points; on a frame in its own order when it was fitted on one."""
+    wanted = [str(feature) for feature in getattr(model, "feature_names_in_", ())]
+    if wanted and features is not None and sorted(wanted) != sorted(features):
+        odd = sorted({*wanted} ^ {*features})
+        raise InputError(
+            f"model {name} must have been fitted on the columns of the data, but only one of them "
+            f"has {', '.join(odd[:5])}; give it the same columns"
+        )
 
     def answer(x: Array) -> Any:
         flat = x.reshape(len(x), -1)
-        if features is not None and flat.shape[1] == len(features):
-            import pandas as pd
+        if not wanted:
+            return model.predict(flat)
+        import pandas as pd
 
-            return model.predict(pd.DataFrame(flat, columns=features))
-        return model.predict(flat)
+        return model.predict(pd.DataFrame(flat, columns=features or wanted)[wanted])
 
     return answer
 

@@ -1,5 +1,6 @@
 """Norms by name or number: what users may write, and the distances themselves."""
 
+import difflib
 import math
 import re
 
@@ -21,7 +22,9 @@ def as_p(norm: str | float) -> float:
     except (TypeError, ValueError):
         p = math.nan
     if not p > 0:
-        raise InputError(f"norm must be 1, 2, inf or another positive number, got {norm!r}")
+        near = difflib.get_close_matches(str(norm), ["inf", "linf", "l2", "l1"], n=1, cutoff=0.3)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"norm must be 1, 2, inf or another positive number, got {norm!r}{hint}")
     return p
 
 
@@ -33,6 +36,20 @@ def norm_name(p: float) -> str:
 def norm_title(p: float) -> str:
     """Name of a norm for people: ``L-inf``, ``L2``."""
     return "L-inf" if math.isinf(p) else f"L{format_value(float(p))}"
+
+
+def half_separation(two_r: float, p: float) -> float:
+    r"""Radius eps_min up to which the balls around two points at distance `two_r` are disjoint.
+
+    .. math:: \epsilon_{min} = 2r / 2^{\max(1, 1/p)}
+
+    Half the distance in every norm; less below p = 1, where the triangle inequality holds only up
+    to the factor :math:`2^{1/p - 1}`.
+
+    >>> half_separation(4.0, 2), half_separation(4.0, 0.5)
+    (2.0, 1.0)
+    """
+    return two_r / 2 ** max(1.0, 1 / p)
 
 
 def pnorm(x: Array, p: float) -> FloatArray:

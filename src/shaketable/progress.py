@@ -10,7 +10,7 @@ def bar(
     items: Iterable[T], description: str, *, enabled: bool, total: int | None = None
 ) -> Iterator[T]:
     """Pass the items through, showing how many are done."""
-    if not enabled:
+    if not enabled or total == 0:
         yield from items
         return
     from rich.console import Console  # only where a bar is shown

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shaketable.errors import InputError
-from shaketable.norms import norm_name
+from shaketable.norms import half_separation, norm_name
 from shaketable.spec import parse_call
 from shaketable.types import FloatArray, IntArray
 
@@ -124,7 +124,7 @@ class Records:
         return any(
             s.fingerprint == cell.fingerprint
             and name == norm_name(s.norm)
-            and cell.epsilon == s.two_r / 2
+            and cell.epsilon == s.epsilon_min
             for s in self.separations
         )
 
@@ -151,6 +151,11 @@ class SeparationRecord:
     by_class: list[list[float | None]]
     by_part: dict[str, float | None]
     nearest: FloatArray
+
+    @property
+    def epsilon_min(self) -> float:
+        """Half the separation: the strongest noise under which no accuracy has to be lost."""
+        return half_separation(self.two_r, self.norm)
 
     @classmethod
     def of(cls, separation: Separation, fingerprint: str) -> SeparationRecord:

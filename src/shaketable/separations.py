@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.arrays import make_dataset
+from shaketable.arrays import make_dataset, pair
 from shaketable.data import Dataset
-from shaketable.errors import InputError, UndefinedError
-from shaketable.norms import as_p, norm_title, pnorm
+from shaketable.errors import UndefinedError
+from shaketable.norms import as_p, half_separation, norm_title, pnorm
 from shaketable.types import FloatArray, IntArray
 
 MAX_TREE_DIMENSION = 16
@@ -54,7 +54,7 @@ class Separation:
     @property
     def epsilon_min(self) -> float:
         """Half the separation: the strongest noise under which no accuracy has to be lost."""
-        return self.two_r / 2
+        return half_separation(self.two_r, self.p)
 
     def __str__(self) -> str:
         i, j = self.pair
@@ -72,8 +72,8 @@ def separation(
     Parameters
     ----------
     x, y
-        Points, one a row, and their labels; or a `Dataset` alone. Arrays are taken in their own
-        units; a uint8 `Dataset` counts as x/255.
+        Points, one a row, and their labels; or a `Dataset` or a pair (x, y) alone. Arrays are
+        taken in their own units; a uint8 `Dataset` counts as x/255.
     norm
         ``"inf"``, 1, 2, or any other positive order.
 
@@ -90,10 +90,8 @@ def separation(
     own_units = not isinstance(x, Dataset)
     if isinstance(x, Dataset):
         data = x
-    elif y is None:
-        raise InputError("y must be given with x, one label a row; only a Dataset brings its own")
     else:
-        data = make_dataset(x, y)
+        data = make_dataset(*(pair(x, "x without y") if y is None else (x, y)))
     _refuse_clashes(data)
     flat = data.x.reshape(data.n, -1)
     values = flat.astype(np.float64) if flat.dtype != np.float64 else flat
@@ -119,7 +117,7 @@ def separation(
     return Separation(
         p=p,
         two_r=float(nearest[i]),
-        pair=(i, int(opponent[i])),
+        pair=(i, _first_at(values, data.y, i, pnorm(values[[i]] - values[opponent[[i]]], p)[0], p)),
         nearest=nearest,
         opponent=opponent,
         by_class=_by_class(groups, between, len(data.classes)),
@@ -127,6 +125,12 @@ def separation(
         classes=data.classes,
         y=data.y,
     )
+
+
+def _first_at(x: FloatArray, y: IntArray, i: int, distance: float, p: float) -> int:
+    """First row of another class at exactly this distance from row i."""
+    others = np.flatnonzero(y != y[i])
+    return int(others[(pnorm(x[others] - x[i], p) == distance).argmax()])
 
 
 _Groups = list[tuple[int, str, IntArray]]

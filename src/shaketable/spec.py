@@ -46,6 +46,8 @@ def parse_call(text: str) -> Call:
         key, equals, value = word.rpartition("=")
         if not equals and options:
             raise InputError(f"spec {text!r}: put {value!r} before the options that have a name")
+        if equals and key.strip() in options:
+            raise InputError(f"spec {text!r} gives {key.strip()} twice; leave one out")
         if equals:
             options[key.strip()] = _value(value, text)
         else:

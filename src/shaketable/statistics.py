@@ -38,7 +38,7 @@ Runs: TypeAlias = Sequence[ArrayLike] | Array
 
 _Given = TypeVar("_Given")
 _FIXED_MODEL = "fixed model, new points and noise; Clopper–Pearson, generalised to k draws a point"
-_OVER_SPLITS = "mean over splits of this data set; Student t with beta tails"
+_OVER_RUNS = "mean over all runs like these; Student t with beta tails"
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,18 @@ class Estimate:
         digits = max(2, 2 - math.floor(math.log10(width))) if width > 0 else 4
         value, low, high = (f"{x:.{digits}f}" for x in (self.value, self.low, self.high))
         return f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
+
+
+def at_most(share: float) -> str:
+    """An upper bound in per cent, rounded up, so that what is said stays true.
+
+    >>> at_most(0.25887), at_most(0.00002995)
+    ('25.89%', '0.0030%')
+    """
+    if not share > 0:
+        return "0%"
+    digits = max(2, 1 - math.floor(math.log10(100 * share)))
+    return f"{math.ceil(100 * share * 10**digits - 1e-9) / 10**digits:.{digits}f}%"
 
 
 def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
@@ -217,7 +229,7 @@ def _estimate(
         limits, method = fixed_limits(measure, counts, tail), f"{_FIXED_MODEL}: {n}"
     else:
         limits = limits_over_runs(measure, counts, tail)
-        method = f"{_OVER_SPLITS}: {len(counts)} runs, {n}"
+        method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
     value, low, high = map(float, limits)
     return Estimate(value, max(low, least), high, confidence, method)
 

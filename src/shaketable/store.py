@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.errors import InputError, StoreError
+from shaketable.errors import InputError, ShaketableError, StoreError
 from shaketable.records import Points, Record, Records, SeparationRecord
 from shaketable.types import IntArray
 
@@ -50,7 +50,8 @@ class Store:
     def __init__(self, path: str | Path | None = None, *, must_exist: bool = False) -> None:
         self.path = ":memory:" if path is None else str(path)
         if must_exist and not Path(self.path).is_file():
-            raise InputError(f"results file {self.path!r} does not exist; check the path")
+            what = "is a folder" if Path(self.path).is_dir() else "does not exist"
+            raise InputError(f"results file {self.path!r} {what}; check the path")
         with self._errors():
             self._db = sqlite3.connect(self.path, timeout=30)
             try:
@@ -116,21 +117,27 @@ class Store:
     def records(self, keys: Iterable[str] | None = None) -> Records:
         """All cells in the order they were added, or those named, in the order given."""
         if keys is None:
-            return Records(tuple(self._cells()), self._separations())
-        ordered = list(keys)
-        found = self.get(ordered)
-        return Records(tuple(found[key] for key in ordered), self._separations())
+            cells = tuple(self._cells())
+        else:
+            ordered = list(keys)
+            found = self.get(ordered)
+            cells = tuple(found[key] for key in ordered)
+        mine = {cell.fingerprint for cell in cells}
+        return Records(cells, tuple(s for s in self._separations() if s.fingerprint in mine))
 
     def _open(self, *, writable: bool) -> None:
+        """Check whose file it is, and make the tables of a new one."""
+        if writable:  # one writer at a time looks and makes; and a file that cannot be written to
+            self._db.execute("PRAGMA synchronous = NORMAL")  # is found now, not after the work
+            self._db.execute("BEGIN IMMEDIATE")
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
         (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if (application, version, tables) == (0, 0, 0) and writable:
-            with self._db:
-                self._db.executescript(
-                    f"BEGIN; {_TABLES} PRAGMA application_id = {_APPLICATION};"
-                    f"PRAGMA user_version = {SCHEMA}; COMMIT;"
-                )
+        if writable and (application, version, tables) == (0, 0, 0):
+            for statement in _TABLES.split(";"):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
+            self._db.execute(f"PRAGMA user_version = {SCHEMA}")
         elif application != _APPLICATION:
             raise StoreError(f"results file {self.path!r} is no shaketable file; name another file")
         elif version != SCHEMA:
@@ -138,11 +145,9 @@ class Store:
                 f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: it "
                 "was made by another version of shaketable; use that version or a new file"
             )
-        if writable:  # find out now, not after an hour's work
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute("BEGIN IMMEDIATE")
-            self._db.execute(f"PRAGMA user_version = {SCHEMA}")
-            self._db.rollback()
+        elif writable:
+            self._db.execute(f"PRAGMA user_version = {SCHEMA}")  # the write that fails if any does
+        self._db.commit()
 
     def _cells(self) -> Iterator[Record]:
         points: dict[str, Points] = {}
@@ -180,10 +185,13 @@ class Store:
                 "unable to open": "check that its folder exists and can be written to",
                 "locked": "another process is writing to it; wait for that to end",
             }
-            remedy = next(
-                (r for word, r in remedies.items() if word in str(error)), "check the file"
+            word = next((word for word in remedies if word in str(error)), "")
+            raised = StoreError(
+                f"results file {self.path!r}: {error}; {remedies.get(word, 'check the file')}"
             )
-            raise StoreError(f"results file {self.path!r}: {error}; {remedy}") from error
+            if word in ("full", "locked"):  # the file itself is fine
+                raised.exit_code = ShaketableError.exit_code
+            raise raised from error
         except (sqlite3.DatabaseError, zlib.error, json.JSONDecodeError, KeyError) as error:
             raise StoreError(
                 f"results file {self.path!r} is damaged or not a results file ({error}); "

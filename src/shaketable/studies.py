@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from shaketable.corruptions import BoundsLike, Clean, Corruption, as_bounds, noisy_copies
+from shaketable.corruptions import BoundsLike, Clean, Corruption, noisy_copies
 from shaketable.data import Dataset
-from shaketable.errors import InputError
+from shaketable.errors import InputError, whole
 from shaketable.evaluation import (
     Cell,
     Draws,
     Maker,
     Noise,
+    bounds_of,
     make_points,
+    recorded,
     resolve,
     versions,
     with_clean,
@@ -25,18 +30,19 @@ from shaketable.evaluation import (
 from shaketable.files import as_dataset
 from shaketable.identity import content_hash
 from shaketable.keys import digest
-from shaketable.models import BUILTIN, as_classifier, builtin, fit_arrays, load_model, seeded
+from shaketable.models import as_classifier, fit_arrays, load_model, seeded
 from shaketable.norms import as_p, norm_name
 from shaketable.progress import bar
 from shaketable.records import Record, Records
 from shaketable.store import Store
+from shaketable.types import IntArray
 
 Epsilon = float | str
 
 
 def study(
     data: Any,
-    models: str | Iterable[str] | Mapping[str, Any],
+    models: Any,
     *,
     norm: str | float = "inf",
     train_eps: Iterable[Epsilon] = (0, "eps_min"),
@@ -61,7 +67,8 @@ def study(
     data
         ``(x, y)``, a `Dataset`, or what `load` takes.
     models
-        Names of built-in models, or a mapping from names to unfitted scikit-learn estimators.
+        Names of built-in models, or unfitted scikit-learn estimators: one, a list, or a mapping
+        from names to them.
     norm
         Norm of separation, training and test noise.
     train_eps, test_eps
@@ -84,88 +91,119 @@ def study(
     """
     import joblib  # 0.1 s
 
-    if runs < 1:
-        raise InputError(f"runs must be at least 1, got {runs!r}")
+    runs = whole("runs", runs, least=1)
+    if n_jobs == 0:
+        raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data, p = as_dataset(data), as_p(norm)
     estimators = _estimators(models)
     with Store(store) as opened:
         train = _levels(train_eps, p, data, opened)
         test = _levels([*test_eps, "eps_min"], p, data, opened)
-        noise = Noise(
-            k=k, seed=seed, draws=draws,
-            bounds=data.bounds if bounds == "declared" else as_bounds(bounds),
-        )  # fmt: skip
-        tasks = [
-            _Task(data, name, estimator, c, tuple(with_clean(test)), replace(noise, run=run))
-            for run in range(runs)
+        noise = Noise(k=k, seed=seed, draws=draws, bounds=bounds_of(data, bounds))
+        parameters = _told_apart(estimators)
+        plan = [
+            _task(
+                data,
+                Maker(name, parameters[name], c.spec),
+                estimator=estimator,
+                train=c,
+                test=with_clean(test),
+                noise=noise,
+            )
+            for noise in (replace(noise, run=run) for run in range(runs))
             for name, estimator in estimators.items()
             for c in train
         ]
-        keys = [cell.key for task in tasks for cell in task.cells()]
         known = opened.keys()
-        todo = [t for t in tasks if any(cell.key not in known for cell in t.cells())]
+        todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        results = parallel(joblib.delayed(_Task.work)(task) for task in todo)
+        with _interrupts_spare_workers():
+            results = parallel(joblib.delayed(_Task.work)(task) for task in todo)
         for records in bar(results, "trained and shaken", total=len(todo), enabled=progress):
             opened.add(records)
-        return opened.records(keys)
+        return recorded(opened, [cell for task in plan for cell in task.cells])
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
     """One model, trained once and tested at every level: the unit that is sent to a worker."""
 
-    data: Dataset
-    name: str
     estimator: Any
     train: Corruption
-    test: tuple[Corruption, ...]
-    noise: Noise
-
-    def cells(self) -> Iterator[Cell]:
-        """Cells this task fills; their keys are known before anything is trained."""
-        _, rows = self.data.parts(run=self.noise.run, seed=self.noise.seed)
-        points = make_points(self.data, rows)
-        noise = self.noise
-        parts = (self._parameters(), noise.k, noise.draws, str(noise.bounds))
-        maker = Maker(self.name, f"{digest(*parts):016x}", self.train.spec)
-        model_id = f"{digest(*parts, self.train.spec, noise.seed, noise.run, points.id):016x}"
-        return (Cell(self.data, points, c, noise, maker, model_id) for c in self.test)
+    train_rows: IntArray
+    cells: tuple[Cell, ...]
+    """What it fills; their keys are known before anything is trained."""
 
     def work(self) -> list[Record]:
         """Train, then shake."""
-        rows, _ = self.data.parts(run=self.noise.run, seed=self.noise.seed)
-        x, y = self.data.rows(rows), self.data.labels[rows]
+        first = self.cells[0]
+        data, noise = first.data, first.noise
+        x, y = data.rows(self.train_rows), data.labels[self.train_rows]
         if not isinstance(self.train, Clean):
-            keys = self.noise.keys(self.data, self.train, rows, np.arange(self.noise.k))
-            x = noisy_copies(self.train.bind(self.noise.bounds), x, keys)
-            y = np.repeat(y, self.noise.k)
-        model = seeded(self.estimator, digest("fit", self.noise.run, self.noise.seed))
-        try:
-            fit_arrays(model, x, y)
-        except ValueError as error:
-            raise InputError(
-                f"model {self.name} could not be trained in run {self.noise.run}: {error}"
-            ) from error
-        classifier = as_classifier(model, self.data, name=self.name, scaled=True)
-        return [cell.measure(classifier) for cell in self.cells()]
+            keys = noise.keys(data, self.train, self.train_rows, np.arange(noise.k))
+            x = noisy_copies(self.train.bind(noise.bounds), x, keys)
+            y = np.repeat(y, noise.k)
+        model = fit_arrays(seeded(self.estimator, digest("fit", noise.run, noise.seed)), x, y)
+        classifier = as_classifier(model, data, name=first.maker.name)
+        return [cell.measure(classifier) for cell in self.cells]
 
-    def _parameters(self) -> str:
-        """Unfitted parameters and library versions: what the models of all runs have in common."""
-        content = content_hash(self.estimator)
+
+def _task(
+    data: Dataset,
+    maker: Maker,
+    *,
+    estimator: Any,
+    train: Corruption,
+    test: Iterable[Corruption],
+    noise: Noise,
+) -> _Task:
+    train_rows, test_rows = data.parts(run=noise.run, seed=noise.seed)
+    points = make_points(data, test_rows)
+    how = (maker.recipe, noise.k, noise.draws, str(noise.bounds))
+    model_id = f"{digest(*how, train.spec, noise.seed, noise.run, points.id):016x}"
+    maker = replace(maker, recipe=f"{digest(*how):016x}")
+    cells = tuple(Cell(data, points, c, noise, maker, model_id) for c in test)
+    return _Task(estimator, train, train_rows, cells)
+
+
+def _told_apart(estimators: Mapping[str, Any]) -> dict[str, str]:
+    """Unfitted parameters and library versions of every model: what all its runs have in common."""
+    result: dict[str, str] = {}
+    for name, estimator in estimators.items():
+        content = content_hash(estimator)
         if content is None:
             raise InputError(
-                f"model {self.name} must have parameters that can be saved, so that its results "
-                "can be told apart; move lambdas and open files out of it"
+                f"model {name} must have parameters that can be saved, so that its results can be "
+                "told apart; move lambdas and open files out of it"
             )
-        return f"{content} {sorted(versions().items())}"
+        result[name] = f"{content} {sorted(versions().items())}"
+    if len(set(result.values())) < len(result):
+        raise InputError(f"models must differ, but {', '.join(result)} hold the same one twice")
+    return result
 
 
-def _estimators(models: str | Iterable[str] | Mapping[str, Any]) -> dict[str, Any]:
+@contextmanager
+def _interrupts_spare_workers() -> Iterator[None]:
+    """Start workers that do not hear Ctrl-C: the parent does, and ends them in silence."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _estimators(models: Any) -> dict[str, Any]:
     if isinstance(models, Mapping):
-        return dict(models)
-    names = [models] if isinstance(models, str) else list(models)
-    return {name: builtin(name) if name in BUILTIN else load_model(name)[0] for name in names}
+        found = dict(models)
+    else:
+        listed = [models] if isinstance(models, str) or hasattr(models, "fit") else list(models)
+        found = {m if isinstance(m, str) else type(m).__name__: m for m in listed}
+    if not found:
+        raise InputError("models must name at least one model, got none")
+    return {name: load_model(m)[0] if isinstance(m, str) else m for name, m in found.items()}
 
 
 def _levels(epsilons: Iterable[Epsilon], p: float, data: Dataset, store: Store) -> list[Corruption]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from shaketable import metrics
 from shaketable.metrics import Series
@@ -54,7 +55,7 @@ class Subject:
         """Size of noise for people: ``0.01``, or ``eps_min`` with its value."""
         if epsilon is None:
             return "as given"
-        if self.separation is not None and epsilon == self.separation.two_r / 2:
+        if self.separation is not None and epsilon == self.separation.epsilon_min:
             return f"eps_min {epsilon:.4g}"
         return format_value(epsilon)
 
@@ -166,7 +167,5 @@ def _labels(cells: Sequence[Record]) -> list[str]:
         one_line(", ".join([c.model, *(f[name] for name in differing if c.corruption != "clean")]))
         for c, f in zip(cells, facts, strict=True)
     ]
-    return [
-        f"{label} ({c.recipe[:6]})" if labels.count(label) > 1 else label
-        for label, c in zip(labels, cells, strict=True)
-    ]
+    number = {label: count(1) for label in labels}
+    return [f"{m} #{next(number[m])}" if labels.count(m) > 1 else m for m in labels]

@@ -69,6 +69,8 @@ def corrupt(x: Array, spec: str, *, rng: Rng = None, bounds: BoundsLike = None) 
         raise InputError("x must hold one point a row, got a single number")
     if not np.issubdtype(x.dtype, np.floating):
         x = x.astype(np.float64)
+    if not x.size:
+        raise InputError(f"x must hold at least one point, got shape {x.shape}")
     corruption = parse(spec).bind(as_bounds(bounds))
     keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]
     return np.array(corruption(x, keys))
@@ -84,10 +86,10 @@ def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corrupti
 
 def _pnorm(call: Call, eps_min: Callable[[float], float] | None) -> PNormNoise:
     p = as_p(call.name)
-    given = {**dict(zip(["epsilon"], call.args, strict=False)), **call.options}
-    if len(call.args) > 1 or set(given) != {"epsilon"}:
+    values = [*call.args, *call.options.values()]
+    if len(values) != 1 or not set(call.options) <= {"epsilon"}:
         raise InputError(f"corruption {call.name} takes one number, epsilon, got {str(call)!r}")
-    epsilon = given["epsilon"]
+    (epsilon,) = values
     if epsilon == "eps_min":
         if eps_min is None:
             raise InputError(f"{call}: eps_min is known only where data are; give a number")

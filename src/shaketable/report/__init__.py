@@ -19,6 +19,7 @@ from shaketable.data import Dataset
 from shaketable.errors import InputError
 from shaketable.records import Records, SeparationRecord
 from shaketable.report import content, provenance, words
+from shaketable.statistics import at_most
 from shaketable.subjects import Subject, subjects
 
 __all__ = ["write_report"]
@@ -91,9 +92,12 @@ def write_report(
         vega=_vega(),
     )
     path = Path(path)
+    beside = path.with_name(f".{path.name}.part")  # so that a failure leaves an older page whole
     try:
-        path.write_text(page, encoding="utf-8")
+        beside.write_text(page, encoding="utf-8")
+        beside.replace(path)
     except OSError as error:
+        beside.unlink(missing_ok=True)
         raise InputError(
             f"report cannot be written to {str(path)!r} ({error.strerror}); name another file"
         ) from error
@@ -213,7 +217,8 @@ def _template() -> jinja2.Template:
         "signed": words.signed,
         "interval": words.interval,
         "number": words.number,
-        "upper": words.upper,
+        "upper": lambda value: at_most(value.high),
+        "at_most": at_most,
     }
     return environment.get_template("page.html.j2")
 

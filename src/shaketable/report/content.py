@@ -83,7 +83,7 @@ def _why_not(subject: Subject) -> str:
     met = ", ".join(dict.fromkeys(noise_name(s) for s in subject.noisy))
     return (
         f"MSCR is not known: what the model met ({met}) is not noise of size eps_min. "
-        "Measure it under linf(eps_min), or in another norm."
+        "Measure it under noise of that size, such as linf(eps_min)."
     )
 
 

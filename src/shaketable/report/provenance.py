@@ -53,7 +53,7 @@ class SeparationFacts:
         ]
         pairs.sort(key=lambda row: row[2])
         return cls(
-            norm_title(s.norm), s.fingerprint, s.two_r, s.two_r / 2, s.pair, s.by_part,
+            norm_title(s.norm), s.fingerprint, s.two_r, s.epsilon_min, s.pair, s.by_part,
             pairs[:MAX_PAIRS], len(pairs[MAX_PAIRS:]),
         )  # fmt: skip
 

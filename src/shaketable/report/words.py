@@ -42,7 +42,7 @@ def percent(value: Estimate) -> str:
 
 def signed(value: Estimate) -> str:
     """Change in per cent, with its sign."""
-    return f"{value.value:+.{_decimals(value)}%}"
+    return f"{value.value:+.{_decimals(value)}%}".replace("-0.00%", "0.00%")
 
 
 def interval(value: Estimate) -> str:
@@ -50,11 +50,6 @@ def interval(value: Estimate) -> str:
     digits = _decimals(value)
     sign = "+" if value.low < 0 else ""
     return f"{value.low:{sign}.{digits}%} to {value.high:{sign}.{digits}%}"
-
-
-def upper(value: Estimate) -> str:
-    """Upper end of an interval, in per cent."""
-    return f"{value.high:.{_decimals(value)}%}"
 
 
 def number(value: float | None) -> str:
