@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 import zipfile
 import zlib
@@ -207,7 +208,7 @@ def _typed(labels: Series[Any]) -> Series[Any]:
     if labels.dtype != object and not isinstance(labels.iloc[0], str):
         return labels
     if (labels == "").any():
-        return labels.replace({"": None})
+        return labels.replace({"": math.nan})
     for kind in (int, float, {"True": True, "False": False}.__getitem__):
         try:
             return labels.map(kind).astype(object)
