@@ -55,7 +55,7 @@ def mscr(records: Records) -> Chart:
         names = _names(fixed)
         base = drawing.chart(fixed).encode(
             y=alt.Y("model:N", title=None, sort=names),
-            color=drawing.model_colour(names, legend=None),
+            color=drawing.model_colour(names, legend=False),
             tooltip=tips(model="model", **_VALUE),
         )
         dots = drawing.dots_with_bars(base, title=title, scale=scale)

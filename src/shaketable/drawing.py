@@ -33,7 +33,13 @@ def theme(
         "background": background,
         "font": "system-ui, sans-serif",
         "view": {"stroke": None},
-        "axis": {**text, "gridColor": grid, "domainColor": faint, "tickColor": faint},
+        "axis": {
+            **text,
+            "gridColor": grid,
+            "domainColor": faint,
+            "tickColor": faint,
+            "labelSeparation": 12,
+        },
         "legend": {**text, "orient": "top", "columns": 5, "symbolOpacity": 1, "offset": 22},
         "title": {"anchor": "start", "fontSize": 14, "fontWeight": 600, "color": ink},
         "text": {"color": ink, "fontSize": 12},
@@ -100,10 +106,11 @@ def tips(**titles: str) -> list[alt.Tooltip]:
     ]  # fmt: skip
 
 
-def model_colour(names: Iterable[str], **options: Any) -> alt.Color:
+def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
     """One colour a model, in the order given."""
     scale = alt.Scale(domain=list(dict.fromkeys(names)))
-    return alt.Color("model:N", title=None, scale=scale, **options)
+    shown = alt.Undefined if legend else None
+    return alt.Color("model:N", title=None, scale=scale, legend=shown)
 
 
 def train_colour(levels: Iterable[str]) -> alt.Color:

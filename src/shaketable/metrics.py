@@ -217,7 +217,7 @@ def verdict(value: Estimate) -> str:
         return f"Robust: noise of this size even raises its accuracy by {loss} ({span})."
     return (
         f"No loss shown, but one of up to {-value.low:.2%} is possible: its accuracy changes by "
-        f"{value.value:+.2%} under noise of this size ({span})."
+        f"{round(value.value, 4) + 0.0:+.2%} under noise of this size ({span})."
     )
 
 
