@@ -329,9 +329,10 @@ def _bound(e: Estimate) -> dict[str, float]:
 
 
 def _percent(e: Estimate | None) -> str:
-    return (
-        "undefined" if e is None else f"{100 * e.value:.2f} [{100 * e.low:.2f}, {100 * e.high:.2f}]"
-    )
+    if e is None:
+        return "undefined"
+    value = round(100 * e.value, 2) + 0.0  # no negative zero
+    return f"{value:.2f} [{100 * e.low:.2f}, {100 * e.high:.2f}]"
 
 
 def _eps_min(subject: Subject) -> float | None:
