@@ -190,7 +190,7 @@ def test_bad_options_are_refused(options, message):
 
 def test_fewer_points_than_classes_are_refused():
     with pytest.raises(InputError, match="as many points as there are classes"):
-        evaluate(threshold, make_dataset(X[:2], [0, 1], classes=(0, 1, 2)), LEVELS)
+        evaluate(threshold, join((X[:9], [0, 1, 2] * 3), (X[:2], [0, 1])), LEVELS)
 
 
 def _cell(**changes):

@@ -253,10 +253,11 @@ class Dataset:
 
     def check_test_size(self, n_test: int) -> None:
         """Refuse a test part with fewer points than there are classes."""
-        if n_test < len(self.classes):
+        present = len(np.unique(self.y))
+        if n_test < present:
             raise InputError(
                 "the test part must have at least as many points as there are classes "
-                f"({len(self.classes)}), got {n_test}; add points or give a larger test part"
+                f"({present}), got {n_test}; add points or give a larger test part"
             )
 
 

@@ -182,6 +182,7 @@ class Store:
             remedies = {
                 "readonly": "make it writable, or name another file",
                 "full": "free some space and run again: what was measured before is kept",
+                "disk I/O": "check the disk and its limits: what was measured before is kept",
                 "unable to open": "check that its folder exists and can be written to",
                 "locked": "another process is writing to it; wait for that to end",
             }
@@ -189,7 +190,7 @@ class Store:
             raised = StoreError(
                 f"results file {self.path!r}: {error}; {remedies.get(word, 'check the file')}"
             )
-            if word in ("full", "locked"):  # the file itself is fine
+            if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
         except (sqlite3.DatabaseError, zlib.error, json.JSONDecodeError, KeyError) as error:
