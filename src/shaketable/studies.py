@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -184,15 +183,26 @@ def _told_apart(estimators: Mapping[str, Any]) -> dict[str, str]:
 
 @contextmanager
 def _interrupts_spare_workers() -> Iterator[None]:
-    """Start workers that do not hear Ctrl-C: the parent does, and ends them in silence."""
-    if threading.current_thread() is not threading.main_thread():
+    """Start workers that never hear Ctrl-C: the parent does, at once or right after, and ends them.
+
+    A signal that is blocked stays pending for the parent and is blocked for its children for good.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(ImportError, AttributeError):
+        # joblib's helper processes unblock the signal when they start, so they start first
+        from multiprocessing import resource_tracker
+
+        from joblib.externals.loky.backend import resource_tracker as loky_tracker
+
+        resource_tracker.ensure_running()
+        loky_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _estimators(models: Any) -> dict[str, Any]:
