@@ -323,7 +323,7 @@ def test_interrupted_says_what_is_kept(tmp_path, size):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "s.sqlite, run the same command to go on" in err
-    assert err.count("\n") == 1
+    assert "Traceback" not in err
 
 
 def test_help_is_quick_and_importing_loads_nothing_heavy():
