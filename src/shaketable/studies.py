@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -116,7 +116,7 @@ def study(
         known = opened.keys()
         todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        with _interrupts_spare_workers():
+        with _interrupts_spare_workers() if joblib.effective_n_jobs(n_jobs) > 1 else nullcontext():
             results = parallel(joblib.delayed(_Task.work)(task) for task in todo)
         for records in bar(results, "trained and shaken", total=len(todo), enabled=progress):
             opened.add(records)
