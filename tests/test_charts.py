@@ -19,22 +19,6 @@ from shaketable.separations import separation
 from shaketable.studies import study
 from shaketable.subjects import subjects
 
-LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
-
-
-@pytest.fixture(scope="module")
-def data() -> Dataset:
-    return build("bands(n=200)")
-
-
-@pytest.fixture(scope="module")
-def fixed(data: Dataset) -> Records:
-    measured = [
-        evaluate(fit(builtin(name), data, np.arange(120), seed=0), data, LEVELS, name=name)
-        for name in ("svm", "1nn")
-    ]
-    return Records(tuple(c for r in measured for c in r), measured[0].separations)
-
 
 @pytest.fixture(scope="module")
 def grid(data: Dataset) -> Records:

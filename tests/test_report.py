@@ -28,25 +28,6 @@ EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
 
 
 @pytest.fixture(scope="module")
-def data() -> Dataset:
-    return build("bands(n=200)")
-
-
-@pytest.fixture(scope="module")
-def fixed(data: Dataset) -> Records:
-    measured = [
-        evaluate(
-            fit(builtin(name), data, np.arange(120), seed=0),
-            data,
-            ["linf(0.005)", "linf(eps_min)", "linf(0.03)"],
-            name=name,
-        )
-        for name in ("svm", "1nn")
-    ]
-    return Records(tuple(c for r in measured for c in r), measured[0].separations)
-
-
-@pytest.fixture(scope="module")
 def grid(data: Dataset) -> Records:
     return study(data, ["logistic", "1nn"], train_eps=[0, "eps_min", 0.04], test_eps=[0.03], runs=3)
 

@@ -52,6 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"error: {type(error).__name__}: {error}; --debug shows where", 4)
 
 
+def _print_json(result: dict[str, Any]) -> None:
+    print(json.dumps(result, indent=2))
+
+
 def _fail(message: str, code: int) -> int:
     print("shaketable:", " ".join(message.split()), file=sys.stderr)
     return code
@@ -96,7 +100,7 @@ def separation(args: argparse.Namespace) -> int:
     data = _data(args)
     result = separation(data, norm=args.norm)
     if args.json:
-        print(json.dumps(separation_json(result, data), indent=2))
+        _print_json(separation_json(result, data))
     else:
         print_separation(result, data)
         print_notes(data.notes())
@@ -122,7 +126,7 @@ def evaluate(args: argparse.Namespace) -> int:
         raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
     records = _evaluate(args, data, levels, _bounds(args, data))
     if args.json:
-        print(json.dumps(evaluation_json(records, notes), indent=2))
+        _print_json(evaluation_json(records, notes))
     else:
         print_evaluation(records, notes)
     return _conclude(args, records, data, notes)
@@ -148,7 +152,7 @@ def study(args: argparse.Namespace) -> int:
             progress=not args.quiet,
         )  # fmt: skip
     if args.json:
-        print(json.dumps(study_json(records, notes), indent=2))
+        _print_json(study_json(records, notes))
     else:
         print_study(records, notes)
     return _conclude(args, records, data, notes)
@@ -169,7 +173,7 @@ def score(args: argparse.Namespace) -> int:
     if args.json:
         shown = {} if not len(given) else display.evaluation_json(given, ())
         shown |= {} if not len(studied) else display.study_json(studied, ())
-        print(json.dumps(shown, indent=2))
+        _print_json(shown)
     else:
         if len(given):
             display.print_evaluation(given)
@@ -195,7 +199,7 @@ def list_names(args: argparse.Namespace) -> int:
         "metrics": {name: first_line(metric) for name, metric in metrics.METRICS.items()},
     }[args.kind]
     if args.json:
-        print(json.dumps(entries, indent=2))
+        _print_json(entries)
     else:
         print_list(entries)
     return 0
