@@ -120,6 +120,24 @@ def test_eps_min_is_taken_from_the_data_and_recorded():
     assert {s.norm for s in records.separations} == {2.0, np.inf}
 
 
+def test_a_separation_on_record_is_not_measured_again(tmp_path, monkeypatch):
+    measured = []
+    real = evaluation.separation
+    monkeypatch.setattr(
+        evaluation, "separation", lambda *a, **k: measured.append(k) or real(*a, **k)
+    )
+    for name in ("one", "two"):
+        records = evaluate(
+            threshold,
+            (X, Y),
+            ["linf(eps_min)", "l2(eps_min)"],
+            name=name,
+            store=tmp_path / "r.sqlite",
+        )
+        assert [records.at_eps_min(c) for c in records] == [False, True, True]
+    assert len(measured) == 2  # once a norm
+
+
 def test_the_test_part_is_what_is_measured():
     data = join((X[:40], Y[:40]), (X[40:], Y[40:]))
     records = evaluate(threshold, data, ["linf(0.1)"])

@@ -10,7 +10,7 @@ from shaketable import metrics
 from shaketable.corruptions import BoundsLike
 from shaketable.data import Dataset
 from shaketable.display import risk_sentence
-from shaketable.evaluation import Draws, evaluate
+from shaketable.evaluation import evaluate
 from shaketable.files import as_dataset
 from shaketable.norms import as_p, norm_name, norm_title
 from shaketable.records import Records, SeparationRecord
@@ -104,7 +104,6 @@ def assess(
     refit: bool = False,
     scale: bool = False,
     bounds: BoundsLike | Literal["declared"] = "declared",
-    draws: Draws = "independent",
     store: str | Path | None = None,
     model_id: str | None = None,
     progress: bool = False,
@@ -126,7 +125,7 @@ def assess(
     scale
         Measure distances with every feature on [0, 1]; a model that comes fitted still gets its
         features in raw units.
-    bounds, draws, store, model_id, progress
+    bounds, store, model_id, progress
         As in `evaluate`.
     """
     data = as_dataset(train, test=test)
@@ -134,7 +133,7 @@ def assess(
     data = data.scaled() if scale else data
     records = evaluate(
         model, data, [f"{norm_name(as_p(norm))}(eps_min)"], k=k, seed=seed, store=store,
-        bounds=bounds, draws=draws, model_id=model_id, refit=refit, unscale=scale,
+        bounds=bounds, model_id=model_id, refit=refit, unscale=scale,
         progress=progress,
     )  # fmt: skip
     return Assessment(data, records, notes)

@@ -30,7 +30,7 @@ from shaketable.keys import SCHEME, digest, row_keys
 from shaketable.models import Classifier, as_classifier, fit
 from shaketable.progress import bar
 from shaketable.records import Points, Record, Records, SeparationRecord
-from shaketable.separations import Separation, separation
+from shaketable.separations import separation
 from shaketable.store import Store
 from shaketable.types import IntArray
 
@@ -256,13 +256,17 @@ def count_hits(
 def resolve(
     corruptions: Iterable[str | Corruption], data: Dataset, store: Store
 ) -> list[Corruption]:
-    """Corruptions from their specs; separations that ``eps_min`` asks for are recorded."""
-    known: dict[float, Separation] = {}
+    """Corruptions from their specs; separations that ``eps_min`` asks for are recorded.
+
+    What is on record is not measured again, and metrics know by it which cells are at eps_min.
+    """
 
     def eps_min(p: float) -> float:
-        if p not in known:
-            known[p] = measured_separation(data, p, store)
-        return known[p].epsilon_min
+        known = store.separation(data.fingerprint, p)
+        if known is None:
+            known = SeparationRecord.of(separation(data, norm=p), data.fingerprint)
+            store.add_separation(known)
+        return known.epsilon_min
 
     if isinstance(corruptions, str):
         corruptions = [corruptions]
@@ -271,13 +275,6 @@ def resolve(
         if c != c.bind(None):
             raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")
     return found
-
-
-def measured_separation(data: Dataset, p: float, store: Store) -> Separation:
-    """Measure the separation and record it, so that metrics know which cells are at eps_min."""
-    result = separation(data, norm=p)
-    store.add_separation(SeparationRecord.of(result, data.fingerprint))
-    return result
 
 
 def with_clean(corruptions: Iterable[Corruption]) -> list[Corruption]:

@@ -70,11 +70,6 @@ class Store:
         """Close the file; what was added is on disk already."""
         self._db.close()
 
-    def get(self, keys: Iterable[str]) -> dict[str, Record]:
-        """Return those of the cells that are there already."""
-        wanted = set(keys)
-        return {cell.key: cell for cell in self._cells() if cell.key in wanted} if wanted else {}
-
     def keys(self) -> set[str]:
         """Keys of all cells that are there."""
         with self._errors():
@@ -114,14 +109,16 @@ class Store:
                 ),
             )  # fmt: skip
 
+    def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
+        """Separation of these data in this norm, where it was measured before."""
+        known = (s for s in self._separations() if (s.fingerprint, s.norm) == (fingerprint, norm))
+        return next(known, None)
+
     def records(self, keys: Iterable[str] | None = None) -> Records:
         """All cells in the order they were added, or those named, in the order given."""
-        if keys is None:
-            cells = tuple(self._cells())
-        else:
-            ordered = list(keys)
-            found = self.get(ordered)
-            cells = tuple(found[key] for key in ordered)
+        ordered = None if keys is None else list(keys)
+        found = {cell.key: cell for cell in self._cells(ordered)}
+        cells = tuple(found[key] for key in (found if ordered is None else ordered))
         mine = {cell.fingerprint for cell in cells}
         return Records(cells, tuple(s for s in self._separations() if s.fingerprint in mine))
 
@@ -149,7 +146,9 @@ class Store:
             self._db.execute(f"PRAGMA user_version = {SCHEMA}")  # the write that fails if any does
         self._db.commit()
 
-    def _cells(self) -> Iterator[Record]:
+    def _cells(self, keys: Iterable[str] | None) -> Iterator[Record]:
+        """Cells in the order they were added; all of them, or those named."""
+        wanted = None if keys is None else set(keys)
         points: dict[str, Points] = {}
         with self._errors():
             for id_, classes, rows, y in self._db.execute("SELECT * FROM points"):
@@ -158,6 +157,8 @@ class Store:
             names = [column[0] for column in cursor.description]
             for row in cursor:
                 values = dict(zip(names, row, strict=True))
+                if wanted is not None and values["key"] not in wanted:
+                    continue
                 correct = values.pop("correct")
                 values["points"] = points[values["points"]]
                 values["hits"] = _unpack(values["hits"])
