@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.errors import UndefinedError as UndefinedError
     from shaketable.evaluation import evaluate as evaluate
     from shaketable.files import load as load
+    from shaketable.one_nns import OneNN as OneNN
+    from shaketable.one_nns import one_nn as one_nn
     from shaketable.records import Record as Record
     from shaketable.records import Records as Records
     from shaketable.report import write_report as write_report
@@ -46,6 +48,7 @@ _HOME = {
     "Estimate": "statistics",
     "InputError": "errors",
     "NoiseAugmented": "augment",
+    "OneNN": "one_nns",
     "PNormNoise": "corruptions",
     "Record": "records",
     "Records": "records",
@@ -61,6 +64,7 @@ _HOME = {
     "load": "files",
     "make_dataset": "arrays",
     "metrics": "",
+    "one_nn": "one_nns",
     "parse": "corruptions",
     "separation": "separations",
     "study": "studies",

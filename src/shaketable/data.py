@@ -12,7 +12,7 @@ import numpy as np
 from shaketable.corruptions import Bounds
 from shaketable.errors import InputError
 from shaketable.keys import SCHEME, digest, row_keys
-from shaketable.types import Array, FloatArray, IntArray
+from shaketable.types import Array, FloatArray, IntArray, KeyArray
 
 Label: TypeAlias = "str | int | float | bool"
 
@@ -236,17 +236,34 @@ class Dataset:
         """Row that a point had before others were left out."""
         return row if self.kept is None else int(self.kept[row])
 
+    def duplicates(self) -> list[IntArray]:
+        """Rows of each group of points that coincide, whatever their classes.
+
+        >>> from shaketable import make_dataset
+        >>> make_dataset([0.0, 1.0, 0.0], ["a", "b", "a"], name="tiny").duplicates()
+        [array([0, 2])]
+        """
+        return self._equal
+
     def _clashing_groups(self) -> list[IntArray]:
         """Rows of each group of equal points that holds several classes."""
-        x = self.x.reshape(self.n, -1)
-        # adding 0 turns -0.0, equal to 0.0, into the same bytes
-        x = np.ascontiguousarray(x if x.dtype == np.uint8 else x + 0.0)
-        whole_rows = x.view(np.dtype((np.void, x.itemsize * self.d))).reshape(-1)
-        _, group, size = np.unique(whole_rows, return_inverse=True, return_counts=True)
-        order = np.argsort(group, kind="stable")
-        y, starts = self.y[order], np.cumsum(size) - size
-        mixed = np.maximum.reduceat(y, starts) != np.minimum.reduceat(y, starts)
-        return [order[i : i + k] for i, k in zip(starts[mixed], size[mixed], strict=True)]
+        return [rows for rows in self._equal if len(np.unique(self.y[rows])) > 1]
+
+    @cached_property
+    def _equal(self) -> list[IntArray]:
+        x = np.ascontiguousarray(self.x.reshape(self.n, -1))
+        sums = _checksums(x)
+        order = np.argsort(sums, kind="stable")
+        ends = np.flatnonzero(np.diff(sums[order], append=~sums[order[-1]]))
+        sizes = np.diff(ends, prepend=-1)
+        groups: list[IntArray] = []
+        for end, size in zip(ends[sizes > 1], sizes[sizes > 1], strict=True):
+            rows = order[end + 1 - size : end + 1]
+            while len(rows) > 1:  # once, unless different points have the same sum
+                same = (x[rows] == x[rows[0]]).all(axis=1)
+                groups += [rows[same]] if same.sum() > 1 else []
+                rows = rows[~same]
+        return sorted(groups, key=lambda rows: int(rows[0]))
 
     def _ranges(self) -> FloatArray:
         return np.asarray(np.ptp(self.rows(slice(None)).reshape(self.n, -1), axis=0))
@@ -259,6 +276,24 @@ class Dataset:
                 "the test part must have at least as many points as there are classes "
                 f"({present}), got {n_test}; add points or give a larger test part"
             )
+
+
+def _checksums(x: Array) -> KeyArray:
+    """One number a row; equal rows have equal ones, others nearly never."""
+    words = -(-x.shape[1] * x.itemsize // 8)
+    factors = row_keys(digest("checksum"), np.arange(words), np.arange(1))[:, 0] | np.uint64(1)
+    sums = np.empty(len(x), np.uint64)
+    step = max(1, (1 << 17) // words)
+    for start in range(0, len(x), step):
+        rows = x[start : start + step]
+        # adding 0 turns -0.0, equal to 0.0, into the same bytes
+        rows = rows if x.dtype == np.uint8 else rows + rows.dtype.type(0)
+        padded = np.zeros((len(rows), words * 8), np.uint8)
+        padded[:, : rows.shape[1] * x.itemsize] = rows.view(np.uint8).reshape(len(rows), -1)
+        mixed = padded.view(np.uint64)
+        mixed ^= mixed >> np.uint64(32)
+        sums[start : start + step] = (mixed * factors).sum(axis=1, dtype=np.uint64)
+    return sums
 
 
 def as_floats(x: Array) -> Array:

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shaketable.arrays import make_dataset, pair
 from shaketable.data import Dataset
-from shaketable.errors import UndefinedError
-from shaketable.norms import as_p, half_separation, norm_title, pnorm
+from shaketable.errors import UndefinedError, whole
+from shaketable.neighbours import search
+from shaketable.norms import as_p, half_separation, norm_title
 from shaketable.types import FloatArray, IntArray
 
-MAX_TREE_DIMENSION = 16
-"""Above this a k-d tree visits nearly every leaf, and comparing blocks directly is faster."""
+MAX_CLASSES = 1000
+"""Above this number of classes the minimum of each two of them is not kept."""
 
-MAX_TREE_P = 10
-"""Above this |x|**p underflows for small distances; such norms are computed scaled, directly."""
-
-_BLOCK = 1 << 22  # distances held at a time: 32 MB
+CLOSEST = 10
+"""How many of the closest pairs are listed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +37,16 @@ class Separation:
     two_r: float
     pair: tuple[int, int]
     """The closest points of different classes; of several such pairs the first."""
-    nearest: FloatArray
-    """Every point's distance to its nearest point of another class."""
-    opponent: IntArray
-    """That point's row."""
-    by_class: FloatArray
-    """Minimum per pair of classes; NaN on the diagonal."""
+    nearest: FloatArray | None
+    """Every point's distance to its nearest point of another class; None if not asked for."""
+    opponent: IntArray | None
+    """That point's row; of several equally near the first."""
+    closest: IntArray
+    """The closest pairs of different classes, rows (i, j) with i < j, in order."""
+    closest_distance: FloatArray
+    """Their distances."""
+    by_class: FloatArray | None
+    """Minimum per pair of classes, NaN on the diagonal; None for more than 1000 classes."""
     by_part: dict[str, float | None]
     """Minima train-train, train-test, test-test; None for a part without two classes; empty when
     there is only one part."""
@@ -56,6 +59,18 @@ class Separation:
         """Half the separation: the strongest noise under which no accuracy has to be lost."""
         return half_separation(self.two_r, self.p)
 
+    def epsilon_min_without(self, pairs: int) -> float | None:
+        """Return what eps_min would be without the closest pairs; None if not that many are known.
+
+        >>> x, y = np.array([[0.0], [1.0], [4.0], [9.0]]), np.array(["a", "b", "a", "b"])
+        >>> s = separation(x, y)
+        >>> [s.epsilon_min_without(m) for m in (0, 1, 2, 4)]
+        [0.5, 1.5, 2.5, None]
+        """
+        if not 0 <= pairs < len(self.closest_distance):
+            return None
+        return half_separation(float(self.closest_distance[pairs]), self.p)
+
     def __str__(self) -> str:
         i, j = self.pair
         return (
@@ -65,9 +80,19 @@ class Separation:
 
 
 def separation(
-    x: ArrayLike | Dataset, y: ArrayLike | None = None, *, norm: str | float = "inf"
+    x: ArrayLike | Dataset,
+    y: ArrayLike | None = None,
+    *,
+    norm: str | float = "inf",
+    points: bool = True,
+    closest: int = CLOSEST,
+    progress: bool = False,
 ) -> Separation:
-    """Exact class separation of a data set, with every point's nearest opponent.
+    """Exact class separation of a data set.
+
+    In up to 16 dimensions k-d trees are searched; in more, compiled loops look at a few features
+    of each pair of points, and at the points themselves only where these leave it open. uint8 is
+    compared in whole numbers.
 
     Parameters
     ----------
@@ -76,6 +101,13 @@ def separation(
         taken in their own units; a uint8 `Dataset` counts as x/255.
     norm
         ``"inf"``, 1, 2, or any other positive order.
+    points
+        Also find every point's nearest opponent. On large data of many dimensions that takes
+        several times as long as the rest.
+    closest
+        How many of the closest pairs to list.
+    progress
+        Show a bar where points of many dimensions are compared.
 
     Raises
     ------
@@ -83,102 +115,58 @@ def separation(
         When points of different classes coincide, so that eps_min would be 0.
 
     >>> s = separation(np.array([[0.0], [1.0], [4.0]]), np.array(["a", "a", "b"]))
-    >>> s.two_r, s.epsilon_min, s.pair
-    (3.0, 1.5, (1, 2))
+    >>> s.two_r, s.epsilon_min, s.pair, s.nearest.tolist()
+    (3.0, 1.5, (1, 2), [4.0, 3.0, 3.0])
     """
     p = as_p(norm)
-    own_units = not isinstance(x, Dataset)
+    closest = whole("closest", closest, least=1)
     if isinstance(x, Dataset):
-        data = x
+        data, unit = x, 255.0 if x.x.dtype == np.uint8 else 1.0
     else:
-        data = make_dataset(*(pair(x, "x without y") if y is None else (x, y)))
+        data, unit = make_dataset(*(pair(x, "x without y") if y is None else (x, y))), 1.0
     _refuse_clashes(data)
-    flat = data.x.reshape(data.n, -1)
-    values = flat.astype(np.float64) if flat.dtype != np.float64 else flat
-    groups = _groups(data)
-    nearest, opponent = np.full(data.n, np.inf), np.zeros(data.n, np.int64)
-    between = np.full((len(groups), len(groups)), np.inf)
-    of_group = np.concatenate([np.full(len(rows), g) for g, (_, _, rows) in enumerate(groups)])
-    members = np.concatenate([rows for _, _, rows in groups])
-    for g, (target_class, _, targets) in enumerate(groups):
-        others = data.y[members] != target_class
-        queries = members[others]
-        found = targets[_nearest(values[queries], values[targets], p)]
-        distance = pnorm(values[queries] - values[found], p)
-        np.minimum.at(between[:, g], of_group[others], distance)
-        better = (distance < nearest[queries]) | (
-            (distance == nearest[queries]) & (found < opponent[queries])
-        )
-        nearest[queries[better]] = distance[better]
-        opponent[queries[better]] = found[better]
-    unit = 255.0 if data.x.dtype == np.uint8 and not own_units else 1.0
-    nearest, between = nearest / unit, between / unit
-    i = int(nearest.argmin())
+    n_classes = len(data.classes)
+    found = search(
+        np.ascontiguousarray(data.x.reshape(data.n, -1)),
+        data.y,
+        p,
+        of=np.ones(data.n, bool) if points else None,
+        cell=data.y if n_classes <= MAX_CLASSES else None,
+        part=None if data.n_train is None else (np.arange(data.n) >= data.n_train).astype(np.int64),
+        top=closest,
+        progress=progress,
+    )
+    distances = found.distance(found.top) / unit
     return Separation(
         p=p,
-        two_r=float(nearest[i]),
-        pair=(i, _first_at(values, data.y, i, pnorm(values[[i]] - values[opponent[[i]]], p)[0], p)),
-        nearest=nearest,
-        opponent=opponent,
-        by_class=_by_class(groups, between, len(data.classes)),
-        by_part=_by_part(groups, between) if data.n_train is not None else {},
+        two_r=float(distances[0]),
+        pair=(int(found.top_rows[0, 0]), int(found.top_rows[0, 1])),
+        nearest=found.distance(found.near) / unit if points else None,
+        opponent=found.who if points else None,
+        closest=found.top_rows,
+        closest_distance=distances,
+        by_class=_by_class(found.distance(found.cells) / unit, n_classes),
+        by_part={} if data.n_train is None else _by_part(found.distance(found.parts) / unit),
         classes=data.classes,
         y=data.y,
     )
 
 
-def _first_at(x: FloatArray, y: IntArray, i: int, distance: float, p: float) -> int:
-    """First row of another class at exactly this distance from row i."""
-    others = np.flatnonzero(y != y[i])
-    return int(others[(pnorm(x[others] - x[i], p) == distance).argmax()])
-
-
-_Groups = list[tuple[int, str, IntArray]]
-
-
-def _groups(data: Dataset) -> _Groups:
-    """Rows by class and part: (class, part, rows)."""
-    in_test = np.arange(data.n) >= (data.n if data.n_train is None else data.n_train)
-    return [
-        (c, part, rows)
-        for c in range(len(data.classes))
-        for part, mask in (("train", ~in_test), ("test", in_test))
-        if len(rows := np.flatnonzero((data.y == c) & mask))
-    ]
-
-
-def _by_class(groups: _Groups, between: FloatArray, n_classes: int) -> FloatArray:
-    result = np.full((n_classes, n_classes), np.inf)
-    owner = [c for c, _, _ in groups]
-    np.minimum.at(result, np.ix_(owner, owner), between)
-    result[~np.isfinite(result)] = np.nan
+def _by_class(cells: FloatArray, n_classes: int) -> FloatArray | None:
+    if n_classes > MAX_CLASSES:
+        return None
+    result = np.full((n_classes, n_classes), math.nan)
+    result[: len(cells), : len(cells)] = np.minimum(cells, cells.T)  # codes above have no points
+    result[np.isinf(result)] = math.nan
     return result
 
 
-def _by_part(groups: _Groups, between: FloatArray) -> dict[str, float | None]:
-    result: dict[str, float | None] = {}
-    part = np.array([part for _, part, _ in groups])
-    for a, b in (("train", "train"), ("train", "test"), ("test", "test")):
-        least = between[np.ix_(part == a, part == b)].min(initial=np.inf)
-        result[f"{a}-{b}"] = float(least) if math.isfinite(least) else None
-    return result
-
-
-def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> IntArray:
-    """Index of the nearest target for every query, the first of several equally near."""
-    if queries.shape[1] <= MAX_TREE_DIMENSION and (1 <= p <= MAX_TREE_P or math.isinf(p)):
-        from scipy.spatial import cKDTree  # 0.3 s, wanted only here
-
-        return np.asarray(cKDTree(targets).query(queries, p=p, workers=-1)[1], dtype=np.int64)
-    if p in (1, 2, math.inf):
-        from scipy.spatial.distance import cdist
-
-        metric: Literal["cityblock", "euclidean", "chebyshev"]
-        metric = "cityblock" if p == 1 else "euclidean" if p == 2 else "chebyshev"
-        step = max(1, _BLOCK // len(targets))
-        blocks = [queries[i : i + step] for i in range(0, len(queries), step)]
-        return np.concatenate([cdist(block, targets, metric).argmin(axis=1) for block in blocks])
-    return np.array([pnorm(targets - query, p).argmin() for query in queries])
+def _by_part(parts: FloatArray) -> dict[str, float | None]:
+    names = "train-train", "train-test", "test-test"
+    return {
+        name: float(value) if math.isfinite(value) else None
+        for name, value in zip(names, parts, strict=True)
+    }
 
 
 def _refuse_clashes(data: Dataset) -> None:

@@ -1,0 +1,73 @@
+"""Nearest neighbours across groups of points, exact, by the way that suits the data's shape."""
+
+from __future__ import annotations
+
+import math
+
+from shaketable.nearest import Nearest
+from shaketable.types import Array, FloatArray, IntArray
+
+MAX_TREE_DIMENSION = 16
+"""Above this a k-d tree visits nearly every leaf; comparing blocks of points is faster."""
+
+MAX_TREE_P = 10
+"""Above this |x|**p underflows for small distances inside a tree."""
+
+
+def search(
+    x: Array,
+    group: IntArray,
+    p: float,
+    *,
+    of: Array | None = None,
+    cell: IntArray | None = None,
+    part: IntArray | None = None,
+    top: int = 0,
+    progress: bool = False,
+) -> Nearest:
+    """Find nearest points of other groups; what is not asked for costs nothing.
+
+    Parameters
+    ----------
+    x, group
+        Points, one a row, and their groups, 0 and up.
+    of
+        Mask of the points whose nearest neighbour is wanted.
+    cell
+        Of every point, in the same order as `group`, where minima between cells are wanted.
+    part
+        0 or 1 for every point, where minima within and across the two are wanted.
+    top
+        How many of the closest pairs are wanted.
+    progress
+        Show a bar.
+    """
+    if _suits_trees(x, p):
+        from shaketable import trees
+
+        return trees.search(x, group, p, of=of, cell=cell, part=part, top=top)
+    from shaketable import blocks  # compiles
+
+    return blocks.search(
+        x, group, p, of=of, cell=cell, part=part, top=top, progress=progress
+    )
+
+
+def pairs_within(
+    x: Array, group: IntArray, p: float, radius: FloatArray, *, progress: bool = False
+) -> IntArray:
+    """Rows (i, j) of the pairs of different groups within the radius of either, a measure.
+
+    Every pair comes once, the lower group first; a negative radius holds nothing.
+    """
+    if _suits_trees(x, p):
+        from shaketable import trees
+
+        return trees.pairs_within(x, group, p, radius)
+    from shaketable import blocks
+
+    return blocks.pairs_within(x, group, p, radius, progress=progress)
+
+
+def _suits_trees(x: Array, p: float) -> bool:
+    return x.shape[1] <= MAX_TREE_DIMENSION and (1 <= p <= MAX_TREE_P or math.isinf(p))

@@ -1,0 +1,116 @@
+"""The 1-nearest-neighbour classifier with every tie known: what the data alone let one expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shaketable.arrays import join
+from shaketable.data import Dataset
+from shaketable.neighbours import pairs_within, search
+from shaketable.norms import as_p
+from shaketable.types import Array, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class OneNN:
+    """Nearest training points of every test point, and how well their labels do.
+
+    Several training points can be equally near, most often in the L-inf norm on whole numbers. An
+    accuracy is therefore a range: from all undecided points wrong to all of them right.
+    """
+
+    p: float
+    distance: FloatArray
+    """Of every test point to its nearest training points."""
+    test: IntArray
+    """Rows of the test points."""
+    pairs: IntArray
+    """Every nearest neighbour: (test point, counted from 0, and row of the training point)."""
+    votes: IntArray
+    """How many of them are of each class, one row a test point."""
+    classes: tuple[Any, ...]
+    y: IntArray
+    """True class codes of the test points."""
+
+    @property
+    def labels(self) -> Array:
+        """Label with the most nearest neighbours; of several such labels the first."""
+        return np.array(self.classes)[self.votes.argmax(axis=1)]
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Share of right labels; points with several nearest neighbours wrong, or right."""
+        return self._range(self.votes.sum(axis=1) > 1)
+
+    @property
+    def majority_accuracy(self) -> tuple[float, float]:
+        """Share of right labels by majority; points with several majorities wrong, or right."""
+        most = self.votes.max(axis=1, keepdims=True)
+        return self._range((self.votes == most).sum(axis=1) > 1)
+
+    def neighbours(self, i: int) -> IntArray:
+        """Rows of all training points nearest to test point `i`."""
+        return np.sort(self.pairs[self.pairs[:, 0] == i, 1])
+
+    def _range(self, undecided: Array) -> tuple[float, float]:
+        right = self.votes.argmax(axis=1) == self.y
+        return float((right & ~undecided).mean()), float((right | undecided).mean())
+
+
+def one_nn(
+    data: Dataset | tuple[Any, Any],
+    test: Dataset | tuple[Any, Any] | None = None,
+    *,
+    norm: str | float = 2,
+    seed: int = 0,
+    progress: bool = False,
+) -> OneNN:
+    """Label test points by their nearest training points, exactly.
+
+    uint8 is compared in whole numbers; floats in float64, where rounding can tell points apart
+    that are equally near.
+
+    Parameters
+    ----------
+    data, test
+        Training and test points, each a `Dataset` or a pair (x, y); or one `Dataset` that is
+        split as `Dataset.parts` does.
+    norm
+        ``"inf"``, 1, 2, or any other positive order.
+    seed
+        Of the split, where there is no fixed one.
+    progress
+        Show a bar where points of many dimensions are compared.
+
+    >>> train = np.array([[0.0], [2.0], [9.0]]), np.array(["a", "b", "b"])
+    >>> found = one_nn(train, (np.array([[1.0], [8.0]]), np.array(["a", "b"])))
+    >>> found.neighbours(0), found.accuracy, found.labels.tolist()
+    (array([0, 1]), (0.5, 1.0), ['a', 'b'])
+    """
+    p = as_p(norm)
+    if test is not None or not isinstance(data, Dataset):
+        data = join(data, test if test is not None else data)
+    train_rows, test_rows = data.parts(seed=seed)
+    x = np.ascontiguousarray(data.x.reshape(data.n, -1))
+    role = np.zeros(data.n, np.int64)
+    role[train_rows] = 1
+    found = search(x, role, p, of=role == 0, progress=progress)
+    pairs = pairs_within(x, role, p, found.near, progress=progress)
+    place = np.empty(data.n, np.int64)
+    place[test_rows] = np.arange(len(test_rows))
+    pairs[:, 0] = place[pairs[:, 0]]
+    votes = np.zeros((len(test_rows), len(data.classes)), np.int64)
+    np.add.at(votes, (pairs[:, 0], data.y[pairs[:, 1]]), 1)
+    unit = 255.0 if data.x.dtype == np.uint8 else 1.0
+    return OneNN(
+        p=p,
+        distance=found.distance(found.near[test_rows]) / unit,
+        test=test_rows,
+        pairs=pairs,
+        votes=votes,
+        classes=data.classes,
+        y=data.y[test_rows],
+    )

@@ -1,0 +1,243 @@
+"""Features of points whose distances are lower bounds of the points' own distances.
+
+Few features decide nearly every comparison, so few pairs of points are ever compared in full:
+
+- L1: sums over blocks of features that vary together; :math:`|\\sum u_i| \\le \\sum |u_i|`.
+- L2: coordinates along principal directions, and the length of the rest.
+- L-inf: a choice of the features themselves, as 8-bit codes.
+
+Other norms borrow the bound of the next norm below: p < 1 that of L1, 1 < p < 2 that of L2 and
+2 < p that of L-inf, since a p-norm never grows with p.
+
+Features are rounded; `Units.slack` bounds by how much, so that a bound is never too high. The
+sample from which features are chosen changes the speed alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shaketable.kernels import BOX, COARSE, FEW, LANES, Sketch, Units
+from shaketable.types import Array, FloatArray, IntArray
+
+_SAMPLE = 512  # points, and
+_SAMPLE_VALUES = 1 << 25  # values at most, that features are chosen by
+_CHUNK_VALUES = 1 << 21  # values turned into floats at a time
+_DEPTH = 4096  # terms of a float32 sum of whole numbers
+_CODES = 255
+_FINE, _FINEST, _FINEST_DIRECTIONS = 64, 256, 128  # fine features; measured to be the fastest
+
+
+def sketch(
+    x: Array, p: float, group: IntArray, cell: IntArray, part: IntArray, *, finest: bool
+) -> Sketch:
+    """Put points in an order that keeps near ones together, with features for lower bounds.
+
+    Parameters
+    ----------
+    x
+        Points, one a row.
+    group, cell, part
+        Of every point; `cell` ascends with `group`.
+    finest
+        Whether more of the fine features are worth their while, as they are where bounds are loose.
+    """
+    sample = _sample(x)
+    features = (_FINEST_DIRECTIONS if 1 < p <= 2 else _FINEST) if finest else _FINE
+    counts = BOX, FEW, COARSE, features
+    if p <= 1:
+        levels, units = _block_sums(x, sample, counts)
+    elif p <= 2:
+        levels, units = _directions(x, sample, counts, squared=p == 2 and x.dtype == np.uint8)
+    else:
+        levels, units = _codes(x, sample, counts)
+    n, tiles = len(x), -(-len(x) // LANES)
+    rows = np.lexsort((_curve(levels[0]), group))
+    coarse = np.hstack([_wide(level, k) for level, k in zip(levels[:-1], counts, strict=False)])[rows]
+    side_by_side = np.concatenate([coarse, np.repeat(coarse[-1:], tiles * LANES - n, axis=0)])
+    side_by_side = side_by_side.reshape(tiles, LANES, -1).transpose(0, 2, 1).copy()
+    boxes = side_by_side[:, :BOX]
+    return Sketch(
+        x=x,
+        rows=rows,
+        group=group[rows],
+        cell=cell[rows],
+        part=part[rows],
+        coarse=coarse,
+        tiles=side_by_side,
+        fine=_wide(levels[-1][rows], features).reshape(n, -1, LANES),
+        low=boxes.min(axis=2).T.copy(),
+        high=boxes.max(axis=2).T.copy(),
+        units=units,
+    )
+
+
+def _sample(x: Array) -> Array:
+    """Some points, spread over all, in float32."""
+    size = min(len(x), _SAMPLE, max(2, _SAMPLE_VALUES // x.shape[1]))
+    rows = np.random.default_rng(0).choice(len(x), size, replace=False)
+    return x[np.sort(rows)].astype(np.float32)
+
+
+_Levels = list[Array]  # features of every point: sets of growing size, each a bound of its own
+
+
+def _block_sums(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
+    depth = int(math.log2(min(counts[-1], x.shape[1])))
+    centre = sample.mean(axis=0)
+    block = np.empty(x.shape[1], np.int64)
+    for k, columns in enumerate(_bisect(sample - centre, depth)):
+        block[columns] = k
+    sums, size = _project(x, centre, np.equal.outer(block, np.arange(1 << depth)), p=1)
+    sizes = [min(count, 1 << depth) for count in counts]
+    levels = [sums.reshape(len(x), k, -1).sum(axis=2).astype(np.float32) for k in sizes[:-1]]
+    fine, step = _coded(sums)
+    slack = 2 * _rounding(x) * float(size.max())
+    units = Units(1.0, False, 1 + 1e-6, slack, 1 / step, sums.shape[1] * (1 + 1e-3))
+    return [*levels, fine], units
+
+
+def _bisect(sample: Array, levels: int) -> list[IntArray]:
+    """Columns in 2**levels blocks that vary together, neighbouring blocks alike."""
+    blocks = [np.arange(sample.shape[1])]
+    for _ in range(levels):
+        halves = []
+        for columns in blocks:
+            values = sample[:, columns]
+            values = values - values.mean(axis=1, keepdims=True)
+            along = values[np.square(values).sum(axis=1).argmax()]
+            for _ in range(3):
+                along = values.T @ (values @ along)
+                along = along / max(float(np.linalg.norm(along)), 1e-30)
+            ranked = columns[np.argsort(along, kind="stable")]
+            halves += [ranked[: len(ranked) // 2], ranked[len(ranked) // 2 :]]
+        blocks = halves
+    return blocks
+
+
+def _directions(
+    x: Array, sample: Array, counts: tuple[int, ...], *, squared: bool
+) -> tuple[_Levels, Units]:
+    centre = sample.mean(axis=0)
+    basis = _principal(sample - centre, min(counts[-1] - 1, x.shape[1]))
+    if x.dtype == np.uint8:
+        basis = _whole(basis)
+    along, length = _project(x, centre, basis, p=2)
+    values, turn = np.linalg.eigh(basis.T @ basis)  # what makes the basis orthonormal
+    along = along @ (turn / np.sqrt(values) @ turn.T)
+    slack = 2 * math.sqrt(counts[-1]) * _rounding(x) * float(length.max())
+    units = Units(2.0, squared, 1 + 1e-5, slack)
+    return [_with_rest(along[:, : count - 1], length) for count in counts], units
+
+
+def _with_rest(along: FloatArray, length: FloatArray) -> Array:
+    """Coordinates and the length of what they leave.
+
+    Small lengths are raised to one value, since the root of a difference is all rounding there.
+    """
+    square = np.square(length) - np.square(along).sum(axis=1)
+    rest = np.sqrt(np.maximum(square, 1e-4 * float(np.square(length).max())))
+    return np.column_stack([along, rest]).astype(np.float32)
+
+
+def _principal(sample: Array, count: int) -> FloatArray:
+    """Orthonormal columns close to the leading principal directions of a centred sample."""
+    basis = np.random.default_rng(1).standard_normal((sample.shape[1], count), np.float32)
+    size = float(np.abs(sample).max()) or 1.0
+    for _ in range(3):
+        basis = np.linalg.qr(sample.T @ (sample / size @ basis) + 1e-6 * size * basis)[0]
+    turn = np.linalg.svd(sample @ basis, full_matrices=False)[2]
+    return np.asarray(basis @ turn.T, np.float64)
+
+
+def _whole(basis: FloatArray) -> FloatArray:
+    """Basis of whole numbers, small enough for `_project` to be exact on uint8."""
+    depth = min(_DEPTH, len(basis))
+    sums = [np.abs(basis[k : k + depth]).sum(axis=0).max() for k in range(0, len(basis), depth)]
+    room = 2**24 / 255 - depth / 2 - 1
+    return np.asarray(np.round(basis * (room / max(*sums, 1e-30))))
+
+
+def _project(x: Array, centre: Array, basis: Array, *, p: int) -> tuple[FloatArray, FloatArray]:
+    """Rows of (x - centre) @ basis, and the p-norms of x - centre.
+
+    On uint8 with a basis of whole numbers all products and sums are whole numbers that float32
+    holds, so that the fast product is exact; else float64 is used.
+    """
+    whole = x.dtype == np.uint8
+    kind = np.float32 if whole else np.float64
+    depth = _DEPTH if whole else x.shape[1]
+    centre, basis = (np.round(centre) if whole else centre).astype(kind), basis.astype(kind)
+    product = np.zeros((len(x), basis.shape[1]))
+    size = np.empty(len(x))
+    step = max(1, _CHUNK_VALUES // x.shape[1])
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        values = x[rows].astype(kind)
+        values -= centre
+        for k in range(0, x.shape[1], depth):
+            product[rows] += values[:, k : k + depth] @ basis[k : k + depth]
+        size[rows] = np.linalg.norm(values, ord=p, axis=1)
+    return product, size
+
+
+def _rounding(x: Array) -> float:
+    """Largest error of a feature in float32, relative to the length of the point."""
+    return 2.0**-22 + x.shape[1] * 2.0**-50
+
+
+def _codes(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
+    columns = _telling(sample, min(counts[-1], x.shape[1]))
+    values = x[:, columns]
+    units = Units(math.inf, False, 1.0, 0.0)
+    if x.dtype != np.uint8:
+        values, step = _coded(values.astype(np.float64))
+        units = Units(math.inf, False, 1 / step, 1 + 1e-6)
+    return [values[:, :count] for count in counts], units
+
+
+def _coded(values: FloatArray) -> tuple[Array, float]:
+    """8-bit codes of values, and the step from one to the next; gaps are off by less than one."""
+    low = values.min(axis=0)
+    step = float((values.max(axis=0) - low).max()) / (_CODES - 1) or 1.0
+    return np.floor((values - low) / step).astype(np.uint8), step
+
+
+def _telling(sample: Array, count: int) -> IntArray:
+    """Columns that tell many pairs of a sample apart, the first few those that others do not."""
+    random = np.random.default_rng(2)
+    first, second = random.integers(0, len(sample), (2, 2 * _SAMPLE))
+    gaps = np.abs(sample[first] - sample[second])
+    apart = (gaps > np.median(gaps.max(axis=1)) / 2).astype(np.float32)
+    left = np.ones(len(apart), np.float32)
+    chosen: list[int] = []
+    for _ in range(min(count, COARSE)):
+        told = left @ apart
+        told[chosen] = -1
+        chosen.append(int(told.argmax()))
+        left *= 1 - apart[:, chosen[-1]]
+    others = np.setdiff1d(np.arange(sample.shape[1]), chosen)
+    return np.concatenate([chosen, random.choice(others, count - len(chosen), replace=False)])
+
+
+def _curve(features: Array) -> IntArray:
+    """Rank of every point along a curve that fills the space of a few features.
+
+    Each feature gives four bits, its sixteenth of the points; the bits are interleaved.
+    """
+    rank = np.zeros(len(features), np.int64)
+    some = features[:: max(1, len(features) // 4096)]
+    for k in range(features.shape[1]):
+        edges = np.quantile(some[:, k], np.arange(1, 16) / 16)
+        sixteenth = np.searchsorted(edges, features[:, k])
+        for bit in range(4):
+            rank |= ((sixteenth >> bit) & 1) << (BOX * bit + BOX - 1 - k)
+    return rank
+
+
+def _wide(features: Array, width: int) -> Array:
+    """Features with columns of 0 up to a width."""
+    missing = width - features.shape[1]
+    return np.pad(features, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(features)
