@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,6 +27,7 @@ _NONE = np.iinfo(np.int64).max  # a row that is none
 _ROOM = 1 << 17  # pairs that a task can hold
 
 Block = tuple[int, int]
+Task = tuple[Block, Block, bool]  # two blocks, and whether their touching tiles or the others
 
 
 def search(
@@ -51,11 +53,11 @@ def search(
     )
     state = _State(points, of, cell is not None, part is not None, top)
     for touching in (True, False):
-        tasks = [(a, b) for a in state.blocks for b in state.blocks if a <= b]
-        jobs = (delayed(_least)(points, p, a, b, touching, state.bounds(a, b)) for a, b in tasks)
+        tasks = state.tasks(touching)
+        jobs = (delayed(_least)(points, p, task, state.bounds(task)) for task in tasks)
         words = "comparing near points" if touching else "comparing the others"
-        for a, b, best in bar(_run(jobs), words, enabled=progress, total=len(tasks)):
-            state.merge(a, b, best)
+        for task, best in bar(_run(jobs), words, enabled=progress, total=len(tasks)):
+            state.merge(task, best)
     return state.result()
 
 
@@ -67,37 +69,27 @@ def pairs_within(
     points = sketch(x, p, group, zeros, zeros, finest=True)
     state = _State(points, None, False, False, 0)
     state.near[: len(x)] = radius[points.rows]
-    tasks = [
-        (a, b, touching)
-        for touching in (True, False)
-        for a in state.blocks
-        for b in state.blocks
-        if a <= b
-    ]
-    jobs = (delayed(_within)(points, p, a, b, now, state.bounds(a, b)) for a, b, now in tasks)
+    tasks = [*state.tasks(True), *state.tasks(False)]
+    jobs = (delayed(_within)(points, p, task, state.bounds(task)) for task in tasks)
     found = bar(_run(jobs), "collecting near points", enabled=progress, total=len(tasks))
     return np.concatenate([np.empty((0, 2), np.int64), *found])
 
 
-def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[tuple[Block, Block, Best]]:
+def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[Any]:
     parallel = Parallel(n_jobs=-1, prefer="threads", return_as="generator_unordered")
     return iter(parallel(jobs))
 
 
-def _least(
-    points: Sketch, p: float, a: Block, b: Block, touching: bool, best: Best
-) -> tuple[Block, Block, Best]:
-    compare(points, p, a, b, touching, _limited(points, best), (-1, -1))
-    return a, b, best
+def _least(points: Sketch, p: float, task: Task, best: Best) -> tuple[Task, Best]:
+    compare(points, p, *task, _limited(points, best), (-1, -1))
+    return task, best
 
 
-def _within(
-    points: Sketch, p: float, a: Block, b: Block, touching: bool, best: Best
-) -> IntArray:
+def _within(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
     best = _limited(points, best)._replace(found=np.empty((_ROOM, 2), np.int64))
     found, resume = [], (-1, -1)
     while True:
-        count, *tiles = compare(points, p, a, b, touching, best, resume)
+        count, *tiles = compare(points, p, *task, best, resume)
         found.append(best.found[:count].copy())
         if tiles[0] < 0:
             return np.concatenate(found)
@@ -136,8 +128,13 @@ class _State:
         self.top_rows = np.full((max(1, top), 2), _NONE)
         self.lock = threading.Lock()
 
-    def bounds(self, a: Block, b: Block) -> Best:
-        """Copy of what two blocks can improve."""
+    def tasks(self, touching: bool) -> list[Task]:
+        """Every two blocks once."""
+        return [(a, b, touching) for a in self.blocks for b in self.blocks if a <= b]
+
+    def bounds(self, task: Task) -> Best:
+        """Copy of what a task can improve."""
+        a, b, _ = task
         cell = self.points.cell
         with self.lock:
             near_a, who_a = self.near[_tiles(a)].copy(), self.who[_tiles(a)].copy()
@@ -161,8 +158,9 @@ class _State:
                 found=np.empty((0, 2), np.int64),
             )
 
-    def merge(self, a: Block, b: Block, best: Best) -> None:
+    def merge(self, task: Task, best: Best) -> None:
         """Take over what a task improved."""
+        a, b, _ = task
         with self.lock:
             for block, near, who in ((a, best.near_a, best.who_a), (b, best.near_b, best.who_b)):
                 at = _tiles(block)

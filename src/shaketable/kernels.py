@@ -10,8 +10,10 @@ rounded up so that no lower bound of it can be above.
 
 The functions hold no lock and start no threads: callers give every thread its own range.
 """
-# numba compiles these functions from the types of a call, so they carry no annotations
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator"
+# numba compiles these functions from the types of a call, so they carry no annotations; it knows
+# no nested data, so they take many arguments
+# mypy: ignore-errors
+# ruff: noqa: ARG001, PLR0912, PLR0915, PLR0917, PLR1714, PLW3301
 
 import math
 from typing import NamedTuple
@@ -28,7 +30,6 @@ LANES = 64
 
 BOX, FEW, COARSE = 4, 8, 32
 """Features for the boxes of tiles, for a first look at their points, and for a second."""
-
 
 
 class Units(NamedTuple):

@@ -48,9 +48,7 @@ def search(
         return trees.search(x, group, p, of=of, cell=cell, part=part, top=top)
     from shaketable import blocks  # compiles
 
-    return blocks.search(
-        x, group, p, of=of, cell=cell, part=part, top=top, progress=progress
-    )
+    return blocks.search(x, group, p, of=of, cell=cell, part=part, top=top, progress=progress)
 
 
 def pairs_within(

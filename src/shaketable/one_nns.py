@@ -38,7 +38,7 @@ class OneNN:
     @property
     def labels(self) -> Array:
         """Label with the most nearest neighbours; of several such labels the first."""
-        return np.array(self.classes)[self.votes.argmax(axis=1)]
+        return np.asarray(np.array(self.classes)[self.votes.argmax(axis=1)])
 
     @property
     def accuracy(self) -> tuple[float, float]:

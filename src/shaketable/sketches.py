@@ -1,8 +1,8 @@
-"""Features of points whose distances are lower bounds of the points' own distances.
+r"""Features of points whose distances are lower bounds of the points' own distances.
 
 Few features decide nearly every comparison, so few pairs of points are ever compared in full:
 
-- L1: sums over blocks of features that vary together; :math:`|\\sum u_i| \\le \\sum |u_i|`.
+- L1: sums over blocks of features that vary together; :math:`|\sum u_i| \le \sum |u_i|`.
 - L2: coordinates along principal directions, and the length of the rest.
 - L-inf: a choice of the features themselves, as 8-bit codes.
 
@@ -16,6 +16,7 @@ sample from which features are chosen changes the speed alone.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,9 @@ def sketch(
         levels, units = _codes(x, sample, counts)
     n, tiles = len(x), -(-len(x) // LANES)
     rows = np.lexsort((_curve(levels[0]), group))
-    coarse = np.hstack([_wide(level, k) for level, k in zip(levels[:-1], counts, strict=False)])[rows]
+    coarse = np.hstack([_wide(level, k) for level, k in zip(levels[:-1], counts, strict=False)])[
+        rows
+    ]
     side_by_side = np.concatenate([coarse, np.repeat(coarse[-1:], tiles * LANES - n, axis=0)])
     side_by_side = side_by_side.reshape(tiles, LANES, -1).transpose(0, 2, 1).copy()
     boxes = side_by_side[:, :BOX]
@@ -78,7 +81,7 @@ def _sample(x: Array) -> Array:
     """Some points, spread over all, in float32."""
     size = min(len(x), _SAMPLE, max(2, _SAMPLE_VALUES // x.shape[1]))
     rows = np.random.default_rng(0).choice(len(x), size, replace=False)
-    return x[np.sort(rows)].astype(np.float32)
+    return np.asarray(x[np.sort(rows)], np.float32)
 
 
 _Levels = list[Array]  # features of every point: sets of growing size, each a bound of its own
@@ -167,7 +170,7 @@ def _project(x: Array, centre: Array, basis: Array, *, p: int) -> tuple[FloatArr
     holds, so that the fast product is exact; else float64 is used.
     """
     whole = x.dtype == np.uint8
-    kind = np.float32 if whole else np.float64
+    kind: Any = np.float32 if whole else np.float64
     depth = _DEPTH if whole else x.shape[1]
     centre, basis = (np.round(centre) if whole else centre).astype(kind), basis.astype(kind)
     product = np.zeros((len(x), basis.shape[1]))
@@ -185,7 +188,7 @@ def _project(x: Array, centre: Array, basis: Array, *, p: int) -> tuple[FloatArr
 
 def _rounding(x: Array) -> float:
     """Largest error of a feature in float32, relative to the length of the point."""
-    return 2.0**-22 + x.shape[1] * 2.0**-50
+    return float(2.0**-22 + x.shape[1] * 2.0**-50)
 
 
 def _codes(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:

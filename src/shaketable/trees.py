@@ -42,9 +42,7 @@ def search(
             continue
         distance, index = _nearest(x[queries], x[targets], p)
         found = targets[index]
-        better = (distance < near[queries]) | (
-            (distance == near[queries]) & (found < who[queries])
-        )
+        better = (distance < near[queries]) | ((distance == near[queries]) & (found < who[queries]))
         near[queries[better]], who[queries[better]] = distance[better], found[better]
         np.minimum.at(parts, in_part[queries] + in_part_g, distance)
         cell_g = in_cell[targets[0]]
@@ -61,12 +59,11 @@ def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> tuple[FloatA
 
     distinct, first = np.unique(targets, axis=0, return_index=True)
     tree = cKDTree(distinct)
-    rough, found = tree.query(queries, k=min(2, len(distinct)), p=p, workers=-1)
-    found = first[found.reshape(len(queries), -1)]
-    rough = rough.reshape(len(queries), -1)
-    index = found[:, 0]
+    ranks = list(range(1, min(2, len(distinct)) + 1))
+    rough, found = map(np.asarray, tree.query(queries, k=ranks, p=p, workers=-1))
+    index = first[found[:, 0]]
     distance = pnorm(queries - targets[index], p)
-    if rough.shape[1] == 2:
+    if len(ranks) == 2:
         close = np.flatnonzero(rough[:, 1] <= rough[:, 0] * _MARGIN)
         reach = rough[close, 0] * _MARGIN
         balls = tree.query_ball_point(queries[close], reach, p=p, workers=-1)
