@@ -81,12 +81,13 @@ def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[Any]:
 
 
 def _least(points: Sketch, p: float, task: Task, best: Best) -> tuple[Task, Best]:
-    compare(points, p, *task, _limited(points, best), (-1, -1))
+    best = _limited(points, task, best)
+    compare(points, p, *task, best, (-1, -1))
     return task, best
 
 
 def _within(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
-    best = _limited(points, best)._replace(found=np.empty((_ROOM, 2), np.int64))
+    best = _limited(points, task, best)._replace(found=np.empty((_ROOM, 2), np.int64))
     found, resume = [], (-1, -1)
     while True:
         count, *tiles = compare(points, p, *task, best, resume)
@@ -96,14 +97,14 @@ def _within(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
         resume = tiles[0], tiles[1]
 
 
-def _limited(points: Sketch, best: Best) -> Best:
-    """Bounds with their limits; a block compared with itself has one set."""
-    limits = [np.empty(len(near), points.tiles.dtype) for near in (best.near_a, best.near_b)]
-    set_limits(best.near_a, points.units, limits[0])
-    set_limits(best.near_b, points.units, limits[1])
-    if best.near_a is best.near_b:
-        limits[1] = limits[0]
-    return best._replace(limit_a=limits[0], limit_b=limits[1])
+def _limited(points: Sketch, task: Task, best: Best) -> Best:
+    """Bounds with their limits; a block compared with itself has one set of them."""
+    limit_a, limit_b = (np.empty(len(b), points.tiles.dtype) for b in (best.near_a, best.near_b))
+    set_limits(best.near_a, points.units, limit_a)
+    if task[0] == task[1]:
+        return best._replace(limit_a=limit_a, near_b=best.near_a, who_b=best.who_a, limit_b=limit_a)
+    set_limits(best.near_b, points.units, limit_b)
+    return best._replace(limit_a=limit_a, limit_b=limit_b)
 
 
 class _State:
