@@ -16,19 +16,25 @@ sample from which features are chosen changes the speed alone.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
-from shaketable.kernels import BOX, COARSE, FEW, LANES, Sketch, Units
+from shaketable.kernels import BOX, COARSE, FEW, LANES, Sketch, Units, sum_blocks
 from shaketable.types import Array, FloatArray, IntArray
 
 _SAMPLE = 512  # points, and
 _SAMPLE_VALUES = 1 << 25  # values at most, that features are chosen by
 _CHUNK_VALUES = 1 << 21  # values turned into floats at a time
 _DEPTH = 4096  # terms of a float32 sum of whole numbers
-_CODES = 255
-_FINE, _FINEST, _FINEST_DIRECTIONS = 64, 256, 128  # fine features; measured to be the fastest
+_CODES = 254.9  # steps of an 8-bit code, with room for rounding
+_FINE = (
+    64  # fine features; and by norm as many as were measured to be the fastest, with their bytes
+)
+_FINEST = {1: (256, 1), 2: (128, 4), math.inf: (256, 1)}
+_FINE_BYTES = 1 << 28  # for all fine features, where that leaves 64
 
 
 def sketch(
@@ -45,15 +51,14 @@ def sketch(
     finest
         Whether more of the fine features are worth their while, as they are where bounds are loose.
     """
-    sample = _sample(x)
-    features = (_FINEST_DIRECTIONS if 1 < p <= 2 else _FINEST) if finest else _FINE
+    bound = 1 if p <= 1 else 2 if p <= 2 else math.inf
+    features, size = _FINEST[bound] if finest else (_FINE, 4)
+    while features > LANES and len(x) * features * size > _FINE_BYTES:
+        features //= 2
     counts = BOX, FEW, COARSE, features
-    if p <= 1:
-        levels, units = _block_sums(x, sample, counts)
-    elif p <= 2:
-        levels, units = _directions(x, sample, counts, squared=p == 2 and x.dtype == np.uint8)
-    else:
-        levels, units = _codes(x, sample, counts)
+    make = {1: _block_sums, 2: _directions, math.inf: _codes}[bound]
+    levels, units = make(x, _sample(x), counts)
+    units = units._replace(squared=p == 2 and x.dtype == np.uint8)
     n, tiles = len(x), -(-len(x) // LANES)
     rows = np.lexsort((_curve(levels[0]), group))
     coarse = np.hstack([_wide(level, k) for level, k in zip(levels[:-1], counts, strict=False)])[
@@ -89,17 +94,23 @@ _Levels = list[Array]  # features of every point: sets of growing size, each a b
 
 def _block_sums(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
     depth = int(math.log2(min(counts[-1], x.shape[1])))
-    centre = sample.mean(axis=0)
-    block = np.empty(x.shape[1], np.int64)
-    for k, columns in enumerate(_bisect(sample - centre, depth)):
-        block[columns] = k
-    sums, size = _project(x, centre, np.equal.outer(block, np.arange(1 << depth)), p=1)
     sizes = [min(count, 1 << depth) for count in counts]
-    levels = [sums.reshape(len(x), k, -1).sum(axis=2).astype(np.float32) for k in sizes[:-1]]
-    fine, step = _coded(sums)
-    slack = 2 * _rounding(x) * float(size.max())
-    units = Units(1.0, False, 1 + 1e-6, slack, 1 / step, sums.shape[1] * (1 + 1e-3))
-    return [*levels, fine], units
+    centre, low, high = _extent(x, sample)
+    block = np.empty(x.shape[1], np.int64)
+    for k, columns in enumerate(_bisect(sample - centre.astype(np.float32), depth)):
+        block[columns] = k
+    least = np.bincount(block, low, 1 << depth).astype(np.float64)
+    step = float((np.bincount(block, high, 1 << depth) - least).max()) / _CODES or 1.0
+
+    def of_rows(rows: Array) -> _Levels:
+        sums = np.zeros((len(rows), 1 << depth))
+        sum_blocks(rows, centre, block, sums)
+        coarser = [sums.reshape(len(rows), k, -1).sum(axis=2) for k in sizes[:-1]]
+        return [*(s.astype(np.float32) for s in coarser), _coded(sums, least, step)]
+
+    slack = 2 * _rounding(x) * float(np.maximum(high, -low).sum())
+    units = Units(1.0, False, 1 + 1e-6, slack, 1 / step, sizes[-1] * (1 + 1e-3))
+    return _by_chunks(x, of_rows, n_jobs=-1), units
 
 
 def _bisect(sample: Array, levels: int) -> list[IntArray]:
@@ -120,28 +131,30 @@ def _bisect(sample: Array, levels: int) -> list[IntArray]:
     return blocks
 
 
-def _directions(
-    x: Array, sample: Array, counts: tuple[int, ...], *, squared: bool
-) -> tuple[_Levels, Units]:
-    centre = sample.mean(axis=0)
-    basis = _principal(sample - centre, min(counts[-1] - 1, x.shape[1]))
+def _directions(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
+    centre, low, high = _extent(x, sample)
+    length = float(np.linalg.norm(np.maximum(high, -low)))
+    basis = _principal(sample - centre.astype(np.float32), min(counts[-1] - 1, x.shape[1]))
     if x.dtype == np.uint8:
         basis = _whole(basis)
-    along, length = _project(x, centre, basis, p=2)
-    values, turn = np.linalg.eigh(basis.T @ basis)  # what makes the basis orthonormal
-    along = along @ (turn / np.sqrt(values) @ turn.T)
-    slack = 2 * math.sqrt(counts[-1]) * _rounding(x) * float(length.max())
-    units = Units(2.0, squared, 1 + 1e-5, slack)
-    return [_with_rest(along[:, : count - 1], length) for count in counts], units
+    values, turn = np.linalg.eigh(basis.T @ basis)
+    orthonormal = turn / np.sqrt(values) @ turn.T
+
+    def of_rows(rows: Array) -> _Levels:
+        product, square = _project(rows, centre, basis)
+        along = product @ orthonormal
+        return [_with_rest(along[:, : count - 1], square, length) for count in counts]
+
+    slack = 2 * math.sqrt(counts[-1]) * _rounding(x) * length
+    return _by_chunks(x, of_rows, n_jobs=1), Units(2.0, False, 1 + 1e-5, slack)
 
 
-def _with_rest(along: FloatArray, length: FloatArray) -> Array:
-    """Coordinates and the length of what they leave.
+def _with_rest(along: FloatArray, square: FloatArray, length: float) -> Array:
+    """Coordinates and the length of what they leave of points with this square.
 
     Small lengths are raised to one value, since the root of a difference is all rounding there.
     """
-    square = np.square(length) - np.square(along).sum(axis=1)
-    rest = np.sqrt(np.maximum(square, 1e-4 * float(np.square(length).max())))
+    rest = np.sqrt(np.maximum(square - np.square(along).sum(axis=1), (0.01 * length) ** 2))
     return np.column_stack([along, rest]).astype(np.float32)
 
 
@@ -163,8 +176,8 @@ def _whole(basis: FloatArray) -> FloatArray:
     return np.asarray(np.round(basis * (room / max(*sums, 1e-30))))
 
 
-def _project(x: Array, centre: Array, basis: Array, *, p: int) -> tuple[FloatArray, FloatArray]:
-    """Rows of (x - centre) @ basis, and the p-norms of x - centre.
+def _project(x: Array, centre: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rows of (x - centre) @ basis, and the squares of x - centre.
 
     On uint8 with a basis of whole numbers all products and sums are whole numbers that float32
     holds, so that the fast product is exact; else float64 is used.
@@ -172,18 +185,37 @@ def _project(x: Array, centre: Array, basis: Array, *, p: int) -> tuple[FloatArr
     whole = x.dtype == np.uint8
     kind: Any = np.float32 if whole else np.float64
     depth = _DEPTH if whole else x.shape[1]
-    centre, basis = (np.round(centre) if whole else centre).astype(kind), basis.astype(kind)
-    product = np.zeros((len(x), basis.shape[1]))
-    size = np.empty(len(x))
+    values = x.astype(kind)
+    values -= centre.astype(kind)
+    parts = [slice(k, k + depth) for k in range(0, x.shape[1], depth)]
+    product = sum(values[:, k] @ basis[k].astype(kind) for k in parts)
+    return np.asarray(product, np.float64), np.einsum("ij,ij->i", values, values, dtype=np.float64)
+
+
+def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels], *, n_jobs: int) -> _Levels:
+    """Features of all rows, computed for some at a time."""
     step = max(1, _CHUNK_VALUES // x.shape[1])
-    for start in range(0, len(x), step):
-        rows = slice(start, start + step)
-        values = x[rows].astype(kind)
-        values -= centre
-        for k in range(0, x.shape[1], depth):
-            product[rows] += values[:, k : k + depth] @ basis[k : k + depth]
-        size[rows] = np.linalg.norm(values, ord=p, axis=1)
-    return product, size
+    chunks = [slice(start, start + step) for start in range(0, len(x), step)]
+    first = of_rows(x[chunks[0]])
+    levels = [np.empty((len(x), level.shape[1]), level.dtype) for level in first]
+
+    def fill(rows: slice, features: _Levels) -> None:
+        for level, values in zip(levels, features, strict=True):
+            level[rows] = values
+
+    fill(chunks[0], first)
+    parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
+    parallel(delayed(lambda rows: fill(rows, of_rows(x[rows])))(rows) for rows in chunks[1:])
+    return levels
+
+
+def _extent(x: Array, sample: Array) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A centre, and the least and largest difference from it, for every column."""
+    centre = sample.mean(axis=0, dtype=np.float64)
+    if x.dtype == np.uint8:
+        centre = np.round(centre)
+        return centre, -centre, 255 - centre
+    return centre, x.min(axis=0) - centre, x.max(axis=0) - centre
 
 
 def _rounding(x: Array) -> float:
@@ -193,19 +225,18 @@ def _rounding(x: Array) -> float:
 
 def _codes(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
     columns = _telling(sample, min(counts[-1], x.shape[1]))
-    values = x[:, columns]
-    units = Units(math.inf, False, 1.0, 0.0)
+    values, units = x[:, columns], Units(math.inf, False, 1.0, 0.0)
     if x.dtype != np.uint8:
-        values, step = _coded(values.astype(np.float64))
+        low = values.min(axis=0).astype(np.float64)
+        step = float((values.max(axis=0) - low).max()) / _CODES or 1.0
         units = Units(math.inf, False, 1 / step, 1 + 1e-6)
+        values = _by_chunks(values, lambda rows: [_coded(rows, low, step)], n_jobs=1)[0]
     return [values[:, :count] for count in counts], units
 
 
-def _coded(values: FloatArray) -> tuple[Array, float]:
-    """8-bit codes of values, and the step from one to the next; gaps are off by less than one."""
-    low = values.min(axis=0)
-    step = float((values.max(axis=0) - low).max()) / (_CODES - 1) or 1.0
-    return np.floor((values - low) / step).astype(np.uint8), step
+def _coded(values: Array, low: FloatArray, step: float) -> Array:
+    """8-bit codes of values; the gap of two codes is off by less than one."""
+    return np.asarray(np.floor((values - low) / step), np.uint8)
 
 
 def _telling(sample: Array, count: int) -> IntArray:

@@ -1,0 +1,244 @@
+"""Class separation of an image set: ours against the published procedure, and how the cost grows.
+
+The published procedure fits one scikit-learn ``NearestNeighbors`` (brute force, float32) a class
+and asks it for the nearest opponent of every point: of training points and of test points in the
+training part, of test points in the test part. It is timed on a slice and scaled by pairs; ours
+runs on all of the data, from arrays in memory to the result, after a warm-up that compiles. Both
+run in one process, in turns.
+
+    python benchmarks/separation.py cifar10.npz
+    python benchmarks/separation.py cifar10.npz --growth docs/separation.svg
+
+The file holds x_train, y_train, x_test, y_test. Result: see results/separation.md.
+"""
+
+import argparse
+import math
+import os
+import platform
+import resource
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from sklearn.neighbors import NearestNeighbors
+
+import shaketable as st
+from shaketable.data import Dataset
+from shaketable.norms import norm_title
+
+NORMS = [math.inf, 2.0, 1.0]
+QUESTIONS = {"minimum": False, "every point": True}
+BARS = {("minimum", math.inf): 4000, ("minimum", 2.0): 2000, ("minimum", 1.0): 2000}
+POINTS_BAR = 500
+SIZES = [7_500, 15_000, 30_000, 60_000]
+SIDES = [8, 16, 32]
+IMAGENET = 1_281_167
+
+
+@dataclass(frozen=True)
+class Published:
+    """Speed of the published procedure on a slice."""
+
+    pairs: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Pairs a second."""
+        return self.pairs / self.seconds
+
+
+def published(data: Dataset, p: float, queries: int, targets: int) -> Published:
+    """Time the nearest opponents of some points of one class among some of the others."""
+    x = data.x.reshape(data.n, -1)
+    own = x[data.y == 0][:queries].astype(np.float32) / np.float32(255)
+    others = x[data.y != 0][:targets].astype(np.float32) / np.float32(255)
+    model = NearestNeighbors(n_neighbors=1, algorithm="brute", metric="minkowski", p=p, n_jobs=-1)
+    model.fit(others)
+    seconds = timed(lambda: model.kneighbors(own))
+    return Published(len(own) * len(others), seconds)
+
+
+def pairs_of_published(data: Dataset) -> int:
+    """Pairs that the published procedure compares: each training pair twice, the others once."""
+    n_train = data.n if data.n_train is None else data.n_train
+    train, test = np.bincount(data.y[:n_train]), np.bincount(data.y[n_train:], minlength=1)
+    inside = [int(c.sum()) ** 2 - int((c**2).sum()) for c in (train, test)]
+    across = int(test.sum()) * int(train.sum()) - int((test * train[: len(test)]).sum())
+    return inside[0] + inside[1] + across
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds that a call takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def ours(data: Dataset, p: float, points: bool) -> float:
+    """Seconds of a separation, checks of the data included."""
+    fresh = Dataset(name="fresh", x=data.x, y=data.y, classes=data.classes, n_train=data.n_train)
+    return timed(lambda: st.separation(fresh, norm=p, points=points))
+
+
+def peak() -> float:
+    """Largest resident memory of this process so far, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def compare(data: Dataset, repeats: int, queries: int, targets: int) -> Iterator[str]:
+    """Table of both sides, taken in turns; medians."""
+    total = pairs_of_published(data)
+    megabytes = data.x.nbytes / 2**20
+    yield (
+        "| norm | question | ours, s | published, Mpairs/s | published, s (scaled) | "
+        "times faster | bar |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for p in NORMS:
+        for question, points in QUESTIONS.items():
+            ours(_part(data, 3000), p, points)  # compiles
+            theirs, mine = [], []
+            for _ in range(repeats):
+                theirs.append(published(data, p, queries, targets).rate)
+                mine.append(ours(data, p, points))
+            rate, seconds = statistics.median(theirs), statistics.median(mine)
+            bar = BARS.get((question, p), POINTS_BAR)
+            yield (
+                f"| {norm_title(p)} | {question} | {seconds:.2f} | {rate / 1e6:.2f} | "
+                f"{total / rate:,.0f} | {total / rate / seconds:,.0f} | {bar:,} |"
+            )
+    yield ""
+    yield f"Pairs of the published procedure: {total:,}."
+    yield f"Peak memory {peak():,.0f} MB, of which the data are {megabytes:,.0f} MB."
+
+
+def _part(data: Dataset, n: int) -> Dataset:
+    """The first of a shuffled data set, without its split."""
+    rows = np.random.default_rng(0).permutation(data.n)[:n]
+    return Dataset(name="part", x=data.x[rows], y=data.y[rows], classes=data.classes)
+
+
+def _smaller(data: Dataset, side: int) -> Dataset:
+    """Images of another size, by averaging squares of pixels."""
+    n, height, width, channels = data.x.shape
+    step = height // side
+    tiles = data.x.reshape(n, side, step, width // step, step, channels)
+    x = np.round(tiles.mean(axis=(2, 4), dtype=np.float32)).astype(np.uint8)
+    return Dataset(name="smaller", x=x, y=data.y, classes=data.classes).drop_clashes()
+
+
+def grow(data: Dataset) -> list[dict[str, Any]]:
+    """Seconds at several numbers of points and of dimensions."""
+    rows: list[dict[str, Any]] = []
+    for side in SIDES:
+        scaled = _smaller(data, side)
+        for n in SIZES if side == data.x.shape[1] else SIZES[-1:]:
+            part = _part(scaled, n)
+            for p in NORMS:
+                for question, points in QUESTIONS.items():
+                    ours(_part(part, 2000), p, points)
+                    seconds = min(ours(part, p, points) for _ in range(2))
+                    rows.append(
+                        {"n": part.n, "d": part.d, "norm": norm_title(p), "question": question,
+                         "seconds": seconds}
+                    )  # fmt: skip
+    return rows
+
+
+def exponent(rows: list[dict[str, Any]], of: str) -> float:
+    """Slope of log seconds against the log of n or d, by least squares."""
+    other = "d" if of == "n" else "n"
+    top = max(row[other] for row in rows)
+    kept = [row for row in rows if row[other] >= 0.99 * top]
+    logs = [np.log([row[field] for row in kept]) for field in (of, "seconds")]
+    return float(np.polyfit(logs[0], logs[1], 1)[0])
+
+
+def estimates(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Table of growth and of what ImageNet-1k would take."""
+    cores = os.cpu_count() or 1
+    columns = [
+        "norm", "question", *(f"n = {n:,}" for n in SIZES), "d = 192", "d = 768", "grows as",
+        "ImageNet-1k 64x64", "on 64 cores", "224x224", "on 64 cores",
+    ]  # fmt: skip
+    yield f"| {' | '.join(columns)} |"
+    yield "|" + "---|" * len(columns)
+    for p in NORMS:
+        for question in QUESTIONS:
+            mine = [r for r in rows if r["norm"] == norm_title(p) and r["question"] == question]
+            by_n, by_d = exponent(mine, "n"), exponent(mine, "d")
+            largest = max(mine, key=lambda r: (r["d"], r["n"]))
+            cells = [f"{r['seconds']:.2f} s" for r in sorted(mine, key=lambda r: (-r["d"], r["n"]))]
+            hours = []
+            for side in (64, 224):
+                factor = (IMAGENET / largest["n"]) ** max(by_n, 2) * (
+                    side * side * 3 / largest["d"]
+                ) ** max(by_d, 0)
+                seconds = largest["seconds"] * factor
+                hours += [_duration(seconds), _duration(seconds * cores / 64)]
+            order = [*cells[: len(SIZES)], cells[-1], cells[-2]]
+            yield (
+                f"| {norm_title(p)} | {question} | {' | '.join(order)} | "
+                f"n^{by_n:.2f} d^{by_d:.2f} | {' | '.join(hours)} |"
+            )
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds / 3600:.1f} h" if seconds > 5400 else f"{seconds / 60:.0f} min"
+
+
+def chart(rows: list[dict[str, Any]], path: str) -> None:
+    """Both kinds of growth as one figure."""
+    top_d, top_n = max(r["d"] for r in rows), max(r["n"] for r in rows)
+    panels = []
+    for field, title, kept in (
+        ("n", f"points, at {top_d} dimensions", [r for r in rows if r["d"] == top_d]),
+        ("d", "dimensions, at 60 000 points", [r for r in rows if r["n"] >= 0.99 * top_n]),
+    ):
+        values = sorted({r[field] for r in kept})
+        panels.append(
+            alt.Chart(pd.DataFrame(kept), width=280, height=220)
+            .mark_line(point=True)
+            .encode(
+                x=alt.X(f"{field}:Q", title=title, axis=alt.Axis(values=values, format=","),
+                        scale=alt.Scale(type="log", nice=False)),
+                y=alt.Y("seconds:Q", title="seconds", scale=alt.Scale(type="log")),
+                color=alt.Color("norm:N", title="norm"),
+                strokeDash=alt.StrokeDash("question:N", title="question"),
+            )
+        )  # fmt: skip
+    alt.hconcat(*panels).save(path)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
+    parser.add_argument("data", help=".npz with x_train, y_train, x_test, y_test")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--queries", type=int, default=600, help="of the slice")
+    parser.add_argument("--targets", type=int, default=4000, help="of the slice")
+    parser.add_argument("--growth", metavar="CHART", help="measure growth instead, draw it here")
+    args = parser.parse_args()
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
+          f"Python {platform.python_version()}, numpy {np.__version__}, "
+          f"{time.strftime('%Y-%m-%d')}\n")  # fmt: skip
+    data = st.load(args.data)
+    if args.growth:
+        rows = grow(data)
+        chart(rows, args.growth)
+        lines = estimates(rows)
+    else:
+        lines = compare(data, args.repeats, args.queries, args.targets)
+    for line in lines:
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
