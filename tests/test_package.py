@@ -74,7 +74,7 @@ def test_imports_point_one_way_in_the_order_of_the_architecture():
     order = [
         name.removesuffix(".py").rstrip("/")
         for line in picture.strip().splitlines()
-        for name in re.findall(r"[a-z]+(?:\.py|/)", line[:21])
+        for name in re.findall(r"[a-z_]+(?:\.py|/)", line[:21])
     ]
     modules = {path.stem for path in root.glob("[a-z]*.py")} | {"corruptions", "report"}
     assert set(order) == modules

@@ -491,11 +491,11 @@ def compare(sketch, p, queries, targets, touching, best, resume):
 
 
 @numba.njit(nogil=True, cache=True)
-def sum_blocks(x, centre, block, sums):
-    """Add x - centre over the columns of every block."""
+def sum_blocks(x, centre, scale, block, sums):
+    """Add scale * (x - centre) over the columns of every block."""
     for i in range(x.shape[0]):
         for c in range(x.shape[1]):
-            sums[i, block[c]] += np.float64(x[i, c]) - centre[c]
+            sums[i, block[c]] += (np.float64(x[i, c]) - centre[c]) * scale
 
 
 @numba.njit(nogil=True, cache=True)

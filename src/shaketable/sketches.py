@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,7 +25,7 @@ from shaketable.kernels import BOX, COARSE, FEW, LANES, Sketch, Units, sum_block
 from shaketable.types import Array, FloatArray, IntArray
 
 _SAMPLE = 512  # points, and
-_SAMPLE_VALUES = 1 << 25  # values at most, that features are chosen by
+_SAMPLE_VALUES = 1 << 24  # values at most, that features are chosen by
 _CHUNK_VALUES = 1 << 21  # values turned into floats at a time
 _DEPTH = 4096  # terms of a float32 sum of whole numbers
 _CODES = 254.9  # steps of an 8-bit code, with room for rounding
@@ -83,10 +82,10 @@ def sketch(
 
 
 def _sample(x: Array) -> Array:
-    """Some points, spread over all, in float32."""
+    """Some points, spread over all."""
     size = min(len(x), _SAMPLE, max(2, _SAMPLE_VALUES // x.shape[1]))
     rows = np.random.default_rng(0).choice(len(x), size, replace=False)
-    return np.asarray(x[np.sort(rows)], np.float32)
+    return np.asarray(x[np.sort(rows)], np.float64)
 
 
 _Levels = list[Array]  # features of every point: sets of growing size, each a bound of its own
@@ -95,21 +94,21 @@ _Levels = list[Array]  # features of every point: sets of growing size, each a b
 def _block_sums(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
     depth = int(math.log2(min(counts[-1], x.shape[1])))
     sizes = [min(count, 1 << depth) for count in counts]
-    centre, low, high = _extent(x, sample)
+    centre, low, high, scale = _extent(x, sample)
     block = np.empty(x.shape[1], np.int64)
-    for k, columns in enumerate(_bisect(sample - centre.astype(np.float32), depth)):
+    for k, columns in enumerate(_bisect(_centred(sample, centre, scale), depth)):
         block[columns] = k
     least = np.bincount(block, low, 1 << depth).astype(np.float64)
     step = float((np.bincount(block, high, 1 << depth) - least).max()) / _CODES or 1.0
 
     def of_rows(rows: Array) -> _Levels:
         sums = np.zeros((len(rows), 1 << depth))
-        sum_blocks(rows, centre, block, sums)
+        sum_blocks(rows, centre, scale, block, sums)
         coarser = [sums.reshape(len(rows), k, -1).sum(axis=2) for k in sizes[:-1]]
         return [*(s.astype(np.float32) for s in coarser), _coded(sums, least, step)]
 
     slack = 2 * _rounding(x) * float(np.maximum(high, -low).sum())
-    units = Units(1.0, False, 1 + 1e-6, slack, 1 / step, sizes[-1] * (1 + 1e-3))
+    units = Units(1.0, False, scale * (1 + 1e-5), slack, 1 / step, sizes[-1] * (1 + 1e-3))
     return _by_chunks(x, of_rows, n_jobs=-1), units
 
 
@@ -132,21 +131,21 @@ def _bisect(sample: Array, levels: int) -> list[IntArray]:
 
 
 def _directions(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
-    centre, low, high = _extent(x, sample)
+    centre, low, high, scale = _extent(x, sample)
     length = float(np.linalg.norm(np.maximum(high, -low)))
-    basis = _principal(sample - centre.astype(np.float32), min(counts[-1] - 1, x.shape[1]))
+    basis = _principal(_centred(sample, centre, scale), min(counts[-1] - 1, x.shape[1]))
     if x.dtype == np.uint8:
         basis = _whole(basis)
     values, turn = np.linalg.eigh(basis.T @ basis)
     orthonormal = turn / np.sqrt(values) @ turn.T
 
     def of_rows(rows: Array) -> _Levels:
-        product, square = _project(rows, centre, basis)
+        product, square = _project(rows, centre, scale, basis)
         along = product @ orthonormal
         return [_with_rest(along[:, : count - 1], square, length) for count in counts]
 
     slack = 2 * math.sqrt(counts[-1]) * _rounding(x) * length
-    return _by_chunks(x, of_rows, n_jobs=1), Units(2.0, False, 1 + 1e-5, slack)
+    return _by_chunks(x, of_rows, n_jobs=1), Units(2.0, False, scale * (1 + 1e-5), slack)
 
 
 def _with_rest(along: FloatArray, square: FloatArray, length: float) -> Array:
@@ -176,20 +175,29 @@ def _whole(basis: FloatArray) -> FloatArray:
     return np.asarray(np.round(basis * (room / max(*sums, 1e-30))))
 
 
-def _project(x: Array, centre: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rows of (x - centre) @ basis, and the squares of x - centre.
+def _project(
+    x: Array, centre: FloatArray, scale: float, basis: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Rows of scale * (x - centre) @ basis, and the squares of scale * (x - centre).
 
     On uint8 with a basis of whole numbers all products and sums are whole numbers that float32
     holds, so that the fast product is exact; else float64 is used.
     """
     whole = x.dtype == np.uint8
-    kind: Any = np.float32 if whole else np.float64
+    values = _centred(x, centre, scale) if whole else (x - centre) * scale
     depth = _DEPTH if whole else x.shape[1]
-    values = x.astype(kind)
-    values -= centre.astype(kind)
     parts = [slice(k, k + depth) for k in range(0, x.shape[1], depth)]
-    product = sum(values[:, k] @ basis[k].astype(kind) for k in parts)
+    product = sum(values[:, k] @ basis[k].astype(values.dtype) for k in parts)
     return np.asarray(product, np.float64), np.einsum("ij,ij->i", values, values, dtype=np.float64)
+
+
+def _centred(x: Array, centre: FloatArray, scale: float) -> Array:
+    """Values of scale * (x - centre) in float32."""
+    if x.dtype == np.uint8:
+        values: Array = x.astype(np.float32)
+        values -= centre.astype(np.float32)
+        return values
+    return np.asarray((x - centre) * scale, np.float32)
 
 
 def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels], *, n_jobs: int) -> _Levels:
@@ -209,13 +217,18 @@ def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels], *, n_jobs: int) ->
     return levels
 
 
-def _extent(x: Array, sample: Array) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A centre, and the least and largest difference from it, for every column."""
-    centre = sample.mean(axis=0, dtype=np.float64)
+def _extent(x: Array, sample: Array) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """A centre, the least and largest scaled difference from it by column, and the scale.
+
+    The scale is a power of two that puts the largest near 1, where float32 has room.
+    """
+    centre = sample.mean(axis=0)
     if x.dtype == np.uint8:
         centre = np.round(centre)
-        return centre, -centre, 255 - centre
-    return centre, x.min(axis=0) - centre, x.max(axis=0) - centre
+        return centre, -centre, 255 - centre, 1.0
+    low, high = x.min(axis=0) - centre, x.max(axis=0) - centre
+    scale = 2.0 ** -math.frexp(float(np.maximum(high, -low).max()))[1]
+    return centre, low * scale, high * scale, scale
 
 
 def _rounding(x: Array) -> float:
@@ -236,7 +249,7 @@ def _codes(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, U
 
 def _coded(values: Array, low: FloatArray, step: float) -> Array:
     """8-bit codes of values; the gap of two codes is off by less than one."""
-    return np.asarray(np.floor((values - low) / step), np.uint8)
+    return np.asarray(np.clip((values - low) / step, 0, 255), np.uint8)
 
 
 def _telling(sample: Array, count: int) -> IntArray:
