@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import vl_convert
 
-from shaketable import charts, metrics
+from shaketable import charts, make_dataset, metrics
 from shaketable.data import Dataset
 from shaketable.datasets import build
 from shaketable.drawing import Chart
@@ -85,6 +85,27 @@ def test_nearest_counts_every_point_and_starts_at_the_separation(data: Dataset) 
     steps = [r for r in rows if "share" in r]
     assert steps[0] == {"distance": found.two_r, "share": 100 / data.n}
     assert steps[-1]["share"] == 100
+
+
+def test_nearest_needs_every_point(data: Dataset) -> None:
+    with pytest.raises(InputError, match="points=True"):
+        charts.nearest(separation(data, points=False))
+
+
+def test_left_out_starts_at_eps_min_and_takes_one_pair_a_step(data: Dataset) -> None:
+    found = separation(data, closest=4)
+    rows = drawn(charts.left_out(found))
+    assert rows[0] == {"pairs": 0, "epsilon": found.epsilon_min}
+    assert [r["epsilon"] for r in rows] == (found.closest_distance / 2).tolist()
+    with pytest.raises(InputError, match="at least 2 pairs"):
+        charts.left_out(separation(data, closest=1))
+
+
+def test_points_are_named_by_their_source_rows() -> None:
+    x = [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [9.0, 9.0]]
+    left = make_dataset(x, list("ababa"), name="tiny").drop_clashes()
+    rows = [r["row"] for r in drawn(charts.points(left, separation(left)))]
+    assert sorted(rows) == [2, 2, 3, 3, 4], "those of the pair twice"
 
 
 def test_points_keep_the_closest_pair_when_there_are_too_many(

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import shaketable as st
 from shaketable.cli import main
 
 BANDS = "bands(n=300)"
@@ -56,6 +58,76 @@ def test_separation_in_words(capsys):
     assert code == 0
     assert "eps_min" in out
     assert "setosa" in out
+    assert "rows 101 and 142" in out  # the only two flowers that are equal in all four lengths
+    assert "quartiles 0.5, 0.8, 1.5" in out
+    (table,) = re.findall(r"the 10 closest pairs.*?\n\n", out.replace(" \n", "\n"), re.S)
+    ranks = [line.split() for line in table.splitlines() if re.match(r" \d+ ", line)]
+    assert ranks[0] == ["1", "70", "versicolor", "127", "virginica", "0.2", "0.1"]
+    assert [r[0] for r in ranks] == [str(i) for i in range(1, 11)]
+
+
+def no_constant(name):
+    raise AssertionError(f"{name} is not JSON")
+
+
+def test_separation_as_json_says_what_the_library_says(capsys):
+    code, out, _ = run(capsys, "separation", "wine", "--closest", 4, "--one-nn", "--json")
+    assert code == 0
+    found = json.loads(out, parse_constant=no_constant)
+    data = st.load("wine")
+    expected = st.separation(data, closest=5)
+    assert [c["rows"] for c in found["closest"]] == expected.closest[:4].tolist()
+    assert found["closest"][0]["rows"] == found["pair"]
+    for i, c in enumerate(found["closest"], start=1):
+        assert c["distance"] == expected.closest_distance[i - 1]
+        assert c["epsilon_min_without"] == expected.closest_distance[i] / 2
+        assert c["classes"] == [data.classes[data.y[row]] for row in c["rows"]]
+    quartiles = np.quantile(expected.nearest, [0, 0.25, 0.5, 0.75, 1])
+    assert list(found["nearest"].values()) == quartiles.tolist()
+    assert found["duplicates"] == {
+        "groups": 0, "points": 0, "groups_in_both_parts": None, "rows": [],
+    }  # fmt: skip
+    assert found["clashes"] == []
+    one_nn = st.one_nn(data, norm="inf")
+    assert tuple(found["one_nn"]["accuracy"].values()) == tuple(100 * v for v in one_nn.accuracy)
+    assert found["one_nn"]["test_points"] == len(one_nn.test)
+
+
+def test_only_the_minimum_is_asked_for(capsys):
+    found = loads(capsys, "separation", "wine", "--minimum")
+    assert found["nearest"] is None
+    assert "one_nn" not in found
+    whole = loads(capsys, "separation", "wine")
+    assert {**whole, "nearest": None} == found
+    assert "quartiles" not in run(capsys, "separation", "wine", "--minimum")[1]
+
+
+def test_many_classes_are_listed_not_tabled(capsys):
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    np.savez("many.npz", x=x, y=np.arange(200) % 25)
+    _, out, _ = run(capsys, "separation", "many.npz")
+    assert "closest 20 of 300 pairs of classes" in out
+    np.savez("very.npz", x=np.arange(1001.0), y=np.arange(1001))
+    found = loads(capsys, "separation", "very.npz")
+    assert found["by_class"] is None
+    assert "not kept for 1001 classes" in run(capsys, "separation", "very.npz")[1]
+
+
+def test_separation_writes_its_page(capsys):
+    x = np.random.default_rng(0).integers(0, 256, (30, 6, 5), dtype=np.uint8)
+    np.savez("images.npz", x=x, y=np.arange(30) % 2)
+    for flag in ("--html", "--report"):  # the name that it has for the other commands
+        code, _, err = run(capsys, "separation", "images.npz", flag, "p.html", "--closest", 3)
+        assert code == 0
+        assert "page: p.html" in err
+        page = Path("p.html").read_text()
+        assert page.count("data:image/png") == 6
+        Path("p.html").unlink()
+
+
+def test_a_quiet_separation_shows_no_bar(capsys):
+    assert run(capsys, "separation", "shapes(n=50)", "--quiet")[2].count("\n") == 1  # the note
+    assert "comparing" in run(capsys, "separation", "shapes(n=50)")[2]
 
 
 def test_study_keeps_its_contract(capsys):
@@ -213,6 +285,11 @@ def test_rows_are_those_of_the_file(capsys):
     assert code == 0
     assert "without 2 clashing points" in out
     assert "row 2 ('x') and row 3 ('y')" in out
+    assert found["closest"][0]["rows"] == [2, 3]
+    assert found["clashes"] == [{"rows": [0, 1], "classes": ["x", "y"]}]
+    assert "coincide with a point of another class: rows 0 ('x') and 1 ('y')" in out
+    scaled = ["separation", "c.csv", "--label", "k", "--drop-clashes", "--scale"]
+    assert loads(capsys, *scaled)["two_r"] == pytest.approx(2 / 17)  # over the rows that are left
 
 
 def test_scaling_is_offered_and_recorded(capsys):
@@ -244,6 +321,9 @@ def test_lists_name_everything(capsys, kind):
         (["separation", "missing.csv"], "does not exist"),
         (["separation", "iris", "--norm", "x"], "norm must be"),
         (["separation", "iris", "--frobnicate"], "--frobnicate"),
+        (["separation", "iris", "--closest", "0"], "whole number of at least 1, got '0'"),
+        (["separation", "iris", "--closest", "few"], "whole number of at least 1, got 'few'"),
+        (["separation", "iris", "--html", "no/p.html"], "not exist"),
         (["evaluate", "--data", "iris"], "--model must name"),
         (["evaluate", "--model", "rf"], "--data must name"),
         (["evaluate", "--model", "rff", "--data", "iris"], "did you mean 'rf'"),

@@ -1,12 +1,15 @@
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import shaketable as st
 from shaketable.errors import InputError, StoreError
 from shaketable.evaluation import evaluate
+from shaketable.records import SeparationRecord
 from shaketable.store import Store
 
 X = np.random.default_rng(0).uniform(size=(40, 2))
@@ -41,6 +44,17 @@ def test_records_come_back_as_they_went_in(tmp_path, filled):
     np.testing.assert_array_equal(back.cells[0].predictions, kept.cells[0].predictions)
     assert back.separations[0].two_r == kept.separations[0].two_r
     np.testing.assert_array_equal(back.separations[0].nearest, kept.separations[0].nearest)
+
+
+def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
+    only = st.separation(X, Y, points=False)
+    kept = SeparationRecord.of(replace(only, by_class=None), "data")
+    with Store(tmp_path / "r.sqlite") as store:
+        store.add_separation(kept)
+        back = store.separation("data", kept.norm)
+    assert back.two_r == kept.two_r
+    assert back.nearest is None
+    assert back.by_class is None
 
 
 def test_another_schema_version_is_refused(filled):
@@ -90,8 +104,6 @@ def test_a_full_disk_says_so_and_keeps_what_was_there(filled):
 
 
 def _renamed(record, key):
-    from dataclasses import replace
-
     return replace(record, key=key)
 
 

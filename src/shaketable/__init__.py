@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.records import Record as Record
     from shaketable.records import Records as Records
     from shaketable.report import write_report as write_report
+    from shaketable.report import write_separation as write_separation
     from shaketable.separations import Separation as Separation
     from shaketable.separations import separation as separation
     from shaketable.statistics import Estimate as Estimate
@@ -70,6 +71,7 @@ _HOME = {
     "study": "studies",
     "suite": "suites",
     "write_report": "report",
+    "write_separation": "report",
 }
 
 __all__ = list(_HOME)

@@ -113,6 +113,11 @@ def tradeoff(records: Records) -> Chart:
 def nearest(separation: Separation | SeparationRecord) -> Chart:
     """How far every point is from its nearest opponent: histogram and cumulative share."""
     p = separation.p if isinstance(separation, Separation) else separation.norm
+    if separation.nearest is None:
+        raise InputError(
+            "separation must know every point's nearest opponent to draw them; measure it with "
+            "points=True"
+        )
     distance = np.sort(separation.nearest)
     n = len(distance)
     counts, edges = np.histogram(distance, bins=min(40, max(5, round(n**0.5))))
@@ -151,6 +156,31 @@ def nearest(separation: Separation | SeparationRecord) -> Chart:
     return drawing.finish([whole.properties(height=HEIGHT)], title=title)
 
 
+def left_out(separation: Separation) -> Chart:
+    """What eps_min would be without the closest pairs, against how many of them are left out."""
+    rows = [
+        {"pairs": m, "epsilon": separation.epsilon_min_without(m)}
+        for m in range(len(separation.closest_distance))
+    ]
+    if len(rows) < 2:
+        raise InputError(
+            f"closest must list at least 2 pairs to leave one out, got {len(rows)}; measure the "
+            "separation with more"
+        )
+    whole = alt.Axis(format="d", tickMinStep=1, grid=False)
+    base = drawing.chart(rows).encode(
+        x=alt.X("pairs:Q", title="closest pairs left out", axis=whole),
+        y=alt.Y("epsilon:Q", title="eps_min", scale=alt.Scale(zero=True, nice=True)),
+        tooltip=tips(pairs="pairs left out", epsilon="eps_min"),
+    )
+    layers = (
+        base.mark_line(style="count", interpolate="step-after"),
+        base.mark_point(style="count", filled=True, size=45, opacity=1),
+    )
+    title = "eps_min without the closest pairs"
+    return drawing.finish([alt.layer(*layers).properties(height=220)], title=title)
+
+
 def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart:
     """Two-dimensional points by class, the closest pair of different classes joined by a line."""
     if dataset.d != 2:
@@ -161,7 +191,11 @@ def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart
     values = zip(
         dataset.rows(chosen).reshape(-1, 2).tolist(), dataset.y[chosen], chosen, strict=True
     )
-    rows = [{"x": x, "y": y, "class": names[code], "row": int(i)} for (x, y), code, i in values]
+    rows = [
+        {"x": x, "y": y, "class": names[code], "row": dataset.source_row(int(i))}
+        for (x, y), code, i in values
+    ]
+    closest = {dataset.source_row(i) for i in separation.pair}
     first, second = (one_line(dataset.feature_name(i)) for i in range(2))
     by_class = alt.Scale(domain=names)
     x = alt.X("x:Q", title=first, scale=alt.Scale(zero=False))
@@ -174,7 +208,7 @@ def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart
         shape=alt.Shape("class:N", title="class", scale=by_class),
         tooltip=tooltip,
     )
-    pair = drawing.chart([r for r in rows if r["row"] in separation.pair]).encode(x=x, y=y)
+    pair = drawing.chart([r for r in rows if r["row"] in closest]).encode(x=x, y=y)
     layers = (
         cloud.mark_point(size=22, filled=True, opacity=0.65),
         pair.mark_line(style="pair"),

@@ -40,7 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         store = getattr(args, "store", None)
         kept = f"what was measured is in {store}, run the same command to go on"
-        return _fail(f"interrupted; {kept if store else 'nothing was kept, use --store'}", 130)
+        lost = "nothing was kept" + (", use --store" if hasattr(args, "store") else "")
+        return _fail(f"interrupted; {kept if store else lost}", 130)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -94,16 +95,35 @@ The same on your own data, built-in models first, then your own:
 
 def separation(args: argparse.Namespace) -> int:
     """Measure how far apart the classes are."""
+    from shaketable.audits import audit
     from shaketable.display import print_notes, print_separation, separation_json
+    from shaketable.one_nns import one_nn
     from shaketable.separations import separation
 
-    data = _data(args)
-    result = separation(data, norm=args.norm)
+    before = _data(args, drop_clashes=False, scale=False)
+    data = before.drop_clashes() if args.drop_clashes else before
+    data = data.scaled() if args.scale else data
+    progress = not args.quiet
+    result = separation(
+        data, norm=args.norm, points=not args.minimum, progress=progress, device=args.device,
+        closest=args.closest + 1,  # so that the last pair shown has an eps_min without it too
+    )  # fmt: skip
+    neighbours = None
+    if args.one_nn:
+        neighbours = one_nn(
+            data, norm=args.norm, seed=args.seed, progress=progress, device=args.device
+        )
+    found = audit(result, data, closest=args.closest, before=before if args.drop_clashes else None)
     if args.json:
-        _print_json(separation_json(result, data))
+        _print_json(separation_json(result, data, found, neighbours))
     else:
-        print_separation(result, data)
+        print_separation(result, data, found, neighbours)
         print_notes(data.notes())
+    if args.html is not None:
+        from shaketable.report import write_separation
+
+        page = write_separation(args.html, result, data, one_nn=neighbours, audited=found)
+        print(f"page: {page}", file=sys.stderr)
     return 0
 
 
@@ -205,15 +225,14 @@ def list_names(args: argparse.Namespace) -> int:
     return 0
 
 
-def _data(args: argparse.Namespace) -> Dataset:
+def _data(args: argparse.Namespace, **changes: Any) -> Dataset:
+    """Load the data as the flags say, or otherwise where `changes` say so."""
     from shaketable.files import load
 
     if args.data is None:
         raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
-    return load(
-        args.data, label=args.label, test=args.test, non_numeric=args.non_numeric,
-        scale=args.scale, drop_clashes=args.drop_clashes,
-    )  # fmt: skip
+    names = "label", "test", "non_numeric", "scale", "drop_clashes"
+    return load(args.data, **{name: getattr(args, name) for name in names} | changes)
 
 
 def _bounds(args: argparse.Namespace, data: Dataset) -> Bounds | None:

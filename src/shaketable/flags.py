@@ -93,8 +93,7 @@ def _parser(
     sub = command("separation", "how far apart the classes are, and eps_min")
     sub.add_argument("data", metavar="DATA", help="file or built-in set")
     _data_flags(sub)
-    sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
-    sub.add_argument("--json", action="store_true", help="for programs")
+    _audit_flags(sub)
 
     sub = command("evaluate", "shake models with noise and other corruptions")
     sub.add_argument(
@@ -123,7 +122,7 @@ def _parser(
     sub.add_argument("--data", metavar="DATA", help="file or built-in set")
     _data_flags(sub)
     _model_flag(sub, "estimator to train: built-in, package.module:attribute or file.joblib")
-    sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
+    _norm_flag(sub)
     for part in ("train", "test"):
         sub.add_argument(
             f"--{part}-eps", type=_epsilons, default="0,eps_min", metavar="LIST",
@@ -150,6 +149,34 @@ def _parser(
     return parser, commands
 
 
+def _audit_flags(sub: argparse.ArgumentParser) -> None:
+    _norm_flag(sub)
+    sub.add_argument(
+        "--closest", type=_positive, default=10, metavar="N",
+        help="how many of the closest pairs of different classes to show (default: 10)",
+    )  # fmt: skip
+    sub.add_argument(
+        "--minimum", action="store_true",
+        help="quicker: not every point's nearest point of another class",
+    )  # fmt: skip
+    sub.add_argument(
+        "--one-nn", action="store_true",
+        help="also how often the nearest training point has a test point's label",
+    )  # fmt: skip
+    _seed_flag(sub, "what the split for --one-nn follows from, where the data have none")
+    sub.add_argument(
+        "--device", metavar="NAME",
+        help="where to search: a device of torch's such as cuda (default: all cores, without torch)",
+    )  # fmt: skip
+    sub.add_argument("--json", action="store_true", help="for programs")
+    _page_flag(sub, "--html", "--report", about="write a page with tables, figures and pictures")
+    _quiet_flag(sub)
+
+
+def _norm_flag(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
+
+
 def _data_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--label", metavar="COLUMN", help="column of a CSV or parquet file with the classes"
@@ -174,9 +201,19 @@ def _model_flag(sub: argparse.ArgumentParser, what: str) -> None:
 
 def _noise_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--k", type=int, default=10, help="noisy copies of every point (default: 10)")
-    sub.add_argument(
-        "--seed", type=int, default=0, help="what all randomness follows from (default: 0)"
-    )
+    _seed_flag(sub, "what all randomness follows from")
+
+
+def _seed_flag(sub: argparse.ArgumentParser, about: str) -> None:
+    sub.add_argument("--seed", type=int, default=0, help=f"{about} (default: 0)")
+
+
+def _quiet_flag(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--quiet", action="store_true", help="no progress bar")
+
+
+def _page_flag(sub: argparse.ArgumentParser, *names: str, about: str) -> None:
+    sub.add_argument(*names, type=_page, metavar="FILE.html", help=about)
 
 
 def _bounds_flags(sub: argparse.ArgumentParser) -> None:
@@ -195,11 +232,9 @@ def _output_flags(sub: argparse.ArgumentParser, *, store: bool = True) -> None:
         sub.add_argument(
             "--store", type=_path, metavar="FILE", help="results file; what is in it is not redone"
         )
-        sub.add_argument("--quiet", action="store_true", help="no progress bar")
+        _quiet_flag(sub)
     sub.add_argument("--json", action="store_true", help="for programs; percentages")
-    sub.add_argument(
-        "--report", type=_page, metavar="FILE.html", help="write a page with tables and figures"
-    )
+    _page_flag(sub, "--report", about="write a page with tables and figures")
     sub.add_argument(
         "--min-mscr", type=_finite, metavar="PERCENT",
         help="require an MSCR of at least this; exit code 1: not met, 3: interval too wide",
@@ -245,6 +280,16 @@ def _page(text: str) -> str:
         what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
         raise argparse.ArgumentTypeError(f"must be a file, but {text!r} {what}")
     return text
+
+
+def _positive(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    return number
 
 
 def _finite(text: str) -> float:

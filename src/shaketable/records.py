@@ -148,9 +148,11 @@ class SeparationRecord:
     two_r: float
     pair: tuple[int, int]
     classes: tuple[Any, ...]
-    by_class: list[list[float | None]]
+    by_class: list[list[float | None]] | None
+    """Minimum per pair of classes; None where there are too many classes to keep it."""
     by_part: dict[str, float | None]
-    nearest: FloatArray
+    nearest: FloatArray | None
+    """Every point's distance to its nearest point of another class; None if not measured."""
 
     @property
     def epsilon_min(self) -> float:
@@ -160,13 +162,17 @@ class SeparationRecord:
     @classmethod
     def of(cls, separation: Separation, fingerprint: str) -> SeparationRecord:
         """Record of a measured separation."""
-        by_class = [
-            [None if math.isnan(v) else float(v) for v in row] for row in separation.by_class
-        ]
         return cls(
             fingerprint, separation.p, separation.two_r, separation.pair, separation.classes,
-            by_class, separation.by_part, separation.nearest,
+            class_minima(separation), separation.by_part, separation.nearest,
         )  # fmt: skip
+
+
+def class_minima(separation: Separation) -> list[list[float | None]] | None:
+    """Minimum per pair of classes as plain numbers, None where there is none."""
+    if separation.by_class is None:
+        return None
+    return [[None if math.isnan(v) else v for v in row] for row in separation.by_class.tolist()]
 
 
 def _epsilon(spec: str) -> float | None:

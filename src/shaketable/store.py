@@ -105,7 +105,7 @@ class Store:
                 (
                     s.fingerprint, s.norm, s.two_r, json.dumps(s.pair), json.dumps(s.classes),
                     json.dumps(s.by_class), json.dumps(s.by_part),
-                    zlib.compress(s.nearest.tobytes()),
+                    None if s.nearest is None else zlib.compress(s.nearest.tobytes()),
                 ),
             )  # fmt: skip
 
@@ -205,7 +205,8 @@ def _separation(fingerprint: str, norm: float, two_r: float, *rest: Any) -> Sepa
     pair, classes, by_class, by_part, nearest = rest
     return SeparationRecord(
         fingerprint, norm, two_r, tuple(json.loads(pair)), tuple(json.loads(classes)),
-        json.loads(by_class), json.loads(by_part), np.frombuffer(zlib.decompress(nearest)),
+        json.loads(by_class), json.loads(by_part),
+        None if nearest is None else np.frombuffer(zlib.decompress(nearest)),
     )  # fmt: skip
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from datetime import UTC, datetime
 from typing import Any
 
+from shaketable.audits import class_pairs
+from shaketable.data import Dataset
+from shaketable.evaluation import versions
 from shaketable.norms import norm_title
 from shaketable.records import Records, SeparationRecord
 from shaketable.subjects import Subject
 
 MAX_PAIRS = 45
 """Pairs of classes that are listed at most."""
+
+MAX_CLASSES = 20
+"""Up to this number of classes their minima are shown as a matrix, else as a list."""
 
 
 def title(records: Records) -> str:
@@ -30,32 +36,96 @@ def _listed(names: list[str], kind: str) -> str:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """Minimum of two classes, and its place among all of them."""
+
+    value: float
+    near: float
+    """1 for the closest two classes, 0 for the farthest."""
+
+    @property
+    def least(self) -> bool:
+        """Whether no two classes are closer."""
+        return self.near == 1
+
+
+@dataclass(frozen=True)
 class SeparationFacts:
-    """A class separation as the page shows it."""
+    """A class separation as a page shows it."""
 
     norm: str
     fingerprint: str
     two_r: float
     epsilon_min: float
     pair: tuple[int, int]
+    """Rows of the closest points, in the source where the data are known."""
     parts: dict[str, float | None]
+    classes: list[str]
+    matrix: list[tuple[str, list[Cell | None]]]
+    """Label and minima of every class; empty for two classes, and for many."""
     class_pairs: list[tuple[str, str, float]]
     """Minimum of every pair of classes, the closest first."""
     more_pairs: int
+    by_class_known: bool
+    half: str
+    """What eps_min is of 2r, to begin a sentence with."""
 
     @classmethod
-    def of(cls, s: SeparationRecord) -> SeparationFacts:
-        """Facts of a recorded separation."""
-        pairs = [
-            (str(s.classes[i]), str(s.classes[j]), value)
-            for i, j in combinations(range(len(s.classes)), 2)
-            if (value := s.by_class[i][j]) is not None
-        ]
-        pairs.sort(key=lambda row: row[2])
+    def of(cls, s: SeparationRecord, data: Dataset | None = None) -> SeparationFacts:
+        """Facts of a recorded separation; `data` are those it was measured on, where known."""
+        pairs = [(str(a), str(b), value) for a, b, value in class_pairs(s.classes, s.by_class)]
+        i, j = s.pair
+        classes = [str(label) for label in s.classes]
+        shown = s.by_class if 2 < len(classes) <= MAX_CLASSES else None
         return cls(
-            norm_title(s.norm), s.fingerprint, s.two_r, s.epsilon_min, s.pair, s.by_part,
-            pairs[:MAX_PAIRS], len(pairs[MAX_PAIRS:]),
-        )  # fmt: skip
+            norm=norm_title(s.norm),
+            fingerprint=s.fingerprint,
+            two_r=s.two_r,
+            epsilon_min=s.epsilon_min,
+            pair=s.pair if data is None else (data.source_row(i), data.source_row(j)),
+            parts=s.by_part,
+            classes=classes,
+            matrix=[] if shown is None else _matrix(classes, shown),
+            class_pairs=pairs[:MAX_PAIRS],
+            more_pairs=len(pairs[MAX_PAIRS:]),
+            by_class_known=s.by_class is not None,
+            half="Half of it" if s.norm >= 1 else "The 2^(1/p)-th part of it",
+        )
+
+
+def _matrix(
+    classes: list[str], by_class: list[list[float | None]]
+) -> list[tuple[str, list[Cell | None]]]:
+    known = [value for row in by_class for value in row if value is not None]
+    least, span = min(known), max(known) - min(known)
+
+    def cell(value: float | None) -> Cell | None:
+        return None if value is None else Cell(value, 1 - (value - least) / (span or 1.0))
+
+    return [
+        (label, [cell(value) for value in row])
+        for label, row in zip(classes, by_class, strict=True)
+    ]
+
+
+def data_facts(data: Dataset) -> dict[str, str]:
+    """Which data they are, and with what they were looked at."""
+    split = f" ({data.n_train} training, {data.n - data.n_train} test)" if data.n_train else ""
+    return {
+        "Data": data.name,
+        "Fingerprint of the data": data.fingerprint,
+        "Points": f"{data.n}{split}",
+        "Features of a point": " × ".join(map(str, data.shape)) or "1",
+        "Precision of the points": str(data.x.dtype),
+        "Classes": _first(list(map(str, data.classes))),
+        "Versions": distinct(sorted(f"{name} {v}" for name, v in versions().items())),
+        "Written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def _first(names: list[str]) -> str:
+    more = len(names) - MAX_PAIRS
+    return distinct(names[:MAX_PAIRS]) + (f" and {more} more" if more > 0 else "")
 
 
 def facts(records: Records) -> dict[str, str]:

@@ -32,6 +32,10 @@ NEAREST = (
     "Bars count points, the line adds them up. The separation 2r is where both begin: it hangs on "
     "one pair of points."
 )
+LEFT_OUT = (
+    "Each step to the right leaves out one more of the closest pairs. A high first step means that "
+    "eps_min hangs on a few points; a flat line, that it does not."
+)
 POINTS = "The rings and the line between them mark the pair of points that sets 2r."
 
 
@@ -55,6 +59,20 @@ def interval(value: Estimate) -> str:
 def number(value: float | None) -> str:
     """Distance with six digits; a dash where there is none."""
     return "–" if value is None else f"{value:.6g}"
+
+
+def short(value: float) -> str:
+    """Distance with four digits, for tables with many."""
+    return f"{value:.4g}"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital, end with a full stop.
+
+    >>> sentence("no two points coincide")
+    'No two points coincide.'
+    """
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _decimals(value: Estimate) -> int:

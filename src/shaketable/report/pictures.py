@@ -1,0 +1,53 @@
+"""Pictures: points that are images, as small PNG files inside the page."""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b64encode
+
+import numpy as np
+
+from shaketable.data import Dataset
+from shaketable.types import Array
+
+MAX_SIDE = 160
+"""Pixels of a picture's longer side at most; of more, every n-th."""
+
+
+def are_images(data: Dataset) -> bool:
+    """Whether the points can be seen: h x w, h x w x 1 or 3, or 3 x h x w, on a known scale.
+
+    The scale is known of uint8 and of floats from 0 to 1.
+
+    >>> from shaketable import load
+    >>> are_images(load("shapes")), are_images(load("iris"))
+    (True, False)
+    """
+    x = data.x
+    if not (x.ndim == 3 or (x.ndim == 4 and {1, 3} & {x.shape[1], x.shape[3]})):
+        return False
+    return x.dtype == np.uint8 or (float(x.min()) >= 0 and float(x.max()) <= 1)
+
+
+def data_uri(image: Array) -> str:
+    """Image, as `are_images` knows them, as a PNG file in a ``data:`` address."""
+    if image.ndim == 3 and image.shape[2] not in (1, 3):
+        image = np.moveaxis(image, 0, 2)
+    step = -(-max(image.shape[:2]) // MAX_SIDE)
+    image = image[::step, ::step]
+    if image.dtype != np.uint8:
+        image = (255 * image).round().astype(np.uint8)
+    return f"data:image/png;base64,{b64encode(_png(image)).decode()}"
+
+
+def _png(image: Array) -> bytes:
+    """PNG file of h x w or h x w x 1 grey or h x w x 3 coloured bytes."""
+    height, width, *channels = image.shape
+    lines = np.pad(image.reshape(height, -1), ((0, 0), (1, 0)))  # 0: the line is stored as it is
+    colour_type = 2 if channels == [3] else 0
+    header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes([8, colour_type, 0, 0, 0])
+    chunks = (b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        len(body).to_bytes(4, "big") + kind + body + zlib.crc32(kind + body).to_bytes(4, "big")
+        for kind, body in chunks
+    )
