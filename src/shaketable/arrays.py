@@ -128,7 +128,7 @@ def _points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
         values = np.array(x.to_numpy(np.float64, na_value=np.nan), order="C")
         return values, tuple(str(column) for column in x.columns)
     try:
-        x = np.asarray(x)
+        x = np.asarray(on_host(x))
     except ValueError as error:
         raise InputError(f"x must have one point a row, all of one shape: {error}") from error
     if x.ndim == 0 or x.dtype.kind not in "biuf":
@@ -143,6 +143,17 @@ def _points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
     return x.astype(np.float32 if single else np.float64, order="C", copy=False), None
 
 
+def on_host(values: Any) -> Any:
+    """Values, and those of a torch tensor as an array, wherever it is."""
+    return values.detach().cpu().numpy() if hasattr(values, "detach") else values
+
+
+def device_of(values: Any) -> str | None:
+    """Device of a torch tensor that is not in the host's memory."""
+    device = getattr(values, "device", None)
+    return None if getattr(device, "type", "cpu") == "cpu" else str(device)
+
+
 def text_columns(table: Any) -> list[str]:
     """Columns of a data frame that are not numbers."""
     types = zip(table.columns, table.dtypes, strict=True)
@@ -151,6 +162,7 @@ def text_columns(table: Any) -> list[str]:
 
 def _labels(y: Any) -> list[Label]:
     """Labels as Python scalars."""
+    y = on_host(y)
     # object keeps None, NaN and mixed types of a list from becoming text
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:

@@ -166,7 +166,7 @@ def _audit_flags(sub: argparse.ArgumentParser) -> None:
     _seed_flag(sub, "what the split for --one-nn follows from, where the data have none")
     sub.add_argument(
         "--device", metavar="NAME",
-        help="where to search: a device of torch's such as cuda (default: all cores, without torch)",
+        help="where to search: a device of torch's such as cuda (default: all cores, no torch)",
     )  # fmt: skip
     sub.add_argument("--json", action="store_true", help="for programs")
     _page_flag(sub, "--html", "--report", about="write a page with tables, figures and pictures")

@@ -1,7 +1,7 @@
 """Compiled loops over pairs of points: cheap lower bounds first, distances only where they decide.
 
 Points stand at *positions*, in an order that keeps near points together; 64 positions form a tile.
-A pair passes three gates, each closer to its distance: the tile's box and coarse features (one
+A pair passes four gates, each closer to its distance: the boxes of tiles, coarse features (one
 point against 64 in vector registers), the pair's fine features, and the points themselves.
 
 A *measure* stands for a distance: on uint8 the whole number that integer arithmetic gives (for
@@ -136,14 +136,14 @@ def _float_measure(x, i, j, p, most):
     # a quick sum gives up most pairs; what is left is summed with care
     margin = most * (1 + 1e-12)
     if p == 2:
-        margin *= margin
+        margin = margin * margin if margin > 1e-140 else np.inf
     quick = _quick_measure(x, i, j, p, margin)
     if quick > margin:
         return np.inf
     if p == 1:
-        return _careful_sum(x, i, j, False)
+        return _careful_sum(x, i, j, 2, 1.0)
     if p == 2 and 1e-280 < quick < 1e280:
-        return math.sqrt(_careful_sum(x, i, j, True))
+        return math.sqrt(_careful_sum(x, i, j, 4, 1.0))
     if p == np.inf:
         return quick
     largest = _quick_measure(x, i, j, np.inf, np.inf) if p == 2 else quick
@@ -171,13 +171,17 @@ def _quick_measure(x, i, j, p, most):
 
 
 @numba.njit(nogil=True, cache=True)
-def _careful_sum(x, i, j, squared):
-    """Sum of gaps, or of their squares, as if added in twice the precision."""
+def _careful_sum(x, i, j, halves, scale):
+    """Sum of (gap * scale)**(halves / 2), as if added in twice the precision."""
     total, lost = np.zeros(16), np.zeros(16)
     for start in range(0, x.shape[1], 16):
         for k in range(min(16, x.shape[1] - start)):
-            gap = _gap(x, i, j, _at(start, k))
-            term = gap * gap if squared else gap
+            gap = _gap(x, i, j, _at(start, k)) * scale
+            term = gap * gap if halves == 4 else gap
+            if halves != 2 and halves != 4:
+                term = math.sqrt(gap) if halves % 2 else 1.0
+                for _ in range(halves // 2):
+                    term *= gap
             new = total[k] + term
             back = new - total[k]
             lost[k] += (total[k] - (new - back)) + (term - back)
@@ -196,12 +200,15 @@ def _power_norm(x, i, j, p, largest, most):
     """p-norm scaled by the largest gap, so that powers neither vanish nor overflow."""
     if largest == 0:
         return 0.0
-    enough = (most / largest) ** p * (1 + 1e-9)
-    total = 0.0
-    for c in range(x.shape[1]):
-        total += (_gap(x, i, j, c) / largest) ** p
-        if total > enough:
-            return np.inf
+    if 2 * p == math.floor(2 * p) and p <= 16:
+        total = _careful_sum(x, i, j, np.int64(2 * p), 1 / largest)
+    else:
+        enough = (most / largest) ** p * (1 + 1e-9)
+        total = 0.0
+        for c in range(x.shape[1]):
+            total += (_gap(x, i, j, c) / largest) ** p
+            if total > enough:
+                return np.inf
     return largest * total ** (1 / p)
 
 
@@ -503,3 +510,12 @@ def set_limits(values, units, limits):
     """Limits of many measures."""
     for k in range(values.size):
         limits[k] = limit_of(values[k], units)
+
+
+@numba.njit(nogil=True, cache=True)
+def measure_pairs(x, pairs, p):
+    """Measures of given pairs of rows."""
+    values = np.empty(len(pairs))
+    for k in range(len(pairs)):
+        values[k] = measure(x, pairs[k, 0], pairs[k, 1], p, np.inf)
+    return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from shaketable.errors import InputError
 from shaketable.nearest import Nearest
 from shaketable.types import Array, FloatArray, IntArray
 
@@ -24,6 +25,7 @@ def search(
     part: IntArray | None = None,
     top: int = 0,
     progress: bool = False,
+    device: str | None = None,
 ) -> Nearest:
     """Find nearest points of other groups; what is not asked for costs nothing.
 
@@ -41,7 +43,16 @@ def search(
         How many of the closest pairs are wanted.
     progress
         Show a bar.
+    device
+        Device of torch's to search on, such as ``"cuda"``; the results are the same.
     """
+    if device is not None:
+        _need_torch()
+        from shaketable import tensors
+
+        return tensors.search(
+            x, group, p, device=device, of=of, cell=cell, part=part, top=top, progress=progress
+        )
     if _suits_trees(x, p):
         from shaketable import trees
 
@@ -52,12 +63,23 @@ def search(
 
 
 def pairs_within(
-    x: Array, group: IntArray, p: float, radius: FloatArray, *, progress: bool = False
+    x: Array,
+    group: IntArray,
+    p: float,
+    radius: FloatArray,
+    *,
+    progress: bool = False,
+    device: str | None = None,
 ) -> IntArray:
     """Rows (i, j) of the pairs of different groups within the radius of either, a measure.
 
     Every pair comes once, the lower group first; a negative radius holds nothing.
     """
+    if device is not None:
+        _need_torch()
+        from shaketable import tensors
+
+        return tensors.pairs_within(x, group, p, radius, device=device, progress=progress)
     if _suits_trees(x, p):
         from shaketable import trees
 
@@ -65,6 +87,15 @@ def pairs_within(
     from shaketable import blocks
 
     return blocks.pairs_within(x, group, p, radius, progress=progress)
+
+
+def _need_torch() -> None:
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise InputError(
+            "device needs torch, which is not installed; pip install 'shaketable[torch]'"
+        ) from error
 
 
 def _suits_trees(x: Array, p: float) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.arrays import join
+from shaketable.arrays import device_of, join, make_dataset, pair
 from shaketable.data import Dataset
 from shaketable.neighbours import pairs_within, search
 from shaketable.norms import as_p
@@ -66,6 +66,7 @@ def one_nn(
     *,
     norm: str | float = 2,
     seed: int = 0,
+    device: str | None = None,
     progress: bool = False,
 ) -> OneNN:
     """Label test points by their nearest training points, exactly.
@@ -76,12 +77,15 @@ def one_nn(
     Parameters
     ----------
     data, test
-        Training and test points, each a `Dataset` or a pair (x, y); or one `Dataset` that is
-        split as `Dataset.parts` does.
+        Training and test points, each a `Dataset` or a pair (x, y); or one of them alone, which is
+        split as `Dataset.parts` does. Arrays and torch tensors are taken in their own units; a
+        uint8 `Dataset` counts as x/255.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     seed
         Of the split, where there is no fixed one.
+    device
+        Where to search, as `separation` has it.
     progress
         Show a bar where points of many dimensions are compared.
 
@@ -91,20 +95,26 @@ def one_nn(
     (array([0, 1]), (0.5, 1.0), ['a', 'b'])
     """
     p = as_p(norm)
-    if test is not None or not isinstance(data, Dataset):
-        data = join(data, test if test is not None else data)
+    own_units = not isinstance(data, Dataset)
+    if not isinstance(data, Dataset):
+        data = pair(data, "data")
+        device = device or device_of(data[0])
+    if test is not None:
+        data = join(data, test)
+    elif not isinstance(data, Dataset):
+        data = make_dataset(*data)
     train_rows, test_rows = data.parts(seed=seed)
     x = np.ascontiguousarray(data.x.reshape(data.n, -1))
     role = np.zeros(data.n, np.int64)
     role[train_rows] = 1
-    found = search(x, role, p, of=role == 0, progress=progress)
-    pairs = pairs_within(x, role, p, found.near, progress=progress)
+    found = search(x, role, p, of=role == 0, progress=progress, device=device)
+    pairs = pairs_within(x, role, p, found.near, progress=progress, device=device)
     place = np.empty(data.n, np.int64)
     place[test_rows] = np.arange(len(test_rows))
     pairs[:, 0] = place[pairs[:, 0]]
     votes = np.zeros((len(test_rows), len(data.classes)), np.int64)
     np.add.at(votes, (pairs[:, 0], data.y[pairs[:, 1]]), 1)
-    unit = 255.0 if data.x.dtype == np.uint8 else 1.0
+    unit = 255.0 if data.x.dtype == np.uint8 and not own_units else 1.0
     return OneNN(
         p=p,
         distance=found.distance(found.near[test_rows]) / unit,

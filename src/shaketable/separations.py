@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.arrays import make_dataset, pair
+from shaketable.arrays import device_of, make_dataset, pair
 from shaketable.data import Dataset
 from shaketable.errors import UndefinedError, whole
 from shaketable.neighbours import search
@@ -86,6 +86,7 @@ def separation(
     norm: str | float = "inf",
     points: bool = True,
     closest: int = CLOSEST,
+    device: str | None = None,
     progress: bool = False,
 ) -> Separation:
     """Exact class separation of a data set.
@@ -97,8 +98,8 @@ def separation(
     Parameters
     ----------
     x, y
-        Points, one a row, and their labels; or a `Dataset` or a pair (x, y) alone. Arrays are
-        taken in their own units; a uint8 `Dataset` counts as x/255.
+        Points, one a row, and their labels; or a `Dataset` or a pair (x, y) alone. Arrays and
+        torch tensors are taken in their own units; a uint8 `Dataset` counts as x/255.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     points
@@ -106,6 +107,9 @@ def separation(
         several times as long as the rest.
     closest
         How many of the closest pairs to list.
+    device
+        Where to search: a device of torch's such as ``"cuda"``; None is the CPU, without torch,
+        unless `x` is a tensor elsewhere. The result is the same.
     progress
         Show a bar where points of many dimensions are compared.
 
@@ -123,7 +127,9 @@ def separation(
     if isinstance(x, Dataset):
         data, unit = x, 255.0 if x.x.dtype == np.uint8 else 1.0
     else:
-        data, unit = make_dataset(*(pair(x, "x without y") if y is None else (x, y))), 1.0
+        x, y = pair(x, "x without y") if y is None else (x, y)
+        device = device or device_of(x)
+        data, unit = make_dataset(x, y), 1.0
     _refuse_clashes(data)
     n_classes = len(data.classes)
     found = search(
@@ -135,6 +141,7 @@ def separation(
         part=None if data.n_train is None else (np.arange(data.n) >= data.n_train).astype(np.int64),
         top=closest,
         progress=progress,
+        device=device,
     )
     distances = found.distance(found.top) / unit
     return Separation(

@@ -6,8 +6,8 @@ Few features decide nearly every comparison, so few pairs of points are ever com
 - L2: coordinates along principal directions, and the length of the rest.
 - L-inf: a choice of the features themselves, as 8-bit codes.
 
-Other norms borrow the bound of the next norm below: p < 1 that of L1, 1 < p < 2 that of L2 and
-2 < p that of L-inf, since a p-norm never grows with p.
+Other norms borrow one of these bounds: a p-norm never grows with p, and between norms p > q
+:math:`\lVert u \rVert_p \ge d^{1/p - 1/q} \lVert u \rVert_q`.
 
 Features are rounded; `Units.slack` bounds by how much, so that a bound is never too high. The
 sample from which features are chosen changes the speed alone.
@@ -27,12 +27,11 @@ from shaketable.types import Array, FloatArray, IntArray
 _SAMPLE = 512  # points, and
 _SAMPLE_VALUES = 1 << 24  # values at most, that features are chosen by
 _CHUNK_VALUES = 1 << 21  # values turned into floats at a time
-_DEPTH = 4096  # terms of a float32 sum of whole numbers
+_DEPTH = 4096  # terms of a float32 sum of products of whole numbers
+_SQUARES = 256  # squares of 8-bit numbers that float32 can add up
 _CODES = 254.9  # steps of an 8-bit code, with room for rounding
-_FINE = (
-    64  # fine features; and by norm as many as were measured to be the fastest, with their bytes
-)
-_FINEST = {1: (256, 1), 2: (128, 4), math.inf: (256, 1)}
+_FINE = {1: (64, 1), 2: (32, 4), math.inf: (64, 1)}  # by norm: fine features, and bytes of each
+_FINEST = {1: (256, 1), 2: (128, 4), math.inf: (256, 1)}  # as many as were measured fastest
 _FINE_BYTES = 1 << 28  # for all fine features, where that leaves 64
 
 
@@ -50,14 +49,16 @@ def sketch(
     finest
         Whether more of the fine features are worth their while, as they are where bounds are loose.
     """
-    bound = 1 if p <= 1 else 2 if p <= 2 else math.inf
-    features, size = _FINEST[bound] if finest else (_FINE, 4)
+    sample = _sample(x)
+    bound, share = _borrowed(sample, p)
+    features, size = (_FINEST if finest else _FINE)[bound]
     while features > LANES and len(x) * features * size > _FINE_BYTES:
         features //= 2
     counts = BOX, FEW, COARSE, features
     make = {1: _block_sums, 2: _directions, math.inf: _codes}[bound]
-    levels, units = make(x, _sample(x), counts)
-    units = units._replace(squared=p == 2 and x.dtype == np.uint8)
+    levels, units = make(x, sample, counts)
+    squared = p == 2 and x.dtype == np.uint8
+    units = units._replace(squared=squared, scale=units.scale / share)
     n, tiles = len(x), -(-len(x) // LANES)
     rows = np.lexsort((_curve(levels[0]), group))
     coarse = np.hstack([_wide(level, k) for level, k in zip(levels[:-1], counts, strict=False)])[
@@ -74,11 +75,23 @@ def sketch(
         part=part[rows],
         coarse=coarse,
         tiles=side_by_side,
-        fine=_wide(levels[-1][rows], features).reshape(n, -1, LANES),
+        fine=_wide(levels[-1][rows], max(features, LANES)).reshape(n, -1, LANES),
         low=boxes.min(axis=2).T.copy(),
         high=boxes.max(axis=2).T.copy(),
         units=units,
     )
+
+
+def _borrowed(sample: Array, p: float) -> tuple[float, float]:
+    """Norm whose bound to take for the p-norm, and the share of that norm that is a bound."""
+    d = sample.shape[1]
+    if p <= 2 or math.isinf(p):
+        return (1 if p < 2 else p), (d ** (1 / p - 1) if 1 < p < 2 else 1.0)
+    share = d ** (1 / p - 1 / 2)
+    gaps = np.abs(sample[1:] - sample[:-1])
+    gaps = gaps / max(float(gaps.max()), 1e-300)
+    by_length = share * float(np.median(np.linalg.norm(gaps, axis=1)))
+    return (2, share) if by_length > float(np.median(gaps.max(axis=1))) else (math.inf, 1.0)
 
 
 def _sample(x: Array) -> Array:
@@ -188,7 +201,9 @@ def _project(
     depth = _DEPTH if whole else x.shape[1]
     parts = [slice(k, k + depth) for k in range(0, x.shape[1], depth)]
     product = sum(values[:, k] @ basis[k].astype(values.dtype) for k in parts)
-    return np.asarray(product, np.float64), np.einsum("ij,ij->i", values, values, dtype=np.float64)
+    pieces = [values[:, k : k + _SQUARES] for k in range(0, x.shape[1], _SQUARES)]
+    squares = sum(np.einsum("ij,ij->i", piece, piece).astype(np.float64) for piece in pieces)
+    return np.asarray(product, np.float64), np.asarray(squares)
 
 
 def _centred(x: Array, centre: FloatArray, scale: float) -> Array:
