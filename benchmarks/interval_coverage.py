@@ -314,8 +314,8 @@ def main() -> None:
         [
             "# Coverage of the 95 % intervals",
             "",
-            f"Written by `benchmarks/interval_coverage.py`: {options.trials} studies a regime, seed "
-            f"{options.seed}, {time.process_time() - start:.0f} CPU seconds on one core. The "
+            f"Written by `benchmarks/interval_coverage.py`: {options.trials} studies a regime, "
+            f"seed {options.seed}, {time.process_time() - start:.0f} CPU seconds on one core. The "
             "Monte-Carlo error of a coverage of 95 % is "
             f"{100 * (0.95 * 0.05 / options.trials) ** 0.5:.1f} points.",
             "",

@@ -1,4 +1,5 @@
 import math
+import os
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from scipy.spatial.distance import cdist
 from shaketable.arrays import join, make_dataset
 from shaketable.data import Dataset
 from shaketable.errors import InputError, UndefinedError
+from shaketable.one_nns import one_nn
 from shaketable.separations import separation
 
 METRICS = {
@@ -129,3 +131,115 @@ def test_of_several_closest_pairs_the_first_is_named():
 def test_a_bad_norm_is_refused(norm):
     with pytest.raises(InputError, match="norm must be"):
         separation([[0.0], [1.0]], [0, 1], norm=norm)
+
+
+def image_like(n, d, *, seed=0):
+    """uint8 points with many ties, none of which coincide."""
+    x = np.random.default_rng(seed).integers(0, 4, (n, d), dtype=np.uint8)
+    assert len(np.unique(x, axis=0)) == n
+    return x
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_many_dimensions_give_what_all_pairs_give(p, dtype):
+    x, y = image_like(150, 70).astype(dtype), np.arange(150) * 7 % 5
+    distance = brute(x.astype(float), y, p)
+    pairs = np.argwhere(np.triu(np.isfinite(distance)))
+    order = np.argsort(distance[*pairs.T], kind="stable")[:20]
+    found = separation(x, y, norm=p, closest=20)
+    assert np.array_equal(found.nearest, distance.min(axis=1))
+    assert np.array_equal(found.opponent, distance.argmin(axis=1))
+    assert np.array_equal(found.closest, pairs[order])
+    assert np.array_equal(found.closest_distance, distance[*pairs[order].T])
+    assert found.pair == tuple(pairs[order[0]])
+    assert found.two_r == distance.min()
+    for a in range(5):
+        for b in range(5):
+            least = distance[np.ix_(y == a, y == b)].min()
+            assert np.array_equal(found.by_class[a, b], least if a != b else np.nan, equal_nan=True)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+def test_parts_are_told_apart_in_many_dimensions(p):
+    x, y = image_like(150, 70), np.arange(150) * 7 % 5
+    distance = brute(x.astype(float), y, p)
+    found = separation(join((x[:100], y[:100]), (x[100:], y[100:])), norm=p)
+    train, test = slice(100), slice(100, None)
+    assert found.by_part == {
+        "train-train": distance[train, train].min() / 255,
+        "train-test": distance[train, test].min() / 255,
+        "test-test": distance[test, test].min() / 255,
+    }
+    one_class = join((x[:100], y[:100]), (x[100:], np.zeros(50, int)))
+    assert separation(one_class, norm=p).by_part["test-test"] is None
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
+def test_images_are_measured_in_255ths_of_what_arrays_are(p):
+    x, y = image_like(40, 64).reshape(40, 8, 8), np.arange(40) % 4
+    array, data = separation(x, y, norm=p), separation(make_dataset(x, y), norm=p)
+    assert data.two_r == array.two_r / 255
+    assert data.pair == array.pair
+    for name in ("nearest", "closest_distance", "by_class"):
+        ours, theirs = getattr(data, name), getattr(array, name) / 255
+        assert np.array_equal(ours, theirs, equal_nan=True)
+
+
+@pytest.mark.parametrize("d", [3, 40])
+def test_points_are_left_out_on_request_and_nothing_else_changes(d):
+    x, y = np.random.default_rng(0).normal(size=(90, d)), np.arange(90) % 3
+    full, brief = separation(x, y), separation(x, y, points=False)
+    assert brief.nearest is brief.opponent is None
+    assert (brief.two_r, brief.pair) == (full.two_r, full.pair)
+    assert np.array_equal(brief.closest, full.closest)
+    assert np.array_equal(brief.by_class, full.by_class, equal_nan=True)
+
+
+@pytest.mark.parametrize("d", [1, 20])
+def test_closest_lists_as_many_pairs_as_there_are(d):
+    x, y = np.repeat(np.array([[0.0], [1.0], [4.0], [9.0]]), d, axis=1), list("abab")
+    found = separation(x, y, closest=3)
+    assert found.closest.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert found.closest_distance.tolist() == [1, 3, 5]
+    assert [found.epsilon_min_without(m) for m in (-1, 0, 1, 2, 3)] == [None, 0.5, 1.5, 2.5, None]
+    assert separation(x, y, closest=99).closest_distance.tolist() == [1, 3, 5, 9]
+    assert separation(x, y, norm=0.5).epsilon_min_without(0) == d**2 / 4
+    with pytest.raises(InputError, match="closest must be"):
+        separation(x, y, closest=0)
+
+
+@pytest.mark.parametrize("d", [1, 20])
+def test_minima_by_class_end_at_1000_classes(d):
+    x = np.random.default_rng(0).permutation(1001).astype(float).repeat(d).reshape(1001, d)
+    y = [str(row) for row in range(1001)]
+    found = separation(x, y)
+    assert found.by_class is None
+    assert found.two_r == 1
+    at_most = separation(x[:1000], y[:1000])
+    assert at_most.by_class.shape == (1000, 1000)
+    assert np.nanmin(at_most.by_class) == at_most.two_r
+
+
+@pytest.mark.skipif(
+    "SHAKETABLE_CIFAR10" not in os.environ,
+    reason="SHAKETABLE_CIFAR10 must name a .npz of CIFAR-10; minutes",
+)
+def test_cifar10_has_the_separation_and_the_1_nn_accuracy_on_record():
+    with np.load(os.environ["SHAKETABLE_CIFAR10"]) as file:
+        train, test = ((file[f"x_{part}"], file[f"y_{part}"]) for part in ("train", "test"))
+    data = join(train, test)
+    found = separation(data, points=False)
+    assert found.two_r == 54 / 255
+    assert found.by_part == {
+        "train-train": 54 / 255,
+        "train-test": 56 / 255,
+        "test-test": 69 / 255,
+    }
+    assert one_nn(data, norm=2).accuracy == (0.3539, 0.3539)
+    whole = one_nn(data, norm="inf")
+    assert whole.accuracy == (0.1634, 0.2824)
+    assert whole.majority_accuracy == (0.1730, 0.2510)
+    rounded = one_nn((train[0] / 255, train[1]), (test[0] / 255, test[1]), norm="inf")
+    assert rounded.accuracy == (0.1722, 0.2427)
+    assert rounded.majority_accuracy == (0.1773, 0.2242)

@@ -76,7 +76,7 @@ def pairs_within(
 
 
 def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[Any]:
-    parallel = Parallel(n_jobs=-1, prefer="threads", return_as="generator_unordered")
+    parallel = Parallel(n_jobs=-1, prefer="threads", return_as="generator_unordered", mmap_mode="c")
     return iter(parallel(jobs))
 
 
@@ -124,6 +124,8 @@ class _State:
         self.who = np.full(whole_tiles, _NONE)
         count = int(points.cell[-1]) + 1 if cells else 1
         self.cells = np.full((count, count), math.inf if cells else -1.0)
+        if np.array_equal(points.cell, points.group):
+            np.fill_diagonal(self.cells, -1.0)  # no such pairs
         self.parts = np.full(3, math.inf if parts else -1.0)
         self.top = np.full(max(1, top), math.inf if top else -1.0)
         self.top_rows = np.full((max(1, top), 2), _NONE)
@@ -185,11 +187,11 @@ class _State:
         rows, n = self.points.rows, len(self.points.rows)
         near, who = np.empty(n), np.empty(n, np.int64)
         near[rows], who[rows] = self.near[:n], self.who[:n]
-        known = np.isfinite(self.top)
+        known = np.isfinite(self.top) & (self.top >= 0)
         return Nearest(
             near,
             who,
-            self.cells,
+            np.where(self.cells < 0, math.inf, self.cells),
             self.parts,
             self.top[known],
             self.top_rows[known],

@@ -209,7 +209,7 @@ def _power_norm(x, i, j, p, largest, most):
             total += (_gap(x, i, j, c) / largest) ** p
             if total > enough:
                 return np.inf
-    return largest * total ** (1 / p)
+    return max(largest, largest * total ** (1 / p))  # rounding must not take it below a gap
 
 
 @numba.njit(nogil=True, cache=True)

@@ -58,13 +58,14 @@ def pnorm(x: Array, p: float) -> FloatArray:
     >>> pnorm(np.array([[3.0, -4.0]]), 2), pnorm(np.array([[1e-3, 1e-3]]), 200)
     (array([5.]), array([0.00100347]))
     """
-    size = np.abs(x.reshape(len(x), -1)).astype(np.float64)
+    size = np.abs(x.reshape(len(x), math.prod(x.shape[1:]))).astype(np.float64)
     if math.isinf(p):
         return np.asarray(size.max(axis=1))
     if p == 1:
         return np.asarray(size.sum(axis=1))
-    if p == 2:
-        return np.asarray(np.sqrt((size * size).sum(axis=1)))
     largest = size.max(axis=1)
     safe = np.where(largest > 0, largest, 1)
+    if p == 2:  # powers of two scale without rounding
+        safe = np.exp2(np.clip(np.frexp(safe)[1] - 1.0, -1000, 1000))
+        return np.asarray(safe * np.sqrt(np.square(size / safe[:, None]).sum(axis=1)))
     return np.asarray(largest * ((size / safe[:, None]) ** p).sum(axis=1) ** (1 / p))

@@ -58,15 +58,16 @@ def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> tuple[FloatA
     from scipy.spatial import cKDTree  # 0.3 s, wanted only here
 
     distinct, first = np.unique(targets, axis=0, return_index=True)
-    tree = cKDTree(distinct)
+    unit = _unit(targets, queries)
+    tree = cKDTree(distinct * unit)
     ranks = list(range(1, min(2, len(distinct)) + 1))
-    rough, found = map(np.asarray, tree.query(queries, k=ranks, p=p, workers=-1))
+    rough, found = map(np.asarray, tree.query(queries * unit, k=ranks, p=p, workers=-1))
     index = first[found[:, 0]]
     distance = pnorm(queries - targets[index], p)
     if len(ranks) == 2:
         close = np.flatnonzero(rough[:, 1] <= rough[:, 0] * _MARGIN)
         reach = rough[close, 0] * _MARGIN
-        balls = tree.query_ball_point(queries[close], reach, p=p, workers=-1)
+        balls = tree.query_ball_point(queries[close] * unit, reach, p=p, workers=-1)
         for query, ball in zip(close, balls, strict=True):
             candidates = np.sort(first[ball])
             each = pnorm(queries[query] - targets[candidates], p)
@@ -75,12 +76,18 @@ def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> tuple[FloatA
     return distance, index
 
 
+def _unit(*points: FloatArray) -> float:
+    """Power of two that puts the largest value near 1, so that powers in a tree stay finite."""
+    exponents = [math.frexp(np.abs(x).max())[1] for x in points]
+    return 2.0 ** -min(1000, max(-1000, *exponents))
+
+
 def _closest(
     x: FloatArray, group: IntArray, p: float, near: FloatArray, count: int
 ) -> tuple[FloatArray, IntArray]:
     """The closest pairs: those of the `count` nearest pairs' points, which are 2 `count` at most.
 
-    A pair among the closest has both its points among the first 2 `count` by (distance, row).
+    A pair among the closest has its lower row among the first 2 `count` by (distance, row).
     """
     pairs: set[tuple[float, int, int]] = set()
     for i in np.lexsort((np.arange(len(x)), near))[: 2 * count].tolist():
@@ -102,7 +109,9 @@ def pairs_within(x: Array, group: IntArray, p: float, radius: FloatArray) -> Int
 
     x = np.asarray(x, np.float64)
     queries = np.flatnonzero(radius >= 0)
-    balls = cKDTree(x).query_ball_point(x[queries], radius[queries] * _MARGIN, p=p, workers=-1)
+    unit = _unit(x)
+    reach = radius[queries] * unit * _MARGIN
+    balls = cKDTree(x * unit).query_ball_point(x[queries] * unit, reach, p=p, workers=-1)
     sizes = np.fromiter(map(len, balls), np.int64, len(balls))
     i = np.repeat(queries, sizes)
     j = np.concatenate([np.empty(0, np.int64), *balls]).astype(np.int64)
