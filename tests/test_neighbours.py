@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_limits
 
 from shaketable import blocks, neighbours, trees
 from shaketable.kernels import BOX, COARSE, FEW, LANES, set_limits
@@ -41,13 +40,6 @@ ROUNDED = {
     "fractions of 255": lambda rng, shape: rng.integers(0, 256, shape) / 255,
 }
 SCALES = [1e-200, 3e-162, 1e-150, 1e-45, 1e-38, 1e-22, 1e12, 1e20, 1e38, 1e150, 1e200]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_blas_thread():
-    """Threads that wait for each other take longer over small matrices than one alone."""
-    with threadpool_limits(1, "blas"):
-        yield
 
 
 def _almost_equal(rng, shape):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_limits
 
 import shaketable
 from shaketable.arrays import join, make_dataset
@@ -13,13 +12,6 @@ from shaketable.one_nns import one_nn
 
 CLASSES = np.array(["ape", "bee", "cat"])
 DTYPES = {"uint8": np.uint8, "float32": np.float32, "float64": np.float64}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_blas_thread():
-    """Threads that wait for each other take longer over small matrices than one alone."""
-    with threadpool_limits(1, "blas"):
-        yield
 
 
 def between(test, train, p):

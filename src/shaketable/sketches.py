@@ -20,6 +20,7 @@ from collections.abc import Callable
 
 import numpy as np
 from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
 
 from shaketable.kernels import BOX, COARSE, FEW, LANES, Sketch, Units, sum_blocks
 from shaketable.types import Array, FloatArray, IntArray
@@ -56,7 +57,8 @@ def sketch(
         features //= 2
     counts = BOX, FEW, COARSE, features
     make = {1: _block_sums, 2: _directions, math.inf: _codes}[bound]
-    levels, units = make(x, sample, counts)
+    with threadpool_limits(1, user_api="blas"):  # the threads are ours
+        levels, units = make(x, sample, counts)
     squared = p == 2 and x.dtype == np.uint8
     units = units._replace(squared=squared, scale=units.scale / share)
     n, tiles = len(x), -(-len(x) // LANES)
@@ -122,7 +124,7 @@ def _block_sums(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Leve
 
     slack = 2 * _rounding(x) * float(np.maximum(high, -low).sum())
     units = Units(1.0, False, scale * (1 + 1e-5), slack, 1 / step, sizes[-1] * (1 + 1e-3))
-    return _by_chunks(x, of_rows, n_jobs=-1), units
+    return _by_chunks(x, of_rows), units
 
 
 def _bisect(sample: Array, levels: int) -> list[IntArray]:
@@ -158,7 +160,7 @@ def _directions(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Leve
         return [_with_rest(along[:, : count - 1], square, length) for count in counts]
 
     slack = 2 * math.sqrt(counts[-1]) * _rounding(x) * length
-    return _by_chunks(x, of_rows, n_jobs=1), Units(2.0, False, scale * (1 + 1e-5), slack)
+    return _by_chunks(x, of_rows), Units(2.0, False, scale * (1 + 1e-5), slack)
 
 
 def _with_rest(along: FloatArray, square: FloatArray, length: float) -> Array:
@@ -215,8 +217,8 @@ def _centred(x: Array, centre: FloatArray, scale: float) -> Array:
     return np.asarray((x - centre) * scale, np.float32)
 
 
-def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels], *, n_jobs: int) -> _Levels:
-    """Features of all rows, computed for some at a time."""
+def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels]) -> _Levels:
+    """Features of all rows, computed for some at a time in threads."""
     step = max(1, _CHUNK_VALUES // x.shape[1])
     chunks = [slice(start, start + step) for start in range(0, len(x), step)]
     first = of_rows(x[chunks[0]])
@@ -227,7 +229,7 @@ def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels], *, n_jobs: int) ->
             level[rows] = values
 
     fill(chunks[0], first)
-    parallel = Parallel(n_jobs=n_jobs, require="sharedmem")
+    parallel = Parallel(n_jobs=-1, require="sharedmem")
     parallel(delayed(lambda rows: fill(rows, of_rows(x[rows])))(rows) for rows in chunks[1:])
     return levels
 
@@ -258,7 +260,7 @@ def _codes(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, U
         low = values.min(axis=0).astype(np.float64)
         step = float((values.max(axis=0) - low).max()) / _CODES or 1.0
         units = Units(math.inf, False, 1 / step, 1 + 1e-6)
-        values = _by_chunks(values, lambda rows: [_coded(rows, low, step)], n_jobs=1)[0]
+        values = _by_chunks(values, lambda rows: [_coded(rows, low, step)])[0]
     return [values[:, :count] for count in counts], units
 
 
