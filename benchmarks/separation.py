@@ -66,7 +66,7 @@ def published(data: Dataset, p: float, queries: int, targets: int) -> Published:
 
 
 def pairs_of_published(data: Dataset) -> int:
-    """Pairs that the published procedure compares: each training pair twice, the others once."""
+    """Pairs that the published procedure compares: those inside a part twice, across once."""
     n_train = data.n if data.n_train is None else data.n_train
     train, test = np.bincount(data.y[:n_train]), np.bincount(data.y[n_train:], minlength=1)
     inside = [int(c.sum()) ** 2 - int((c**2).sum()) for c in (train, test)]

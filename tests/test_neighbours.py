@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shaketable import blocks, neighbours, trees
-from shaketable.kernels import BOX, COARSE, FEW, LANES, set_limits
+from shaketable.kernels import BOX, COARSE, FEW, LANES, limit_of
 from shaketable.sketches import sketch
 
 NORMS = [0.5, 1.0, 1.5, 2.0, 3.0, 50.0, math.inf]
@@ -348,8 +348,7 @@ def check_features(x, group, p, *, finest):
     if units.squared:
         measure = np.rint(measure**2)
     for i in range(len(x)):
-        limits = np.empty(len(x), coarse.dtype)
-        set_limits(measure[i], units, limits)
+        limits = np.array([limit_of(value, units) for value in measure[i]]).astype(coarse.dtype)
         for features in (box, few, more):
             assert (_bounds(features, i, units.bound) <= limits).all()
         most = limits.astype(np.float32) * np.float32(units.fine_scale)

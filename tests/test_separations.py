@@ -243,3 +243,20 @@ def test_cifar10_has_the_separation_and_the_1_nn_accuracy_on_record():
     rounded = one_nn((train[0] / 255, train[1]), (test[0] / 255, test[1]), norm="inf")
     assert rounded.accuracy == (0.1722, 0.2427)
     assert rounded.majority_accuracy == (0.1773, 0.2242)
+
+
+def test_values_beyond_float64_are_an_error_not_a_crash():
+    x = np.array([[-1.7e308] * 20, [1.7e308] * 20] * 10)
+    with pytest.raises(UndefinedError, match="beyond the range"):
+        separation(x, [0, 1] * 10, norm=1)
+
+
+def test_tiny_values_beside_large_ones_keep_their_nearest_opponents():
+    x = np.random.default_rng(0).random((100, 3)) * 1e-160
+    x[0] = 1.0
+    y = np.arange(100) % 2
+    small = x[1:] * 1e160
+    distance = np.sqrt(np.square(small[:, None] - small).sum(axis=2))
+    distance[y[1:, None] == y[1:]] = np.inf
+    found = separation(x, y, norm=2)
+    np.testing.assert_allclose(found.nearest[1:] * 1e160, distance.min(axis=1), rtol=1e-12)

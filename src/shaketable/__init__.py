@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.arrays import make_dataset as make_dataset
     from shaketable.assessments import Assessment as Assessment
     from shaketable.assessments import assess as assess
+    from shaketable.audits import Audit as Audit
+    from shaketable.audits import audit as audit
     from shaketable.augment import NoiseAugmented as NoiseAugmented
     from shaketable.corruptions import Bounds as Bounds
     from shaketable.corruptions import PNormNoise as PNormNoise
@@ -44,6 +46,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
 
 _HOME = {
     "Assessment": "assessments",
+    "Audit": "audits",
     "Bounds": "corruptions",
     "Dataset": "data",
     "Estimate": "statistics",
@@ -60,6 +63,7 @@ _HOME = {
     "Suite": "suites",
     "UndefinedError": "errors",
     "assess": "assessments",
+    "audit": "audits",
     "corrupt": "corruptions",
     "evaluate": "evaluation",
     "load": "files",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from shaketable.kernels import LANES, Best, Sketch, compare, set_limits
+from shaketable.kernels import LANES, MAXIMUM, Best, Sketch, compare
 from shaketable.nearest import Nearest
 from shaketable.progress import bar
 from shaketable.sketches import sketch
@@ -81,29 +81,32 @@ def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[Any]:
 
 
 def _least(points: Sketch, p: float, task: Task, best: Best) -> tuple[Task, Best]:
-    best = _limited(points, task, best)
-    compare(points, p, *task, best, (-1, -1))
+    best = _with_limits(points, task, best)
+    compare(points, _order(p), *task, best, (-1, -1))
     return task, best
 
 
 def _within(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
-    best = _limited(points, task, best)._replace(found=np.empty((_ROOM, 2), np.int64))
+    best = _with_limits(points, task, best)._replace(found=np.empty((_ROOM, 2), np.int64))
     found, resume = [], (-1, -1)
     while True:
-        count, *tiles = compare(points, p, *task, best, resume)
+        count, *tiles = compare(points, _order(p), *task, best, resume)
         found.append(best.found[:count].copy())
         if tiles[0] < 0:
             return np.concatenate(found)
         resume = tiles[0], tiles[1]
 
 
-def _limited(points: Sketch, task: Task, best: Best) -> Best:
-    """Bounds with their limits; a block compared with itself has one set of them."""
+def _order(p: float) -> float:
+    """Order of a norm as `kernels.measure` wants it: a whole number where it can be."""
+    return {1.0: 1, 2.0: 2, math.inf: MAXIMUM}.get(p, p)
+
+
+def _with_limits(points: Sketch, task: Task, best: Best) -> Best:
+    """Bounds with room for their limits; a block compared with itself has one set of both."""
     limit_a, limit_b = (np.empty(len(b), points.tiles.dtype) for b in (best.near_a, best.near_b))
-    set_limits(best.near_a, points.units, limit_a)
     if task[0] == task[1]:
         return best._replace(limit_a=limit_a, near_b=best.near_a, who_b=best.who_a, limit_b=limit_a)
-    set_limits(best.near_b, points.units, limit_b)
     return best._replace(limit_a=limit_a, limit_b=limit_b)
 
 

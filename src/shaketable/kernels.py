@@ -13,7 +13,7 @@ The functions hold no lock and start no threads: callers give every thread its o
 # numba compiles these functions from the types of a call, so they carry no annotations; it knows
 # no nested data, so they take many arguments
 # mypy: ignore-errors
-# ruff: noqa: ARG001, PLR0912, PLR0915, PLR0917, PLR1714, PLW3301
+# ruff: noqa: ARG001, ARG005, PLW0108, PLR0912, PLR0915, PLR0917, PLR1714, PLW3301
 
 import math
 from typing import NamedTuple
@@ -79,17 +79,37 @@ class Best(NamedTuple):
 _START, _END = BOX + FEW, BOX + FEW + COARSE
 _MIDDLE = (_START + _END) // 2  # loops of 16 turns are unrolled and so vectorised; longer are not
 _CHUNK = 256  # values compared before a pair may be given up; int32 holds their squares
+_compiled = numba.njit(nogil=True, cache=True, error_model="numpy")
 _REORDER = {"reassoc", "contract", "nsz"}  # lets sums be vectorised; NaN and infinity stay
 
 
+MAXIMUM = 0
+"""What stands for p = inf where p comes as a whole number."""
+
+
 def measure(x, i, j, p, most):
-    """Measure of two rows, or anything above `most` once it is sure to be."""
+    """Measure of two rows, or anything above `most` once it is sure to be.
+
+    With p = 1, 2 or MAXIMUM as whole numbers, code for other norms is not compiled.
+    """
     raise NotImplementedError("compiled code only")
 
 
 @overload(measure, jit_options={"nogil": True})
 def _measure(x, i, j, p, most):
     return _whole_measure if x.dtype == numba.uint8 else _float_measure
+
+
+def other_norm(x, i, j, p, largest, most):
+    """Norm of another order, given the largest gap."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(other_norm, jit_options={"nogil": True})
+def _other_norm(x, i, j, p, largest, most):
+    if isinstance(p, numba.types.Integer):
+        return lambda x, i, j, p, largest, most: largest
+    return lambda x, i, j, p, largest, most: _power_norm(x, i, j, p, largest, most)
 
 
 @register_jitable
@@ -127,9 +147,9 @@ def _whole_measure(x, i, j, p, most):
         total = max(total + part, np.int64(far))
         if total > most:
             break
-    if p == 1 or p == 2 or p == np.inf or total > most:
+    if p == 1 or p == 2 or p == np.inf or p == MAXIMUM or total > most:
         return np.float64(total)
-    return _power_norm(x, i, j, p, np.float64(total), most)
+    return other_norm(x, i, j, p, np.float64(total), most)
 
 
 def _float_measure(x, i, j, p, most):
@@ -137,20 +157,21 @@ def _float_measure(x, i, j, p, most):
     margin = most * (1 + 1e-12)
     if p == 2:
         margin = margin * margin if margin > 1e-140 else np.inf
-    quick = _quick_measure(x, i, j, p, margin)
+    quick = _quick_measure(x, i, j, np.float64(p), margin)
     if quick > margin:
         return np.inf
     if p == 1:
-        return _careful_sum(x, i, j, 2, 1.0)
+        return _careful_sum(x, i, j, np.int64(2), 1.0)
     if p == 2 and 1e-280 < quick < 1e280:
-        return math.sqrt(_careful_sum(x, i, j, 4, 1.0))
-    if p == np.inf:
-        return quick
-    largest = _quick_measure(x, i, j, np.inf, np.inf) if p == 2 else quick
-    return _power_norm(x, i, j, p, largest, most)
+        return math.sqrt(_careful_sum(x, i, j, np.int64(4), 1.0))
+    if p == 2:
+        largest = _quick_measure(x, i, j, np.float64(np.inf), np.inf)
+        scale = 1 / largest if largest > 0 else 1.0
+        return largest * math.sqrt(_careful_sum(x, i, j, np.int64(4), scale))
+    return quick if p == np.inf or p == MAXIMUM else other_norm(x, i, j, p, quick, most)
 
 
-@numba.njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz", "nnan"})
+@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={*_REORDER, "nnan"})
 def _quick_measure(x, i, j, p, most):
     total = 0.0
     for start in range(0, x.shape[1], _CHUNK):
@@ -170,7 +191,7 @@ def _quick_measure(x, i, j, p, most):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _careful_sum(x, i, j, halves, scale):
     """Sum of (gap * scale)**(halves / 2), as if added in twice the precision."""
     total, lost = np.zeros(16), np.zeros(16)
@@ -186,8 +207,9 @@ def _careful_sum(x, i, j, halves, scale):
             back = new - total[k]
             lost[k] += (total[k] - (new - back)) + (term - back)
             total[k] = new
-    rest = lost.sum()
+    rest = lost[0]
     for k in range(1, 16):
+        rest += lost[k]
         new = total[0] + total[k]
         back = new - total[0]
         rest += (total[0] - (new - back)) + (total[k] - back)
@@ -195,7 +217,7 @@ def _careful_sum(x, i, j, halves, scale):
     return total[0] + rest
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _power_norm(x, i, j, p, largest, most):
     """p-norm scaled by the largest gap, so that powers neither vanish nor overflow."""
     if largest == 0:
@@ -212,7 +234,7 @@ def _power_norm(x, i, j, p, largest, most):
     return max(largest, largest * total ** (1 / p))  # rounding must not take it below a gap
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def limit_of(value, units):
     """Limit of a measure: a lower bound above it proves that the distance is above too."""
     if value < 0:
@@ -335,7 +357,7 @@ def _bound_of_floats(bound, fine, q, t, limit):
     return total
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _add_gap(bound, total, low, high, other_low, other_high):
     """Add the gap between two ranges of one feature to a lower bound."""
     gap = max(np.float32(0), np.float32(other_low) - np.float32(high))
@@ -345,7 +367,7 @@ def _add_gap(bound, total, low, high, other_low, other_high):
     return total + gap if bound == 1 else max(total, gap)
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _insert(top, top_rows, value, i, j):
     """Put a pair among the closest, which are sorted by distance, then by rows."""
     k = top.size - 1
@@ -365,7 +387,7 @@ def _insert(top, top_rows, value, i, j):
         k -= 1
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _offer(sketch, best, q, t, q0, t0, value):
     """Let a pair of positions improve what is best so far; ties go to the lower rows."""
     i, j = sketch.rows[q], sketch.rows[t]
@@ -386,7 +408,7 @@ def _offer(sketch, best, q, t, q0, t0, value):
         _insert(best.top, best.top_rows, value, min(i, j), max(i, j))
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _loosest(limits, first, last):
     loose = limits[first]
     for k in range(first + 1, last):
@@ -394,17 +416,16 @@ def _loosest(limits, first, last):
     return loose
 
 
-@numba.njit(nogil=True, cache=True)
-def _common_limit(sketch, best, q0, q1, t0, t1):
-    """Limit that holds for every pair of two tiles, apart from the points' own."""
-    most = max(max(best.parts[0], best.parts[1]), max(best.parts[2], best.top[-1]))
-    for row in range(sketch.cell[q0], sketch.cell[q1 - 1] + 1):
-        for column in range(sketch.cell[t0], sketch.cell[t1 - 1] + 1):
-            most = max(most, best.cells[row - best.first_cell[0], column - best.first_cell[1]])
-    return limit_of(most, sketch.units)
+@_compiled
+def _loosest_cell(cells, rows, columns, most):
+    """Largest of a few cells' measures and another."""
+    for row in range(rows[0], rows[1] + 1):
+        for column in range(columns[0], columns[1] + 1):
+            most = max(most, cells[row, column])
+    return most
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def _which_near(bound, tile, low, high, box, limit, limits, first):
     """Bits of the points of a tile that are within limits of another tile's box."""
     bits = np.uint64(0)
@@ -417,7 +438,7 @@ def _which_near(bound, tile, low, high, box, limit, limits, first):
     return bits
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def compare(sketch, p, queries, targets, touching, best, resume):
     """Compare positions `queries` with later positions `targets`, keeping the best of each kind.
 
@@ -427,15 +448,20 @@ def compare(sketch, p, queries, targets, touching, best, resume):
     many pairs were found, and the tiles to resume from when there was no room for more.
     """
     count = 0
-    bound = sketch.units.bound
+    units = sketch.units
+    bound = units.bound
     coarse, tiles, group = sketch.coarse, sketch.tiles, sketch.group
     low, high, fine = sketch.low, sketch.high, sketch.fine
     x, rows, cell, part = sketch.x, sketch.rows, sketch.cell, sketch.part
     near_a, near_b, cells, parts, top = best.near_a, best.near_b, best.cells, best.parts, best.top
     row0, column0 = best.first_cell
-    fine_scale = np.float32(sketch.units.fine_scale)
-    fine_slack = np.float32(sketch.units.fine_slack)
+    fine_scale = np.float32(units.fine_scale)
+    fine_slack = np.float32(units.fine_slack)
     q0, t0 = queries[0], targets[0]
+    for k in range(near_a.size):
+        best.limit_a[k] = limit_of(near_a[k], units)
+    for k in range(near_b.size):
+        best.limit_b[k] = limit_of(near_b[k], units)
     sieve = near_b[0] < 0  # else nearly every tile holds a pair within its limit
     limit = np.empty(1, tiles.dtype)
     last_tile = (targets[1] - 1) // LANES
@@ -445,10 +471,12 @@ def compare(sketch, p, queries, targets, touching, best, resume):
         first_tile = max(t0 // LANES, resume[1] if q_tile == resume[0] else q_tile)
         gaps[:] = 0
         for c in range(BOX):
-            least, most = low[c, q_tile], high[c, q_tile]
             for tile in range(last_tile + 1):
-                gaps[tile] = _add_gap(bound, gaps[tile], least, most, low[c, tile], high[c, tile])
+                gaps[tile] = _add_gap(
+                    bound, gaps[tile], low[c, q_tile], high[c, q_tile], low[c, tile], high[c, tile]
+                )
         loose_a = _loosest(best.limit_a, q_first - q0, q_last - q0)
+        cell_rows = cell[q_first] - row0, cell[q_last - 1] - row0
         for tile in range(first_tile, last_tile + 1):
             t_first, t_last = tile * LANES, min((tile + 1) * LANES, targets[1])
             one_group = group[q_first] == group[t_last - 1]  # they ascend
@@ -456,7 +484,9 @@ def compare(sketch, p, queries, targets, touching, best, resume):
                 continue
             if 0 < best.found.shape[0] < count + LANES * LANES:
                 return count, q_tile, tile
-            common = _common_limit(sketch, best, q_first, q_last, t_first, t_last)
+            columns = cell[t_first] - column0, cell[t_last - 1] - column0
+            common = max(max(parts[0], parts[1]), max(parts[2], top[-1]))
+            common = limit_of(_loosest_cell(cells, cell_rows, columns, common), units)
             loose_b = _loosest(best.limit_b, t_first - t0, t_last - t0)
             if gaps[tile] > max(common, max(loose_a, loose_b)):
                 continue
@@ -497,7 +527,7 @@ def compare(sketch, p, queries, targets, touching, best, resume):
     return count, -1, -1
 
 
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def sum_blocks(x, centre, scale, block, sums):
     """Add scale * (x - centre) over the columns of every block."""
     for i in range(x.shape[0]):
@@ -505,14 +535,7 @@ def sum_blocks(x, centre, scale, block, sums):
             sums[i, block[c]] += (np.float64(x[i, c]) - centre[c]) * scale
 
 
-@numba.njit(nogil=True, cache=True)
-def set_limits(values, units, limits):
-    """Limits of many measures."""
-    for k in range(values.size):
-        limits[k] = limit_of(values[k], units)
-
-
-@numba.njit(nogil=True, cache=True)
+@_compiled
 def measure_pairs(x, pairs, p):
     """Measures of given pairs of rows."""
     values = np.empty(len(pairs))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from shaketable.errors import InputError
 from shaketable.nearest import Nearest
+from shaketable.trees import MAX_TREE_P
 from shaketable.types import Array, FloatArray, IntArray
 
 MAX_TREE_DIMENSION = 16
 """Above this a k-d tree visits nearly every leaf; comparing blocks of points is faster."""
 
-MAX_TREE_P = 10
-"""Above this |x|**p underflows for small distances inside a tree."""
+MAX_TREE_GROUPS = 100
+"""Every group has a tree of its own, which all points of other groups are looked up in."""
 
 
 def search(
@@ -53,7 +56,7 @@ def search(
         return tensors.search(
             x, group, p, device=device, of=of, cell=cell, part=part, top=top, progress=progress
         )
-    if _suits_trees(x, p):
+    if _suits_trees(x, p) and len(np.unique(group)) <= MAX_TREE_GROUPS:
         from shaketable import trees
 
         return trees.search(x, group, p, of=of, cell=cell, part=part, top=top)

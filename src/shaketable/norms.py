@@ -10,6 +10,8 @@ from shaketable.errors import InputError
 from shaketable.spec import format_value
 from shaketable.types import Array, FloatArray
 
+_FEW = 32  # columns that are added one by one
+
 
 def as_p(norm: str | float) -> float:
     """Order p of a norm given as ``"inf"``, ``"linf"``, ``"L2"``, ``"2"`` or ``2``.
@@ -62,10 +64,24 @@ def pnorm(x: Array, p: float) -> FloatArray:
     if math.isinf(p):
         return np.asarray(size.max(axis=1))
     if p == 1:
-        return np.asarray(size.sum(axis=1))
+        return _sum(size)
     largest = size.max(axis=1)
     safe = np.where(largest > 0, largest, 1)
     if p == 2:  # powers of two scale without rounding
         safe = np.exp2(np.clip(np.frexp(safe)[1] - 1.0, -1000, 1000))
-        return np.asarray(safe * np.sqrt(np.square(size / safe[:, None]).sum(axis=1)))
-    return np.asarray(largest * ((size / safe[:, None]) ** p).sum(axis=1) ** (1 / p))
+        return np.asarray(safe * np.sqrt(_sum(np.square(size / safe[:, None]))))
+    norm = largest * _sum((size / safe[:, None]) ** p) ** (1 / p)
+    return np.asarray(np.maximum(largest, norm))
+
+
+def _sum(terms: FloatArray) -> FloatArray:
+    """Sum of every row; of a few columns as if added in twice the precision, in any order."""
+    if terms.shape[1] > _FEW:
+        return np.asarray(terms.sum(axis=1))
+    total, lost = np.zeros(len(terms)), np.zeros(len(terms))
+    for term in terms.T:
+        new = total + term
+        back = new - total
+        lost += (total - (new - back)) + (term - back)
+        total = new
+    return np.where(np.isfinite(total), total + lost, total)

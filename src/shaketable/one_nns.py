@@ -29,8 +29,12 @@ class OneNN:
     """Rows of the test points."""
     pairs: IntArray
     """Every nearest neighbour: (test point, counted from 0, and row of the training point)."""
-    votes: IntArray
-    """How many of them are of each class, one row a test point."""
+    winner: IntArray
+    """Class code with the most nearest neighbours; of several the lowest."""
+    neighbour_count: IntArray
+    """How many training points are equally near to each test point."""
+    winner_count: IntArray
+    """How many classes have as many nearest neighbours as the winner."""
     classes: tuple[Any, ...]
     y: IntArray
     """True class codes of the test points."""
@@ -38,25 +42,26 @@ class OneNN:
     @property
     def labels(self) -> Array:
         """Label with the most nearest neighbours; of several such labels the first."""
-        return np.asarray(np.array(self.classes)[self.votes.argmax(axis=1)])
+        same = len({type(label) for label in self.classes}) == 1
+        classes = np.array(self.classes, dtype=None if same else object)
+        return np.asarray(classes[self.winner])
 
     @property
     def accuracy(self) -> tuple[float, float]:
         """Share of right labels; points with several nearest neighbours wrong, or right."""
-        return self._range(self.votes.sum(axis=1) > 1)
+        return self._range(self.neighbour_count > 1)
 
     @property
     def majority_accuracy(self) -> tuple[float, float]:
         """Share of right labels by majority; points with several majorities wrong, or right."""
-        most = self.votes.max(axis=1, keepdims=True)
-        return self._range((self.votes == most).sum(axis=1) > 1)
+        return self._range(self.winner_count > 1)
 
     def neighbours(self, i: int) -> IntArray:
         """Rows of all training points nearest to test point `i`."""
         return np.sort(self.pairs[self.pairs[:, 0] == i, 1])
 
     def _range(self, undecided: Array) -> tuple[float, float]:
-        right = self.votes.argmax(axis=1) == self.y
+        right = self.winner == self.y
         return float((right & ~undecided).mean()), float((right | undecided).mean())
 
 
@@ -112,15 +117,25 @@ def one_nn(
     place = np.empty(data.n, np.int64)
     place[test_rows] = np.arange(len(test_rows))
     pairs[:, 0] = place[pairs[:, 0]]
-    votes = np.zeros((len(test_rows), len(data.classes)), np.int64)
-    np.add.at(votes, (pairs[:, 0], data.y[pairs[:, 1]]), 1)
+    # votes of a test point for a class, without a table of all classes
+    ballot, votes = np.unique(
+        pairs[:, 0] * len(data.classes) + data.y[pairs[:, 1]], return_counts=True
+    )
+    voter, candidate = np.divmod(ballot, len(data.classes))
+    most = np.zeros(len(test_rows), np.int64)
+    np.maximum.at(most, voter, votes)
+    winning = votes == most[voter]
+    winner = np.full(len(test_rows), len(data.classes))
+    np.minimum.at(winner, voter[winning], candidate[winning])
     unit = 255.0 if data.x.dtype == np.uint8 and not own_units else 1.0
     return OneNN(
         p=p,
         distance=found.distance(found.near[test_rows]) / unit,
         test=test_rows,
         pairs=pairs,
-        votes=votes,
+        winner=winner,
+        neighbour_count=np.bincount(pairs[:, 0], minlength=len(test_rows)),
+        winner_count=np.bincount(voter[winning], minlength=len(test_rows)),
         classes=data.classes,
         y=data.y[test_rows],
     )

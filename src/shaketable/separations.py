@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from shaketable.arrays import device_of, make_dataset, pair
 from shaketable.data import Dataset
-from shaketable.errors import UndefinedError, whole
+from shaketable.errors import InputError, UndefinedError, whole
 from shaketable.neighbours import search
 from shaketable.norms import as_p, half_separation, norm_title
 from shaketable.types import FloatArray, IntArray
@@ -19,8 +19,8 @@ from shaketable.types import FloatArray, IntArray
 MAX_CLASSES = 1000
 """Above this number of classes the minimum of each two of them is not kept."""
 
-CLOSEST = 10
-"""How many of the closest pairs are listed."""
+CLOSEST, MAX_CLOSEST = 10, 1001
+"""How many of the closest pairs are listed, and at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +124,8 @@ def separation(
     """
     p = as_p(norm)
     closest = whole("closest", closest, least=1)
+    if closest > MAX_CLOSEST:
+        raise InputError(f"closest must be at most {MAX_CLOSEST}, got {closest}")
     if isinstance(x, Dataset):
         data, unit = x, 255.0 if x.x.dtype == np.uint8 else 1.0
     else:
@@ -144,6 +146,10 @@ def separation(
         device=device,
     )
     distances = found.distance(found.top) / unit
+    if not len(distances) or not math.isfinite(distances[0]):
+        raise UndefinedError(
+            f"the {norm_title(p)} separation is beyond the range of float64; scale the data"
+        )
     return Separation(
         p=p,
         two_r=float(distances[0]),

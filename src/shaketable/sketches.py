@@ -239,12 +239,13 @@ def _extent(x: Array, sample: Array) -> tuple[FloatArray, FloatArray, FloatArray
 
     The scale is a power of two that puts the largest near 1, where float32 has room.
     """
-    centre = sample.mean(axis=0)
+    centre = (sample / len(sample)).sum(axis=0)
     if x.dtype == np.uint8:
         centre = np.round(centre)
         return centre, -centre, 255 - centre, 1.0
     low, high = x.min(axis=0) - centre, x.max(axis=0) - centre
-    scale = 2.0 ** -math.frexp(float(np.maximum(high, -low).max()))[1]
+    largest = float(np.maximum(high, -low).max())
+    scale = 2.0 ** -min(1000, max(-1000, math.frexp(largest)[1]))
     return centre, low * scale, high * scale, scale
 
 

@@ -14,6 +14,10 @@ from shaketable.nearest import Nearest
 from shaketable.norms import pnorm
 from shaketable.types import Array, FloatArray, IntArray
 
+MAX_TREE_P = 10
+"""Largest order; above it |x|**p underflows inside a tree."""
+
+_VANISHING = 1e-290  # powers that have lost digits inside a tree
 _MARGIN = 1 + 1e-9  # relative; what lies closer together than that is measured once more
 
 
@@ -64,6 +68,10 @@ def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> tuple[FloatA
     rough, found = map(np.asarray, tree.query(queries * unit, k=ranks, p=p, workers=-1))
     index = first[found[:, 0]]
     distance = pnorm(queries - targets[index], p)
+    powers = rough[:, 0] ** (1 if math.isinf(p) else p)
+    for query in np.flatnonzero((powers < _VANISHING) & (distance > 0)):
+        each = pnorm(queries[query] - targets, p)
+        index[query], distance[query] = each.argmin(), each.min()
     if len(ranks) == 2:
         close = np.flatnonzero(rough[:, 1] <= rough[:, 0] * _MARGIN)
         reach = rough[close, 0] * _MARGIN
