@@ -28,7 +28,7 @@ from shaketable.types import Array, FloatArray, IntArray
 LANES = 64
 """Positions of a tile."""
 
-BOX, FEW, COARSE = 4, 8, 32
+BOX, FEW, COARSE = 4, 16, 32
 """Features for the boxes of tiles, for a first look at their points, and for a second."""
 
 

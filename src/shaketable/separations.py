@@ -46,7 +46,8 @@ class Separation:
     closest_distance: FloatArray
     """Their distances."""
     by_class: FloatArray | None
-    """Minimum per pair of classes, NaN on the diagonal; None for more than 1000 classes."""
+    """Minimum per pair of classes, NaN on the diagonal; None for more than 1000 classes, or if not
+    asked for."""
     by_part: dict[str, float | None]
     """Minima train-train, train-test, test-test; None for a part without two classes; empty when
     there is only one part."""
@@ -85,6 +86,7 @@ def separation(
     *,
     norm: str | float = "inf",
     points: bool = True,
+    per_class: bool = True,
     closest: int = CLOSEST,
     device: str | None = None,
     progress: bool = False,
@@ -105,6 +107,8 @@ def separation(
     points
         Also find every point's nearest opponent. On large data of many dimensions that takes
         several times as long as the rest.
+    per_class
+        Also find the minimum of each two classes.
     closest
         How many of the closest pairs to list.
     device
@@ -133,13 +137,13 @@ def separation(
         device = device or device_of(x)
         data, unit = make_dataset(x, y), 1.0
     _refuse_clashes(data)
-    n_classes = len(data.classes)
+    per_class = per_class and len(data.classes) <= MAX_CLASSES
     found = search(
         np.ascontiguousarray(data.x.reshape(data.n, -1)),
         data.y,
         p,
         of=np.ones(data.n, bool) if points else None,
-        cell=data.y if n_classes <= MAX_CLASSES else None,
+        cell=data.y if per_class else None,
         part=None if data.n_train is None else (np.arange(data.n) >= data.n_train).astype(np.int64),
         top=closest,
         progress=progress,
@@ -158,17 +162,15 @@ def separation(
         opponent=found.who if points else None,
         closest=found.top_rows,
         closest_distance=distances,
-        by_class=_by_class(found.distance(found.cells) / unit, n_classes),
+        by_class=_by_class(found.distance(found.cells) / unit, data) if per_class else None,
         by_part={} if data.n_train is None else _by_part(found.distance(found.parts) / unit),
         classes=data.classes,
         y=data.y,
     )
 
 
-def _by_class(cells: FloatArray, n_classes: int) -> FloatArray | None:
-    if n_classes > MAX_CLASSES:
-        return None
-    result = np.full((n_classes, n_classes), math.nan)
+def _by_class(cells: FloatArray, data: Dataset) -> FloatArray:
+    result = np.full((len(data.classes),) * 2, math.nan)
     result[: len(cells), : len(cells)] = np.minimum(cells, cells.T)  # codes above have no points
     result[np.isinf(result)] = math.nan
     return result

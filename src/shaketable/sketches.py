@@ -136,7 +136,7 @@ def _bisect(sample: Array, levels: int) -> list[IntArray]:
             values = sample[:, columns]
             values = values - values.mean(axis=1, keepdims=True)
             along = values[np.square(values).sum(axis=1).argmax()]
-            for _ in range(3):
+            for _ in range(8):
                 along = values.T @ (values @ along)
                 along = along / max(float(np.linalg.norm(along)), 1e-30)
             ranked = columns[np.argsort(along, kind="stable")]
