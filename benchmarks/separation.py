@@ -206,6 +206,8 @@ def estimates(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
     return f"{seconds / 3600:.1f} h" if seconds > 5400 else f"{seconds / 60:.0f} min"
 
 
