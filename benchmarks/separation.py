@@ -228,7 +228,9 @@ def chart(rows: list[dict[str, Any]], path: str) -> None:
                         scale=alt.Scale(type="log", nice=False)),
                 y=alt.Y("seconds:Q", title="seconds", scale=alt.Scale(type="log")),
                 color=alt.Color("norm:N", title="norm"),
-                strokeDash=alt.StrokeDash("question:N", title="question"),
+                strokeDash=alt.StrokeDash(
+                    "question:N", title="question", legend=alt.Legend(symbolType="stroke")
+                ),
             )
         )  # fmt: skip
     alt.hconcat(*panels).save(path)
