@@ -19,6 +19,8 @@ from shaketable.types import FloatArray, IntArray
 MAX_CLASSES = 1000
 """Above this number of classes the minimum of each two of them is not kept."""
 
+_LEAST = 1e-290  # below it float64 loses digits
+
 CLOSEST, MAX_CLOSEST = 10, 1001
 """How many of the closest pairs are listed, and at most."""
 
@@ -150,7 +152,7 @@ def separation(
         device=device,
     )
     distances = found.distance(found.top) / unit
-    if not len(distances) or not math.isfinite(distances[0]):
+    if not len(distances) or not _LEAST < distances[0] < math.inf:
         raise UndefinedError(
             f"the {norm_title(p)} separation is beyond the range of float64; scale the data"
         )
