@@ -59,6 +59,9 @@ def _study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     return defaults
 
 
+_MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown needs the next
+
+
 class _Parser(argparse.ArgumentParser):
     """Argument parser whose errors are ours: one line, with the nearest names."""
 
@@ -152,7 +155,7 @@ def _parser(
 def _audit_flags(sub: argparse.ArgumentParser) -> None:
     _norm_flag(sub)
     sub.add_argument(
-        "--closest", type=_positive, default=10, metavar="N",
+        "--closest", type=_closest, default=10, metavar="N",
         help="how many of the closest pairs of different classes to show (default: 10)",
     )  # fmt: skip
     sub.add_argument(
@@ -282,13 +285,15 @@ def _page(text: str) -> str:
     return text
 
 
-def _positive(text: str) -> int:
+def _closest(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
         number = 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
+    if number > _MAX_CLOSEST:
+        raise argparse.ArgumentTypeError(f"must be at most {_MAX_CLOSEST}, got {text!r}")
     return number
 
 

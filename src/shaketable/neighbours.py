@@ -56,7 +56,7 @@ def search(
         return tensors.search(
             x, group, p, device=device, of=of, cell=cell, part=part, top=top, progress=progress
         )
-    if _suits_trees(x, p) and len(np.unique(group)) <= MAX_TREE_GROUPS:
+    if _suits_trees(x, group, p):
         from shaketable import trees
 
         return trees.search(x, group, p, of=of, cell=cell, part=part, top=top)
@@ -83,7 +83,7 @@ def pairs_within(
         from shaketable import tensors
 
         return tensors.pairs_within(x, group, p, radius, device=device, progress=progress)
-    if _suits_trees(x, p):
+    if _suits_trees(x, group, p):
         from shaketable import trees
 
         return trees.pairs_within(x, group, p, radius)
@@ -101,5 +101,9 @@ def _need_torch() -> None:
         ) from error
 
 
-def _suits_trees(x: Array, p: float) -> bool:
-    return x.shape[1] <= MAX_TREE_DIMENSION and (1 <= p <= MAX_TREE_P or math.isinf(p))
+def _suits_trees(x: Array, group: IntArray, p: float) -> bool:
+    return (
+        x.shape[1] <= MAX_TREE_DIMENSION
+        and (1 <= p <= MAX_TREE_P or math.isinf(p))
+        and len(np.unique(group)) <= MAX_TREE_GROUPS
+    )
