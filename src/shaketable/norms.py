@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from shaketable.errors import InputError
-from shaketable.spec import format_value
+from shaketable.spec import format_value, parse_call
 from shaketable.types import Array, FloatArray
 
 _FEW = 32  # columns that are added one by one
@@ -33,6 +33,21 @@ def as_p(norm: str | float) -> float:
 def norm_name(p: float) -> str:
     """Name of a norm in spec strings: ``linf``, ``l2``, ``l0.5``."""
     return f"l{format_value(float(p))}"
+
+
+def pnorm_level(spec: str) -> tuple[float, float] | None:
+    """Order and size of noise inside a p-norm ball; None for every other corruption.
+
+    >>> pnorm_level("l0.5(2.5e4)"), pnorm_level("l0(0.01)"), pnorm_level("l2(1, surface)")
+    ((0.5, 25000.0), (0.0, 0.01), None)
+    """
+    if "+" in spec:
+        return None
+    call = parse_call(spec)
+    level = re.fullmatch(r"l(inf|[\d.]+)", call.name)
+    if level is None or len(call.args) != 1 or call.options or isinstance(call.args[0], str):
+        return None
+    return float(level[1]), call.args[0]
 
 
 def norm_title(p: float) -> str:

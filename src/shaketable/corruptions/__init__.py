@@ -3,6 +3,7 @@
 from shaketable.corruptions.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.corruptions.compose import Sequence
 from shaketable.corruptions.corruption import Clean, Corruption, noisy_copies
+from shaketable.corruptions.noise import Gaussian, Impulse
 from shaketable.corruptions.parse import CORRUPTION_NAMES, corrupt, parse
 from shaketable.corruptions.pnorm import PNormNoise
 
@@ -12,6 +13,8 @@ __all__ = [
     "BoundsLike",
     "Clean",
     "Corruption",
+    "Gaussian",
+    "Impulse",
     "PNormNoise",
     "Sequence",
     "as_bounds",

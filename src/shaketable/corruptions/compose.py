@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shaketable.corruptions.bounds import Bounds
 from shaketable.corruptions.corruption import Corruption
@@ -11,7 +12,7 @@ from shaketable.types import Array, KeyArray
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Sequence(Corruption):
     """``a + b``: first a, then b. Factor i draws from hash(key, i); bounds hold after each."""
 
     factors: tuple[Corruption, ...]
@@ -23,15 +24,24 @@ class Sequence:
 
     @property
     def ladder(self) -> str:
-        """The factors' ladders, joined likewise."""
-        return " + ".join(factor.ladder for factor in self.factors)
+        """Itself alone: sequences of several sizes are not levels of one ladder."""
+        return self.spec
+
+    @property
+    def size(self) -> float:
+        """Stands alone on its ladder."""
+        return 0.0
 
     def bind(self, bounds: Bounds | None) -> Sequence:
         """Return the same sequence with every factor bound."""
         return replace(self, factors=tuple(factor.bind(bounds) for factor in self.factors))
 
-    def __call__(self, x: Array, keys: KeyArray) -> Array:
+    def draw(self, x: Array, keys: KeyArray) -> list[Any]:
+        """What every factor draws."""
+        return [factor.draw(x, fold(keys, i)) for i, factor in enumerate(self.factors)]
+
+    def apply(self, x: Array, drawn: list[Any]) -> Array:
         """Apply the factors in order."""
-        for i, factor in enumerate(self.factors):
-            x = factor(x, fold(keys, i))
+        for factor, mine in zip(self.factors, drawn, strict=True):
+            x = factor.apply(x, mine)
         return x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,7 +12,10 @@ from shaketable.types import Array, KeyArray
 
 
 class Corruption(Protocol):
-    """A frozen dataclass whose fields are its parameters."""
+    """A frozen dataclass whose fields are its parameters.
+
+    What is random is drawn apart from its use, so that the levels of a ladder can share a draw.
+    """
 
     @property
     def spec(self) -> str:
@@ -22,25 +25,59 @@ class Corruption(Protocol):
     def ladder(self) -> str:
         """Name shared by all levels of this corruption, which differ in size alone."""
 
+    @property
+    def size(self) -> float:
+        """Where it stands on its ladder: what it draws serves all smaller levels too."""
+
     def bind(self, bounds: Bounds | None) -> Corruption:
         """Fill in what only the data can decide."""
 
-    def __call__(self, x: Array, keys: KeyArray) -> Array:
-        """Corrupted copy of the rows of `x`: one key a row, nothing else random."""
+    def draw(self, x: Array, keys: KeyArray) -> Any:
+        """All that is random, one key a row; of `x` only the shape of a row and the type count."""
+
+    def apply(self, x: Array, drawn: Any) -> Array:
+        """Corrupted copy of the rows of `x`; nothing is random, and what was drawn is kept."""
+
+    def __call__(self, x: Array, keys: KeyArray, out: Array | None = None) -> Array:
+        """Corrupted copy of the rows of `x`: one key a row, nothing else random.
+
+        It is written to `out` if that is given, which may be `x`. Torch tensors stay on their
+        device.
+        """
+        if device := device_code(x):
+            return device.call(self, x, keys, out)
+        noisy = self.apply(x, self.draw(x, keys))
+        if out is None:
+            return noisy
+        out[...] = noisy
+        return out
+
+
+def device_code(x: Any) -> Any:
+    """The module that does with torch tensors what is done here with arrays, if `x` is one."""
+    if not hasattr(x, "detach"):
+        return None
+    from shaketable.corruptions import device  # torch is there, as x is
+
+    return device
 
 
 @dataclass(frozen=True)
-class Clean:
+class Clean(Corruption):
     """No corruption: the inputs as they are."""
 
     spec = "clean"
     ladder = "clean"
+    size = 0.0
 
     def bind(self, bounds: Bounds | None) -> Clean:  # noqa: ARG002  (part of the role)
         """Nothing to fill in."""
         return self
 
-    def __call__(self, x: Array, keys: KeyArray) -> Array:  # noqa: ARG002  (part of the role)
+    def draw(self, x: Array, keys: KeyArray) -> None:
+        """Nothing is random."""
+
+    def apply(self, x: Array, drawn: None) -> Array:  # noqa: ARG002  (part of the role)
         """Return the rows of `x` as they are."""
         return x
 

@@ -1,19 +1,22 @@
 """From spec strings to corruptions, and the one-line way to corrupt an array."""
 
+import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from shaketable.corruptions.bounds import BoundsLike, as_bounds
+from shaketable.corruptions.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.corruptions.compose import Sequence
 from shaketable.corruptions.corruption import Clean, Corruption
+from shaketable.corruptions.noise import Gaussian, Impulse
 from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.errors import InputError, unknown
 from shaketable.keys import Rng, key_from, row_keys
 from shaketable.norms import as_p
 from shaketable.spec import Call, parse_call, split
-from shaketable.types import Array
+from shaketable.types import Array, KeyArray
 
 CORRUPTION_NAMES = {
     "clean": "no corruption",
@@ -21,6 +24,11 @@ CORRUPTION_NAMES = {
     "l2(epsilon)": "noise uniform in the L2 ball",
     "l1(epsilon)": "noise uniform in the L1 ball",
     "lP(epsilon)": "noise uniform in the ball of any other norm, P > 0, such as l0.5 or l10",
+    "lP(epsilon, surface)": "noise on the surface of the ball: always of norm epsilon",
+    "linf(epsilon, vertices)": "every value moves by epsilon, up or down",
+    "l0(share)": "that share of the values is set to the low or high end of the value range",
+    "l0(share, uniform)": "that share of the values is set to values uniform in the value range",
+    "gaussian(sigma)": "normal noise on every value; gaussian(sigma, mean=M) moves it as well",
     "A + B": "A, then B",
 }
 """What can be written, with its meaning; epsilon may be ``eps_min`` where the data are known."""
@@ -46,54 +54,118 @@ def parse(spec: str, *, eps_min: Callable[[float], float] | None = None) -> Corr
     return factors[0] if len(factors) == 1 else Sequence(tuple(factors))
 
 
-def corrupt(x: Array, spec: str, *, rng: Rng = None, bounds: BoundsLike = None) -> Array:
+def corrupt(
+    x: Any,
+    corruption: str | Corruption,
+    *,
+    rng: Rng = None,
+    bounds: BoundsLike = None,
+    dtype: Any = None,
+    out: Any = None,
+) -> Any:
     """Corrupted copy of `x`, every row with its own noise.
 
     Parameters
     ----------
     x
-        Points, one a row; integers become float64 in their own units.
-    spec
+        Points, one a row, in their own units: an array, or a torch tensor, which stays on its
+        device. Integers need `bounds` and become floats.
+    corruption
         Any corruption, such as ``linf(0.1)``.
     rng
         Seed, numpy Generator, or None for fresh noise.
     bounds
         (low, high) to clip to, a `Bounds` for another rule; None leaves values as they fall.
+    dtype
+        Of the result: a float type, or that of an integer `x`, which is then rounded to.
+    out
+        Where to write the result; may be `x` itself.
 
     >>> noisy = corrupt(np.zeros((3, 2)), "linf(0.1)", rng=0)
     >>> noisy.shape, bool(np.abs(noisy).max() <= 0.1)
     ((3, 2), True)
+    >>> corrupt(np.full((1, 3), 7, np.uint8), "linf(0.4)", rng=0, bounds=(0, 255), dtype="uint8")
+    array([[7, 7, 7]], dtype=uint8)
     """
-    x = np.asarray(x)
-    if x.ndim == 0:
-        raise InputError("x must hold one point a row, got a single number")
-    if not np.issubdtype(x.dtype, np.floating):
-        x = x.astype(np.float64)
-    if not x.size:
-        raise InputError(f"x must hold at least one point, got shape {x.shape}")
-    corruption = parse(spec).bind(as_bounds(bounds))
+    chosen = parse(corruption) if isinstance(corruption, str) else corruption
+    limits = as_bounds(bounds)
+    tensor = hasattr(x, "detach")
+    x = x if tensor else np.asarray(x)
+    if not math.prod(x.shape) or not x.shape:
+        raise InputError(f"x must hold at least one point, one a row, got shape {tuple(x.shape)}")
+    if out is not None and tuple(out.shape) != tuple(x.shape):
+        raise InputError(f"out must have the shape of x, {tuple(x.shape)}, got {tuple(out.shape)}")
     keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]
-    return np.array(corruption(x, keys))
+    if tensor:
+        from shaketable.corruptions import device  # x is a tensor, so torch is there
+
+        return device.corrupt(x, chosen.bind(limits), keys, limits, dtype=dtype, out=out)
+    noisy = corrupt_array(x, chosen.bind(limits), keys, limits, dtype=dtype)
+    if out is None:
+        return noisy
+    out[...] = noisy
+    return out
+
+
+def corrupt_array(
+    x: Array, corruption: Corruption, keys: KeyArray, bounds: Bounds | None, *, dtype: Any = None
+) -> Array:
+    """Corrupted copy of an array of any number type; see `corrupt`."""
+    exact = x.dtype.kind in "iu"
+    if not exact and x.dtype.kind != "f":
+        raise InputError(f"x must hold real numbers, got dtype {x.dtype}")
+    if exact and bounds is None:
+        raise InputError(
+            f"x holds whole numbers ({x.dtype}), so their range must be declared: give bounds, "
+            "such as (0, 255), or convert x to floats"
+        )
+    small = x.dtype.itemsize <= (1 if exact else 4)
+    floats = x.astype(np.float32 if small else np.float64, copy=False)
+    wanted = np.dtype((floats if exact else x).dtype if dtype is None else dtype)
+    if wanted.kind != "f" and wanted != x.dtype:
+        raise InputError(f"dtype must be a float type or that of x, {x.dtype}, got {wanted}")
+    noisy = corruption(floats, keys)
+    noisy = noisy.copy() if noisy is x else noisy
+    return (np.rint(noisy) if wanted.kind != "f" else noisy).astype(wanted, copy=False)
 
 
 def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corruption:
     if call.name == "clean" and not call.args and not call.options:
         return Clean()
+    if call.name == "l0":
+        share, to = _arguments(call, "share", "to")
+        return Impulse(share) if to is None else Impulse(share, to)
+    if call.name == "gaussian":
+        sigma, mean = _arguments(call, "sigma", "mean")
+        if isinstance(mean, str):
+            raise InputError(f"corruption {call}: mean must be a number, got {mean!r}")
+        return Gaussian(sigma, mean=0.0 if mean is None else mean)
     if re.fullmatch(r"l(inf|\d+(\.\d+)?|\.\d+)", call.name):
-        return _pnorm(call, eps_min)
+        p = as_p(call.name)
+        epsilon, kind = _arguments(_filled_in(call, p, eps_min), "epsilon", "kind")
+        return PNormNoise(p, epsilon) if kind is None else PNormNoise(p, epsilon, kind)
     raise unknown("corruption", call.name, [name.partition("(")[0] for name in CORRUPTION_NAMES])
 
 
-def _pnorm(call: Call, eps_min: Callable[[float], float] | None) -> PNormNoise:
-    p = as_p(call.name)
-    values = [*call.args, *call.options.values()]
-    if len(values) != 1 or not set(call.options) <= {"epsilon"}:
-        raise InputError(f"corruption {call.name} takes one number, epsilon, got {str(call)!r}")
-    (epsilon,) = values
-    if epsilon == "eps_min":
-        if eps_min is None:
-            raise InputError(f"{call}: eps_min is known only where data are; give a number")
-        epsilon = eps_min(p)
-    if isinstance(epsilon, str):
-        raise InputError(f"corruption {call}: epsilon must be a number or eps_min, got {epsilon!r}")
-    return PNormNoise(p, epsilon)
+def _arguments(call: Call, number: str, more: str) -> tuple[float, Any]:
+    """A number that must be there, and one more value that need not be, by place or by name."""
+    names = (number, more)
+    given = dict(zip(names, call.args, strict=False)) | call.options
+    if len(given) != len(call.args) + len(call.options) or not {number} <= set(given) <= set(names):
+        raise InputError(f"corruption {call.name} takes {number}, then maybe {more}, got {call}")
+    value = given[number]
+    if isinstance(value, str):
+        raise InputError(f"corruption {call}: {number} must be a number, got {value!r}")
+    return value, given.get(more)
+
+
+def _filled_in(call: Call, p: float, eps_min: Callable[[float], float] | None) -> Call:
+    """Return the call with the data's number in the place of ``eps_min``."""
+    if "eps_min" not in (*call.args, *call.options.values()):
+        return call
+    if eps_min is None:
+        raise InputError(f"{call}: eps_min is known only where data are; give a number")
+    value = eps_min(p)
+    args = tuple(value if arg == "eps_min" else arg for arg in call.args)
+    options = {k: value if arg == "eps_min" else arg for k, arg in call.options.items()}
+    return Call(call.name, args, options)

@@ -1,84 +1,118 @@
-"""Noise uniform in the ball of a p-norm."""
+"""Noise uniform in the ball of a p-norm, inside it or on its surface."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from shaketable.corruptions.bounds import Bounds
-from shaketable.errors import InputError
+from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.rows import add_noise, over_rows
+from shaketable.errors import InputError, unknown
 from shaketable.keys import fold, uniforms
 from shaketable.norms import norm_name
 from shaketable.spec import Call
 from shaketable.types import Array, FloatArray, KeyArray
+
+Kind: TypeAlias = Literal["ball", "surface", "vertices"]
 
 MAX_REJECTION_DIMENSION = 8
 _MAX_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)
-class PNormNoise:
+class PNormNoise(Corruption):
     r"""Noise uniform in the p-norm ball of radius ``epsilon``, one draw per sample.
 
     .. math:: \epsilon\,U^{1/d}\,g/\lVert g\rVert_p, \quad |g_i|^p \sim \Gamma(1/p, 1)
 
     Method of Calafiore et al. (CDC 1998); for p = inf every coordinate is uniform in
-    [-epsilon, epsilon]. ``bounds`` says what happens at the edge of the value range.
+    [-epsilon, epsilon]. On the ``surface`` the factor of U is 1 and all noise has norm epsilon: the
+    ball's own directions, which are uniform by area for p = 1, 2 and inf alone. For p = inf one
+    coordinate is then -epsilon or epsilon, and ``vertices`` are where all are. ``bounds`` says what
+    happens at the edge of the value range.
 
-    >>> PNormNoise(2, 0.5).spec
-    'l2(0.5)'
+    >>> PNormNoise(2, 0.5).spec, PNormNoise(2, 0.5, "surface").spec
+    ('l2(0.5)', 'l2(0.5, surface)')
     """
 
     p: float
     epsilon: float
+    kind: Kind = "ball"
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
         if not self.p > 0:
-            raise InputError(f"p must be positive, got {self.p!r}")
+            raise InputError(f"p must be positive, got {self.p!r}; for p = 0 use Impulse")
         if not 0 <= self.epsilon < math.inf:
             raise InputError(f"epsilon must be 0 or more and finite, got {self.epsilon!r}")
+        if self.kind not in get_args(Kind):
+            raise unknown("kind of p-norm noise", str(self.kind), get_args(Kind))
+        if self.kind == "vertices" and not math.isinf(self.p):
+            raise InputError(f"vertices are for p = inf, got p = {self.p!r}; choose 'surface'")
 
     @property
     def spec(self) -> str:
         """Canonical spec string; bounds are the data's, so they are recorded apart."""
-        return str(Call(norm_name(self.p), (self.epsilon,)))
+        return str(Call(norm_name(self.p), (self.epsilon, *self._kind())))
 
     @property
     def ladder(self) -> str:
-        """Name of the whole ladder of levels, for noise that is to be scaled along it."""
-        return norm_name(self.p)
+        """Norm and kind: noise of the same direction is scaled along it."""
+        return str(Call(norm_name(self.p), self._kind()))
+
+    @property
+    def size(self) -> float:
+        """The radius."""
+        return self.epsilon
 
     def bind(self, bounds: Bounds | None) -> PNormNoise:
         """Return the same noise with the data's bounds filled in."""
         return replace(self, bounds=bounds)
 
-    def __call__(self, x: Array, keys: KeyArray) -> Array:
-        """Noisy copy of the rows of ``x``, one key a row."""
+    def draw(self, x: Array, keys: KeyArray) -> Array:
+        """Noise of size 1; where points of the ball are to be tried, the keys themselves."""
+        if self.truncates and not math.isinf(self.p):
+            return keys
+        if device := device_code(x):
+            return device.draw(self, x, keys)
+        return unit_ball(keys, math.prod(x.shape[1:]), self.p, kind=self.kind, dtype=x.dtype)
+
+    def apply(self, x: Array, drawn: Array) -> Array:
+        """Add the noise, scaled to its size."""
+        if device := device_code(x):
+            return device.apply(self, x, drawn)
         flat = x.reshape(len(x), -1)
-        if self.bounds is not None and self.bounds.rule == "truncate":
-            noisy = self._truncated(flat, keys, self.bounds)
+        if self.truncates:
+            noisy = self.truncated(flat, drawn)
         else:
-            noisy = self._apply(flat, unit_ball(keys, flat.shape[1], self.p))
-            if self.bounds is not None:
-                np.clip(noisy, self.bounds.low, self.bounds.high, out=noisy)
+            noisy = add_noise(flat, drawn, self.epsilon, self.bounds)
         return noisy.astype(x.dtype, copy=False).reshape(x.shape)
 
-    def _apply(self, flat: Array, delta: FloatArray) -> FloatArray:
-        delta *= self.epsilon
-        delta += flat
-        return delta
+    def _kind(self) -> tuple[str, ...]:
+        return () if self.kind == "ball" else (self.kind,)
 
-    def _truncated(self, flat: Array, keys: KeyArray, bounds: Bounds) -> FloatArray:
-        """Uniform in the part of the ball that lies inside the box."""
+    @property
+    def truncates(self) -> bool:
+        """Whether the ball is cut by the bounds."""
+        return self.bounds is not None and self.bounds.rule == "truncate"
+
+    def truncated(self, flat: Array, drawn: Any) -> Array:
+        """Uniform in the part of the ball that lies inside the box; in L-inf of tensors too."""
+        bounds = self.bounds
+        assert bounds is not None
+        if self.kind != "ball":
+            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
         bounds.check(flat)
-        d = flat.shape[1]
         if math.isinf(self.p):
-            low = np.maximum(flat - self.epsilon, bounds.low)
-            high = np.minimum(flat + self.epsilon, bounds.high)
-            return np.asarray(low + (high - low) * uniforms(keys, d), dtype=np.float64)
+            low = (flat - self.epsilon).clip(min=bounds.low)
+            high = (flat + self.epsilon).clip(max=bounds.high)
+            return low + (high - low) * (0.5 * drawn + 0.5)
+        d = flat.shape[1]
         if d > MAX_REJECTION_DIMENSION:
             raise InputError(
                 f"bounds 'truncate' needs L-inf noise or at most {MAX_REJECTION_DIMENSION} "
@@ -87,7 +121,8 @@ class PNormNoise:
         noisy = flat.astype(np.float64)
         todo = np.arange(len(flat))
         for attempt in range(_MAX_ROUNDS):
-            tried = self._apply(flat[todo], unit_ball(fold(keys[todo], attempt), d, self.p))
+            unit = unit_ball(fold(drawn[todo], attempt), d, self.p)
+            tried = flat[todo] + self.epsilon * unit
             inside = ((tried >= bounds.low) & (tried <= bounds.high)).all(axis=1)
             noisy[todo[inside]] = tried[inside]
             todo = todo[~inside]
@@ -99,30 +134,40 @@ class PNormNoise:
         )
 
 
-def unit_ball(keys: KeyArray, d: int, p: float) -> FloatArray:
-    """One point uniform in the unit ball of the p-norm for every key, shape (keys, d)."""
-    if math.isinf(p):
-        return 2 * uniforms(keys, d) - 1
-    g, radius = _generalised_normal(keys, d, p)
-    # scaled by the largest component, whose p-th power can neither over- nor underflow
-    largest = np.abs(g).max(axis=1, keepdims=True)
-    g /= largest
-    g *= radius ** (1 / d) / (np.abs(g) ** p).sum(axis=1, keepdims=True) ** (1 / p)
-    return g
+def unit_ball(
+    keys: KeyArray, d: int, p: float, *, kind: Kind = "ball", dtype: DTypeLike = np.float64
+) -> Array:
+    """One point uniform in the unit ball of the p-norm for every key, shape (keys, d).
+
+    >>> x = unit_ball(np.arange(3, dtype=np.uint64), 2, 1.0, kind="surface")
+    >>> np.abs(x).sum(axis=1).round(12)
+    array([1., 1., 1.])
+    """
+    from shaketable.corruptions import ziggurat  # compiled code, slow to load
+
+    out = np.empty((len(keys), d), dtype)
+    if kind == "vertices":
+        over_rows(ziggurat.fill_vertices, keys, out)
+    elif math.isinf(p):
+        over_rows(ziggurat.fill_cube, keys, out, settings=(kind == "surface",))
+    elif ziggurat.LEAST_P <= p <= ziggurat.MOST_P:
+        layers = ziggurat.layers(float(p))
+        over_rows(ziggurat.fill_ball, keys, out, settings=(kind == "surface", *layers))
+    else:
+        out[:] = _by_inversion(keys, d, p, surface=kind == "surface")
+    return out
 
 
-def _generalised_normal(keys: KeyArray, d: int, p: float) -> tuple[FloatArray, FloatArray]:
-    """Signed g with |g_i|^p ~ Gamma(1/p, 1), and one more uniform number a row."""
-    from scipy import special  # 0.2 s that L-inf noise can do without
+def _by_inversion(keys: KeyArray, d: int, p: float, *, surface: bool) -> FloatArray:
+    """Point of the unit ball for orders beyond the ziggurat's, slowly and in logarithms.
 
-    if p == 2:
-        u = uniforms(keys, d + 1)
-        return special.ndtri(u[:, :d]), u[:, d:]
-    if p == 1:
-        u = uniforms(keys, d + 1)
-        v = 2 * u[:, :d] - 1
-        return np.copysign(np.log1p(-np.abs(v)), v), u[:, d:]
-    # Gamma(1/p)^(1/p) = U * Gamma(1 + 1/p)^(1/p): free of the underflow that small shapes bring
+    Gamma(1/p)^(1/p) = U * Gamma(1 + 1/p)^(1/p): free of the underflow that small shapes bring.
+    """
+    from scipy import special
+
     u = uniforms(keys, 2 * d + 1)
-    gamma = special.gammaincinv(1 + 1 / p, u[:, :d])
-    return (2 * u[:, d : 2 * d] - 1) * gamma ** (1 / p), u[:, 2 * d :]
+    sign = 2 * u[:, :d] - 1
+    size = np.log(np.abs(sign)) + np.log(special.gammaincinv(1 + 1 / p, u[:, d : 2 * d])) / p
+    norm = special.logsumexp(p * size, axis=1, keepdims=True) / p
+    radius = 0.0 if surface else np.log(u[:, 2 * d :]) / d
+    return np.asarray(np.copysign(np.exp(size - norm + radius), sign))

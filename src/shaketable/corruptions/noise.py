@@ -1,0 +1,166 @@
+"""Noise that is no p-norm ball's: impulses, and Gaussian noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from shaketable.corruptions.bounds import Bounds
+from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.rows import add_noise, over_rows
+from shaketable.errors import InputError, unknown
+from shaketable.spec import Call, Value
+from shaketable.types import Array, FloatArray, IntArray, KeyArray
+
+Replacement: TypeAlias = Literal["extremes", "uniform"]
+
+
+@dataclass(frozen=True)
+class Impulse(Corruption):
+    r"""A share of the values replaced: noise of "norm" p = 0.
+
+    Exactly round(share * d) distinct dimensions of every point are set to the low or the high end
+    of the value range, each with probability 1/2, or to a ``uniform`` value between them. Along a
+    ladder the levels are nested: what a weaker one hits, a stronger one hits likewise. Without
+    declared bounds there is nothing to set values to.
+
+    >>> Impulse(0.01).spec, Impulse(0.01, "uniform").spec
+    ('l0(0.01)', 'l0(0.01, uniform)')
+    """
+
+    share: float
+    to: Replacement = "extremes"
+    bounds: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise InputError(f"share must lie in [0, 1], got {self.share!r}")
+        if self.to not in get_args(Replacement):
+            raise unknown("replacement of impulse noise", str(self.to), get_args(Replacement))
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("l0", (self.share, *self._to())))
+
+    @property
+    def ladder(self) -> str:
+        """What values are set to: more and more of the same are, along it."""
+        return str(Call("l0", self._to()))
+
+    @property
+    def size(self) -> float:
+        """The share."""
+        return self.share
+
+    def bind(self, bounds: Bounds | None) -> Impulse:
+        """Return the same noise with the data's value range filled in."""
+        return replace(self, bounds=bounds)
+
+    def draw(self, x: Array, keys: KeyArray) -> tuple[IntArray, FloatArray]:
+        """Places in the order they are hit, and a number in (0, 1) for each."""
+        if device := device_code(x):
+            return device.draw(self, x, keys)
+        from shaketable.corruptions.ziggurat import fill_places  # compiled code, slow to load
+
+        d = math.prod(x.shape[1:])
+        places = np.empty((len(keys), self.hits(d)), np.int64)
+        uniform = np.empty(places.shape)
+        over_rows(fill_places, keys, places, uniform, settings=(d,))
+        return places, uniform
+
+    def apply(self, x: Array, drawn: tuple[IntArray, FloatArray]) -> Array:
+        """Replace the values at the first of these places."""
+        if device := device_code(x):
+            return device.apply(self, x, drawn)
+        low, high = self.ends()
+        out = x.reshape(len(x), -1).copy()
+        hits = self.hits(out.shape[1])
+        places, u = drawn[0][:, :hits], drawn[1][:, :hits]
+        value = low + (high - low) * u if self.to == "uniform" else np.where(u < 0.5, low, high)
+        np.put_along_axis(out, places, value.astype(out.dtype), axis=1)
+        return out.reshape(x.shape)
+
+    def hits(self, d: int) -> int:
+        """How many of d values are replaced."""
+        return round(self.share * d)
+
+    def ends(self) -> tuple[float, float]:
+        """The ends of the value range; without one there is nothing to set values to."""
+        if self.bounds is None:
+            raise InputError(
+                f"{self.spec} sets values to the ends of their range, and none is declared; give "
+                "bounds=(low, high), or --range LOW,HIGH"
+            )
+        return self.bounds.low, self.bounds.high
+
+    def _to(self) -> tuple[str, ...]:
+        return () if self.to == "extremes" else (self.to,)
+
+
+@dataclass(frozen=True)
+class Gaussian(Corruption):
+    """Independent normal noise on every value, of standard deviation ``sigma``.
+
+    >>> Gaussian(0.1).spec, Gaussian(0.1, mean=0.05).spec
+    ('gaussian(0.1)', 'gaussian(0.1, mean=0.05)')
+    """
+
+    sigma: float
+    mean: float = 0.0
+    bounds: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.sigma < math.inf:
+            raise InputError(f"sigma must be 0 or more and finite, got {self.sigma!r}")
+        if not math.isfinite(self.mean):
+            raise InputError(f"mean must be finite, got {self.mean!r}")
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("gaussian", (self.sigma,), self._mean()))
+
+    @property
+    def ladder(self) -> str:
+        """Noise of one mean is scaled along it."""
+        return str(Call("gaussian", (), self._mean()))
+
+    @property
+    def size(self) -> float:
+        """The standard deviation."""
+        return self.sigma
+
+    def bind(self, bounds: Bounds | None) -> Gaussian:
+        """Return the same noise with the data's bounds filled in."""
+        return replace(self, bounds=bounds)
+
+    def draw(self, x: Array, keys: KeyArray) -> Array:
+        """Standard normal numbers."""
+        if device := device_code(x):
+            return device.draw(self, x, keys)
+        from shaketable.corruptions import ziggurat  # compiled code, slow to load
+
+        out = np.empty((len(keys), math.prod(x.shape[1:])), x.dtype)
+        over_rows(ziggurat.fill_gaussian, keys, out, settings=ziggurat.layers(2.0))
+        return out
+
+    def apply(self, x: Array, drawn: Array) -> Array:
+        """Add the noise, scaled to its size."""
+        if device := device_code(x):
+            return device.apply(self, x, drawn)
+        self.check()
+        flat = x.reshape(len(x), -1)
+        moved = flat + np.asarray(self.mean, x.dtype) if self.mean else flat
+        return add_noise(moved, drawn, self.sigma, self.bounds).reshape(x.shape)
+
+    def check(self) -> None:
+        """Raise if the bounds ask for what only balls have."""
+        if self.bounds is not None and self.bounds.rule == "truncate":
+            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
+
+    def _mean(self) -> dict[str, Value]:
+        return {"mean": self.mean} if self.mean else {}
