@@ -128,3 +128,125 @@ def test_classes_of_ones_own_count_by_their_methods():
 
     assert content_hash(make(0.5)()) == content_hash(make(0.5)())
     assert content_hash(make(0.5)()) != content_hash(make(0.9)())
+
+
+def test_constants_and_wrapped_methods_of_ones_own_classes_count():
+    def make(factor, shift):
+        code = (
+            "import functools\n"
+            "def logged(f):\n    return functools.wraps(f)(lambda *a: f(*a))\n"
+            f"class Mine:\n    factor = {factor}\n"
+            f"    @logged\n    def predict(self, x):\n        return x + {shift}\n"
+            "    @staticmethod\n    def rule(x):\n        return x\n"
+        )
+        scope = {"__name__": "mine"}
+        exec(code, scope)
+        return content_hash(scope["Mine"]())
+
+    assert make(1, 0.5) == make(1, 0.5)
+    assert len({make(1, 0.5), make(2, 0.5), make(1, 0.7), None}) == 4
+
+
+NET = """
+import torch
+from torch import nn
+
+def net(**options):
+    torch.manual_seed(0)
+    o = dict(stride=1, rate=0.5, act=nn.functional.relu, dtype=torch.float32) | options
+    layer = nn.TransformerEncoderLayer(4, 2, 8, o["rate"], o["act"])
+    parts = [nn.Conv2d(1, 4, 3, o["stride"]), nn.BatchNorm2d(4), nn.LSTM(4, 4), layer]
+    return nn.Sequential(*parts).to(o["dtype"])
+"""
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="torch is not installed")
+
+
+@pytest.fixture
+def net(torch):
+    scope = {}
+    exec(NET, scope)
+    return scope["net"]
+
+
+def test_modules_of_the_same_weights_have_the_same_hash(torch, net, tmp_path):
+    first, other = net(), net()
+    other[0].eval()
+    for parameter in other.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    other[0].weight.requires_grad_(False)
+    other[0].to(memory_format=torch.channels_last)
+    assert content_hash(first) == content_hash(other) is not None
+    torch.save(first, tmp_path / "m.pt")
+    loaded = torch.load(tmp_path / "m.pt", weights_only=False)
+    assert content_hash(loaded) == content_hash(first)
+
+
+def test_a_module_has_the_same_hash_in_another_process(net):
+    code = NET + "from shaketable.identity import content_hash\nprint(content_hash(net()))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.strip() == content_hash(net())
+
+
+def test_whatever_changes_in_a_module_changes_its_hash(torch, net):
+    def changed(change):
+        module = net()
+        with torch.no_grad():
+            change(module)
+        return content_hash(module)
+
+    kinds = {
+        "same": content_hash(net()),
+        "stride": content_hash(net(stride=2)),
+        "dropout": content_hash(net(rate=0.4)),
+        "function": content_hash(net(act=torch.nn.functional.gelu)),
+        "float16": content_hash(net(dtype=torch.float16)),
+        "bfloat16": content_hash(net(dtype=torch.bfloat16)),
+        "weight": changed(lambda m: m[0].weight[0, 0, 0, 0].add_(1e-6)),
+        "buffer": changed(lambda m: m[1].running_var[0].add_(1e-6)),
+        "tensor": changed(lambda m: setattr(m, "mean", torch.zeros(1))),
+        "private": changed(lambda m: setattr(m, "_temperature", 2.0)),
+        "order": changed(lambda m: setattr(m, "_modules", dict(reversed(m._modules.items())))),
+        "class": changed(lambda m: m.append(torch.nn.ReLU())),
+        "another class": changed(lambda m: m.append(torch.nn.Tanh())),
+    }
+    assert None not in kinds.values()
+    assert len(set(kinds.values())) == len(kinds)
+
+
+def test_numbers_of_any_type_count_in_tensors(torch):
+    numbers = torch.arange(6).reshape(2, 3)
+    for dtype in (torch.bfloat16, torch.float64, torch.uint8, torch.bool, torch.complex64):
+        of_type = numbers.to(dtype)
+        assert content_hash(of_type) == content_hash(of_type.T.contiguous().T) is not None
+        assert content_hash(of_type) != content_hash(of_type.reshape(3, 2))
+    halves = torch.zeros(2, dtype=torch.float16), torch.zeros(2, dtype=torch.bfloat16)
+    assert len({content_hash(half) for half in halves}) == 2
+    assert content_hash(torch.tensor(1.0)) != content_hash(torch.tensor([1.0]))
+
+
+def test_a_module_that_cannot_be_seen_into_has_no_identity(torch, net):
+    nn = torch.nn
+
+    def hooked(module):
+        module[0].register_forward_hook(lambda *_: None)
+        return module
+
+    def patched(module):
+        module.forward = lambda x: x
+        return module
+
+    hidden = [
+        hooked(net()),
+        patched(net()),
+        nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)),
+        nn.LazyLinear(2),
+        nn.Linear(2, 2, device="meta"),
+    ]
+    assert [content_hash(module) for module in hidden] == [None] * len(hidden)
+    special = type("Special", (torch.Tensor,), {})  # may mean more than its numbers
+    assert content_hash(torch.eye(2).as_subclass(special)) is None
+    assert content_hash(torch.eye(2).to_sparse()) is None

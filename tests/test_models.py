@@ -1,3 +1,4 @@
+import subprocess
 import sys
 
 import joblib
@@ -177,3 +178,51 @@ def test_a_damaged_model_file_says_so(tmp_path):
 def test_a_callable_cannot_be_fitted():
     with pytest.raises(InputError, match="no scikit-learn estimator"):
         seeded(lambda x: x, 0)
+
+
+def test_models_that_are_no_modules_need_no_torch():
+    code = (
+        "import sys\n"
+        "from shaketable import evaluate\n"
+        "evaluate(lambda x: x > 0.5, ([[0.0], [1.0]], [0, 1]), ['linf(0.1)'])\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_module_cannot_be_fitted():
+    nn = pytest.importorskip("torch", reason="torch is not installed").nn
+    with pytest.raises(InputError, match="model Linear cannot be fitted.*bring it fitted"):
+        fit(nn.Linear(1, 2), DATA, np.arange(4), seed=0)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".pth"])
+def test_modules_are_found_in_files_of_torch(suffix, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    source = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+    source += "        return torch.cat([1 - x, x], dim=1)\n"
+    name = f"my_net_for_test{suffix[1:]}"
+    (tmp_path / f"{name}.py").write_text(source)
+    code = f"import torch, {name}\ntorch.save({name}.Net(), 'net{suffix}')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    model, unfitted = load_model(f"net{suffix}")  # its class is in the working directory
+    assert not unfitted
+    assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]
+
+    torch.save(torch.nn.Linear(1, 2).state_dict(), f"weights{suffix}")
+    with pytest.raises(InputError, match="got OrderedDict: it holds weights only; name an object"):
+        load_model(f"weights{suffix}")
+    (tmp_path / f"{name}.py").unlink()
+    monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(InputError, match=f"No module named '{name}'; run from the directory"):
+        load_model(f"net{suffix}")
+
+
+def test_a_file_of_torch_without_torch_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "net.pt").write_bytes(b"nothing")
+    monkeypatch.delitem(sys.modules, "shaketable.modules", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InputError, match=r"pip install 'shaketable\[torch\]'"):
+        load_model(str(tmp_path / "net.pt"))

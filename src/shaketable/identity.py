@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import pickle
 import sys
 import types
@@ -12,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
-_KNOWN = frozenset({"builtins", "copyreg", "joblib", "numpy", "pandas", "scipy", "sklearn"})
+_KNOWN = frozenset(
+    {"builtins", "copyreg", "joblib", "numpy", "pandas", "scipy", "sklearn", "torch"}
+)
 """Packages whose code is told by their versions, not looked into."""
 
 
@@ -30,8 +33,18 @@ def content_hash(obj: Any) -> str | None:
     """
     try:
         return _Hasher().digest(obj).hex()
-    except (_NoIdentityError, pickle.PicklingError, TypeError, AttributeError, RecursionError):
+    except (_NoIdentityError, pickle.PickleError, TypeError, AttributeError, RuntimeError):
         return None
+
+
+def is_module(obj: Any) -> bool:
+    """Whether this is a module of torch's, found out without importing torch.
+
+    >>> is_module(np.zeros(3))
+    False
+    """
+    torch = sys.modules.get("torch")  # whoever has a module has imported it
+    return torch is not None and isinstance(obj, torch.nn.Module)
 
 
 class _NoIdentityError(Exception):
@@ -79,13 +92,22 @@ class _Hasher:
                 return self._all("partial", (obj.func, obj.args, obj.keywords))
             case types.BuiltinFunctionType() | np.ufunc():
                 return self._named(obj, obj.__qualname__)
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(obj, torch.Tensor):
+            return self._tensor(obj, torch)
         if hasattr(obj, "get_arrays"):  # scikit-learn's trees of neighbours count their calls
             return self._all("tree", (type(obj), *obj.get_arrays()))
+        return self._object(obj)
+
+    def _object(self, obj: Any) -> bytes:
+        """Objects count by their class and by what pickle would save of them."""
         reduced = obj.__reduce_ex__(4)
         if isinstance(reduced, str):  # a global, known by its name
             return self._named(obj, reduced)
         maker, args, *rest = reduced
         state, *iterators = [*rest, None, None, None][:3]
+        if is_module(obj):
+            state = _module_content(obj, state)
         parts = (list(i) if i is not None else None for i in iterators)
         return self._all("object", (type(obj), maker, args, state, *parts))
 
@@ -103,20 +125,24 @@ class _Hasher:
             return _hash("array", [about, self.digest(a.tolist())])
         return _hash("array", [about, np.ascontiguousarray(a).tobytes()])
 
+    def _tensor(self, t: Any, torch: Any) -> bytes:
+        """Tensors count by type, shape and bytes, wherever they are; special kinds hold more."""
+        if type(t) not in {torch.Tensor, torch.nn.Parameter} or t.is_quantized:
+            raise _NoIdentityError(type(t).__name__)
+        raw = t.detach().cpu().reshape(-1).view(torch.uint8).numpy()
+        return _hash("tensor", [f"{t.dtype} {tuple(t.shape)}".encode(), raw.tobytes()])
+
     def _class(self, cls: type) -> bytes:
-        """Name of a class, and of one that is not in a known package version and methods."""
+        """Name of a class, and of one not in a known package version, methods and constants."""
         name = self._named(cls, cls.__qualname__)
         package = cls.__module__.partition(".")[0]
         if package in _KNOWN or package in sys.stdlib_module_names:
             return name
         version = repr(getattr(sys.modules.get(package), "__version__", None))
-        methods = {
-            key: value.__code__
-            for key, value in vars(cls).items()
-            if isinstance(value, types.FunctionType)
-        }
+        parts = {key: _class_part(key, value) for key, value in vars(cls).items()}
+        content = {key: part for key, part in parts.items() if part is not None}
         return _hash(
-            "class", [name, version.encode(), self._all("class", (methods, cls.__bases__))]
+            "class", [name, version.encode(), self._all("class", (content, cls.__bases__))]
         )
 
     def _function(self, function: types.FunctionType) -> bytes:
@@ -126,6 +152,29 @@ class _Hasher:
         defaults = (function.__defaults__, function.__kwdefaults__)
         name = self._named(function, function.__qualname__)
         return _hash("function", [name, self._all("code", (function.__code__, *defaults))])
+
+
+def _class_part(name: str, value: Any) -> Any:
+    """Code of a method, value of a constant; None for what else a class holds."""
+    value = getattr(value, "fget", getattr(value, "__func__", value))  # properties, static methods
+    if isinstance(value, types.FunctionType):
+        return (value.__code__, inspect.unwrap(value).__code__)
+    constant = isinstance(value, int | float | complex | str | bytes | tuple)
+    return value if constant and not name.startswith("__") else None
+
+
+def _module_content(module: Any, state: Any) -> Any:
+    """State of a module of torch's, less what it keeps about training and saving.
+
+    The order of parts counts: it is the order in which a ``Sequential`` applies them.
+    """
+    if module._forward_hooks or module._forward_pre_hooks:
+        raise _NoIdentityError("hooks")
+    if not isinstance(state, dict):
+        return state
+    kept = vars(sys.modules["torch"].nn.Module()).keys()
+    parts = [list(state.get(k, {}).items()) for k in ("_parameters", "_buffers", "_modules")]
+    return (*parts, {k: value for k, value in state.items() if k not in kept})
 
 
 def _hash(kind: str, parts: Iterable[bytes]) -> bytes:

@@ -7,15 +7,18 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shaketable.data import Dataset
 from shaketable.errors import InputError, unknown
-from shaketable.identity import content_hash
+from shaketable.identity import content_hash, is_module
 from shaketable.keys import digest
 from shaketable.types import Array, IntArray
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 BUILTIN: Mapping[str, str] = {
     "rf": "random forest, 100 trees",
@@ -26,7 +29,8 @@ BUILTIN: Mapping[str, str] = {
 }
 """Models the command line knows by name, with their descriptions."""
 
-_FILES = (".joblib", ".pkl", ".pickle")
+_TORCH_FILES = (".pt", ".pth")
+_FILES = (".joblib", ".pkl", ".pickle", *_TORCH_FILES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,18 +38,22 @@ class Classifier:
     """A fitted model that answers with the data's class codes; -1 for a class they do not have."""
 
     name: str
-    answer: Callable[[Array], Any]
+    answer: Callable[[Any], Any]
     codes: Mapping[Any, int]
     identity: str | None
     """Hash of the model's content; None when it cannot be known, and results are never reused."""
+    device: Any = None
+    """Device of torch's that a module is on, where it also takes tensors; None for others."""
 
-    def __call__(self, x: Array) -> IntArray:
+    def __call__(self, x: Array | Tensor) -> IntArray:
         """Class code of every row."""
         try:
             answer = np.asarray(self.answer(x))
+        except InputError:
+            raise
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"model {self.name} refused points of shape {x.shape[1:]}: {error}"
+                f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {error}"
             ) from error
         if answer.ndim == 0 or len(answer) != len(x):
             raise InputError(
@@ -103,19 +111,25 @@ def as_classifier(
     ----------
     model
         A fitted scikit-learn estimator, or any callable from points to labels or to scores, one
-        column a class in the order of ``data.classes``.
+        column a class in the order of ``data.classes``. A torch module gives scores; it runs in
+        evaluation mode on its own device, and gets images channels first (`modules.arranged`).
     data
         Whose classes the answers are read as.
     name, model_id
-        What to call it, and what tells it from other models. Estimators are told by their content;
-        a bare callable is only recognised again by its `model_id`.
+        What to call it, and what tells it from other models. Estimators and modules are told by
+        their content; a bare callable is only recognised again by its `model_id`.
     unscale
         Give the model features that were scaled to [0, 1] back in the raw units it was trained on.
     """
-    name = name or _name(model)
+    name, device = name or _name(model), None
     if _is_estimator(model):
         _require_fitted(model, name)
         answer = _estimator_answer(model, data.features, name)
+    elif is_module(model):
+        from shaketable.modules import ModuleAnswer  # torch
+
+        answer = ModuleAnswer(name, model)
+        device = answer.device
     elif callable(model):
         answer = model
     elif hasattr(model, "predict"):
@@ -126,9 +140,9 @@ def as_classifier(
             "wrap it in a function from points to labels"
         )
     if model_id is None:
-        model_id = content_hash(model) if _is_estimator(model) else None
+        model_id = content_hash(model) if _is_estimator(model) or is_module(model) else None
     if data.scaling is not None and unscale:
-        raw, undo = answer, data.scaling.undo
+        raw, undo, device = answer, data.scaling.undo, None  # scaling takes arrays
         answer = lambda x: raw(undo(x))  # noqa: E731  (one expression, used once)
         if model_id is not None:
             model_id = f"{model_id} behind {content_hash(data.scaling)}"
@@ -136,7 +150,7 @@ def as_classifier(
     known = np.asarray(getattr(model, "classes_", [])).tolist()
     if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
         codes = dict.fromkeys(known, -1) | codes
-    return Classifier(name, answer, codes, model_id)
+    return Classifier(name, answer, codes, model_id, device)
 
 
 def builtin(name: str) -> Any:
@@ -163,10 +177,13 @@ def load_model(source: str) -> tuple[Any, bool]:
     """Model named on the command line, and whether it still has to be fitted.
 
     `source` is a built-in name, ``package.module:attribute`` (the working directory is importable),
-    or a ``.joblib``, ``.pkl`` or ``.pickle`` file. Importing and unpickling run the code in it.
+    a ``.joblib``, ``.pkl`` or ``.pickle`` file, or a ``.pt`` or ``.pth`` file that holds a whole
+    torch module. Importing and unpickling run the code in it.
     """
     if source in BUILTIN:
         return builtin(source), True
+    if "" not in sys.path:
+        sys.path.insert(0, "")
     if Path(source).suffix in _FILES:
         return _load_file(Path(source)), False
     module_name, colon, attribute = source.partition(":")
@@ -178,8 +195,6 @@ def load_model(source: str) -> tuple[Any, bool]:
             f"model {source!r}: name the module, not its file, as in "
             f"{module_name.removesuffix('.py')}:{attribute}"
         )
-    if "" not in sys.path:
-        sys.path.insert(0, "")
     try:
         model: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
@@ -230,14 +245,37 @@ def seeded(model: Any, seed: int) -> Any:
 
 
 def _load_file(path: Path) -> Any:
-    import joblib
-
     if not path.is_file():
         raise InputError(f"model file {str(path)!r} does not exist; check the path")
+    load = _loader(path.suffix)
     try:
-        return joblib.load(path)
+        return load(path)
+    except InputError:
+        raise
+    except (AttributeError, ImportError) as error:  # classes are saved by name only
+        raise InputError(
+            f"model file {str(path)!r} cannot be loaded: {error}; "
+            "run from the directory that holds its classes, or install their package"
+        ) from error
     except Exception as error:
-        raise InputError(f"model file {str(path)!r} cannot be loaded: {error}") from error
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"model file {str(path)!r} cannot be loaded: {reason}") from error
+
+
+def _loader(suffix: str) -> Callable[[Path], Any]:
+    if suffix not in _TORCH_FILES:
+        import joblib
+
+        load: Callable[[Path], Any] = joblib.load
+        return load
+    try:
+        from shaketable.modules import load_module  # torch
+    except ImportError as error:
+        raise InputError(
+            f"model files {suffix} need torch, which is not installed; "
+            "pip install 'shaketable[torch]'"
+        ) from error
+    return load_module
 
 
 def _is_estimator(model: Any) -> bool:
