@@ -10,6 +10,7 @@ from shaketable.corruptions import Bounds, parse
 from shaketable.errors import InputError
 from shaketable.evaluation import Cell, Maker, Noise, evaluate, make_points
 from shaketable.store import Store
+from shaketable.suites import suite
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(60, 2))
@@ -288,3 +289,93 @@ def test_rows_per_batch_are_limited_too(monkeypatch):
 
     evaluate(model, (X, Y), ["linf(0.1)"], k=50)
     assert largest <= 100
+
+
+LADDER = ["l2(0.02)", "l2(0.1)", "linf(0.05)", "l2(0.3)", "l0(0.5)", "l0(1)"]
+
+
+def seen_by_a_model(**options):
+    """What a model is shown, by corruption."""
+    shown = []
+
+    def model(x):
+        shown.append(x.copy())
+        return np.zeros(len(x), int)
+
+    records = evaluate(model, (X, Y), LADDER, k=3, bounds=(0, 1), **options)
+    return records, shown
+
+
+def test_ladder_draws_scale_one_draw_of_a_point_along_the_sizes():
+    records, shown = seen_by_a_model(draws="ladder")
+    order = ["clean", "l2(0.02)", "l2(0.1)", "l2(0.3)", "linf(0.05)", "l0(0.5)", "l0(1)"]
+    moved = dict(zip(order, (x - np.repeat(X, len(x) // 60, axis=0) for x in shown), strict=True))
+    inside = np.abs(shown[3] - 0.5).max(axis=1) < 0.5  # not clipped at the largest size
+    np.testing.assert_allclose(moved["l2(0.3)"][inside], 15 * moved["l2(0.02)"][inside], rtol=1e-9)
+    hit = moved["l0(0.5)"] != 0
+    assert (hit.sum(axis=1) == 1).all()
+    np.testing.assert_array_equal(moved["l0(0.5)"][hit], moved["l0(1)"][hit])
+    # points and draws have noise of their own, and so have norms
+    assert len(np.unique(moved["l2(0.3)"][:, 0])) > 150
+    assert not np.allclose(np.sign(moved["l2(0.1)"]), np.sign(moved["linf(0.05)"]))
+    assert {c.draws for c in records} == {"none", "ladder"}
+
+
+def test_independent_draws_do_not():
+    _, shown = seen_by_a_model()
+    weak, strong = (x - np.repeat(X, 3, axis=0) for x in (shown[1], shown[2]))
+    assert abs(np.corrcoef(weak[:, 0], strong[:, 0])[0, 1]) < 0.3
+
+
+def test_a_level_of_a_ladder_is_the_same_whatever_is_measured_beside_it():
+    whole = {c.corruption: c.hits for c in evaluate(threshold, (X, Y), LADDER[:4], k=3, draws="ladder")}  # fmt: skip
+    (_, alone) = evaluate(threshold, (X, Y), ["l2(0.1)"], k=3, draws="ladder")
+    np.testing.assert_array_equal(alone.hits, whole["l2(0.1)"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation, "BATCH_VALUES", 7)
+        small = evaluate(threshold, (X, Y), LADDER[:4], k=3, draws="ladder")
+    for cell in small:
+        np.testing.assert_array_equal(cell.hits, whole[cell.corruption])
+
+
+def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
+    data = make_dataset(RNG.uniform(size=(20, 8, 8)), np.arange(20) % 2, bounds=(0, 1))
+    store = tmp_path / "r.sqlite"
+
+    def model(x):
+        return (x.mean(axis=(1, 2)) > 0.5).astype(int)
+
+    records = evaluate(model, data, suite("ice"), store=store, model_id="m")
+    assert {c.k for c in records} == {1}
+    assert {c.draws for c in records} == {"none", "ladder"}
+    (kept,) = records.suites
+    assert kept.name == "ice"
+    assert kept.metric == "ice"
+    assert "derived from ice-cifar for 64 values" in kept.derived
+    assert kept.specs == tuple(c.corruption for c in records.cells[1:])
+    with Store(store) as opened:
+        assert opened.records().suites == records.suites
+    again = evaluate(model, data, [suite("ice")], store=store, model_id="m", draws="independent")
+    assert {c.draws for c in again} == {"none", "independent"}
+
+
+def test_stopped_ladders_go_on_where_they_were(tmp_path):
+    asked = []
+
+    def model(x):
+        asked.append(len(x))
+        if len(asked) == 5:  # clean, three sizes of L2, and then
+            raise KeyboardInterrupt
+        return threshold(x)
+
+    store = tmp_path / "r.sqlite"
+    settings_ = {"k": 2, "draws": "ladder", "store": store, "model_id": "m"}
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(model, (X, Y), [*LADDER[:4], "l1(0.1)"], **settings_)
+    asked.clear()
+    asked.extend(range(10))
+    records = evaluate(model, (X, Y), [*LADDER[:4], "l1(0.1)"], **settings_)
+    assert len(asked) == 12
+    assert hits(records) == hits(
+        evaluate(threshold, (X, Y), [*LADDER[:4], "l1(0.1)"], k=2, draws="ladder")
+    )

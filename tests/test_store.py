@@ -60,7 +60,7 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
 def test_another_schema_version_is_refused(filled):
     with sqlite3.connect(filled) as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="schema version 1, got 99"):
+    with pytest.raises(StoreError, match="schema version 2, got 99"):
         Store(filled)
 
 

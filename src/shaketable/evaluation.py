@@ -20,7 +20,6 @@ from shaketable.corruptions import (
     Clean,
     Corruption,
     as_bounds,
-    noisy_copies,
     parse,
 )
 from shaketable.data import Dataset, as_floats
@@ -28,13 +27,15 @@ from shaketable.errors import InputError, unknown, whole
 from shaketable.files import as_dataset
 from shaketable.keys import SCHEME, digest, row_keys
 from shaketable.models import Classifier, as_classifier, fit
-from shaketable.progress import bar
-from shaketable.records import Points, Record, Records, SeparationRecord
+from shaketable.progress import steps
+from shaketable.records import Points, Record, Records, SeparationRecord, SuiteRecord
 from shaketable.separations import separation
 from shaketable.store import Store
+from shaketable.suites import Suite
 from shaketable.types import IntArray
 
-Draws: TypeAlias = Literal["independent", "shared"]
+Draws: TypeAlias = Literal["independent", "ladder", "shared"]
+Corruptions: TypeAlias = "Iterable[str | Corruption | Suite] | str | Suite"
 
 BATCH_VALUES, BATCH_ROWS = 1 << 22, 1 << 16
 """Values (32 MB of float64) and rows handed to the model at a time; results do not depend on it."""
@@ -64,28 +65,30 @@ class Noise:
     def keys(self, data: Dataset, corruption: Corruption, rows: IntArray, draws: IntArray) -> Any:
         """Keys of every row and draw, shape (rows, draws).
 
-        With shared draws all points, all levels of a ladder, training and test get the same k
-        offsets, scaled: the published 2-D study was made so (Siedel et al. 2022, Table 2).
+        With ladder draws a point's noise is drawn once and scaled to all sizes. With shared draws
+        all points, training and test get the same k offsets on top of that: the published 2-D study
+        was made so (Siedel et al. 2022, Table 2).
         """
         if self.draws == "shared":
             rows = np.zeros_like(rows)
-        return row_keys(self._key(data, corruption), rows, draws)
+        key = digest(SCHEME, data.fingerprint, self.stream(corruption), self.run, self.seed)
+        return row_keys(key, rows, draws)
 
-    def _key(self, data: Dataset, corruption: Corruption) -> int:
-        stream = corruption.ladder if self.draws == "shared" else corruption.spec
-        return digest(SCHEME, data.fingerprint, stream, self.run, self.seed)
+    def stream(self, corruption: Corruption) -> str:
+        """Name of the noise: corruptions of the same name meet the same draws."""
+        return corruption.spec if self.draws == "independent" else corruption.ladder
 
 
 def evaluate(
     model: Any,
     data: Any,
-    corruptions: Iterable[str | Corruption],
+    corruptions: Corruptions,
     *,
-    k: int = 10,
+    k: int | None = None,
     seed: int = 0,
     store: str | Path | None = None,
     bounds: BoundsLike | Literal["declared"] = "declared",
-    draws: Draws = "independent",
+    draws: Draws | None = None,
     name: str | None = None,
     model_id: str | None = None,
     refit: bool = False,
@@ -102,10 +105,10 @@ def evaluate(
         ``(x, y)``, a `Dataset`, or what `load` takes. Measured on the test part; on all points
         when there is none and the model comes fitted.
     corruptions
-        Spec strings such as ``linf(0.1)``; ``linf(eps_min)`` stands for half the separation of
-        these data.
+        Spec strings such as ``linf(0.1)``, or suites, such as ``suite("pnorm-cifar")``;
+        ``linf(eps_min)`` stands for half the separation of these data.
     k
-        Noisy copies of every point.
+        Noisy copies of every point; by default 10, or what the suites were published with.
     seed
         Every model gets the same noise from the same seed, so their results are paired.
     store
@@ -114,7 +117,11 @@ def evaluate(
         (low, high) to clip to, a `Bounds` for another rule, None for no bounds; by default what
         the data declare.
     draws
-        ``"shared"`` gives all points the same k offsets, for reproducing the paper only.
+        ``"independent"`` noise for every corruption, the default without a suite. ``"ladder"``, the
+        default with one, draws a point's noise once a norm and scales it to all sizes: a tenth of
+        the work for ten sizes, and less chance in the steps between them; the noise of one size is
+        distributed the same. ``"shared"`` gives all points the same k offsets besides, for
+        reproducing the 2-D study only.
     name, model_id, unscale
         See `as_classifier`.
     refit
@@ -134,8 +141,16 @@ def evaluate(
         model, data, name=name, model_id=model_id, unscale=unscale and not refit
     )
     with Store(store) as opened:
-        chosen = resolve(corruptions, data, opened)
-        noise = Noise(k=k, seed=seed, draws=draws, bounds=bounds_of(data, bounds))
+        limits = bounds_of(data, bounds)
+        listed = _listed(corruptions)
+        suites = [c for c in listed if isinstance(c, Suite)]
+        chosen = resolve(listed, data, opened, limits)
+        noise = Noise(
+            k=min((s.k for s in suites), default=10) if k is None else k,
+            seed=seed,
+            draws=draws or ("ladder" if suites else "independent"),
+            bounds=limits,
+        )
         identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
         maker = Maker(classifier.name, recipe=identity, train=AS_GIVEN)
         points = make_points(data, rows)
@@ -156,9 +171,11 @@ def _measure_missing(
 ) -> Records:
     """Measure the cells that `store` does not have yet, and return all that were asked for."""
     known = store.keys()
-    missing = [cell for cell in cells if cell.key not in known]
-    for cell in bar(missing, f"shaking {classifier.name}", total=len(missing), enabled=progress):
-        store.add([cell.measure(classifier)])
+    groups = together(cell for cell in cells if cell.key not in known)
+    questions = sum(len(group) * len(list(_batches(group[0]))) for group in groups)
+    with steps(f"shaking {classifier.name}", total=questions, enabled=progress) as step:
+        for group in groups:
+            store.add(measure(group, classifier, step))
     return recorded(store, cells)
 
 
@@ -191,19 +208,24 @@ class Cell:
     """Tells this very model from any other, also of other runs."""
 
     @property
+    def is_clean(self) -> bool:
+        """Whether the points are as they are."""
+        return isinstance(self.corruption, Clean)
+
+    @property
     def k(self) -> int:
         """Draws a point; clean points are measured once."""
-        return 1 if isinstance(self.corruption, Clean) else self.noise.k
+        return 1 if self.is_clean else self.noise.k
 
     @property
     def bounds(self) -> str:
         """The bounds as recorded; clean points have none."""
-        return "none" if isinstance(self.corruption, Clean) else str(self.noise.bounds or "none")
+        return "none" if self.is_clean else str(self.noise.bounds or "none")
 
     @property
     def draws(self) -> str:
         """How noise was drawn; clean points have none."""
-        return "none" if isinstance(self.corruption, Clean) else self.noise.draws
+        return "none" if self.is_clean else self.noise.draws
 
     @property
     def key(self) -> str:
@@ -213,50 +235,54 @@ class Cell:
                  self.k, noise.seed, noise.run)  # fmt: skip
         return f"{digest(SCHEME, *parts):016x}{digest(*parts, 'second half'):016x}"
 
-    def measure(self, answer: Callable[[Any], IntArray]) -> Record:
-        """Shake the model and count."""
-        started = time.perf_counter()
-        hits, predictions, dtype = count_hits(answer, self)
-        return Record(
-            key=self.key, points=self.points, data=self.data.name,
-            fingerprint=self.data.fingerprint, model=self.maker.name, recipe=self.maker.recipe,
-            model_id=self.model_id, train=self.maker.train, corruption=self.corruption.spec,
-            bounds=self.bounds,
-            draws=self.draws, dtype=dtype, k=self.k, seed=self.noise.seed,
-            run=self.noise.run, hits=hits, predictions=predictions, versions=versions(),
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            seconds=time.perf_counter() - started,
-        )  # fmt: skip
+
+def together(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Cells of one model in groups that meet the same draws: levels of a ladder, or one alone."""
+    groups: dict[object, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.k, cell.noise.stream(cell.corruption)), []).append(cell)
+    return list(groups.values())
 
 
-def count_hits(
-    answer: Callable[[Any], IntArray], cell: Cell
-) -> tuple[IntArray, IntArray | None, str]:
-    """Correct answers per point, the answers themselves on clean points, and the dtype used."""
-    data, rows, k = cell.data, cell.points.rows, cell.k
-    hits = np.zeros(len(rows), np.int64)
-    clean = isinstance(cell.corruption, Clean)
-    predictions = np.zeros(len(rows), np.int64) if clean else None
-    corruption = cell.corruption.bind(cell.noise.bounds)
+def measure(
+    cells: Sequence[Cell], answer: Callable[[Any], IntArray], step: Callable[[], None]
+) -> list[Record]:
+    """Shake a model with cells that meet the same draws, and count; a step is one question."""
+    first, started = cells[0], time.perf_counter()
+    data, rows = first.data, first.points.rows
+    hits = np.zeros((len(cells), len(rows)), np.int64)
+    predictions = np.zeros(len(rows), np.int64)
+    bound = [cell.corruption.bind(cell.noise.bounds) for cell in cells]
+    strongest = max(bound, key=lambda c: c.size)
     dtype = ""
-    for some, draws in _batches(len(rows), k, data.d):
-        x = data.rows(rows[some])
+    for some, draws in _batches(first):
+        x = np.repeat(data.rows(rows[some]), len(draws), axis=0)
         dtype = str(x.dtype)
-        if not clean:
-            keys = cell.noise.keys(data, cell.corruption, rows[some], draws)
-            x = noisy_copies(corruption, x, keys)
-        codes = answer(x)
-        if predictions is not None:
-            predictions[some] = codes
-        right = codes.reshape(-1, len(draws)) == data.y[rows[some], None]
-        hits[some] += right.sum(axis=1)
-    return hits, predictions, dtype
+        keys = first.noise.keys(data, first.corruption, rows[some], draws).reshape(-1)
+        drawn = strongest.draw(x, keys)
+        for i, corruption in enumerate(bound):
+            codes = answer(corruption.apply(x, drawn)).reshape(-1, len(draws))
+            predictions[some] = codes[:, 0]
+            hits[i, some] += (codes == data.y[rows[some], None]).sum(axis=1)
+            step()
+    seconds = (time.perf_counter() - started) / len(cells)
+    return [
+        Record(
+            key=cell.key, points=cell.points, data=data.name, fingerprint=data.fingerprint,
+            model=cell.maker.name, recipe=cell.maker.recipe, model_id=cell.model_id,
+            train=cell.maker.train, corruption=cell.corruption.spec, bounds=cell.bounds,
+            draws=cell.draws, dtype=dtype, k=cell.k, seed=cell.noise.seed, run=cell.noise.run,
+            hits=right, predictions=predictions if cell.is_clean else None, versions=versions(),
+            created=datetime.now(UTC).isoformat(timespec="seconds"), seconds=seconds,
+        )
+        for cell, right in zip(cells, hits, strict=True)
+    ]  # fmt: skip
 
 
 def resolve(
-    corruptions: Iterable[str | Corruption], data: Dataset, store: Store
+    corruptions: Corruptions, data: Dataset, store: Store, bounds: Bounds | None
 ) -> list[Corruption]:
-    """Corruptions from their specs; separations that ``eps_min`` asks for are recorded.
+    """Corruptions from their specs; suites, and separations for ``eps_min``, are recorded.
 
     What is on record is not measured again, and metrics know by it which cells are at eps_min.
     """
@@ -268,13 +294,26 @@ def resolve(
             store.add_separation(known)
         return known.epsilon_min
 
-    if isinstance(corruptions, str):
-        corruptions = [corruptions]
-    found = [parse(c, eps_min=eps_min) if isinstance(c, str) else c for c in corruptions]
+    found: list[Corruption] = []
+    for c in _listed(corruptions):
+        if isinstance(c, Suite):
+            mine = c.on(d=data.d, bounds=bounds)
+            members = [parse(name, eps_min=eps_min) for name in mine.names]
+            specs = tuple(member.spec for member in members)
+            store.add_suite(
+                SuiteRecord(data.fingerprint, mine.name, mine.metric, mine.derived, specs)
+            )
+            found += members
+        else:
+            found.append(parse(c, eps_min=eps_min) if isinstance(c, str) else c)
     for c in found:
         if c != c.bind(None):
             raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")
     return found
+
+
+def _listed(corruptions: Corruptions) -> list[str | Corruption | Suite]:
+    return [corruptions] if isinstance(corruptions, str | Suite) else list(corruptions)
 
 
 def with_clean(corruptions: Iterable[Corruption]) -> list[Corruption]:
@@ -295,9 +334,9 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{p: version(p) for p in packages}}
 
 
-def _batches(n: int, k: int, d: int) -> Iterator[tuple[slice, IntArray]]:
+def _batches(cell: Cell) -> Iterator[tuple[slice, IntArray]]:
     """Points and draws that fit into one batch together."""
-    fit = max(1, min(BATCH_VALUES // d, BATCH_ROWS))
+    n, k, fit = len(cell.points.rows), cell.k, max(1, min(BATCH_VALUES // cell.data.d, BATCH_ROWS))
     rows, draws = max(1, fit // k), min(k, fit)
     for i in range(0, n, rows):
         for j in range(0, k, draws):

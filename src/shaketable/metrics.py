@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from shaketable import statistics
 from shaketable.errors import InputError, UndefinedError
-from shaketable.records import Record, Records
+from shaketable.records import Record, Records, SuiteRecord
 from shaketable.statistics import Estimate
-from shaketable.types import FloatArray
+from shaketable.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +160,137 @@ def meets_same_noise(first: Series, second: Series) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
+class SuiteResult:
+    """One kind of model under all corruptions of a suite, in the suite's order."""
+
+    suite: SuiteRecord
+    series: tuple[Series, ...]
+
+    @property
+    def first(self) -> Record:
+        """One of its cells, for what all have in common."""
+        return self.series[0].first
+
+    @property
+    def draws(self) -> int:
+        """Draws a point, over all corruptions."""
+        return len(self.series) * self.first.k
+
+    @property
+    def method(self) -> str:
+        """What a mean over the suite is a mean of."""
+        derived = f", {self.suite.derived}" if self.suite.derived else ""
+        return f"mean over {len(self.series)} corruptions of suite {self.suite.name}{derived}"
+
+    def errors(self) -> tuple[list[IntArray], list[IntArray]]:
+        """Wrong answers of every point, per run: on clean points, and in all draws."""
+        clean = [1 - cell.hits for cell in self.series[0].clean]
+        runs = zip(*(s.noisy for s in self.series), strict=True)
+        return clean, [self.draws - np.sum([c.hits for c in cells], axis=0) for cells in runs]
+
+
+def suite_results(records: Records) -> list[SuiteResult]:
+    """Every model under every suite that it met completely."""
+    settings: dict[tuple[object, ...], dict[str, Series]] = {}
+    for s in series(records):
+        c = s.first
+        how = (c.fingerprint, c.recipe, c.train, c.bounds, c.draws, c.k, c.seed)
+        settings.setdefault(how, {})[c.corruption] = s
+    return [
+        SuiteResult(suite, tuple(found[spec] for spec in suite.specs))
+        for found in settings.values()
+        for suite in records.suites
+        if next(iter(found.values())).first.fingerprint == suite.fingerprint
+        and set(suite.specs) <= set(found)
+    ]
+
+
+def mce_lp(records: Records | SuiteResult) -> Estimate:
+    r"""mCE_Lp: mean error under p-norm noise of 9 norms and 10 sizes each.
+
+    .. math:: \frac{1}{90} \sum_{p, \epsilon} E_{p, \epsilon}
+
+    Siedel et al. (2024), Section 4.1; as a fraction, where the paper has per cent. Lower is better.
+    `method` names the suite and the number of its corruptions, which is less than 90 where sizes
+    were derived for points of few values.
+    """
+    result = _suite_result(records, "mce_lp")
+    _, errors = result.errors()
+    if len(errors) == 1:
+        _refuse_shared(result.series[0])
+        estimate = statistics.clustered(errors[0], result.draws)
+    else:
+        estimate = statistics.over_runs(errors, result.draws)
+    return replace(estimate, method=f"{result.method}; {estimate.method}")
+
+
+def ice(records: Records | SuiteResult) -> Estimate:
+    r"""iCE: how much the error grows, relative to the clean error, under imperceptible noise.
+
+    .. math:: \Bigl(\frac{1}{n} \sum_{i=1}^n E_i - E_{clean}\Bigr) / E_{clean}
+
+    Siedel et al. (2024), Eq. 4, with the brackets that match its Table 3. 0: noise that nobody sees
+    changes nothing; 0.1: a tenth more errors. Undefined for a model without an error on clean
+    points.
+    """
+    result = _suite_result(records, "ice")
+    clean, errors = result.errors()
+    if not all(run.any() for run in clean):
+        raise UndefinedError(
+            "iCE is undefined at a clean error of 0: there is nothing to compare with; measure on "
+            "more points"
+        )
+    if len(errors) == 1:
+        _refuse_shared(result.series[0])
+        estimate = statistics.relative_change(clean[0], errors[0], result.draws)
+    else:
+        estimate = statistics.relative_change_over_runs(clean, errors, result.draws)
+    return replace(estimate, method=f"{result.method}; {estimate.method}")
+
+
+def mce_lp_difference(first: Records | SuiteResult, second: Records | SuiteResult) -> Estimate:
+    """mCE_Lp of the first model minus that of the second, paired: both met the same noise.
+
+    Positive: the first one makes more errors.
+    """
+    a, b = (_suite_result(records, "mce_lp") for records in (first, second))
+    if not meets_same_suite(a, b):
+        raise InputError(
+            "mce_lp_difference needs two models that met the same suite on the same points in the "
+            "same runs; evaluate both with the same data, suite, draws, k, runs and seed"
+        )
+    return _error_difference(a, a.errors()[1], b.errors()[1])
+
+
+def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:
+    """Whether two results can be paired: same points, same noise, corruption by corruption."""
+    return len(first.series) == len(second.series) and all(
+        map(meets_same_noise, first.series, second.series)
+    )
+
+
+def error_change(result: SuiteResult) -> Estimate:
+    """Mean error under a suite, or a part of it, minus the error on clean points, paired."""
+    clean, errors = result.errors()
+    return _error_difference(result, errors, [result.draws * run for run in clean])
+
+
+def _error_difference(
+    result: SuiteResult, first: list[IntArray], second: list[IntArray]
+) -> Estimate:
+    """Difference of two mean errors, paired, from wrong answers in as many draws as `result` has.
+
+    A change relative to a clean value of 1 is the mean minus 1, so the difference of two changes is
+    that of the means; its interval allows for a clean value that varies, and is a little wide.
+    """
+    one, two = (([np.ones_like(run) for run in e], e) for e in (first, second))
+    if len(first) == 1:
+        _refuse_shared(result.series[0])
+        return statistics.difference((one[0][0], one[1][0]), (two[0][0], two[1][0]), result.draws)
+    return statistics.difference_over_runs(one, two, result.draws)
+
+
+@dataclass(frozen=True, eq=False)
 class ErrorProbability:
     """How likely a wrong answer is under this noise, with one-sided upper bounds."""
 
@@ -227,8 +358,14 @@ METRICS: dict[str, Callable[..., Any]] = {
     "mscr": mscr,
     "mscr_difference": mscr_difference,
     "error_probability": error_probability,
+    "mce_lp": mce_lp,
+    "mce_lp_difference": mce_lp_difference,
+    "ice": ice,
 }
 """Metrics by name."""
+
+SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {"mce_lp": mce_lp, "ice": ice}
+"""Metrics of a whole suite, by the name that suites know them by."""
 
 
 def _noise_named(corruption: str | None) -> Callable[[Series], bool]:
@@ -256,6 +393,20 @@ def _one(records: Records | Series, wanted: Callable[[Series], bool], metric: st
     return found[0]
 
 
+def _suite_result(records: Records | SuiteResult, metric: str) -> SuiteResult:
+    if isinstance(records, SuiteResult):
+        return records
+    found = [r for r in suite_results(records) if r.suite.metric == metric]
+    if len(found) != 1:
+        names = _listing(f"{r.first.model} under {r.suite.name}" for r in found)
+        raise InputError(
+            f"{metric} needs exactly one model under one whole suite, got {names}; evaluate it "
+            f"with a suite for {metric} (shaketable list suites), or choose with "
+            "records.select(model=…) or metrics.suite_results(records)"
+        )
+    return found[0]
+
+
 def _refuse_shared(s: Series) -> None:
     if s.first.draws == "shared":
         raise InputError(
@@ -264,8 +415,8 @@ def _refuse_shared(s: Series) -> None:
         )
 
 
-def _listing(found: Iterable[Series]) -> str:
-    names = [str(s) for s in found]
+def _listing(found: Iterable[object]) -> str:
+    names = [str(one) for one in found]
     return (
         "; ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "none"
     )

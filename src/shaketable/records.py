@@ -9,8 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from shaketable.errors import InputError
-from shaketable.norms import half_separation, norm_name
-from shaketable.spec import parse_call
+from shaketable.norms import half_separation, pnorm_level
 from shaketable.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -82,10 +81,11 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What was measured: cells, and the separations of their data."""
+    """What was measured: cells, the separations of their data, and the suites they belong to."""
 
     cells: tuple[Record, ...]
     separations: tuple[SeparationRecord, ...] = ()
+    suites: tuple[SuiteRecord, ...] = ()
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -96,7 +96,8 @@ class Records:
     def __add__(self, other: Records) -> Records:
         cells = {c.key: c for c in (*self.cells, *other.cells)}
         known = {(s.fingerprint, s.norm): s for s in (*self.separations, *other.separations)}
-        return Records(tuple(cells.values()), tuple(known.values()))
+        suites = {(s.fingerprint, s.name): s for s in (*self.suites, *other.suites)}
+        return Records(tuple(cells.values()), tuple(known.values()), tuple(suites.values()))
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"
@@ -120,11 +121,9 @@ class Records:
 
     def at_eps_min(self, cell: Record) -> bool:
         """Whether the cell's noise is exactly eps_min of its data in its own norm."""
-        name = parse_call(cell.corruption).name
+        level = pnorm_level(cell.corruption)
         return any(
-            s.fingerprint == cell.fingerprint
-            and name == norm_name(s.norm)
-            and cell.epsilon == s.epsilon_min
+            s.fingerprint == cell.fingerprint and level == (s.norm, s.epsilon_min)
             for s in self.separations
         )
 
@@ -137,6 +136,19 @@ class Records:
             "accuracy", "seconds", "key",
         ]  # fmt: skip
         return pd.DataFrame([[getattr(c, name) for name in columns] for c in self], columns=columns)
+
+
+@dataclass(frozen=True)
+class SuiteRecord:
+    """What metrics and reports need to know of a suite that was measured on some data."""
+
+    fingerprint: str
+    name: str
+    metric: str
+    """The metric it is made for; empty for none."""
+    derived: str
+    """How its sizes were derived; empty for published ones."""
+    specs: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +190,5 @@ def class_minima(separation: Separation) -> list[list[float | None]] | None:
 def _epsilon(spec: str) -> float | None:
     if spec == "clean":
         return 0.0
-    call = parse_call(spec) if "+" not in spec and " " not in spec else None
-    value = call.args[0] if call is not None and call.args else None
-    return value if isinstance(value, float) else None
+    level = pnorm_level(spec) if spec != "as given" else None
+    return None if level is None else level[1]

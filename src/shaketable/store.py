@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from shaketable.errors import InputError, ShaketableError, StoreError
-from shaketable.records import Points, Record, Records, SeparationRecord
+from shaketable.records import Points, Record, Records, SeparationRecord, SuiteRecord
 from shaketable.types import IntArray
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the tables below; a file with another one is refused."""
 
 _APPLICATION = 0x5348414B  # "SHAK": tells our files from other SQLite files
@@ -32,6 +32,10 @@ CREATE TABLE cells (
 CREATE TABLE separations (
     fingerprint TEXT, norm REAL, two_r REAL, pair TEXT, classes TEXT, by_class TEXT, by_part TEXT,
     nearest BLOB, PRIMARY KEY (fingerprint, norm)
+);
+CREATE TABLE suites (
+    fingerprint TEXT, name TEXT, metric TEXT, derived TEXT, specs TEXT,
+    PRIMARY KEY (fingerprint, name)
 );
 """
 
@@ -109,6 +113,14 @@ class Store:
                 ),
             )  # fmt: skip
 
+    def add_suite(self, s: SuiteRecord) -> None:
+        """Write which corruptions a suite has on some data."""
+        with self._errors(), self._db:
+            self._db.execute(
+                "INSERT OR REPLACE INTO suites VALUES (?, ?, ?, ?, ?)",
+                (s.fingerprint, s.name, s.metric, s.derived, json.dumps(s.specs)),
+            )
+
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
         """Separation of these data in this norm, where it was measured before."""
         known = (s for s in self._separations() if (s.fingerprint, s.norm) == (fingerprint, norm))
@@ -120,7 +132,11 @@ class Store:
         found = {cell.key: cell for cell in self._cells(ordered)}
         cells = tuple(found[key] for key in (found if ordered is None else ordered))
         mine = {cell.fingerprint for cell in cells}
-        return Records(cells, tuple(s for s in self._separations() if s.fingerprint in mine))
+        return Records(
+            cells,
+            tuple(s for s in self._separations() if s.fingerprint in mine),
+            tuple(s for s in self._suites() if s.fingerprint in mine),
+        )
 
     def _open(self, *, writable: bool) -> None:
         """Check whose file it is, and make the tables of a new one."""
@@ -173,6 +189,14 @@ class Store:
         with self._errors():
             rows = self._db.execute("SELECT * FROM separations").fetchall()
             return tuple(_separation(*row) for row in rows)
+
+    def _suites(self) -> tuple[SuiteRecord, ...]:
+        with self._errors():
+            rows = self._db.execute("SELECT * FROM suites ORDER BY rowid").fetchall()
+            return tuple(
+                SuiteRecord(fingerprint, name, metric, derived, tuple(json.loads(specs)))
+                for fingerprint, name, metric, derived, specs in rows
+            )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -21,8 +21,10 @@ from shaketable.evaluation import (
     Noise,
     bounds_of,
     make_points,
+    measure,
     recorded,
     resolve,
+    together,
     versions,
     with_clean,
 )
@@ -144,7 +146,11 @@ class _Task:
             y = np.repeat(y, noise.k)
         model = fit_arrays(seeded(self.estimator, digest("fit", noise.run, noise.seed)), x, y)
         classifier = as_classifier(model, data, name=first.maker.name)
-        return [cell.measure(classifier) for cell in self.cells]
+        return [
+            record
+            for group in together(self.cells)
+            for record in measure(group, classifier, lambda: None)
+        ]
 
 
 def _task(
@@ -221,6 +227,6 @@ def _levels(epsilons: Iterable[Epsilon], p: float, data: Dataset, store: Store) 
     specs = [f"{norm_name(p)}({epsilon})" for epsilon in epsilons]
     if not specs:
         raise InputError("train_eps and test_eps must name at least one level; 0 is no noise")
-    found = resolve(specs, data, store)
+    found = resolve(specs, data, store, None)  # no suites, so no bounds
     zero = f"{norm_name(p)}(0)"
     return list({c.spec: Clean() if c.spec == zero else c for c in found}.values())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from shaketable import metrics
-from shaketable.metrics import Series
-from shaketable.norms import as_p, norm_name, norm_title
+from shaketable.metrics import SUITE_METRICS, Series
+from shaketable.norms import norm_name, norm_title, pnorm_level
 from shaketable.records import Record, Records, SeparationRecord
 from shaketable.spec import Call, format_value, parse_call
 
@@ -23,6 +23,8 @@ class Subject:
     """On clean points, one a training noise, the weakest first."""
     separation: SeparationRecord | None
     """Separation of its data in the norm of its noise."""
+    left_to_suites: bool
+    """Whether all noise it met is that of suites with a metric, which are not told here."""
 
     @property
     def first(self) -> Record:
@@ -76,7 +78,13 @@ def noise_name(series: Series) -> str:
 
 
 def subjects(records: Records) -> list[Subject]:
-    """Group the records by model and setting, in the order they came."""
+    """Group the records by model and setting, in the order they came.
+
+    Noise of suites with a metric is left to `shaketable.scores`, unless it is of size eps_min.
+    """
+    scored = [r for r in metrics.suite_results(records) if r.suite.metric in SUITE_METRICS]
+    of_suites = {cell.key for r in scored for s in r.series for cell in s.noisy}
+    in_suites = {(r.first.fingerprint, r.first.recipe) for r in scored}
     groups: dict[tuple[object, ...], list[Series]] = {}
     unshaken: dict[tuple[object, ...], list[Series]] = {}
     for s in metrics.series(records):
@@ -84,7 +92,7 @@ def subjects(records: Records) -> list[Subject]:
         who = (c.fingerprint, c.recipe)
         if c.corruption == "clean":
             unshaken.setdefault(who, []).append(s)
-        else:
+        elif s.at_eps_min or c.key not in of_suites:
             how = (norm_of(c), c.bounds, c.draws, c.k, c.seed)
             groups.setdefault((*who, *how), []).append(s)
     shaken = {key[:2] for key in groups}
@@ -96,8 +104,9 @@ def subjects(records: Records) -> list[Subject]:
             tuple(s for s in found if s.first.corruption != "clean"),
             _clean(found),
             _separation(records.separations, found[0].first),
+            left_to_suites=key in in_suites,  # a key with settings is of other noise
         )
-        for label, found in zip(labels, groups.values(), strict=True)
+        for label, (key, found) in zip(labels, groups.items(), strict=True)
     ]
 
 
@@ -108,9 +117,8 @@ def clean_beside(series: Series) -> Series:
 
 def norm_of(cell: Record) -> str:
     """Norm of a cell's noise for people; empty for clean points and other corruptions."""
-    if cell.epsilon is None or cell.corruption == "clean":
-        return ""
-    return norm_title(as_p(parse_call(cell.corruption).name))
+    level = None if cell.corruption == "clean" else pnorm_level(cell.corruption)
+    return "" if level is None else norm_title(level[0])
 
 
 def one_line(text: str) -> str:
@@ -150,22 +158,32 @@ def _separation(known: Iterable[SeparationRecord], cell: Record) -> SeparationRe
 
 def _labels(cells: Sequence[Record]) -> list[str]:
     """Name of the model, and whatever else differs between the subjects."""
-    facts = [
-        {
-            "data": c.data,
+    facts = []
+    for c in cells:
+        noise = {
             "norm": norm_of(c) or "other corruptions",
             "k": f"k = {c.k}",
             "seed": f"seed {c.seed}",
             "bounds": f"bounds {c.bounds}",
             "draws": f"{c.draws} draws",
         }
-        for c in cells
-    ]
-    shaken = [f for f, c in zip(facts, cells, strict=True) if c.corruption != "clean"]
-    differing = [name for name in facts[0] if len({f[name] for f in shaken}) > 1] if facts else []
+        facts.append({"data": c.data} | ({} if c.corruption == "clean" else noise))
+    return told_apart([c.model for c in cells], facts)
+
+
+def told_apart(names: Sequence[str], facts: Sequence[Mapping[str, str]]) -> list[str]:
+    """Names followed by those of their facts that differ, and by a number where none does.
+
+    >>> told_apart(["net", "net", "rf"], [{"k": "k = 1"}, {"k": "k = 1"}, {"k": "k = 3"}])
+    ['net, k = 1 #1', 'net, k = 1 #2', 'rf, k = 3']
+    """
+    known: dict[str, set[str]] = {}
+    for fact, text in (item for f in facts for item in f.items()):
+        known.setdefault(fact, set()).add(text)
+    differing = [fact for fact, texts in known.items() if len(texts) > 1]
     labels = [
-        one_line(", ".join([c.model, *(f[name] for name in differing if c.corruption != "clean")]))
-        for c, f in zip(cells, facts, strict=True)
+        one_line(", ".join([name, *(f[fact] for fact in differing if fact in f)]))
+        for name, f in zip(names, facts, strict=True)
     ]
     number = {label: count(1) for label in labels}
     return [f"{m} #{next(number[m])}" if labels.count(m) > 1 else m for m in labels]

@@ -1,8 +1,16 @@
 """Suites: named lists of corruptions, the published ladders as data."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-from shaketable.errors import unknown
+import math
+from dataclasses import dataclass, replace
+
+from shaketable.corruptions import Bounds
+from shaketable.errors import InputError, unknown
+from shaketable.norms import norm_name
+from shaketable.spec import format_value
+
+Ladders = dict[float, tuple[float, ...]]
 
 
 @dataclass(frozen=True)
@@ -12,10 +20,104 @@ class Suite:
     name: str
     about: str
     names: tuple[str, ...]
+    metric: str = ""
+    """The metric it is made for."""
+    k: int = 10
+    """Draws a point, unless others are asked for."""
+    d: int | None = None
+    """Values of the points it was published for; None where sizes do not depend on it."""
+    derived: str = ""
+    """How its sizes were derived, where they are not published ones."""
+
+    def __str__(self) -> str:
+        return ": ".join([self.about, ", ".join(self.names)] if self.names else [self.about])
+
+    def on(self, *, d: int, bounds: Bounds | None) -> Suite:
+        """Return the suite for points of `d` values in a range; refuse points it is not meant for.
+
+        >>> suite("ice").on(d=784, bounds=Bounds(0, 1)).names[:3]
+        ('l0.5(1630)', 'l1(6.38)', 'l2(0.253)')
+        """
+        if self.d is None:
+            return self
+        if bounds is None:
+            raise InputError(
+                f"suite {self.name!r} needs a value range, and none is declared; give bounds or "
+                "--range LOW,HIGH, or put the features on [0, 1] (--scale)"
+            )
+        fits = d == self.d and (bounds.low, bounds.high) == (0, 1)
+        if self.name not in _DERIVED:
+            if fits:
+                return self
+            other = "pnorm" if self.name.startswith("pnorm") else "ice"
+            raise InputError(
+                f"suite {self.name!r} is for points of {self.d} values in [0, 1], got {d} values "
+                f"in [{bounds.low:g}, {bounds.high:g}]; use {other!r}, whose sizes are derived "
+                "from shape and range"
+            )
+        for published in _DERIVED[self.name]:
+            if (d, bounds.low, bounds.high) == (published.d, 0, 1):
+                return published
+        return _derive(self, _DERIVED[self.name][0], d, bounds.high - bounds.low)
+
+
+def suite(name: str) -> Suite:
+    """Suite of that name.
+
+    >>> suite("mscr").names
+    ('linf(eps_min)',)
+    """
+    if name not in SUITES:
+        raise unknown("suite", name, SUITES)
+    return SUITES[name]
+
+
+def _specs(ladders: Ladders) -> tuple[str, ...]:
+    return tuple(
+        f"{norm_name(p)}({format_value(size)})" for p, sizes in ladders.items() for size in sizes
+    )
 
 
 def _linf(*epsilons: float | str) -> tuple[str, ...]:
     return tuple(f"linf({epsilon})" for epsilon in epsilons)
+
+
+_CIFAR: Ladders = {
+    0: (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.12),
+    0.5: (2.5e4, 5e4, 7.5e4, 1e5, 1.5e5, 2e5, 2.5e5, 3e5, 3.5e5, 4e5),
+    1: (12.5, 25, 37.5, 50, 75, 100, 125, 150, 175, 200),
+    2: (0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5),
+    5: (0.03, 0.06, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6),
+    10: (0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3),
+    50: (0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.12, 0.15, 0.18),
+    200: (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.09, 0.11, 0.13, 0.15),
+    math.inf: (0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.12, 0.15),
+}
+_TINY: Ladders = {
+    0: (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3),
+    0.5: (2e5, 4e5, 7e5, 1.2e6, 1.8e6, 2.5e6, 3.5e6, 5e6, 8e6, 1.2e7),
+    1: (37.5, 75, 125, 200, 300, 400, 600, 800, 1100, 1500),
+    2: (0.5, 1, 2, 3, 4, 5, 7.5, 10, 15, 20),
+    5: (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 1.5),
+    10: (0.02, 0.04, 0.06, 0.1, 0.14, 0.18, 0.25, 0.35, 0.5, 0.7),
+    50: (0.02, 0.03, 0.04, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.35),
+    200: (0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.25, 0.3),
+    math.inf: (0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3),
+}
+_ICE_CIFAR: Ladders = {
+    0.5: (2.5e4,), 1: (25,), 2: (0.5,), 10: (0.03,), 50: (0.02,), math.inf: (0.01,)
+}  # fmt: skip
+_ICE_TINY: Ladders = {
+    0.5: (7e5,), 1: (125,), 2: (2,), 10: (0.06,), 50: (0.04,), math.inf: (0.01,)
+}  # fmt: skip
+_LADDERS = {
+    "pnorm-cifar": _CIFAR, "pnorm-tiny": _TINY, "ice-cifar": _ICE_CIFAR, "ice-tiny": _ICE_TINY
+}  # fmt: skip
+
+
+def _published(name: str, about: str, metric: str, d: int) -> Suite:
+    about = f"{about} (Siedel et al. 2024, Table 1)"
+    return Suite(name, about, _specs(_LADDERS[name]), metric, k=1, d=d)
 
 
 _ALL = (
@@ -30,16 +132,35 @@ _ALL = (
         "L-inf levels of the CIFAR-10 study (Siedel et al. 2022, Table 3), pixels in [0, 1]",
         _linf(0.01, 0.02, 0.03, 0.05, 0.07, "eps_min", 0.15),
     ),
-)
+    _published("pnorm-cifar", "9 norms x 10 sizes for 32x32x3 pictures", "mce_lp", 3072),
+    _published("pnorm-tiny", "9 norms x 10 sizes for 64x64x3 pictures", "mce_lp", 12288),
+    _published("ice-cifar", "6 imperceptible noises for 32x32x3 pictures", "ice", 3072),
+    _published("ice-tiny", "6 imperceptible noises for 64x64x3 pictures", "ice", 12288),
+    Suite("pnorm", "pnorm-cifar or pnorm-tiny where they fit; else derived from shape and range",
+          (), "mce_lp", k=1, d=0),
+    Suite("ice", "ice-cifar or ice-tiny where they fit; else derived from shape and range",
+          (), "ice", k=1, d=0),
+)  # fmt: skip
 SUITES = {suite.name: suite for suite in _ALL}
+_DERIVED = {
+    name: (SUITES[f"{name}-cifar"], SUITES[f"{name}-tiny"]) for name in ("pnorm", "ice")
+}
 
 
-def suite(name: str) -> Suite:
-    """Suite of that name.
+def _derive(asked: Suite, base: Suite, d: int, width: float) -> Suite:
+    r"""Sizes that move every single value as much, on the scale of its range, as CIFAR's do.
 
-    >>> suite("mscr").names
-    ('linf(eps_min)',)
+    .. math:: \epsilon = \epsilon_{CIFAR}\,(d / 3072)^{1/p}\,(high - low)
+
+    The share of values that L0 noise hits stays, and levels at which it is no value are left out.
     """
-    if name not in SUITES:
-        raise unknown("suite", name, SUITES)
-    return SUITES[name]
+    assert base.d is not None, "published suites know their shape"
+    ladders: Ladders = {}
+    for p, sizes in _LADDERS[base.name].items():
+        factor = 1.0 if p == 0 else (d / base.d) ** (1 / p) * width
+        found = tuple(float(f"{size * factor:.3g}") for size in sizes)
+        if p == 0:
+            found = tuple(size for size in found if round(size * d) > 0)
+        ladders |= {p: found} if found else {}
+    how = f"derived from {base.name} for {d} values in a range of {width:g}"
+    return replace(asked, names=_specs(ladders), derived=how)
