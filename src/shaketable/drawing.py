@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -11,10 +12,21 @@ import numpy as np
 
 from shaketable.errors import InputError
 
-Chart: TypeAlias = "alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart"
+Chart: TypeAlias = (
+    "alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.ConcatChart"
+)
 Row: TypeAlias = dict[str, Any]
 
 WIDTH, HEIGHT = 620, 300
+
+FORMATS: Mapping[str, dict[str, Any]] = {
+    ".html": {"format": "html", "inline": True},  # needs no network
+    ".json": {"format": "json"},
+    ".pdf": {"format": "pdf"},
+    ".png": {"format": "png", "scale_factor": 2},  # sharp on every screen
+    ".svg": {"format": "svg"},
+}
+"""Endings of the files a chart can be saved as, with how Altair is told to."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8820b", "#5a6ad0", "#767d88")
 """Colours that colour-blind readers can tell apart, on white and on black."""
@@ -144,3 +156,34 @@ def finish(panels: Sequence[Chart], *, title: str, otherwise: str = "") -> Chart
     sized = [p.properties(width=WIDTH) for p in panels]
     whole = sized[0] if len(sized) == 1 else alt.vconcat(*sized).resolve_scale(color="independent")
     return whole.properties(title=title, config=dict(THEME))
+
+
+def side_by_side(panels: Sequence[Chart], *, title: str, columns: int) -> Chart:
+    """Panels of their own width in rows of `columns`, one legend for all, as one chart."""
+    if not panels:
+        raise InputError("there is nothing to draw: give at least one panel")
+    big = alt.TitleParams(title, fontSize=16, offset=14)
+    whole: Chart = alt.concat(*panels, columns=columns, spacing=24)
+    return whole.properties(title=big, config=dict(THEME))
+
+
+def save(chart: Chart, path: str | Path) -> Path:
+    """Write a chart in the format its file's ending names, one of `FORMATS`; return the path.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(horizontal_rule(0), Path(folder) / "rule.svg").read_text()[:4]
+    '<svg'
+    """
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InputError(
+            f"a chart's file must end in {', '.join(FORMATS)}, got {str(path)!r}; rename it"
+        )
+    try:
+        chart.save(path, **FORMATS[path.suffix.lower()])
+    except OSError as error:
+        raise InputError(
+            f"chart cannot be written to {str(path)!r} ({error.strerror}); name another file"
+        ) from error
+    return path

@@ -23,24 +23,34 @@ def are_images(data: Dataset) -> bool:
     >>> are_images(load("shapes")), are_images(load("iris"))
     (True, False)
     """
-    x = data.x
-    if not (x.ndim == 3 or (x.ndim == 4 and {1, 3} & {x.shape[1], x.shape[3]})):
-        return False
+    return have_image_shape(data.x) and have_image_scale(data.x)
+
+
+def have_image_shape(x: Array) -> bool:
+    """Whether the rows are h x w, h x w x 1 or 3, or 1 or 3 x h x w."""
+    return x.ndim == 3 or (x.ndim == 4 and bool({1, 3} & {x.shape[1], x.shape[3]}))
+
+
+def have_image_scale(x: Array) -> bool:
+    """Whether it is known what is black and what is white: of uint8, and of floats from 0 to 1."""
     return x.dtype == np.uint8 or (float(x.min()) >= 0 and float(x.max()) <= 1)
 
 
-def data_uri(image: Array) -> str:
+def data_uri(image: Array, *, max_side: int = MAX_SIDE) -> str:
     """Image, as `are_images` knows them, as a PNG file in a ``data:`` address."""
+    image = as_bytes(image)
+    step = -(-max(image.shape[:2]) // max_side)
+    return f"data:image/png;base64,{b64encode(png(image[::step, ::step])).decode()}"
+
+
+def as_bytes(image: Array) -> Array:
+    """Image, as `are_images` knows them, as uint8 with its channels last."""
     if image.ndim == 3 and image.shape[2] not in (1, 3):
         image = np.moveaxis(image, 0, 2)
-    step = -(-max(image.shape[:2]) // MAX_SIDE)
-    image = image[::step, ::step]
-    if image.dtype != np.uint8:
-        image = (255 * image).round().astype(np.uint8)
-    return f"data:image/png;base64,{b64encode(_png(image)).decode()}"
+    return image if image.dtype == np.uint8 else (255 * image).round().astype(np.uint8)
 
 
-def _png(image: Array) -> bytes:
+def png(image: Array) -> bytes:
     """PNG file of h x w or h x w x 1 grey or h x w x 3 coloured bytes."""
     height, width, *channels = image.shape
     lines = np.pad(image.reshape(height, -1), ((0, 0), (1, 0)))  # 0: the line is stored as it is
