@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what __getattr__ does, for type checkers
+    from shaketable import balls as balls
     from shaketable import metrics as metrics
     from shaketable.arrays import make_dataset as make_dataset
     from shaketable.assessments import Assessment as Assessment
@@ -19,7 +20,10 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.audits import Audit as Audit
     from shaketable.audits import audit as audit
     from shaketable.augment import NoiseAugmented as NoiseAugmented
+    from shaketable.copies import corrupted as corrupted
     from shaketable.corruptions import Bounds as Bounds
+    from shaketable.corruptions import Gaussian as Gaussian
+    from shaketable.corruptions import Impulse as Impulse
     from shaketable.corruptions import PNormNoise as PNormNoise
     from shaketable.corruptions import corrupt as corrupt
     from shaketable.corruptions import parse as parse
@@ -30,6 +34,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.errors import UndefinedError as UndefinedError
     from shaketable.evaluation import evaluate as evaluate
     from shaketable.files import load as load
+    from shaketable.galleries import gallery as gallery
     from shaketable.one_nns import OneNN as OneNN
     from shaketable.one_nns import one_nn as one_nn
     from shaketable.records import Record as Record
@@ -50,6 +55,8 @@ _HOME = {
     "Bounds": "corruptions",
     "Dataset": "data",
     "Estimate": "statistics",
+    "Gaussian": "corruptions",
+    "Impulse": "corruptions",
     "InputError": "errors",
     "NoiseAugmented": "augment",
     "OneNN": "one_nns",
@@ -64,8 +71,11 @@ _HOME = {
     "UndefinedError": "errors",
     "assess": "assessments",
     "audit": "audits",
+    "balls": "",
     "corrupt": "corruptions",
+    "corrupted": "copies",
     "evaluate": "evaluation",
+    "gallery": "galleries",
     "load": "files",
     "make_dataset": "arrays",
     "metrics": "",

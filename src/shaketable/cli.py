@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any
 import shaketable
 from shaketable.errors import InputError, ShaketableError, UndefinedError
 from shaketable.flags import parse_args
+from shaketable.noise_cli import balls, corrupt, gallery
+from shaketable.settings import bounds_from, data_from
 
 if TYPE_CHECKING:
     from shaketable.corruptions import Bounds
     from shaketable.data import Dataset
+    from shaketable.evaluation import Corruptions
     from shaketable.records import Records
 
 
@@ -77,6 +80,7 @@ def demo(args: argparse.Namespace) -> int:
     data = load("bands(n=10000)")
     print("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.\n")
     args.model, args.fit, args.store, args.model_id = ["rf", "1nn"], False, store, None
+    args.draws = None
     levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
     records = _evaluate(args, data, levels, None)
     print_evaluation(records)
@@ -100,7 +104,7 @@ def separation(args: argparse.Namespace) -> int:
     from shaketable.one_nns import one_nn
     from shaketable.separations import separation
 
-    before = _data(args, drop_clashes=False, scale=False)
+    before = data_from(args, drop_clashes=False, scale=False)
     data = before.drop_clashes() if args.drop_clashes else before
     data = data.scaled() if args.scale else data
     progress = not args.quiet
@@ -133,18 +137,18 @@ def evaluate(args: argparse.Namespace) -> int:
     from shaketable.models import BUILTIN
     from shaketable.suites import suite
 
-    data = _data(args)
+    levels = [*args.corruptions, *map(suite, args.suite)] or ["linf(eps_min)"]
+    names = [n for level in levels for n in ([level] if isinstance(level, str) else level.names)]
+    if args.min_mscr is not None and not any("eps_min" in name for name in names):
+        raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
+    data = data_from(args)
     notes = data.notes()
     if data.n_train is None and not args.fit and set(args.model) - set(BUILTIN):
         notes.append(
             f"models that came fitted are measured on all {data.n} points; name the points they "
             "were not trained on with --test"
         )
-    levels = [*args.corruptions, *(name for s in args.suite for name in suite(s).names)]
-    levels = levels or ["linf(eps_min)"]
-    if args.min_mscr is not None and not any("eps_min" in level for level in levels):
-        raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
-    records = _evaluate(args, data, levels, _bounds(args, data))
+    records = _evaluate(args, data, levels, bounds_from(args, data))
     if args.json:
         _print_json(evaluation_json(records, notes))
     else:
@@ -157,7 +161,7 @@ def study(args: argparse.Namespace) -> int:
     from shaketable.display import print_study, study_json
     from shaketable.studies import study
 
-    data = _data(args)
+    data = data_from(args)
     notes = data.notes()
     if data.n_train is not None:
         notes.append(
@@ -168,7 +172,7 @@ def study(args: argparse.Namespace) -> int:
         records = study(
             data, args.model, norm=args.norm, train_eps=args.train_eps, test_eps=args.test_eps,
             k=args.k, runs=args.runs, seed=args.seed, draws=args.draws,
-            bounds=_bounds(args, data), store=args.store, n_jobs=args.jobs,
+            bounds=bounds_from(args, data), store=args.store, n_jobs=args.jobs,
             progress=not args.quiet,
         )  # fmt: skip
     if args.json:
@@ -215,7 +219,7 @@ def list_names(args: argparse.Namespace) -> int:
         "datasets": {name: first_line(make) for name, make in datasets.BUILTIN.items()},
         "models": dict(models.BUILTIN),
         "corruptions": CORRUPTION_NAMES,
-        "suites": {s.name: f"{s.about}: {', '.join(s.names)}" for s in suites.SUITES.values()},
+        "suites": {s.name: str(s) for s in suites.SUITES.values()},
         "metrics": {name: first_line(metric) for name, metric in metrics.METRICS.items()},
     }[args.kind]
     if args.json:
@@ -225,29 +229,8 @@ def list_names(args: argparse.Namespace) -> int:
     return 0
 
 
-def _data(args: argparse.Namespace, **changes: Any) -> Dataset:
-    """Load the data as the flags say, or otherwise where `changes` say so."""
-    from shaketable.files import load
-
-    if args.data is None:
-        raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
-    names = "label", "test", "non_numeric", "scale", "drop_clashes"
-    return load(args.data, **{name: getattr(args, name) for name in names} | changes)
-
-
-def _bounds(args: argparse.Namespace, data: Dataset) -> Bounds | None:
-    from shaketable.corruptions import Bounds
-
-    declared = data.bounds if args.range is None else Bounds(*args.range)
-    if args.bounds == "none" or (args.bounds is None and declared is None):
-        return None
-    if declared is None:
-        raise InputError(f"--bounds {args.bounds} needs a value range; add --range LOW,HIGH")
-    return replace(declared, rule=args.bounds or declared.rule)
-
-
 def _evaluate(
-    args: argparse.Namespace, data: Dataset, levels: Sequence[str], bounds: Bounds | None
+    args: argparse.Namespace, data: Dataset, levels: Corruptions, bounds: Bounds | None
 ) -> Records:
     """Measure every model that was named, all with the same noise."""
     from shaketable.evaluation import evaluate
@@ -263,7 +246,7 @@ def _evaluate(
             records += evaluate(
                 model, data, levels, k=args.k, seed=args.seed, store=args.store, bounds=bounds,
                 name=name, model_id=args.model_id, refit=unfitted or args.fit, unscale=True,
-                progress=not args.quiet,
+                draws=args.draws, progress=not args.quiet,
             )  # fmt: skip
     return records
 
@@ -317,5 +300,8 @@ COMMANDS = {
     "evaluate": evaluate,
     "study": study,
     "score": score,
+    "corrupt": corrupt,
+    "gallery": gallery,
+    "balls": balls,
     "list": list_names,
 }

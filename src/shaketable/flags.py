@@ -104,7 +104,7 @@ def _parser(
         help="file or built-in set; without --test, 20 %% of it are drawn as test points",
     )  # fmt: skip
     _data_flags(sub)
-    _model_flag(sub, "file.joblib, package.module:attribute or built-in")
+    _model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in")
     sub.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )
@@ -113,8 +113,17 @@ def _parser(
         "--corruptions", nargs="+", default=[], metavar="SPEC",
         help="such as 'linf(0.1)' (default: 'linf(eps_min)')",
     )  # fmt: skip
-    sub.add_argument("--suite", action="append", default=[], help="named list of corruptions")
-    _noise_flags(sub)
+    sub.add_argument(
+        "--suite", action="append", default=[],
+        help="named list of corruptions, such as pnorm; see shaketable list suites",
+    )  # fmt: skip
+    _noise_flags(sub, k=None)
+    ways = ["independent", "ladder"]
+    sub.add_argument(
+        "--draws", type=_one_of("draws", ways), metavar="|".join(ways),
+        help="whether noise is drawn for every size, or once a norm and scaled (default: ladder "
+        "with a suite, else independent)",
+    )  # fmt: skip
     _bounds_flags(sub)
     _output_flags(sub)
 
@@ -144,6 +153,59 @@ def _parser(
     sub = command("score", "read a results file again: tables, JSON, page, requirement")
     sub.add_argument("store", metavar="STORE", help="results file")
     _output_flags(sub, store=False)
+
+    sub = command("corrupt", "write a corrupted copy of a data set")
+    sub.add_argument("data", metavar="DATA", help="file or built-in set")
+    _data_flags(sub)
+    sub.add_argument(
+        "--corruption", required=True, metavar="SPEC",
+        help="such as 'l2(1)'; see shaketable list corruptions",
+    )  # fmt: skip
+    _bounds_flags(sub)
+    _seed_flag(sub, "what the noise follows from")
+    sub.add_argument(
+        "--uint8", action="store_true", help="round pictures to x/255, as uint8 (default: floats)"
+    )
+    _out_flag(sub, "what to write: .npz, or for tables .csv, .csv.gz or .parquet", required=True)
+
+    sub = command("gallery", "one picture under several corruptions, side by side")
+    sub.add_argument("data", metavar="DATA", help="file or built-in set of pictures")
+    _data_flags(sub)
+    sub.add_argument("--row", type=int, default=0, help="which picture (default: 0)")
+    sub.add_argument(
+        "--corruptions", nargs="+", default=[], metavar="SPEC",
+        help="such as 'l2(1)' (default: the suite ice)",
+    )  # fmt: skip
+    sub.add_argument("--suite", help="suite of p-norm noise, shown at its largest")
+    sub.add_argument(
+        "--inside", action="store_true",
+        help="noise of the suite inside its balls, as models meet it, not on their surface",
+    )  # fmt: skip
+    _bounds_flags(sub)
+    _seed_flag(sub, "what the noise follows from")
+    _out_flag(sub, "what to write: .html or .png", required=True)
+
+    sub = command("balls", "what p-norm balls are like")
+    views = ["samples", "volumes", "overlap"]
+    sub.add_argument("view", type=_one_of("view", views), metavar="|".join(views))
+    sub.add_argument("--norms", type=_words, metavar="LIST", help="such as 0.5,1,2,inf")
+    sub.add_argument(
+        "--surface", action="store_true", help="samples from the surface (default: inside)"
+    )
+    sub.add_argument(
+        "-d", "--dimensions", type=_wholes, metavar="LIST",
+        help="of volumes (default: 3,5,10,20), or one for overlap (default: 3072)",
+    )  # fmt: skip
+    sub.add_argument(
+        "--second", default="l2(4)", metavar="BALL", help="other ball of overlap (default: l2(4))"
+    )
+    sub.add_argument(
+        "--epsilons", type=_numbers, metavar="LIST", help="sizes of the first ball of overlap"
+    )
+    sub.add_argument("--n", type=int, default=1000, help="points of a ball (default: 1000)")
+    _seed_flag(sub, "what the points follow from")
+    sub.add_argument("--json", action="store_true", help="for programs")
+    _out_flag(sub, "chart to write: .svg, .png, .pdf, .html or .json")
 
     sub = command("list", "what can be named")
     kinds = ["datasets", "models", "corruptions", "suites", "metrics"]
@@ -202,8 +264,11 @@ def _model_flag(sub: argparse.ArgumentParser, what: str) -> None:
     )  # fmt: skip
 
 
-def _noise_flags(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--k", type=int, default=10, help="noisy copies of every point (default: 10)")
+def _noise_flags(sub: argparse.ArgumentParser, *, k: int | None = 10) -> None:
+    default = "10" if k else "10, or what the suite was published with"
+    sub.add_argument(
+        "--k", type=int, default=k, help=f"noisy copies of every point (default: {default})"
+    )
     _seed_flag(sub, "what all randomness follows from")
 
 
@@ -217,6 +282,10 @@ def _quiet_flag(sub: argparse.ArgumentParser) -> None:
 
 def _page_flag(sub: argparse.ArgumentParser, *names: str, about: str) -> None:
     sub.add_argument(*names, type=_page, metavar="FILE.html", help=about)
+
+
+def _out_flag(sub: argparse.ArgumentParser, about: str, *, required: bool = False) -> None:
+    sub.add_argument("-o", "--out", type=_page, required=required, metavar="FILE", help=about)
 
 
 def _bounds_flags(sub: argparse.ArgumentParser) -> None:
@@ -260,6 +329,24 @@ def _epsilons(text: str) -> list[float | str]:
         raise argparse.ArgumentTypeError(
             f"must be numbers or eps_min, with commas: {error}"
         ) from error
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",")]
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(word) for word in _words(text)]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"must be numbers, with commas: {error}") from error
+
+
+def _wholes(text: str) -> list[int]:
+    try:
+        return [int(word) for word in _words(text)]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"must be whole numbers, with commas: {error}") from error
 
 
 def _range(text: str) -> tuple[float, float]:

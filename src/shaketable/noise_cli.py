@@ -1,0 +1,105 @@
+"""Commands about noise itself, without a model: copies of data, pictures under noise, balls."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from shaketable.errors import InputError
+from shaketable.settings import bounds_from, data_from
+
+if TYPE_CHECKING:
+    from shaketable.corruptions import Corruption
+    from shaketable.corruptions.pnorm import Kind
+
+
+def corrupt(args: argparse.Namespace) -> int:
+    """Write a corrupted copy of a data set."""
+    from shaketable.copies import corrupted, write
+    from shaketable.display import print_notes
+
+    data = data_from(args)
+    bounds = bounds_from(args, data)
+    copy = corrupted(data, args.corruption, seed=args.seed, bounds=bounds)
+    path = write(
+        args.out, copy, as_uint8=args.uint8, label=args.label or "label",
+        corruption=args.corruption, seed=args.seed, bounds=str(bounds or "none"),
+    )  # fmt: skip
+    print_notes(data.notes())
+    print(f"{copy.name}: {copy.n} points, bounds {bounds or 'none'}, seed {args.seed}")
+    print(f"written to {path}")
+    return 0
+
+
+def gallery(args: argparse.Namespace) -> int:
+    """Show one picture under several corruptions."""
+    from shaketable.evaluation import resolve
+    from shaketable.galleries import gallery
+    from shaketable.store import Store
+    from shaketable.suites import suite
+
+    data = data_from(args)
+    bounds = bounds_from(args, data)
+    with Store(None) as store:
+        chosen = resolve([*args.corruptions], data, store, bounds)
+        if args.suite or not chosen:
+            members = resolve(suite(args.suite or "ice"), data, store, bounds)
+            chosen += members if args.inside else [_largest(c) for c in members]
+    shown = gallery(data, chosen, row=args.row, rng=args.seed, bounds=bounds)
+    print(f"{len(shown.pictures)} pictures written to {shown.save(args.out)}")
+    return 0
+
+
+def _largest(corruption: Corruption) -> Corruption:
+    """Return p-norm noise at its largest, as the paper's Fig. 2 shows it."""
+    from shaketable.corruptions import PNormNoise
+
+    if not isinstance(corruption, PNormNoise):
+        return corruption
+    return replace(corruption, kind="vertices" if corruption.p == float("inf") else "surface")
+
+
+def balls(args: argparse.Namespace) -> int:
+    """Show what p-norm balls are like: points of them, their volumes, how they overlap."""
+    from shaketable import ball_charts, ball_tables
+    from shaketable.balls import PAPER_DIMENSIONS, PAPER_NORMS, overlap, volume_table
+    from shaketable.drawing import save
+    from shaketable.norms import pnorm_level
+
+    found: list[dict[str, object]] = []
+    if args.view == "samples":
+        if args.out is None:
+            raise InputError("balls samples draws a chart; name its file with --out")
+        kind: Kind = "surface" if args.surface else "ball"
+        chosen = [(norm, kind) for norm in args.norms or ()] or ball_charts.PAPER_SAMPLES
+        chart = ball_charts.samples_chart(ball_charts.sample_panels(chosen, args.n, rng=args.seed))
+    elif args.view == "volumes":
+        norms = args.norms or ["inf", "2", "1"]
+        pairs = list(zip(norms[:-1], norms[1:], strict=True))
+        table = volume_table(args.dimensions or PAPER_DIMENSIONS, pairs)
+        found = [v.json() for v in table]
+        chart = ball_charts.volumes_chart(volume_table(args.dimensions or range(1, 101), pairs))
+    else:
+        second = pnorm_level(args.second)
+        if second is None or not second[0] > 0:
+            raise InputError(f"--second must be a ball such as 'l2(4)', got {args.second!r}")
+        (d,) = args.dimensions or (3072,)
+        both = [
+            overlap(p, second[0], epsilon_q=second[1], epsilons=args.epsilons, d=d, n=args.n,
+                    rng=args.seed)
+            for p in args.norms or PAPER_NORMS
+        ]  # fmt: skip
+        found = [o.json() for o in both]
+        chart = ball_charts.overlap_chart(both)
+    if args.json:
+        print(json.dumps(found, indent=2))
+    elif args.view == "volumes":
+        ball_tables.print_volumes(table)
+    elif args.view == "overlap":
+        (ball_tables.print_shares if args.epsilons else ball_tables.print_overlap)(both)
+    if args.out is not None:
+        print(f"chart: {save(chart, args.out)}", file=sys.stderr)
+    return 0

@@ -1,0 +1,35 @@
+"""What the flags of several commands stand for: data, and the bounds of their values."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from shaketable.errors import InputError
+
+if TYPE_CHECKING:
+    from shaketable.corruptions import Bounds
+    from shaketable.data import Dataset
+
+
+def data_from(args: argparse.Namespace, **changes: Any) -> Dataset:
+    """Load the data as the flags say, or otherwise where `changes` say so."""
+    from shaketable.files import load
+
+    if args.data is None:
+        raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
+    names = "label", "test", "non_numeric", "scale", "drop_clashes"
+    return load(args.data, **{name: getattr(args, name) for name in names} | changes)
+
+
+def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | None:
+    """Bounds as the flags say; None for none."""
+    from shaketable.corruptions import Bounds
+
+    declared = data.bounds if args.range is None else Bounds(*args.range)
+    if args.bounds == "none" or (args.bounds is None and declared is None):
+        return None
+    if declared is None:
+        raise InputError(f"--bounds {args.bounds} needs a value range; add --range LOW,HIGH")
+    return replace(declared, rule=args.bounds or declared.rule)
