@@ -11,37 +11,12 @@ import numpy as np
 import pytest
 
 import shaketable as st
-from shaketable.cli import main
+from commands import fails, in_a_folder_of_its_own, loads, run
+
+__all__ = ["in_a_folder_of_its_own"]
 
 BANDS = "bands(n=300)"
 LOWER = "['lower'] * len(x)"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-
-
-def run(capsys, *argv):
-    code = main([str(a) for a in argv])
-    out, err = capsys.readouterr()
-    return code, out, err
-
-
-def fails(capsys, *argv, code=2):
-    got, out, err = run(capsys, *argv)
-    assert got == code, err
-    assert out == ""
-    assert err.startswith("shaketable: ")
-    assert err.count("\n") == 1, "one line"
-    return err
-
-
-def loads(capsys, *argv):
-    code, out, err = run(capsys, *argv, "--json")
-    assert code == 0, err
-    return json.loads(out)
 
 
 def test_separation_keeps_its_contract(capsys):

@@ -247,3 +247,20 @@ def test_bad_bounds_are_refused():
         corrupt(np.zeros((1, 1)), "linf(1)", bounds=(1, 0))
     with pytest.raises(InputError, match="did you mean 'clip'"):
         Bounds(0, 1, "clp")
+
+
+@pytest.mark.parametrize(
+    ("spec", "numbers"),
+    [
+        ("l0.5(1)", [-0.2916501721458044, 0.009448490839922115, -0.09131577205648658]),
+        ("l2(1)", [-0.8491848429662623, 0.20398759120164933, -0.12707095284807746]),
+        ("linf(1)", [0.3199654883401466, 0.2256359027483399, -0.8670796967742114]),
+        ("l200(1, surface)", [-0.9999999999540364, 0.911627081285239, -0.10118853175835155]),
+        ("gaussian(1)", [-1.1093688465126468, 0.2664878920398462, -0.16600456020142978]),
+        ("l0(0.5)", [0, 9, 9]),
+    ],
+)
+def test_noise_is_pinned(spec, numbers):
+    # another value here means that all noise has changed: raise keys.SCHEME
+    noisy = corrupt(np.zeros((1, 3)), spec, rng=0, bounds=(-9, 9))
+    np.testing.assert_allclose(noisy[0], numbers, rtol=1e-12)

@@ -328,7 +328,8 @@ def test_independent_draws_do_not():
 
 
 def test_a_level_of_a_ladder_is_the_same_whatever_is_measured_beside_it():
-    whole = {c.corruption: c.hits for c in evaluate(threshold, (X, Y), LADDER[:4], k=3, draws="ladder")}  # fmt: skip
+    records = evaluate(threshold, (X, Y), LADDER[:4], k=3, draws="ladder")
+    whole = {c.corruption: c.hits for c in records}
     (_, alone) = evaluate(threshold, (X, Y), ["l2(0.1)"], k=3, draws="ladder")
     np.testing.assert_array_equal(alone.hits, whole["l2(0.1)"])
     with pytest.MonkeyPatch.context() as patch:

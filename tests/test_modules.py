@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from shaketable import metrics
 from shaketable.arrays import make_dataset
 from shaketable.errors import InputError
 from shaketable.evaluation import evaluate
@@ -209,3 +210,20 @@ def test_a_module_saved_on_a_missing_device_comes_back_on_the_cpu(tmp_path, monk
     assert modules.load_module(tmp_path / "m.pt").weight.device.type == "cpu"
     with pytest.raises(RuntimeError, match="CUDA"):
         torch.load(tmp_path / "m.pt", weights_only=False)
+
+
+def test_device_noise_has_the_same_laws_and_is_recorded_apart():
+    net = nn.Linear(2, 2)
+    x = np.random.default_rng(0).uniform(size=(400, 2))
+    y = (x[:, 0] > 0.5).astype(int)
+    here = evaluate(net, (x, y), ["linf(0.3)", "l2(0.3)"], k=4)
+    there = evaluate(net, (x, y), ["linf(0.3)", "l2(0.3)"], k=4, device_noise=True)
+    assert {c.draws for c in there} == {"none", "independent, on the device"}
+    assert all("torch" in c.versions for c in here)
+    for a, b in zip(here, there, strict=True):
+        assert a.accuracy == pytest.approx(b.accuracy, abs=0.1)
+        assert (a.key == b.key) is (a.corruption == "clean")
+    first, second = (metrics.series(r)[1] for r in (here, there))
+    assert not metrics.meets_same_noise(first, second)
+    with pytest.raises(InputError, match="device_noise needs a torch module"):
+        evaluate(lambda p: np.zeros(len(p), int), (x, y), ["linf(0.3)"], device_noise=True)

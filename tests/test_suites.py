@@ -58,10 +58,11 @@ def test_derived_sizes_move_a_value_as_much_as_cifars(p):
     small = suite("pnorm").on(d=192, bounds=Bounds(-1, 1)).names
     for mine, cifar in zip(small, suite("pnorm-cifar").names, strict=True):
         if pnorm_level(cifar)[0] == p:
+            keys = np.arange(200, dtype=np.uint64)
             sizes = [
-                np.abs(PNormNoise(*pnorm_level(spec))(np.zeros((200, d)), np.arange(200, dtype=np.uint64))).mean()
+                np.abs(PNormNoise(*pnorm_level(spec))(np.zeros((200, d)), keys)).mean()
                 for spec, d in ((mine, 192), (cifar, 3072))
-            ]  # fmt: skip
+            ]
             assert sizes[0] / 2 == pytest.approx(sizes[1], rel=0.05)
             break
 

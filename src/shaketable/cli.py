@@ -80,7 +80,7 @@ def demo(args: argparse.Namespace) -> int:
     data = load("bands(n=10000)")
     print("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.\n")
     args.model, args.fit, args.store, args.model_id = ["rf", "1nn"], False, store, None
-    args.draws = None
+    args.draws, args.device_noise = None, False
     levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
     records = _evaluate(args, data, levels, None)
     print_evaluation(records)
@@ -246,7 +246,7 @@ def _evaluate(
             records += evaluate(
                 model, data, levels, k=args.k, seed=args.seed, store=args.store, bounds=bounds,
                 name=name, model_id=args.model_id, refit=unfitted or args.fit, unscale=True,
-                draws=args.draws, progress=not args.quiet,
+                draws=args.draws, device_noise=args.device_noise, progress=not args.quiet,
             )  # fmt: skip
     return records
 

@@ -124,6 +124,11 @@ def _parser(
         help="whether noise is drawn for every size, or once a norm and scaled (default: ladder "
         "with a suite, else independent)",
     )  # fmt: skip
+    sub.add_argument(
+        "--device-noise", action="store_true",
+        help="make noise on the device of torch modules, not on the CPU: quicker, but never paired "
+        "with other models' results",
+    )  # fmt: skip
     _bounds_flags(sub)
     _output_flags(sub)
 

@@ -64,6 +64,12 @@ class Classifier:
             answer = answer[:, 0]
         return self._from_labels(answer) if answer.ndim == 1 else self._from_scores(answer)
 
+    def moved(self, x: Array) -> Tensor:
+        """Points as a tensor on the module's device."""
+        from shaketable.modules import as_tensor
+
+        return as_tensor(x).to(self.device)
+
     def _from_scores(self, scores: Array) -> IntArray:
         n_classes = sum(code >= 0 for code in self.codes.values())
         if scores.ndim != 2 or scores.shape[1] != n_classes:

@@ -59,10 +59,7 @@ class ModuleAnswer:
         """Scores of every row, also of a tensor's; one on the module's device stays there."""
         device = self.device
         try:
-            points = (
-                x if isinstance(x, Tensor) else torch.from_numpy(np.require(x, None, ["C", "W"]))
-            )
-            points = arranged(points, self.module).to(
+            points = arranged(as_tensor(x), self.module).to(
                 device, self.dtype, copy=True, memory_format=torch.contiguous_format
             )
             with _evaluating(self.module), torch.inference_mode():
@@ -93,6 +90,11 @@ class ModuleAnswer:
             what += f"; {len(x)} points are too many for it on {self.device}, so give a smaller "
             what += "model, or move it to another device"
         return InputError(what)
+
+
+def as_tensor(x: Array | Tensor) -> Tensor:
+    """Points as a tensor, where they are."""
+    return x if isinstance(x, Tensor) else torch.from_numpy(np.require(x, None, ["C", "W"]))
 
 
 def arranged(x: Tensor, module: nn.Module) -> Tensor:

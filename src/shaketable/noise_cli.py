@@ -78,6 +78,8 @@ def balls(args: argparse.Namespace) -> int:
         chart = ball_charts.samples_chart(ball_charts.sample_panels(chosen, args.n, rng=args.seed))
     elif args.view == "volumes":
         norms = args.norms or ["inf", "2", "1"]
+        if len(norms) < 2:
+            raise InputError("--norms must name two norms or more, whose volumes are compared")
         pairs = list(zip(norms[:-1], norms[1:], strict=True))
         table = volume_table(args.dimensions or PAPER_DIMENSIONS, pairs)
         found = [v.json() for v in table]
@@ -86,6 +88,8 @@ def balls(args: argparse.Namespace) -> int:
         second = pnorm_level(args.second)
         if second is None or not second[0] > 0:
             raise InputError(f"--second must be a ball such as 'l2(4)', got {args.second!r}")
+        if args.dimensions is not None and len(args.dimensions) != 1:
+            raise InputError(f"overlap is found in one dimension at a time, got {args.dimensions}")
         (d,) = args.dimensions or (3072,)
         both = [
             overlap(p, second[0], epsilon_q=second[1], epsilons=args.epsilons, d=d, n=args.n,
