@@ -53,8 +53,21 @@ class Corruption(Protocol):
         return out
 
 
-def device_code(x: Any) -> Any:
-    """The module that does with torch tensors what is done here with arrays, if `x` is one."""
+class DeviceCode(Protocol):
+    """What the module `device` does with tensors; here they pass for arrays."""
+
+    def call(self, corruption: Corruption, x: Array, keys: KeyArray, out: Array | None) -> Array:
+        """See `Corruption.__call__`."""
+
+    def draw(self, corruption: Corruption, x: Array, keys: KeyArray) -> Any:
+        """See `Corruption.draw`."""
+
+    def apply(self, corruption: Corruption, x: Array, drawn: Any) -> Array:
+        """See `Corruption.apply`."""
+
+
+def device_code(x: Any) -> DeviceCode | None:
+    """Code for torch tensors, if `x` is one."""
     if not hasattr(x, "detach"):
         return None
     from shaketable.corruptions import device  # torch is there, as x is

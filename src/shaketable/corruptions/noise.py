@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Impulse(Corruption):
         """Return the same noise with the data's value range filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> tuple[IntArray, FloatArray]:
+    def draw(self, x: Array, keys: KeyArray) -> Any:
         """Places in the order they are hit, and a number in (0, 1) for each."""
         if device := device_code(x):
             return device.draw(self, x, keys)
@@ -138,7 +138,7 @@ class Gaussian(Corruption):
         """Return the same noise with the data's bounds filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> Array:
+    def draw(self, x: Array, keys: KeyArray) -> Any:
         """Standard normal numbers."""
         if device := device_code(x):
             return device.draw(self, x, keys)

@@ -74,7 +74,7 @@ class PNormNoise(Corruption):
         """Return the same noise with the data's bounds filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> Array:
+    def draw(self, x: Array, keys: KeyArray) -> Any:
         """Noise of size 1; where points of the ball are to be tried, the keys themselves."""
         if self.truncates and not math.isinf(self.p):
             return keys
@@ -111,7 +111,8 @@ class PNormNoise(Corruption):
         if math.isinf(self.p):
             low = (flat - self.epsilon).clip(min=bounds.low)
             high = (flat + self.epsilon).clip(max=bounds.high)
-            return low + (high - low) * (0.5 * drawn + 0.5)
+            noisy: Array = low + (high - low) * (0.5 * drawn + 0.5)
+            return noisy
         d = flat.shape[1]
         if d > MAX_REJECTION_DIMENSION:
             raise InputError(

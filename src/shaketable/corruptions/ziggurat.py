@@ -7,8 +7,9 @@ layer, a random place in it, and in all but one of 100 to 1000 cases the place i
 the curve without computing it. The rest is decided by the curve itself, and the tail is drawn from
 a Gamma law's: there is no approximation. 1024 layers take 16 KB, and 10 ms to make.
 
-Component c of a key is word c of its splitmix64 stream, as in `shaketable.keys`; whatever needs
-more words takes them from a second stream, so that a point depends on its key alone.
+Component c of a key comes from word c of its splitmix64 stream, as in `shaketable.keys`, and where
+that leaves it open from the stream that this word starts: components can be made in any order, also
+all at once on a device, and a point depends on its key alone. The radius is from a second stream.
 
 The functions hold no lock and start no threads: callers give every thread its own rows.
 """
@@ -120,8 +121,7 @@ def _signed(word, x):
 
 @_compiled
 def _components(key, g, step, inside, height, tail, p):
-    """Fill `g`, whose length is a multiple of the lanes; return words taken of the side stream."""
-    side, taken = _mix(key ^ _SIDE), 1
+    """Fill `g`, whose length is a multiple of the lanes."""
     for block in range(len(g) // _LANES):
         start, open_ = _U(block) * _U(_LANES), 0
         for lane in range(_LANES):
@@ -135,29 +135,30 @@ def _components(key, g, step, inside, height, tail, p):
                 c = start + _U(lane)
                 word = _word(key, c)
                 if (word >> _U(12)) >= inside[word & _U(_LAYERS - 1)]:
-                    g[c], taken = _decided(word, side, taken, step, inside, height, tail, p)
+                    g[c] = _decided(word, step, inside, height, tail, p)
 
 
 @_compiled
-def _decided(word, side, taken, step, inside, height, tail, p):
-    """Component from a word that lies near the curve: accepted, drawn again, or in the tail."""
+def _decided(word, step, inside, height, tail, p):
+    """Component from a word that lies near the curve: accepted, drawn again, or in the tail.
+
+    More words are taken from the word's own stream, so that a component depends on no other.
+    """
     while True:
         layer = word & _U(_LAYERS - 1)
         x = _place(word) * step[layer]
         if (word >> _U(12)) < inside[layer]:
-            return _signed(word, x), taken
+            return _signed(word, x)
         if layer == 0:
-            x, taken = _beyond(side, taken, tail, p)
-            return _signed(word, x), taken
-        u = _uniform(_word(side, taken))
+            return _signed(word, _beyond(word, tail, p))
+        u = _uniform(_word(word, 0))
         if height[layer] + u * (height[layer + _U(1)] - height[layer]) < math.exp(-(x**p)):
-            return _signed(word, x), taken + 1
-        word = _word(side, taken + 1)
-        taken += 2
+            return _signed(word, x)
+        word = _word(word, 1)
 
 
 @_compiled
-def _beyond(side, taken, tail, p):
+def _beyond(stream, tail, p):
     r"""Draw from the tail: t = x^p has density t^(1/p - 1) exp(-t) above `tail`, by rejection.
 
     For p >= 1 from exp(-t), which is above it; for p < 1 from its tangent at `tail` in logarithms.
@@ -165,12 +166,11 @@ def _beyond(side, taken, tail, p):
     a = 1 / p
     slope = 1.0 if p >= 1 else 1 - (a - 1) / tail
     while True:
-        over = -math.log(_uniform(_word(side, taken))) / slope / tail
-        u = _uniform(_word(side, taken + 1))
-        taken += 2
+        over = -math.log(_uniform(_word(stream, 0))) / slope / tail
+        stream = _word(stream, 1)
         drop = math.log1p(over) if p >= 1 else math.log1p(over) - over
-        if math.log(u) < (a - 1) * drop:
-            return (tail * (1 + over)) ** a, taken
+        if math.log(_uniform(stream)) < (a - 1) * drop:
+            return (tail * (1 + over)) ** a
 
 
 @intrinsic
