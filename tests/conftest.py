@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 
+from shaketable.arrays import make_dataset
 from shaketable.data import Dataset
 from shaketable.datasets import build
 from shaketable.evaluation import evaluate
 from shaketable.models import builtin, fit
 from shaketable.records import Records
+from shaketable.suites import suite
+from shaketable.types import Array, IntArray
 
 LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
 
@@ -24,4 +27,33 @@ def fixed(data: Dataset) -> Records:
     for name in ("svm", "1nn"):
         model = fit(builtin(name), data, np.arange(120), seed=0)
         records += evaluate(model, data, LEVELS, name=name)
+    return records
+
+
+def half(x: Array) -> IntArray:
+    """Answer by the mean of the upper half of an 8 x 8 picture."""
+    return (x[:, :4].mean(axis=(1, 2)) > 0.5).astype(int)
+
+
+def whole(x: Array) -> IntArray:
+    """Answer by the mean of the whole picture."""
+    return (x.mean(axis=(1, 2)) > 0.5).astype(int)
+
+
+@pytest.fixture(scope="session")
+def tiles() -> Dataset:
+    """Pictures of 8 x 8 values in two classes that overlap."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    x = np.clip(0.48 + 0.04 * y[:, None, None] + rng.normal(0, 0.2, (120, 8, 8)), 0, 1)
+    return make_dataset(x, y, bounds=(0, 1), name="tiles")
+
+
+@pytest.fixture(scope="session")
+def suited(tiles: Dataset) -> Records:
+    """Two models under two suites, whose sizes are derived."""
+    records = Records(())
+    for model in (half, whole):
+        name = model.__name__
+        records += evaluate(model, tiles, [suite("pnorm"), suite("ice")], name=name, model_id=name)
     return records

@@ -15,6 +15,7 @@ from shaketable.errors import InputError
 from shaketable.evaluation import evaluate
 from shaketable.models import builtin, fit
 from shaketable.records import Records
+from shaketable.scores import scoreboards
 from shaketable.separations import separation
 from shaketable.studies import study
 from shaketable.subjects import subjects
@@ -128,6 +129,78 @@ def test_runs_end_at_the_mean_of_all_runs(grid: Records) -> None:
     rows = [r for r in drawn(charts.runs(grid)) if "runs" in r]
     last = [r["value"] for r in rows if r["runs"] == 3]
     assert last == [100 * metrics.mscr(s).value for s in metrics.series(grid) if s.at_eps_min]
+
+
+def test_suite_means_show_every_norm_and_the_clean_error(suited: Records) -> None:
+    rows = drawn(charts.suite_means(suited))
+    found = {(r["model"], r["noise"]): r for r in rows if "noise" in r}
+    scores = [score for board in scoreboards(suited) for score in board.scores]
+    for score in scores:
+        for ladder in score.ladders:
+            noise = ladder.norm if len(ladder.levels) > 1 else ladder.levels[0].spec
+            r = found.pop((score.label, noise))
+            e = ladder.mean
+            assert (r["value"], r["low"], r["high"]) == (100 * e.value, 100 * e.low, 100 * e.high)
+    assert not found
+    clean = {r["model"]: r["value"] for r in rows if r.keys() == {"model", "value"}}
+    assert clean == {score.label: 100 * score.clean.value for score in scores}
+
+
+def test_suite_errors_have_a_panel_a_norm_and_a_row_a_cell(suited: Records) -> None:
+    chart = charts.suite_errors(suited)
+    panels = chart.to_dict()["concat"]
+    assert [p["title"] for p in panels] == [
+        "L0", "L0.5", "L1", "L2", "L5", "L10", "L50", "L200", "L-inf",
+    ]  # fmt: skip
+    rows = {(r["model"], r["noise"]): r for r in drawn(chart) if "noise" in r}
+    assert len(rows) == 2 * 89
+    for cell in suited:
+        if (row := rows.get((cell.model, cell.corruption))) is not None:
+            assert row["value"] == pytest.approx(100 * (1 - cell.accuracy))
+            assert row["low"] < row["value"] < row["high"]
+            assert row["epsilon"] == cell.epsilon
+    levels = {r["level"] for (_, noise), r in rows.items() if noise.startswith("l0(")}
+    assert levels == set(range(2, 11))
+    domains = [p["layer"][-1]["encoding"]["y"]["scale"]["domain"] for p in panels]
+    assert all(d == domains[0] for d in domains), "norms are compared on one scale"
+    highest = max(r["high"] for r in rows.values())
+    assert domains[0][0] == 0
+    assert highest < domains[0][1] < 1.2 * highest
+
+
+def test_charts_of_suites_say_where_sizes_are_from(suited: Records) -> None:
+    only = replace(suited, suites=suited.suites[:1])
+    for records, draw in ((suited, charts.suite_means), (only, charts.suite_means),
+                          (suited, charts.suite_errors)):  # fmt: skip
+        spec = draw(records).to_dict()
+        titles = str([spec["title"], *(p["title"] for p in spec.get("vconcat", ()))])
+        assert "sizes derived from pnorm-cifar for 64 values" in titles
+
+
+def test_suites_on_several_data_are_told_apart(suited: Records) -> None:
+    other = tuple(
+        replace(c, data="more", fingerprint="m", key=f"{c.key}m", points=replace(c.points, id="m"))
+        for c in suited
+    )
+    suites = tuple(replace(s, fingerprint="m") for s in suited.suites)
+    both = suited + Records(other, suites=suites)
+    titles = [p["title"] for p in charts.suite_errors(both).to_dict()["concat"]]
+    assert len(set(titles)) == 2 * 9
+    assert titles[0] == "L0, tiles"
+    assert titles[-1] == "L-inf, more"
+    assert drawn(charts.suite_errors(both))
+    assert len(charts.suite_means(both).to_dict()["vconcat"]) == 4
+
+
+def test_suites_that_are_not_there_cannot_be_drawn(suited: Records, fixed: Records) -> None:
+    with pytest.raises(InputError, match="no model met a whole suite"):
+        charts.suite_means(fixed)
+    ice = replace(suited, suites=suited.suites[1:])
+    with pytest.raises(InputError, match="several sizes a norm"):
+        charts.suite_errors(ice)
+    assert {r["noise"] for r in drawn(charts.suite_means(ice)) if "noise" in r} == set(
+        suited.suites[1].specs
+    )
 
 
 def test_what_is_not_there_cannot_be_drawn(fixed: Records) -> None:

@@ -24,9 +24,11 @@ from shaketable.models import builtin, fit
 from shaketable.one_nns import one_nn
 from shaketable.records import Records
 from shaketable.report import pictures, words, write_report, write_separation
+from shaketable.scores import scoreboards
 from shaketable.separations import separation
 from shaketable.statistics import at_most
 from shaketable.studies import study
+from shaketable.suites import suite
 
 EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
 
@@ -151,6 +153,81 @@ def test_names_cannot_break_out(tmp_path: Path, data: Dataset, fixed: Records) -
     assert evil.text.count(EVIL) > 5
     named_in = [spec["description"] for spec in evil.specs if "<script>alert" in str(spec)]
     assert len(named_in) == len(evil.specs) - 1, "all charts but that of distances name something"
+
+
+def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suited: Records) -> None:
+    page = read(write_report(tmp_path / "r.html", suited))
+    text = " ".join(page.text.split())
+    titles = {str(a["title"]) for _, a in page.elements if "title" in a}
+    for board in scoreboards(suited):
+        assert f"suite {board.suite.name} ({len(board.suite.specs)} corruptions, sizes der" in text
+        assert f"Their sizes are {board.suite.derived}" in text
+        for score in board.scores:
+            assert score.value is not None
+            value = words.signed if score.metric == "iCE" else words.percent
+            interval = words.interval(score.value)
+            assert f"{value(score.value)}{score.metric}, 95 % interval {interval}" in text
+            assert words.sentence(score.meaning) in text
+            assert score.value.method in text
+            for ladder in score.ladders:
+                assert words.percent(ladder.mean) + words.interval(ladder.mean) in text
+                for level in ladder.levels if board.levels > 1 else ():
+                    e = level.error
+                    shown = f"{words.percent(e)}, 95 % interval {words.interval(e)}"
+                    assert f"{level.spec}: {shown}" in titles
+                    assert f"{100 * e.value:.1f}{words.short(level.epsilon)}" in text
+                if board.levels == 1:
+                    e = ladder.levels[0].change
+                    assert words.signed(e) + words.interval(e) in text
+        for d in board.differences:
+            assert words.signed(d.value) + words.interval(d.value) + d.words in text
+    assert "A point’s noise was drawn once per norm and scaled to all sizes." in text
+    assert "L0 noise begins with level 2" in text
+    assert "l5(0.0138)" not in text.partition("How it was made")[2], "the suite is named instead"
+
+
+def test_suites_do_not_flood_the_verdict(tmp_path: Path, suited: Records, tiles: Dataset) -> None:
+    alone = read(write_report(tmp_path / "a.html", suited))
+    assert ("section", {"id": "verdict", "aria-label": "Verdict"}) not in alone.elements
+    assert "MSCR" not in alone.text
+    ids = [attrs["id"] for _, attrs in alone.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = {str(attrs["href"])[1:] for tag, attrs in alone.elements if tag == "a"}
+    assert {"suite-1", "suite-2", "method"} == links
+    assert links <= set(ids)
+    assert all("scope" in attrs for tag, attrs in alone.elements if tag == "th")
+    assert alone.count("figure") == alone.count("figcaption") == len(alone.specs) == 2 + 9
+    more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, [suite("ice"), "linf(eps_min)"], name="dot")
+    page = read(write_report(tmp_path / "m.html", suited + more))
+    verdict = page.text.partition("p-norm noise")[0]
+    assert verdict.count("MSCR, 95 % interval") == 1
+    assert "dot" in verdict
+    assert all(name in page.text.rpartition("Models")[2] for name in ("half", "whole", "dot"))
+
+
+def test_published_and_independent_noise_is_said_so(tmp_path: Path) -> None:
+    x = np.zeros((4, 32, 32, 3), np.float32)
+    data = make_dataset(x + 0.1 * np.arange(4)[:, None, None, None], [0, 1, 0, 1], bounds=(0, 1))
+    model = {"name": "pixel", "model_id": "p", "draws": "independent"}
+    records = evaluate(lambda x: x[:, 0, 0, 0] * 10 % 2 > 0.5, data, suite("pnorm"), **model)
+    page = read(write_report(tmp_path / "r.html", records))
+    assert "Their sizes are the published ones." in page.text
+    assert "A point’s noise was drawn anew for every size." in page.text
+    assert "derived" not in page.text.lower()
+    perfect = evaluate(lambda x: x[:, 0, 0, 0] * 10 % 2 > 0.5, data, suite("ice"), name="pixel")
+    cells = tuple(replace(c, hits=np.ones_like(c.hits)) for c in perfect)
+    page = read(write_report(tmp_path / "i.html", replace(perfect, cells=cells)))
+    assert "iCE is undefined" in page.text
+    assert "There is no error on clean points to compare with" in page.text
+
+
+def test_names_cannot_break_out_of_suites(tmp_path: Path, suited: Records) -> None:
+    named = tuple(replace(c, model=EVIL, data=EVIL) for c in suited)
+    path = write_report(tmp_path / "r.html", replace(suited, cells=named))
+    evil, plain = read(path), read(write_report(tmp_path / "p.html", suited))
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    assert evil.count("script") == plain.count("script")
+    assert evil.text.count("<script>alert") > 5
 
 
 @pytest.mark.parametrize("corruptions", [[], ["linf(0.01)"], ["linf(0.01) + l2(0.01)"]])
@@ -405,6 +482,31 @@ def test_every_chart_is_drawn_in_a_browser(browser: Any, page_with_all: Path, wi
     assert browser.execute_script("return document.querySelectorAll('figure').length") > 8
     fetched = "return performance.getEntriesByType('resource').length"
     assert browser.execute_script(fetched) == 0
+
+
+@pytest.mark.parametrize(("width", "columns"), [(1200, 3), (360, 1)])
+def test_panels_of_a_suite_fit_the_window(
+    browser: Any, tmp_path: Path, suited: Records, width: int, columns: int
+) -> None:
+    opened(browser, write_report(tmp_path / "r.html", suited), width)
+    lefts = browser.execute_script(
+        "return [...document.querySelectorAll('.panels figure')]"
+        ".map(f => Math.round(f.getBoundingClientRect().left))"
+    )
+    assert len(lefts) == 9
+    assert len(set(lefts)) == columns
+    legends = "return document.querySelectorAll('.panels svg .role-legend').length"
+    assert browser.execute_script(legends) == 0, "there is one for all"
+    named = browser.execute_script(
+        "return [...document.querySelectorAll('.legend li')]"
+        ".map(i => [i.textContent, getComputedStyle(i, '::before').color])"
+    )
+    drawn = browser.execute_script(
+        "return [...document.querySelector('.panels').querySelectorAll('.mark-line path')]"
+        ".map(p => getComputedStyle(p).stroke)"
+    )
+    assert [name for name, _ in named] == ["half", "whole"]
+    assert [colour for _, colour in named] == drawn[:2]
 
 
 @pytest.mark.parametrize("width", [1200, 360])

@@ -17,6 +17,12 @@ from shaketable.records import Records, SeparationRecord
 from shaketable.separations import Separation
 from shaketable.statistics import Estimate
 from shaketable.subjects import Subject, clean_beside, one_line, subjects
+from shaketable.suite_charts import suite_errors, suite_means
+
+__all__ = [
+    "accuracy", "left_out", "matrix", "mscr", "nearest", "points", "runs", "suite_errors",
+    "suite_means", "tradeoff",
+]  # fmt: skip
 
 MAX_POINTS = 4000
 """Points a scatter shows at most; of more, every n-th."""

@@ -17,6 +17,7 @@ from shaketable.metrics import Series
 from shaketable.norms import norm_title
 from shaketable.one_nns import OneNN
 from shaketable.records import Records
+from shaketable.scores import Ladder, Scoreboard, norm_json, scoreboards, suites_json
 from shaketable.separations import Separation
 from shaketable.statistics import Estimate, at_most
 from shaketable.subjects import Subject, noise_name, subjects
@@ -31,7 +32,7 @@ def separation_json(
 ) -> dict[str, Any]:
     """Separation and audit as one object; rows are those of the source."""
     return {
-        "norm": _norm_json(result.p),
+        "norm": norm_json(result.p),
         "two_r": result.two_r,
         "epsilon_min": result.epsilon_min,
         "pair": [data.source_row(row) for row in result.pair],
@@ -87,7 +88,7 @@ def _print_closest(audit: Audit) -> None:
         f"the {len(rows)} closest pairs of different classes; on the right, eps_min if a pair and "
         "all above it were left out"
     )  # fmt: skip
-    _print_table(title, ["", "row", "class", "row", "class", "2r", "eps_min without"], rows)
+    print_table(title, ["", "row", "class", "row", "class", "2r", "eps_min without"], rows)
     for sentence in audit.outliers:
         print(sentence)
 
@@ -101,13 +102,13 @@ def _print_classes(result: Separation, audit: Audit) -> None:
         pairs = class_pairs(result.classes, audit.by_class)
         rows = [[str(a), str(b), f"{value:.4g}"] for a, b, value in pairs[:MAX_CLASSES]]
         title = f"2r of the closest {len(rows)} of {len(pairs)} pairs of classes"
-        _print_table(title, ["class", "class", "2r"], rows)
+        print_table(title, ["class", "class", "2r"], rows)
     elif n > 2:
         rows = [
             [str(label), *("" if v is None else f"{v:.4g}" for v in row)]
             for label, row in zip(result.classes, audit.by_class, strict=True)
         ]
-        _print_table("2r of every pair of classes", ["", *map(str, result.classes)], rows)
+        print_table("2r of every pair of classes", ["", *map(str, result.classes)], rows)
 
 
 def _distance(value: float | None) -> str:
@@ -115,7 +116,7 @@ def _distance(value: float | None) -> str:
 
 
 def evaluation_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
-    """Fixed models and their differences as one object; accuracies in per cent."""
+    """Fixed models, suites and differences as one object; accuracies and errors in per cent."""
     found = subjects(records)
     models = []
     for subject in found:
@@ -144,11 +145,16 @@ def evaluation_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
         {"first": a.label, "second": b.label, **_numbers(difference)}
         for a, b, difference in _differences(found)
     ]
-    return {"models": models, "mscr_differences": differences, "notes": list(notes)}
+    return {
+        "models": models,
+        "mscr_differences": differences,
+        **suites_json(scoreboards(records)),
+        "notes": list(notes),
+    }
 
 
 def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
-    """Fixed models as one table, with verdicts and differences in words."""
+    """Fixed models as one table, with verdicts and differences in words, and a table a suite."""
     found = subjects(records)
     rows, words = [], []
     facts: dict[str, None] = {}
@@ -159,7 +165,8 @@ def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
         for s in subject.all_series:
             change = "" if s.first.corruption == "clean" else _percent(_defined(s))
             rows.append([subject.label, noise_name(s), _percent(metrics.accuracy(s)), change])
-        words.append(f"{subject.label}: {_mscr_json(subject)['verdict']}")
+        if not subject.left_to_suites:
+            words.append(f"{subject.label}: {_mscr_json(subject)['verdict']}")
         words += [f"  {risk_sentence(s)}" for s in subject.at_eps_min]
     for a, b, d in _differences(found):
         chance = "" if d.low > 0 or d.high < 0 else "; the difference may be chance"
@@ -169,9 +176,42 @@ def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
         )
     print("\n".join(facts))
     header = ["model", "noise", "accuracy, %", "change, % of clean accuracy (MSCR at eps_min)"]
-    _print_table("95 % intervals in brackets", header, rows)
-    print("\n".join(words))
+    print_table("95 % intervals in brackets", header, rows)
+    if words:
+        print("\n".join(words))
+    for board in scoreboards(records):
+        _print_suite(board)
     print_notes(notes)
+
+
+def _print_suite(board: Scoreboard) -> None:
+    for score in board.scores:
+        cell = score.first
+        title = (
+            f"{score.label} on {cell.data}: error in %, suite {board.suite.name} ({board.sizes}), "
+            f"{cell.n} test points, {cell.k} {'draw' if cell.k == 1 else 'draws'} each"
+        )
+        if board.levels == 1:
+            noises = [level for ladder in score.ladders for level in ladder.levels]
+            rows = [[n.spec, _percent(n.error), _percent(n.change)] for n in noises]
+            header = ["noise", "error, %", "change against clean, points"]
+            print_table(title, header, [["clean", _percent(score.clean), ""], *rows])
+        else:
+            steps = range(1, board.levels + 1)
+            rows = [_ladder_row(ladder, steps) for ladder in score.ladders]
+            print_table(title, ["norm", "mean", *map(str, steps)], rows, spaces=2)
+        print(f"{score.label}: {score}")
+    for d in board.differences:
+        print(
+            f"mCE_Lp of {d.first} minus {d.second}, on the same points and noise: "
+            f"{_percent(d.value)} percentage points; {d.words}"
+        )
+
+
+def _ladder_row(ladder: Ladder, steps: Iterable[int]) -> list[str]:
+    errors = {level.number: f"{100 * level.error.value:.1f}" for level in ladder.levels}
+    mean = f"{100 * ladder.mean.value:.2f}"
+    return [ladder.norm, mean, *(errors.get(step, "-") for step in steps)]
 
 
 def undefined(records: Records) -> str:
@@ -237,7 +277,7 @@ def study_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
     cell, separation = found[0].first, found[0].separation
     return {
         "data": cell.data,
-        "norm": None if separation is None else _norm_json(separation.norm),
+        "norm": None if separation is None else norm_json(separation.norm),
         "eps_min": _eps_min(found[0]),
         "k": cell.k,
         "seed": cell.seed,
@@ -264,7 +304,7 @@ def print_study(records: Records, notes: Sequence[str] = ()) -> None:
             rows.append([name, *(_study_cell(here.get(t), best) for t in columns)])
         counts = sorted({c.runs for c in cells})
         runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
-        _print_table(
+        print_table(
             f"{subject.label} on {subject.first.data}: accuracy in % with {subject.norm} noise in "
             f"training (columns) and test (rows), mean over {runs.replace('1 runs', '1 run')} and "
             "95 % interval; * best of its row; MSCR in %",
@@ -287,14 +327,19 @@ def print_list(entries: dict[str, str]) -> None:
         print(f"{name:<{width}}  {about}")
 
 
-def _print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Show a table, in several pieces where it is wider than the terminal; nothing is cut."""
+def print_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, spaces: int = 3
+) -> None:
+    """Show a table, in several pieces where it is wider than the terminal; nothing is cut.
+
+    Columns are `spaces` apart, 1 or more.
+    """
     from rich.box import SIMPLE_HEAD  # only where something is shown
     from rich.console import Console
     from rich.table import Table
 
     def piece(columns: Sequence[int]) -> Table:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=padding)
         for i in columns:
             table.add_column(header[i], justify="left" if i == 0 else "right", no_wrap=True)
         for row in rows:
@@ -304,6 +349,7 @@ def _print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]
     def width(columns: Sequence[int]) -> int:
         return out.measure(piece(columns), options=out.options.update(max_width=10_000)).maximum
 
+    padding = (0, spaces // 2, 0, (spaces - 1) // 2)
     out = Console(highlight=False, markup=False)
     room = out.width if sys.stdout.isatty() else 10_000
     print(f"\n{title}")
@@ -399,7 +445,3 @@ def _eps_min(subject: Subject) -> float | None:
 
 def _sd(values: FloatArray) -> float:
     return float(values.std(ddof=1))
-
-
-def _norm_json(p: float) -> str | float:
-    return "inf" if math.isinf(p) else p

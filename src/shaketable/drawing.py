@@ -158,11 +158,19 @@ def finish(panels: Sequence[Chart], *, title: str, otherwise: str = "") -> Chart
     return whole.properties(title=title, config=dict(THEME))
 
 
-def side_by_side(panels: Sequence[Chart], *, title: str, columns: int) -> Chart:
+def side_by_side(
+    panels: Sequence[Chart],
+    *,
+    title: str,
+    columns: int,
+    subtitle: Sequence[str] = (),
+    otherwise: str = "give at least one panel",
+) -> Chart:
     """Panels of their own width in rows of `columns`, one legend for all, as one chart."""
     if not panels:
-        raise InputError("there is nothing to draw: give at least one panel")
-    big = alt.TitleParams(title, fontSize=16, offset=14)
+        raise InputError(f"there is nothing to draw: {otherwise}")
+    ink = THEME["title"]["color"]
+    big = alt.TitleParams(title, subtitle=list(subtitle), subtitleColor=ink, fontSize=16, offset=14)
     whole: Chart = alt.concat(*panels, columns=columns, spacing=24)
     return whole.properties(title=big, config=dict(THEME))
 

@@ -258,9 +258,7 @@ def together(cells: Iterable[Cell]) -> list[list[Cell]]:
     return list(groups.values())
 
 
-def measure(
-    cells: Sequence[Cell], model: Classifier, step: Callable[[], None]
-) -> list[Record]:
+def measure(cells: Sequence[Cell], model: Classifier, step: Callable[[], None]) -> list[Record]:
     """Shake a model with cells that meet the same draws, and count; a step is one question."""
     first, started = cells[0], time.perf_counter()
     data, rows = first.data, first.points.rows

@@ -118,17 +118,7 @@ def _parser(
         help="named list of corruptions, such as pnorm; see shaketable list suites",
     )  # fmt: skip
     _noise_flags(sub, k=None)
-    ways = ["independent", "ladder"]
-    sub.add_argument(
-        "--draws", type=_one_of("draws", ways), metavar="|".join(ways),
-        help="whether noise is drawn for every size, or once a norm and scaled (default: ladder "
-        "with a suite, else independent)",
-    )  # fmt: skip
-    sub.add_argument(
-        "--device-noise", action="store_true",
-        help="make noise on the device of torch modules, not on the CPU: quicker, but never paired "
-        "with other models' results",
-    )  # fmt: skip
+    _draws_flags(sub)
     _bounds_flags(sub)
     _output_flags(sub)
 
@@ -159,6 +149,15 @@ def _parser(
     sub.add_argument("store", metavar="STORE", help="results file")
     _output_flags(sub, store=False)
 
+    _noise_commands(command)
+    sub = command("list", "what can be named")
+    kinds = ["datasets", "models", "corruptions", "suites", "metrics"]
+    sub.add_argument("kind", type=_one_of("kind", kinds), metavar="|".join(kinds))
+    sub.add_argument("--json", action="store_true", help="for programs")
+    return parser, commands
+
+
+def _noise_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     sub = command("corrupt", "write a corrupted copy of a data set")
     sub.add_argument("data", metavar="DATA", help="file or built-in set")
     _data_flags(sub)
@@ -211,12 +210,6 @@ def _parser(
     _seed_flag(sub, "what the points follow from")
     sub.add_argument("--json", action="store_true", help="for programs")
     _out_flag(sub, "chart to write: .svg, .png, .pdf, .html or .json")
-
-    sub = command("list", "what can be named")
-    kinds = ["datasets", "models", "corruptions", "suites", "metrics"]
-    sub.add_argument("kind", type=_one_of("kind", kinds), metavar="|".join(kinds))
-    sub.add_argument("--json", action="store_true", help="for programs")
-    return parser, commands
 
 
 def _audit_flags(sub: argparse.ArgumentParser) -> None:
@@ -275,6 +268,20 @@ def _noise_flags(sub: argparse.ArgumentParser, *, k: int | None = 10) -> None:
         "--k", type=int, default=k, help=f"noisy copies of every point (default: {default})"
     )
     _seed_flag(sub, "what all randomness follows from")
+
+
+def _draws_flags(sub: argparse.ArgumentParser) -> None:
+    ways = ["independent", "ladder"]
+    sub.add_argument(
+        "--draws", type=_one_of("draws", ways), metavar="|".join(ways),
+        help="whether noise is drawn for every size, or once a norm and scaled (default: ladder "
+        "with a suite, else independent)",
+    )  # fmt: skip
+    sub.add_argument(
+        "--device-noise", action="store_true",
+        help="make noise on the device of torch modules, not on the CPU: quicker, but never paired "
+        "with other models' results",
+    )  # fmt: skip
 
 
 def _seed_flag(sub: argparse.ArgumentParser, about: str) -> None:

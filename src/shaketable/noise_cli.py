@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from shaketable.errors import InputError
@@ -80,7 +81,7 @@ def balls(args: argparse.Namespace) -> int:
         norms = args.norms or ["inf", "2", "1"]
         if len(norms) < 2:
             raise InputError("--norms must name two norms or more, whose volumes are compared")
-        pairs = list(zip(norms[:-1], norms[1:], strict=True))
+        pairs = list(pairwise(norms))
         table = volume_table(args.dimensions or PAPER_DIMENSIONS, pairs)
         found = [v.json() for v in table]
         chart = ball_charts.volumes_chart(volume_table(args.dimensions or range(1, 101), pairs))

@@ -142,9 +142,7 @@ _ALL = (
           (), "ice", k=1, d=0),
 )  # fmt: skip
 SUITES = {suite.name: suite for suite in _ALL}
-_DERIVED = {
-    name: (SUITES[f"{name}-cifar"], SUITES[f"{name}-tiny"]) for name in ("pnorm", "ice")
-}
+_DERIVED = {name: (SUITES[f"{name}-cifar"], SUITES[f"{name}-tiny"]) for name in ("pnorm", "ice")}
 
 
 def _derive(asked: Suite, base: Suite, d: int, width: float) -> Suite:

@@ -9,7 +9,7 @@ from shaketable import charts
 from shaketable.data import Dataset
 from shaketable.errors import InputError
 from shaketable.records import Records, SeparationRecord
-from shaketable.report import content, page, provenance, words
+from shaketable.report import content, page, provenance, suites, words
 from shaketable.report.separations import write_separation
 from shaketable.subjects import Subject, subjects
 
@@ -26,8 +26,9 @@ def write_report(
 ) -> Path:
     """Write all that the records tell as one HTML page, and return its path.
 
-    The verdict comes first, then the risk of a wrong answer, accuracies and differences, the data,
-    and how everything was measured. The file holds its charts and the code that draws them.
+    The verdict comes first, then what suites measured, the risk of a wrong answer, accuracies and
+    differences, the data, and how everything was measured. The file holds its charts and the code
+    that draws them.
 
     Parameters
     ----------
@@ -46,8 +47,10 @@ def write_report(
         raise InputError("records must hold at least one cell; evaluate a model first")
     mine = {cell.fingerprint for cell in records}
     separations = [s for s in records.separations if s.fingerprint in mine]
-    found = subjects(records)
+    every = subjects(records)
+    found = [s for s in every if not s.left_to_suites]
     methods: content.Methods = {}
+    sections = suites.sections(records, methods)
     return page.write(
         path,
         "results.html.j2",
@@ -58,14 +61,18 @@ def write_report(
         accuracies=[content.accuracies(s, methods) for s in found if not s.is_study],
         matrices=[content.matrix(s, methods) for s in found if s.is_study and s.norm],
         differences=content.differences(found, methods),
+        suites=sections,
         separations=[
             provenance.SeparationFacts.of(s, dataset if _is_of(s, dataset) else None)
             for s in separations
         ],
         facts=provenance.facts(records),
-        makers=provenance.makers(found),
+        makers=provenance.makers(every),
         methods=methods,
-        figures=_figures(records, found, dataset, separations),
+        figures={
+            **_figures(records, found, dataset, separations),
+            **suites.figures(records, sections),
+        },
     )
 
 

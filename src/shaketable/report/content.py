@@ -46,7 +46,7 @@ class Headline:
 def headline(subject: Subject, methods: Methods) -> Headline:
     """Verdict on a subject; of a study, on its weakest training noise and on its best."""
     if not subject.at_eps_min:
-        clean = _noted(methods, "Accuracy", metrics.accuracy(subject.clean[0]))
+        clean = noted(methods, "Accuracy", metrics.accuracy(subject.clean[0]))
         training = subject.train_level(subject.clean[0]) if subject.is_study else ""
         return Headline(subject.label, training, "", clean, None, None, _why_not(subject), "open")
     first = _headline(subject, subject.at_eps_min[0], methods)
@@ -57,12 +57,12 @@ def headline(subject: Subject, methods: Methods) -> Headline:
 
 
 def _headline(subject: Subject, s: Series, methods: Methods) -> Headline:
-    clean = _noted(methods, "Accuracy", metrics.accuracy(clean_beside(s)))
-    robust = _noted(methods, "Accuracy", metrics.accuracy(s))
+    clean = noted(methods, "Accuracy", metrics.accuracy(clean_beside(s)))
+    robust = noted(methods, "Accuracy", metrics.accuracy(s))
     training = subject.train_level(s) if subject.is_study else ""
     mscr = None
     try:
-        mscr = _noted(methods, "MSCR", metrics.mscr(s))
+        mscr = noted(methods, "MSCR", metrics.mscr(s))
         words = metrics.verdict(mscr)
     except UndefinedError as error:
         words = f"No MSCR: {error}."
@@ -113,7 +113,7 @@ def risks(subject: Subject, methods: Methods) -> list[Risk]:
             continue
         chosen = next((s for s in mine if s.at_eps_min), mine[-1])
         cell, error = chosen.first, metrics.error_probability(chosen)
-        _noted(methods, "Probability of a wrong answer", error.overall)
+        noted(methods, "Probability of a wrong answer", error.overall)
         classes = [
             (str(label), int((cell.points.y == code).sum()), error.by_class[label])
             for code, label in enumerate(cell.points.classes)
@@ -152,11 +152,11 @@ def accuracies(subject: Subject, methods: Methods) -> tuple[str, list[AccuracyRo
     """Label and rows of a fixed model's table."""
     rows = []
     for s in subject.all_series:
-        noted = _noted(methods, "Accuracy", metrics.accuracy(s))
+        right = noted(methods, "Accuracy", metrics.accuracy(s))
         change = None
         if s.first.corruption != "clean" and s.clean[0].hits.any():
-            change = _noted(methods, "Change against clean points", metrics.relative_loss(s))
-        rows.append(AccuracyRow(noise_name(s), s.at_eps_min, noted, change))
+            change = noted(methods, "Change against clean points", metrics.relative_loss(s))
+        rows.append(AccuracyRow(noise_name(s), s.at_eps_min, right, change))
     return subject.label, rows
 
 
@@ -179,12 +179,12 @@ def matrix(subject: Subject, methods: Methods) -> Matrix:
     columns = [subject.train_level(s) for s in subject.clean]
     by_noise: dict[str, dict[str, Estimate]] = {}
     for s in sorted(subject.all_series, key=noise_size):
-        noted = _noted(methods, "Accuracy", metrics.accuracy(s))
-        by_noise.setdefault(subject.test_level(s), {})[subject.train_level(s)] = noted
+        right = noted(methods, "Accuracy", metrics.accuracy(s))
+        by_noise.setdefault(subject.test_level(s), {})[subject.train_level(s)] = right
     mscr: dict[str, Estimate] = {}
     for s in subject.at_eps_min:
         if all(cell.hits.any() for cell in s.clean):
-            mscr[subject.train_level(s)] = _noted(methods, "MSCR", metrics.mscr(s))
+            mscr[subject.train_level(s)] = noted(methods, "MSCR", metrics.mscr(s))
     return Matrix(
         label=subject.label,
         norm=subject.norm,
@@ -231,7 +231,7 @@ def differences(found: Sequence[Subject], methods: Methods) -> tuple[list[Differ
             value = metrics.mscr_difference(a, b)
         except InputError:  # MSCR is undefined for one of them, which the headline tells
             continue
-        _noted(methods, "Difference in MSCR", value)
+        noted(methods, "Difference in MSCR", value)
         result.append(Difference(_entry(one, a), _entry(two, b), value))
     return result, len(pairs[MAX_PAIRS:])
 
@@ -253,6 +253,7 @@ def _entry(subject: Subject, s: Series) -> str:
     )
 
 
-def _noted(methods: Methods, what: str, value: Estimate) -> Estimate:
+def noted(methods: Methods, what: str, value: Estimate) -> Estimate:
+    """Estimate as given, its method noted."""
     methods.setdefault(what, {})[value.method] = None
     return value

@@ -74,10 +74,13 @@ def drawn(
     except InputError:
         return []
     title = spec["title"]
-    titles, panels = [title], [spec]
+    titles, panels, about = [title], [spec], ""
     if "vconcat" in spec:
         panels = spec["vconcat"]
         titles = [f"{title}: {panel['title']}" for panel in panels]
+    elif "concat" in spec:  # small ones under a common heading, with short titles
+        panels, about = spec["concat"], f"{title['text']}: "
+        titles = [panel["title"] for panel in panels]
     own = (
         "$schema",
         "config",
@@ -90,7 +93,7 @@ def drawn(
             name,
             caption,
             {key: value for key, value in panel.items() if key not in own}
-            | {"width": "container", "description": name, "datasets": _used(spec, panel)},
+            | {"width": "container", "description": about + name, "datasets": _used(spec, panel)},
             min_width,
         )
         for name, panel in zip(titles, panels, strict=True)

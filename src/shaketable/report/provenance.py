@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,8 @@ from shaketable.audits import class_pairs
 from shaketable.data import Dataset
 from shaketable.evaluation import versions
 from shaketable.norms import norm_title
-from shaketable.records import Records, SeparationRecord
+from shaketable.records import Record, Records, SeparationRecord
+from shaketable.scores import scoreboards
 from shaketable.subjects import Subject
 
 MAX_PAIRS = 45
@@ -140,7 +141,7 @@ def facts(records: Records) -> dict[str, str]:
         "Fingerprint of the data": distinct(c.fingerprint for c in cells),
         "Classes": distinct(str(label) for c in cells[:1] for label in c.points.classes),
         "Test points": distinct(c.n for c in cells),
-        "Noise": distinct(c.corruption for c in noisy),
+        "Noise": distinct(_noises(records, noisy)),
         "Noisy copies of every point, k": distinct(c.k for c in noisy),
         "Draws": distinct(c.draws for c in noisy),
         "Bounds": distinct(c.bounds for c in noisy),
@@ -151,6 +152,15 @@ def facts(records: Records) -> dict[str, str]:
         "Measured": " to ".join(dict.fromkeys([*created[:1], *created[-1:]])),
         "Time spent on measuring": f"{seconds:.1f} s",
     }
+
+
+def _noises(records: Records, noisy: list[Record]) -> Iterator[str]:
+    """Suites by name, then the corruptions that belong to none."""
+    listed = set()
+    for board in scoreboards(records):
+        listed |= set(board.suite.specs)
+        yield f"suite {board.suite.name} ({len(board.suite.specs)} corruptions, {board.sizes})"
+    yield from (c.corruption for c in noisy if c.corruption not in listed)
 
 
 def makers(found: Iterable[Subject]) -> list[tuple[str, str, str]]:

@@ -36,6 +36,14 @@ LEFT_OUT = (
     "Each step to the right leaves out one more of the closest pairs. A high first step means that "
     "eps_min hangs on a few points; a flat line, that it does not."
 )
+SUITE_MEANS = (
+    "Points are measured errors, bars their 95 % intervals; dashed lines are errors on clean "
+    "points. The farther to the right, the more harm this noise does."
+)
+SUITE_ERRORS = (
+    "A panel a norm, all on one scale. Points are measured errors from the weakest size to the "
+    "strongest, bars their 95 % intervals; dashed lines are errors on clean points."
+)
 POINTS = "The rings and the line between them mark the pair of points that sets 2r."
 
 

@@ -1,0 +1,343 @@
+"""Scores: every model under every suite that has a metric, in the numbers that all views show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from shaketable import metrics
+from shaketable.errors import UndefinedError
+from shaketable.metrics import SUITE_METRICS, Series, SuiteResult
+from shaketable.norms import norm_title, pnorm_level
+from shaketable.records import Record, Records, SuiteRecord
+from shaketable.statistics import Estimate
+from shaketable.subjects import clean_beside, subjects, told_apart
+
+TITLES = {"mce_lp": "mCE_Lp", "ice": "iCE"}
+"""Metrics of suites as people know them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """One corruption of a suite."""
+
+    number: int
+    """Its place in the ladder; 10 for the strongest of ten, also where weaker ones are left out."""
+    result: SuiteResult
+
+    @property
+    def spec(self) -> str:
+        """The corruption's spec."""
+        return self.result.first.corruption
+
+    @property
+    def epsilon(self) -> float:
+        """Size of the noise."""
+        return _level(self.result.first)[1]
+
+    @cached_property
+    def error(self) -> Estimate:
+        """Share of wrong answers."""
+        return _mean_error(self.result)
+
+    @cached_property
+    def change(self) -> Estimate:
+        """Error minus the error on clean points."""
+        return metrics.error_change(self.result)
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """Corruptions of one norm, the weakest first."""
+
+    p: float
+    levels: tuple[Level, ...]
+    result: SuiteResult
+
+    @property
+    def norm(self) -> str:
+        """Norm for people."""
+        return norm_title(self.p)
+
+    @cached_property
+    def mean(self) -> Estimate:
+        """Mean error over its levels."""
+        return _mean_error(self.result)
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One model under one suite."""
+
+    label: str
+    result: SuiteResult
+
+    @property
+    def first(self) -> Record:
+        """One of its cells, for what all have in common."""
+        return self.result.first
+
+    @property
+    def metric(self) -> str:
+        """Name of the suite's metric, for people."""
+        return TITLES[self.result.suite.metric]
+
+    @cached_property
+    def value(self) -> Estimate | None:
+        """The suite's metric; None where it is undefined."""
+        try:
+            return _no_negative_zero(SUITE_METRICS[self.result.suite.metric](self.result))
+        except UndefinedError:
+            return None
+
+    @cached_property
+    def mean(self) -> Estimate:
+        """Mean error over the whole suite."""
+        return _mean_error(self.result)
+
+    @cached_property
+    def clean(self) -> Estimate:
+        """Error on clean points."""
+        right = metrics.accuracy(clean_beside(self.result.series[0]))
+        return replace(right, value=1 - right.value, low=1 - right.high, high=1 - right.low)
+
+    @cached_property
+    def ladders(self) -> tuple[Ladder, ...]:
+        """The suite norm by norm."""
+        parts: dict[float, list[Series]] = {}
+        for s in sorted(self.result.series, key=lambda s: _level(s.first)):
+            parts.setdefault(_level(s.first)[0], []).append(s)
+        most = max(map(len, parts.values()))
+        return tuple(self._ladder(p, part, most - len(part)) for p, part in parts.items())
+
+    def _ladder(self, p: float, part: list[Series], left_out: int) -> Ladder:
+        levels = (
+            Level(number, replace(self.result, series=(s,)))
+            for number, s in enumerate(part, start=left_out + 1)
+        )
+        return Ladder(p, tuple(levels), replace(self.result, series=tuple(part)))
+
+    @property
+    def worst(self) -> Ladder:
+        """The norm with the highest mean error as measured."""
+        return max(self.ladders, key=lambda ladder: ladder.mean.value)
+
+    @property
+    def meaning(self) -> str:
+        """What the metric says, in words that claim no more than its interval."""
+        return (
+            self._mce_lp_meaning() if self.result.suite.metric == "mce_lp" else self._ice_meaning()
+        )
+
+    def __str__(self) -> str:
+        sign = "+" if self.result.suite.metric == "ice" else ""
+        value = "undefined" if self.value is None else percent(self.value, sign=sign)
+        return f"{self.metric} {value}: {self.meaning}"
+
+    def _mce_lp_meaning(self) -> str:
+        words = (
+            f"mean error over {len(self.result.series)} corruptions, against {percent(self.clean)} "
+            "on clean points"
+        )
+        if self.worst.mean.value <= self.clean.value:
+            return words
+        highest = f"{self.worst.norm} noise, {percent(self.worst.mean)}"
+        return f"{words}; the highest of {len(self.ladders)} norms, as measured, is {highest}"
+
+    def _ice_meaning(self) -> str:
+        kind = "noises derived from ones" if self.result.suite.derived else "noises"
+        noises = f"{len(self.result.series)} {kind} published as imperceptible"
+        value = self.value
+        if value is None:
+            return (
+                "there is no error on clean points to compare with; the mean error under "
+                f"{noises} is {percent(self.mean)}"
+            )
+        if value.low > 0 or value.high < 0:
+            word = "more" if value.low > 0 else "fewer"
+            return (
+                f"under {noises} it makes {abs(value.value):.2%} {word} errors than on clean "
+                "points (0 would be as many)"
+            )
+        return (
+            f"no change shown; under {noises} it may make up to {-value.low:.2%} fewer or "
+            f"{value.high:.2%} more errors than on clean points (0 would be as many)"
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Score as an object, in per cent."""
+        cell, suite, value = self.first, self.result.suite, self.value
+        return {
+            "model": cell.model,
+            "label": self.label,
+            "data": cell.data,
+            "suite": suite.name,
+            "derived": suite.derived or None,
+            "metric_name": suite.metric,
+            "metric": None if value is None else {**_numbers(value), "method": value.method},
+            "meaning": self.meaning,
+            "clean": _numbers(self.clean),
+            "norms": [
+                {"p": norm_json(ladder.p), **_numbers(ladder.mean)} for ladder in self.ladders
+            ],
+            "cells": [
+                {
+                    "corruption": level.spec,
+                    "p": norm_json(part.p),
+                    "epsilon": level.epsilon,
+                    "error": _numbers(level.error),
+                }
+                for part in self.ladders
+                for level in part.levels
+            ],
+            "n": cell.n,
+            "k": cell.k,
+            "draws": cell.draws,
+            "seed": cell.seed,
+            "bounds": cell.bounds,
+        }
+
+
+@dataclass(frozen=True)
+class Difference:
+    """mCE_Lp of one model minus that of another, on the same points and noise."""
+
+    suite: str
+    first: str
+    second: str
+    value: Estimate
+
+    @property
+    def words(self) -> str:
+        """Which of the two makes fewer errors, if that is shown."""
+        if self.value.low > 0:
+            return f"{self.second} makes fewer errors"
+        if self.value.high < 0:
+            return f"{self.first} makes fewer errors"
+        return "the difference may be chance"
+
+    def json(self) -> dict[str, Any]:
+        """Difference as an object, in percentage points."""
+        names = {"suite": self.suite, "first": self.first, "second": self.second}
+        return {**names, **_numbers(self.value), "method": self.value.method}
+
+
+@dataclass(frozen=True, eq=False)
+class Scoreboard:
+    """All models under one suite on the same data."""
+
+    suite: SuiteRecord
+    scores: tuple[Score, ...]
+
+    @property
+    def sizes(self) -> str:
+        """Where the sizes of its noise are from."""
+        return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
+
+    @property
+    def data(self) -> str:
+        """Name of the data."""
+        return self.scores[0].first.data
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the models."""
+        return [score.label for score in self.scores]
+
+    @property
+    def levels(self) -> int:
+        """Sizes that a norm has at most."""
+        return max(ladder.levels[-1].number for ladder in self.scores[0].ladders)
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Paired differences in mCE_Lp; there are none in iCE."""
+        if self.suite.metric != "mce_lp":
+            return []
+        return [
+            Difference(
+                self.suite.name, a.label, b.label, metrics.mce_lp_difference(a.result, b.result)
+            )
+            for a, b in combinations(self.scores, 2)
+            if metrics.meets_same_suite(a.result, b.result)
+        ]
+
+
+def scoreboards(records: Records) -> list[Scoreboard]:
+    """Every suite that has a metric and was met completely, with all models that met it."""
+    order = [(s.first.fingerprint, s.first.recipe) for s in subjects(records)]
+    found: dict[tuple[str, str], list[SuiteResult]] = {}
+    for r in metrics.suite_results(records):
+        if r.suite.metric in SUITE_METRICS:
+            found.setdefault((r.suite.fingerprint, r.suite.name), []).append(r)
+    boards = []
+    for results in found.values():
+        results.sort(key=lambda r: order.index((r.first.fingerprint, r.first.recipe)))
+        boards.append(Scoreboard(results[0].suite, tuple(_scores(results))))
+    return boards
+
+
+def suites_json(boards: Sequence[Scoreboard]) -> dict[str, Any]:
+    """Scores and their differences as one object; an empty one without suites."""
+    if not boards:
+        return {}
+    return {
+        "suites": [score.json() for board in boards for score in board.scores],
+        "mce_lp_differences": [d.json() for board in boards for d in board.differences],
+    }
+
+
+def percent(e: Estimate, *, sign: str = "") -> str:
+    """Share with its interval, in per cent; `sign` is ``"+"`` for a change.
+
+    >>> percent(Estimate(0.0735, 0.0577, 0.0924, 0.95, "by hand"))
+    '7.35 % [5.77, 9.24]'
+    """
+    value, low, high = (
+        f"{round(100 * v, 2) + 0.0:{sign}.2f}"  # no negative zero
+        for v in (e.value, e.low, e.high)
+    )
+    return f"{value} % [{low}, {high}]"
+
+
+def norm_json(p: float) -> str | float:
+    """Order of a norm for JSON, which knows no infinity."""
+    return "inf" if math.isinf(p) else p
+
+
+def _scores(results: list[SuiteResult]) -> Iterable[Score]:
+    facts = [
+        {
+            "train": f"training noise {c.train}",
+            "k": f"k = {c.k}",
+            "seed": f"seed {c.seed}",
+            "bounds": f"bounds {c.bounds}",
+            "draws": f"{c.draws} draws",
+        }
+        for c in (r.first for r in results)
+    ]
+    labels = told_apart([r.first.model for r in results], facts)
+    return map(Score, labels, results)
+
+
+def _mean_error(result: SuiteResult) -> Estimate:
+    """Mean error under a suite or a part of it."""
+    return _no_negative_zero(metrics.mce_lp(result))
+
+
+def _no_negative_zero(e: Estimate) -> Estimate:
+    return replace(e, low=e.low + 0.0)
+
+
+def _level(cell: Record) -> tuple[float, float]:
+    level = pnorm_level(cell.corruption)
+    assert level is not None, "suites with a metric hold p-norm noise alone"
+    return level
+
+
+def _numbers(e: Estimate) -> dict[str, float]:
+    return {"mean": 100 * e.value, "low": 100 * e.low, "high": 100 * e.high}
