@@ -117,8 +117,8 @@ def whole_suite(n: int, repeats: int) -> None:
     for name, what in (("once", "drawn once a norm and scaled"), ("anew", "drawn for every size")):
         passes = t[name] / t["forward"]
         print(
-            f"- {what}: {t[name]:.2f} s for 90 noises of {n} pictures = {passes:.2f} forward passes "
-            f"({t['forward']:.2f} s each), {passes / 90:.1%} of the 90 that the suite needs"
+            f"- {what}: {t[name]:.2f} s for 90 noises of {n} pictures = {passes:.2f} forward "
+            f"passes ({t['forward']:.2f} s each), {passes / 90:.1%} of the 90 that the suite needs"
         )
 
 

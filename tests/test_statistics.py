@@ -15,6 +15,8 @@ from shaketable.statistics import (
     difference,
     difference_over_runs,
     error_upper_bound,
+    mean_difference,
+    mean_difference_over_runs,
     over_runs,
     point_error_upper_bound,
     proportion,
@@ -183,6 +185,34 @@ def test_pairing_makes_the_difference_of_similar_models_sharp() -> None:
     unpaired = difference((clean, first), (clean, rng.permutation(second)), K)
     assert paired.value == pytest.approx(unpaired.value)
     assert paired.high - paired.low < 0.5 * (unpaired.high - unpaired.low)
+
+
+@given(points)
+@settings(max_examples=40, deadline=None)
+def test_mean_differences_are_those_of_the_means_and_swap(columns: IntArray) -> None:
+    first, second = columns[1], columns[3]
+    one, other = mean_difference(first, second, K), mean_difference(second, first, K)
+    assert one.value == pytest.approx((first.mean() - second.mean()) / K, abs=1e-12)
+    assert limits(one) == pytest.approx((-other.high, -other.low), abs=1e-9)
+    assert -1 <= one.low <= one.value <= one.high <= 1
+    runs = [np.stack([c, c[::-1]]) for c in (first, second)]
+    assert mean_difference_over_runs(*runs, K).value == pytest.approx(one.value, abs=1e-12)
+
+
+def test_mean_differences_cover_and_are_sharper_than_relative_changes() -> None:
+    def counts(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        q = rng.beta(0.3, 3, size=200)
+        return rng.binomial(K, q), rng.binomial(K, np.minimum(1, 1.5 * q))
+
+    truth = float(np.mean([np.subtract(*counts(np.random.default_rng(i))).mean() / K
+                           for i in range(3000)]))  # fmt: skip
+    assert covers(truth, lambda rng: mean_difference(*counts(rng), K)) >= 0.93
+    first, second = counts(np.random.default_rng(0))
+    ones = np.ones_like(first)
+    wide = difference((ones, first), (ones, second), K)
+    sharp = mean_difference(first, second, K)
+    assert sharp.value == pytest.approx(wide.value)
+    assert sharp.high - sharp.low < wide.high - wide.low
 
 
 def mixed_points(rng: np.random.Generator, n: int, error: float) -> tuple[IntArray, IntArray]:

@@ -278,16 +278,11 @@ def error_change(result: SuiteResult) -> Estimate:
 def _error_difference(
     result: SuiteResult, first: list[IntArray], second: list[IntArray]
 ) -> Estimate:
-    """Difference of two mean errors, paired, from wrong answers in as many draws as `result` has.
-
-    A change relative to a clean value of 1 is the mean minus 1, so the difference of two changes is
-    that of the means; its interval allows for a clean value that varies, and is a little wide.
-    """
-    one, two = (([np.ones_like(run) for run in e], e) for e in (first, second))
+    """Difference of two mean errors, paired, from wrong answers in the draws of `result`."""
     if len(first) == 1:
         _refuse_shared(result.series[0])
-        return statistics.difference((one[0][0], one[1][0]), (two[0][0], two[1][0]), result.draws)
-    return statistics.difference_over_runs(one, two, result.draws)
+        return statistics.mean_difference(first[0], second[0], result.draws)
+    return statistics.mean_difference_over_runs(first, second, result.draws)
 
 
 @dataclass(frozen=True, eq=False)
