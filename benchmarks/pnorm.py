@@ -105,10 +105,10 @@ def whole_suite(n: int, repeats: int) -> None:
                 for member in members:
                     member.apply(part, drawn if once else member.draw(part, mine))
 
-    @torch.inference_mode()
     def forward() -> None:
-        for start in range(0, n, 500):
-            net(torch.from_numpy(x[start : start + 500]).reshape(-1, 3, 32, 32))
+        with torch.inference_mode():
+            for start in range(0, n, 500):
+                net(torch.from_numpy(x[start : start + 500]).reshape(-1, 3, 32, 32))
 
     t = seconds(
         {"once": lambda: noise(once=True), "anew": lambda: noise(once=False), "forward": forward},

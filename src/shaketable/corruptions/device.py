@@ -208,7 +208,8 @@ def _float_type(x: Tensor) -> torch.dtype:
 def _numpy_type(dtype: torch.dtype) -> np.dtype[Any]:
     """Type of arrays that holds the same numbers; for bfloat16 one that is treated alike."""
     known = torch.float16 if dtype == torch.bfloat16 else dtype
-    return torch.empty(0, dtype=known).numpy().dtype
+    array: Array = torch.empty(0, dtype=known).numpy()
+    return array.dtype
 
 
 def _array(x: Tensor) -> Array:
