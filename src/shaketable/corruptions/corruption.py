@@ -29,8 +29,12 @@ class Corruption(Protocol):
     def size(self) -> float:
         """Where it stands on its ladder: what it draws serves all smaller levels too."""
 
+    def sized(self, shape: tuple[int, ...]) -> Corruption:  # noqa: ARG002  (of use to some)
+        """Fill in what the shape of a point decides, which becomes part of the spec."""
+        return self
+
     def bind(self, bounds: Bounds | None) -> Corruption:
-        """Fill in what only the data can decide."""
+        """Fill in the value range, which is recorded apart."""
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
         """All that is random, one key a row; of `x` only the shape of a row and the type count."""

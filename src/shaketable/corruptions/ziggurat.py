@@ -26,6 +26,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from shaketable.corruptions.streams import SIDE, STEPS, mix, place_of, uniform_of, word_at
 from shaketable.types import FloatArray, KeyArray
 
 LEAST_P, MOST_P = 0.1, 1e4
@@ -33,10 +34,7 @@ LEAST_P, MOST_P = 0.1, 1e4
 
 _LAYERS = 1024
 _LANES = 16  # components made at a time: numba turns fixed loops of this length into vectors
-_SIDE = np.uint64(0xD1B54A32D192ED03)  # tells the second stream of a key from its first
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _U = np.uint64
-_STEPS = 2.0**52  # places in a layer
 _TINY = 1e-200
 _LOG_2, _2_OVER_LOG_2 = math.log(2), 2 / math.log(2)
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -84,34 +82,8 @@ def layers(p: float) -> Layers:
     tail = optimize.brentq(lambda t: edges(t)[1], low, high, xtol=1e-14, rtol=1e-14)
     edge = edges(tail)[0]
     height = np.exp(-(edge**p))
-    inside = np.floor(edge[1:] / edge[:-1] * _STEPS).astype(np.uint64)
-    return Layers(p, edge[:-1] / _STEPS, inside, height, tail)
-
-
-@_inlined
-def _mix(z):
-    z ^= z >> _U(30)
-    z *= _U(0xBF58476D1CE4E5B9)
-    z ^= z >> _U(27)
-    z *= _U(0x94D049BB133111EB)
-    z ^= z >> _U(31)
-    return z
-
-
-@_inlined
-def _word(stream, i):
-    return _mix(stream + (_U(i) + _U(1)) * _GOLDEN)
-
-
-@_inlined
-def _place(word):
-    """Place in a layer, in steps: a half and up to 2**52 - 1 more, exact in float64."""
-    return np.float64(np.int64(word >> _U(12))) + 0.5
-
-
-@_inlined
-def _uniform(word):
-    return _place(word) / _STEPS
+    inside = np.floor(edge[1:] / edge[:-1] * STEPS).astype(np.uint64)
+    return Layers(p, edge[:-1] / STEPS, inside, height, tail)
 
 
 @_inlined
@@ -120,20 +92,20 @@ def _signed(word, x):
 
 
 @_compiled
-def _components(key, g, step, inside, height, tail, p):
+def components(key, g, step, inside, height, tail, p):
     """Fill `g`, whose length is a multiple of the lanes."""
     for block in range(len(g) // _LANES):
         start, open_ = _U(block) * _U(_LANES), 0
         for lane in range(_LANES):
             c = start + _U(lane)
-            word = _word(key, c)
+            word = word_at(key, c)
             layer = word & _U(_LAYERS - 1)
             open_ += (word >> _U(12)) >= inside[layer]
-            g[c] = _signed(word, _place(word) * step[layer])
+            g[c] = _signed(word, place_of(word) * step[layer])
         if open_:
             for lane in range(_LANES):
                 c = start + _U(lane)
-                word = _word(key, c)
+                word = word_at(key, c)
                 if (word >> _U(12)) >= inside[word & _U(_LAYERS - 1)]:
                     g[c] = _decided(word, step, inside, height, tail, p)
 
@@ -146,15 +118,15 @@ def _decided(word, step, inside, height, tail, p):
     """
     while True:
         layer = word & _U(_LAYERS - 1)
-        x = _place(word) * step[layer]
+        x = place_of(word) * step[layer]
         if (word >> _U(12)) < inside[layer]:
             return _signed(word, x)
         if layer == 0:
             return _signed(word, _beyond(word, tail, p))
-        u = _uniform(_word(word, 0))
+        u = uniform_of(word_at(word, 0))
         if height[layer] + u * (height[layer + _U(1)] - height[layer]) < math.exp(-(x**p)):
             return _signed(word, x)
-        word = _word(word, 1)
+        word = word_at(word, 1)
 
 
 @_compiled
@@ -166,10 +138,10 @@ def _beyond(stream, tail, p):
     a = 1 / p
     slope = 1.0 if p >= 1 else 1 - (a - 1) / tail
     while True:
-        over = -math.log(_uniform(_word(stream, 0))) / slope / tail
-        stream = _word(stream, 1)
+        over = -math.log(uniform_of(word_at(stream, 0))) / slope / tail
+        stream = word_at(stream, 1)
         drop = math.log1p(over) if p >= 1 else math.log1p(over) - over
-        if math.log(_uniform(stream)) < (a - 1) * drop:
+        if math.log(uniform_of(stream)) < (a - 1) * drop:
             return (tail * (1 + over)) ** a
 
 
@@ -245,8 +217,8 @@ def fill_ball(keys, out, surface, p, step, inside, height, tail):
     d = out.shape[1]
     g = np.empty(-(-d // _LANES) * _LANES)
     for row in range(len(keys)):
-        _components(keys[row], g, step, inside, height, tail, p)
-        u = _uniform(_word(_mix(keys[row] ^ _SIDE), 0))
+        components(keys[row], g, step, inside, height, tail, p)
+        u = uniform_of(word_at(mix(keys[row] ^ SIDE), 0))
         factor = (1.0 if surface else u ** (1 / d)) / _norm(g[:d], p)
         for c in range(d):
             out[row, c] = g[c] * factor
@@ -258,7 +230,7 @@ def fill_gaussian(keys, out, p, step, inside, height, tail):
     d = out.shape[1]
     g = np.empty(-(-d // _LANES) * _LANES)
     for row in range(len(keys)):
-        _components(keys[row], g, step, inside, height, tail, p)
+        components(keys[row], g, step, inside, height, tail, p)
         for c in range(d):
             out[row, c] = g[c] * math.sqrt(2)
 
@@ -269,10 +241,10 @@ def fill_cube(keys, out, surface):
     d = out.shape[1]
     for row in range(len(keys)):
         for c in range(d):
-            out[row, c] = 2 * _uniform(_word(keys[row], c)) - 1
+            out[row, c] = 2 * uniform_of(word_at(keys[row], c)) - 1
         if surface:
-            word = _word(_mix(keys[row] ^ _SIDE), 0)
-            out[row, np.int64(_uniform(word) * d)] = _signed(word, 1.0)
+            word = word_at(mix(keys[row] ^ SIDE), 0)
+            out[row, np.int64(uniform_of(word) * d)] = _signed(word, 1.0)
 
 
 @_compiled
@@ -280,7 +252,7 @@ def fill_vertices(keys, out):
     """One vertex of the cube [-1, 1]^d for every key: all coordinates are -1 or 1."""
     for row in range(len(keys)):
         for c in range(out.shape[1]):
-            out[row, c] = _signed(_word(keys[row], c), 1.0)
+            out[row, c] = _signed(word_at(keys[row], c), 1.0)
 
 
 @_compiled
@@ -288,14 +260,14 @@ def fill_places(keys, places, uniform, d):
     """Distinct places of d, in random order, and a number in (0, 1) for each: by swapping."""
     order = np.empty(d, np.int64)
     for row in range(len(keys)):
-        side = _mix(keys[row] ^ _SIDE)
+        side = mix(keys[row] ^ SIDE)
         for c in range(d):
             order[c] = c
         for i in range(places.shape[1]):
-            j = i + np.int64(_uniform(_word(keys[row], i)) * (d - i))
+            j = i + np.int64(uniform_of(word_at(keys[row], i)) * (d - i))
             order[i], order[j] = order[j], order[i]
             places[row, i] = order[i]
-            uniform[row, i] = _uniform(_word(side, i))
+            uniform[row, i] = uniform_of(word_at(side, i))
 
 
 @_compiled

@@ -1,0 +1,158 @@
+"""The 19 common corruptions of pictures, five severities each (Hendrycks & Dietterich, ICLR 2019).
+
+Each is a function ``(images, keys, parameters) -> images`` over a batch of uint8 pictures,
+(n, height, width, channels); picture i's randomness is a function of key i alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import numpy as np
+
+from shaketable.corruptions.bounds import Bounds
+from shaketable.corruptions.common.severities import (
+    NAMES,
+    Parameters,
+    is_derived,
+    parameters,
+    profile_of,
+    side_of,
+)
+from shaketable.corruptions.corruption import Corruption
+from shaketable.errors import InputError, unknown, whole
+from shaketable.spec import Call
+from shaketable.types import Array, KeyArray
+
+__all__ = ["NAMES", "CommonCorruption"]
+
+LEAST_SIDE = 8
+"""Pixels that a picture must have on either side."""
+
+_FAMILIES = {
+    "noises": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
+    "blurs": ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+    "weather": ("snow", "frost", "fog", "spatter"),
+    "digital": ("brightness", "contrast", "saturate", "pixelate", "jpeg_compression"),
+    "elastic": ("elastic_transform",),
+}
+_FAMILY = {name: family for family, names in _FAMILIES.items() for name in names}
+_COLOUR = frozenset({"brightness", "saturate", "snow", "frost", "spatter", "jpeg_compression"})
+_GREY_WEIGHTS = np.array([0.299, 0.587, 0.114])
+
+
+@dataclass(frozen=True)
+class CommonCorruption(Corruption):
+    """One of the 19 common corruptions at a severity from 1 to 5.
+
+    Pictures are taken as uint8, as the originals take them: values in the declared range are
+    rounded to 256 levels, and results are such levels. Sizes other than 32, 64 and 224 pixels get
+    interpolated severities, unless a ``profile`` is named. Grey pictures are corrupted as colour
+    pictures with equal channels where the corruption mixes colours, and turned grey again.
+
+    >>> CommonCorruption("fog", 3).sized((32, 32, 3)).spec
+    'fog(3, cifar)'
+    """
+
+    name: str
+    severity: int
+    profile: str = ""
+    bounds: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise unknown("common corruption", self.name, NAMES)
+        severity = whole("severity", self.severity, least=1)
+        if severity > 5:
+            raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity}")
+        object.__setattr__(self, "severity", severity)
+        if self.profile:
+            side_of(self.profile)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string; it names the profile once that is known."""
+        return str(
+            Call(self.name, (float(self.severity), *((self.profile,) if self.profile else ())))
+        )
+
+    @property
+    def ladder(self) -> str:
+        """All severities of one kind; a picture's randomness is the same at each."""
+        return str(Call(self.name, (self.profile,) if self.profile else ()))
+
+    @property
+    def size(self) -> float:
+        """The severity."""
+        return float(self.severity)
+
+    @property
+    def derived(self) -> bool:
+        """Whether its severities are interpolated, not published."""
+        return bool(self.profile) and is_derived(self.profile)
+
+    def sized(self, shape: tuple[int, ...]) -> CommonCorruption:
+        """Return the same corruption with the profile that pictures of this shape have."""
+        height, width, channels, _ = _layout(shape, self.name)
+        if min(height, width) < LEAST_SIDE:
+            raise InputError(
+                f"{self.name} needs pictures of at least {LEAST_SIDE} x {LEAST_SIDE} pixels, got "
+                f"{height} x {width}; enlarge them first"
+            )
+        if self.name in _COLOUR and channels not in (1, 3):
+            raise InputError(
+                f"{self.name} needs pictures of 1 or 3 channels, got {channels}; leave it out"
+            )
+        return self if self.profile else replace(self, profile=profile_of(height, width))
+
+    def bind(self, bounds: Bounds | None) -> CommonCorruption:
+        """Return the same corruption with the data's value range filled in."""
+        return replace(self, bounds=bounds)
+
+    def draw(self, x: Array, keys: KeyArray) -> KeyArray:  # noqa: ARG002  (part of the role)
+        """Return the keys: what is random is made where it is used."""
+        return keys
+
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Corrupt the pictures, each by its key."""
+        if self.bounds is None:
+            raise InputError(
+                f"{self.spec} needs the value range of the pictures, and none is declared; give "
+                "bounds=(low, high), or --range LOW,HIGH"
+            )
+        self.bounds.check(x)
+        chosen = self.sized(x.shape[1:])
+        height, width, channels, first = _layout(x.shape[1:], self.name)
+        low, span = self.bounds.low, self.bounds.high - self.bounds.low
+        images = np.rint((x - low) * (255 / span)).astype(np.uint8)
+        images = np.moveaxis(images, 1, -1) if first else images
+        images = np.ascontiguousarray(images.reshape(len(x), height, width, channels))
+        found = corrupt_images(images, drawn, self.name, self.severity, chosen.profile)
+        found = np.moveaxis(found, -1, 1) if first else found
+        return (found.reshape(x.shape) * (span / 255) + low).astype(x.dtype)
+
+
+def corrupt_images(images: Array, keys: KeyArray, name: str, severity: int, profile: str) -> Array:
+    """Corrupted copies of uint8 pictures, (n, height, width, channels)."""
+    family = import_module(f"shaketable.corruptions.common.{_FAMILY[name]}")
+    numbers: Parameters = parameters(name, severity, profile)
+    grey = images.shape[3] == 1 and name in _COLOUR
+    colour = np.repeat(images, 3, axis=3) if grey else images
+    found: Array = getattr(family, name)(colour, keys, numbers, side_of(profile))
+    if grey:
+        return np.rint(found @ _GREY_WEIGHTS).astype(np.uint8)[..., None]
+    return found
+
+
+def _layout(shape: tuple[int, ...], name: str) -> tuple[int, int, int, bool]:
+    """Height, width, channels, and whether these come first."""
+    if len(shape) == 2:
+        return shape[0], shape[1], 1, False
+    if len(shape) != 3:
+        raise InputError(
+            f"{name} is for pictures, height x width x channels, got points of shape {shape}"
+        )
+    first = shape[0] in (1, 3, 4) and shape[2] not in (1, 3, 4)
+    height, width, channels = (*shape[1:], shape[0]) if first else shape
+    return height, width, channels, first

@@ -1,0 +1,45 @@
+"""The random words of a key, for compiled code: the streams of `shaketable.keys`, word by word."""
+# numba compiles these functions from the types of a call, so they carry no annotations
+# mypy: ignore-errors
+
+import numba
+import numpy as np
+
+SIDE = np.uint64(0xD1B54A32D192ED03)
+"""``mix(key ^ SIDE)`` is a second stream of a key, independent of its first."""
+
+STEPS = 2.0**52
+"""Number of places that `place_of` can give."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_U = np.uint64
+_inlined = numba.njit(inline="always")
+
+
+@_inlined
+def mix(z):
+    """Finaliser of splitmix64."""
+    z ^= z >> _U(30)
+    z *= _U(0xBF58476D1CE4E5B9)
+    z ^= z >> _U(27)
+    z *= _U(0x94D049BB133111EB)
+    z ^= z >> _U(31)
+    return z
+
+
+@_inlined
+def word_at(stream, i):
+    """Word i of a stream: 64 random bits."""
+    return mix(stream + (_U(i) + _U(1)) * _GOLDEN)
+
+
+@_inlined
+def place_of(bits):
+    """A half and up to 2**52 - 1 more, exact in float64, from the upper 52 bits of a word."""
+    return np.float64(np.int64(bits >> _U(12))) + 0.5
+
+
+@_inlined
+def uniform_of(bits):
+    """Number in (0, 1) from a word."""
+    return place_of(bits) / STEPS
