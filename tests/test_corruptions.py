@@ -6,10 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from shaketable.corruptions import Bounds, Clean, PNormNoise, Sequence, corrupt, noisy_copies, parse
+from shaketable.arrays import make_dataset
+from shaketable.corruptions import (
+    Bounds,
+    Clean,
+    Gaussian,
+    Impulse,
+    PNormNoise,
+    Sequence,
+    corrupt,
+    noisy_copies,
+    parse,
+)
 from shaketable.errors import InputError
 from shaketable.keys import row_keys
-from shaketable.norms import pnorm
+from shaketable.norms import pnorm, pnorm_level
 
 
 def draw(noise, *, n, d, centre=0.0, seed=0):
@@ -137,7 +148,7 @@ def test_eps_min_is_looked_up_in_the_norm_of_the_noise():
         ("l0(0.1, low)", "unknown replacement"),
         ("l0(eps_min)", "share must be a number"),
         ("gaussian(-1)", "sigma must be 0 or more"),
-        ("gaussian(1, mean=inf)", "mean must be finite"),
+        ("gaussian(1, mean=inf)", "mean must be a finite number"),
         ("gaussian(1, mean=up)", "mean must be"),
         ("linf(big)", "epsilon must be a number"),
         ("linf(-1)", "epsilon must be 0 or more"),
@@ -180,12 +191,49 @@ def test_the_result_can_be_written_to_an_array_such_as_the_input():
         (np.zeros((2, 2)), {"dtype": np.uint8}, "float type or that"),
         (np.zeros((2, 2), complex), {}, "real numbers"),
         (np.zeros((2, 2), bool), {}, "real numbers"),
-        (np.zeros((2, 2)), {"out": np.zeros(2)}, "shape of x"),
+        (np.zeros((2, 2)), {"out": np.zeros(2)}, "out must be like x"),
+        (np.zeros((2, 2)), {"out": [1]}, "out must be like x"),
+        (np.zeros((2, 2)), {"out": np.zeros((2, 2), int)}, "float type or that"),
+        (np.zeros((2, 2)), {"dtype": "bogus"}, "number type"),
+        (np.zeros((2, 2)), {"rng": "a"}, "rng must be"),
+        (np.zeros((2, 2)), {"rng": 1.5}, "rng must be"),
+        (np.zeros((2, 2)), {"bounds": (0, 1, 2)}, "two numbers"),
+        (np.zeros((2, 2)), {"bounds": "01"}, "two numbers"),
+        (np.zeros((2, 2), np.uint8), {"bounds": (-50, 255), "dtype": np.uint8}, "narrow them"),
+        (np.zeros((2, 2), np.uint8), {"bounds": (0, 1000), "dtype": np.uint8}, "narrow them"),
     ],
 )
 def test_what_cannot_be_corrupted_is_refused(x, options, message):
     with pytest.raises(InputError, match=message):
         corrupt(x, "linf(1)", **options)
+
+
+def test_an_integer_output_is_rounded_to():
+    x = np.full((20, 3), 7, np.uint8)
+    asked = corrupt(x, "linf(3)", rng=0, bounds=(0, 255), dtype=np.uint8)
+    np.testing.assert_array_equal(corrupt(x, "linf(3)", rng=0, bounds=(0, 255), out=x), asked)
+    with pytest.raises(InputError, match="corrupted"):
+        corrupt(make_dataset(x, [0, 1] * 10), "linf(1)")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PNormNoise("2", 1), lambda: PNormNoise(2, None), lambda: Impulse("1"),
+        lambda: Gaussian(None), lambda: Gaussian(1, "up"), lambda: parse(3),
+        lambda: corrupt(np.zeros((1, 1)), 3), lambda: corrupt(np.zeros((1, 1)), "clean(1)"),
+    ],
+)  # fmt: skip
+def test_arguments_that_are_no_numbers_are_refused(make):
+    with pytest.raises(InputError, match="must|takes nothing"):
+        make()
+
+
+@pytest.mark.parametrize("p", [1e-5, 1e-300, 1e16, 1e300])
+def test_orders_that_need_an_exponent_have_specs(p):
+    noise = PNormNoise(p, 1e-9)
+    assert parse(noise.spec) == noise
+    assert pnorm_level(noise.spec) == (p, 1e-9)
 
 
 @pytest.mark.parametrize("p", [0, -1, math.nan])
@@ -195,7 +243,7 @@ def test_orders_that_are_none_are_refused(p):
 
 
 def test_impulses_need_a_range():
-    with pytest.raises(InputError, match="none is declared"):
+    with pytest.raises(InputError, match="none that is finite"):
         corrupt(np.zeros((2, 2)), "l0(0.5)")
 
 
@@ -261,6 +309,6 @@ def test_bad_bounds_are_refused():
     ],
 )
 def test_noise_is_pinned(spec, numbers):
-    # another value here means that all noise has changed: raise keys.SCHEME
+    # another value here means that all noise has changed: after a release, raise keys.SCHEME
     noisy = corrupt(np.zeros((1, 3)), spec, rng=0, bounds=(-9, 9))
     np.testing.assert_allclose(noisy[0], numbers, rtol=1e-12)

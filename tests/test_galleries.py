@@ -82,8 +82,10 @@ def test_noise_is_that_of_the_row_and_of_the_corruption() -> None:
 
     once = noise("linf(0.2)")
     np.testing.assert_array_equal(once, noise("linf(0.2)"))
-    for other in (noise("linf(0.2)", row=1), noise("linf(0.2)", rng=1), noise("linf(0.21)")):
+    for other in (noise("linf(0.2)", row=1), noise("linf(0.2)", rng=1), noise("l2(2)")):
         assert np.mean(np.sign(once - 127.5) == np.sign(other - 127.5)) < 0.8
+    stronger = noise("linf(0.4)")  # sizes of a norm scale the same noise
+    np.testing.assert_array_equal(np.sign(once - 127.5), np.sign(stronger - 127.5))
 
 
 def test_bounds_are_those_of_the_data_unless_given() -> None:

@@ -25,7 +25,7 @@ def test_a_row_and_draw_has_the_same_key_whatever_is_drawn_beside_it():
 
 
 def test_keys_are_pinned():
-    # scheme 1; another value here means that all noise has changed: raise keys.SCHEME
+    # another value here means that all noise has changed: after a release, raise keys.SCHEME
     assert digest("linf(0.1)", 3) == 101503626827160781
     assert row_keys(1, np.arange(1), np.arange(2)).tolist() == [
         [6791897765849424158, 17405687883870564846]

@@ -218,12 +218,17 @@ def test_device_noise_has_the_same_laws_and_is_recorded_apart():
     y = (x[:, 0] > 0.5).astype(int)
     here = evaluate(net, (x, y), ["linf(0.3)", "l2(0.3)"], k=4)
     there = evaluate(net, (x, y), ["linf(0.3)", "l2(0.3)"], k=4, device_noise=True)
-    assert {c.draws for c in there} == {"none", "independent, on the device"}
+    assert {c.noise for c in there} == {"none", "device"}
+    assert {c.noise for c in here} == {"none", "cpu"}
     assert all("torch" in c.versions for c in here)
     for a, b in zip(here, there, strict=True):
         assert a.accuracy == pytest.approx(b.accuracy, abs=0.1)
         assert (a.key == b.key) is (a.corruption == "clean")
     first, second = (metrics.series(r)[1] for r in (here, there))
     assert not metrics.meets_same_noise(first, second)
+    assert len(metrics.series(here + there)) == 5
+    shared = evaluate(net, (x, y), ["linf(0.3)"], k=4, device_noise=True, draws="shared")
+    with pytest.raises(InputError, match="draws must be independent"):
+        metrics.mscr(shared)
     with pytest.raises(InputError, match="device_noise needs a torch module"):
         evaluate(lambda p: np.zeros(len(p), int), (x, y), ["linf(0.3)"], device_noise=True)

@@ -1,4 +1,5 @@
 import json
+import sqlite3
 
 import numpy as np
 import pytest
@@ -30,6 +31,59 @@ def test_corrupted_pictures_keep_their_range_and_can_be_uint8(capsys):
         assert rounded["x"].dtype == np.uint8
         np.testing.assert_array_equal(rounded["x"], np.rint(floats["x"] * 255))
         assert str(floats["corruption"]) == "linf(0.3)"
+
+
+def test_the_data_are_never_overwritten(capsys):
+    run(capsys, "corrupt", "shapes(n=20)", "--corruption", "l2(1)", "-o", "a.npz")
+    error = fails(capsys, "corrupt", "a.npz", "--corruption", "l2(1)", "-o", "./a.npz")
+    assert "name a new file" in error
+    assert run(capsys, "corrupt", "a.npz", "--corruption", "l2(1)", "-o", "B.NPZ")[0] == 0
+    assert st.load("B.NPZ").n == 20
+
+
+def test_scaled_tables_have_a_range_for_suites(capsys):
+    found = loads(capsys, "evaluate", "--data", "wine", "--scale", "--model", "1nn", "--suite",
+                  "pnorm", "--quiet")  # fmt: skip
+    assert "13 values in a range of 1" in found["suites"][0]["derived"]
+    assert found["suites"][0]["bounds"] == "clip[0, 1]"
+
+
+def test_suites_keep_their_k_beside_other_noise_and_two_ranges_their_sizes(capsys):
+    arguments = ("evaluate", "--data", "digits", "--model", "logistic", "--store", "s.sqlite",
+                 "--model-id", "m", "--quiet")  # fmt: skip
+    found = loads(capsys, *arguments, "--suite", "ice", "--corruptions", "linf(1)")
+    assert [(m["k"], len(m["cells"])) for m in found["models"]] == [(10, 2)]
+    assert [s["k"] for s in found["suites"]] == [1]
+    loads(capsys, *arguments, "--suite", "ice", "--range=-2,18")
+    again = loads(capsys, "score", "s.sqlite")
+    assert [s["suite"] for s in again["suites"]] == ["ice", "ice"]
+    assert len({s["derived"] for s in again["suites"]}) == 2
+
+
+def test_an_unfinished_suite_is_told(capsys):
+    run(capsys, "evaluate", "--data", "digits", "--model", "logistic", "--suite", "ice", "--store",
+        "s.sqlite", "--quiet", "--report", "p.html")  # fmt: skip
+    with sqlite3.connect("s.sqlite") as db:
+        db.execute("DELETE FROM cells WHERE corruption LIKE 'l50%'")
+    code, _, err = run(capsys, "score", "s.sqlite")
+    assert code == 0
+    assert "suite ice is not finished, 5 of 6" in err
+
+
+def test_device_noise_is_told_on_the_page(capsys):
+    pytest.importorskip("torch")
+    with open("net.py", "w") as file:
+        file.write(
+            "import torch\ntorch.manual_seed(0)\n"
+            "net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 10))\n"
+        )
+    arguments = ("evaluate", "--data", "shapes(n=30)", "--model", "net:net", "--device-noise")
+    code, _, err = run(
+        capsys, *arguments, "--suite", "pnorm-cifar", "--report", "p.html", "--quiet"
+    )
+    assert code == 0, err
+    with open("p.html", encoding="utf-8") as file:
+        assert "made on the model" in file.read()
 
 
 def test_balls_volumes_are_table_6_in_its_right_order(capsys):
@@ -89,21 +143,25 @@ def test_evaluate_takes_a_suite(capsys):
     [
         (["corrupt", "iris", "--corruption", "l2(0.1)"], "--out"),
         (["corrupt", "iris", "--corruption", "l2(-1)", "-o", "a.csv"], "epsilon must be 0"),
-        (["corrupt", "iris", "--corruption", "l0(0.5)", "-o", "a.csv"], "none is declared"),
-        (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.txt"], "ending"),
+        (["corrupt", "iris", "--corruption", "l0(0.5)", "-o", "a.csv"], "none that is finite"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.txt"], "must end in .npz"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "no/a.csv"], "does not exist"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--uint8"], "values in"),
-        (["gallery", "iris", "-o", "g.png"], "value range"),
+        (["gallery", "iris", "-o", "g.png"], "must hold pictures"),
         (["gallery", "shapes(n=20)", "--row", "99", "-o", "g.png"], "row"),
         (["gallery", "shapes(n=20)", "-o", "g.gif"], "must end in"),
         (["balls", "smples", "-o", "s.png"], "did you mean 'samples'"),
-        (["balls", "samples"], "--out"),
+        (["balls", "samples"], "with -o"),
         (["balls", "overlap", "--second", "cube"], "--second must be a ball"),
         (["balls", "overlap", "--norms", "x"], "norm must be"),
         (["balls", "overlap", "-d", "2,3"], "one dimension"),
+        (["balls", "overlap", "--norms", "0.001", "-d", "3", "--n", "9"], "less extreme"),
+        (["balls", "volumes", "--norms", "1e-320,2"], "floats hold"),
+        (["evaluate", "--sute", "pnorm"], "did you mean '--suite'"),
+        (["evaluate", "--model", "rf", "--data", "no.npz", "--corruptions", "l2[1]"], "spec must"),
         (["balls", "volumes", "-d", "1.5"], "whole numbers"),
         (["balls", "volumes", "--norms", "2"], "two norms"),
-        (["evaluate", "--model", "rf", "--data", "iris", "--suite", "pnorm-cifar"], "value range"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--suite", "pnorm-cifar"], "got 4 values"),
         (["evaluate", "--model", "rf", "--data", "iris", "--suite", "pnorm-cfar"], "did you mean"),
         (["evaluate", "--model", "rf", "--data", "digits", "--suite", "pnorm-cifar", "--range",
           "0,16"], "use 'pnorm'"),

@@ -228,7 +228,7 @@ def test_other_noise_is_told_as_before(capsys: pytest.CaptureFixture[str], tiles
 
     specs = ["linf(eps_min)", "l2(0.3)"]
     records = evaluate(model, tiles, [suite("pnorm"), *specs], name="net", model_id="net")
-    plain = evaluate(model, tiles, specs, name="net", model_id="net", k=1, draws="ladder")
+    plain = evaluate(model, tiles, specs, name="net", model_id="net")
     out = shown(capsys, records)
     assert out.startswith(shown(capsys, plain)), "and the suite follows"
     assert out.count("no MSCR") == 1, "of the L2 noise"

@@ -76,7 +76,7 @@ def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
         x=alt.X("d:Q", title="dimensions d", scale=alt.Scale(nice=False, zero=True)),
         y=alt.Y(
             "log:Q", title="how many times larger",
-            axis=alt.Axis(labelExpr="'10^' + format(datum.value, '~g')"),
+            axis=alt.Axis(labelExpr="'10^' + format(datum.value, '~g')", titlePadding=30),
         ),
         color=drawing.model_colour(names),
         tooltip=tips(model="balls", d="dimensions", log="log10 of the factor"),

@@ -22,6 +22,8 @@ from shaketable.norms import as_p, norm_title, pnorm
 from shaketable.spec import format_value
 from shaketable.types import FloatArray, KeyArray
 
+_LEAST = 1e-100  # order of a norm
+
 PAPER_DIMENSIONS = (3, 5, 10, 20)
 PAPER_PAIRS = ((math.inf, 2.0), (2.0, 1.0))
 PAPER_NORMS = (0.0, 0.5, 1.0, 5.0, 50.0, math.inf)
@@ -42,6 +44,8 @@ def log_volume(p: str | float, d: int) -> float:
     (4.1888, 8.0)
     """
     p, d = as_p(p), whole("d", d, least=1)
+    if p < _LEAST:
+        raise InputError(f"p must be at least {_LEAST:g} for a volume that floats hold, got {p!r}")
     return d * (math.log(2) + math.lgamma(1 + 1 / p)) - math.lgamma(1 + d / p)
 
 
@@ -220,8 +224,14 @@ def overlap(
         reach = np.full(n, np.count_nonzero(within) / d)
         need = _sizes(fold(keys, 1), d, q, lambda x: np.count_nonzero(x, axis=1) / d)
     else:
-        reach = epsilon_q / _sizes(fold(keys, 0), d, p, lambda x: pnorm(x, q))
-        need = epsilon_q * _sizes(fold(keys, 1), d, q, lambda x: pnorm(x, p))
+        with np.errstate(divide="ignore", over="ignore"):  # what comes of it is refused below
+            reach = epsilon_q / _sizes(fold(keys, 0), d, p, lambda x: pnorm(x, q))
+            need = epsilon_q * _sizes(fold(keys, 1), d, q, lambda x: pnorm(x, p))
+    if not (np.isfinite(reach).all() and np.isfinite(need).all() and need.min() > 0):
+        raise InputError(
+            f"balls of p = {p:g} and q = {q:g} in {d} dimensions differ by more than floats hold; "
+            "choose orders that are less extreme"
+        )
     halves = float(np.median(reach)), float(np.median(need))
     sizes = _ladder(halves, p, d) if epsilons is None else _checked(epsilons, p)
     asked = np.round(sizes * d) / d if p == 0 else sizes

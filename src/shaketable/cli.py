@@ -12,16 +12,16 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import shaketable
-from shaketable.errors import InputError, ShaketableError, UndefinedError
+from shaketable.errors import InputError, ShaketableError, StoreError, UndefinedError
 from shaketable.flags import parse_args
 from shaketable.noise_cli import balls, corrupt, gallery
 from shaketable.settings import bounds_from, data_from
 
 if TYPE_CHECKING:
-    from shaketable.corruptions import Bounds
+    from shaketable.corruptions import BoundsLike
     from shaketable.data import Dataset
     from shaketable.evaluation import Corruptions
     from shaketable.records import Records
@@ -70,6 +70,7 @@ def demo(args: argparse.Namespace) -> int:
     from shaketable.display import print_evaluation
     from shaketable.files import load  # heavy parts are loaded by the commands
     from shaketable.report import write_report
+    from shaketable.store import Store
 
     folder = Path(args.out)
     try:
@@ -77,6 +78,10 @@ def demo(args: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"--out {args.out!r} cannot be made: {error.strerror}") from error
     store = folder / "demo.sqlite"
+    try:
+        Store(store).close()
+    except StoreError:  # of another version
+        store.unlink()
     data = load("bands(n=10000)")
     print("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.\n")
     args.model, args.fit, args.store, args.model_id = ["rf", "1nn"], False, store, None
@@ -133,6 +138,7 @@ def separation(args: argparse.Namespace) -> int:
 
 def evaluate(args: argparse.Namespace) -> int:
     """Shake fitted models with noise and other corruptions."""
+    from shaketable.corruptions import parse
     from shaketable.display import evaluation_json, print_evaluation
     from shaketable.models import BUILTIN
     from shaketable.suites import suite
@@ -141,6 +147,8 @@ def evaluate(args: argparse.Namespace) -> int:
     names = [n for level in levels for n in ([level] if isinstance(level, str) else level.names)]
     if args.min_mscr is not None and not any("eps_min" in name for name in names):
         raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
+    for name in names:
+        parse(name, eps_min=lambda _: 1.0)  # found out before any work
     data = data_from(args)
     notes = data.notes()
     if data.n_train is None and not args.fit and set(args.model) - set(BUILTIN):
@@ -230,7 +238,10 @@ def list_names(args: argparse.Namespace) -> int:
 
 
 def _evaluate(
-    args: argparse.Namespace, data: Dataset, levels: Corruptions, bounds: Bounds | None
+    args: argparse.Namespace,
+    data: Dataset,
+    levels: Corruptions,
+    bounds: BoundsLike | Literal["declared"],
 ) -> Records:
     """Measure every model that was named, all with the same noise."""
     from shaketable.evaluation import evaluate

@@ -11,7 +11,7 @@ import numpy as np
 from shaketable.corruptions import BoundsLike, Corruption
 from shaketable.data import Dataset
 from shaketable.errors import InputError, unknown
-from shaketable.evaluation import BATCH_VALUES, Noise, bounds_of, resolve
+from shaketable.evaluation import BATCH_VALUES, Draws, Noise, range_of, resolve
 from shaketable.store import Store
 
 SUFFIXES = (".npz", ".csv", ".csv.gz", ".parquet")
@@ -24,10 +24,12 @@ def corrupted(
     *,
     seed: int = 0,
     bounds: BoundsLike | Literal["declared"] = "declared",
+    draws: Draws = "independent",
 ) -> Dataset:
     """Copy of a data set with every point corrupted, as float32 or float64 in its own units.
 
-    The noise is what `evaluate` meets in the first draw of the same corruption and seed.
+    The noise is what `evaluate` meets in the first draw of the same corruption, seed and draws;
+    within suites that is ``"ladder"``.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ def corrupted(
         Such as ``l2(1)`` or ``linf(eps_min)``.
     seed
         What the noise follows from.
-    bounds
+    bounds, draws
         As in `evaluate`.
 
     >>> from shaketable import load
@@ -46,10 +48,10 @@ def corrupted(
     >>> bool(0.09 < moved.max() <= 0.1)
     True
     """
-    limits = bounds_of(data, bounds)
+    limits = range_of(data, bounds)
     with Store(None) as store:
         (chosen,) = resolve([corruption], data, store, limits)
-    noise, bound = Noise(k=1, seed=seed, bounds=limits), chosen.bind(limits)
+    noise, bound = Noise(k=1, seed=seed, draws=draws, bounds=limits), chosen.bind(limits)
     x = np.empty(data.x.shape, data.rows(slice(0, 1)).dtype)
     step = max(1, BATCH_VALUES // data.d)
     for start in range(0, data.n, step):
@@ -111,7 +113,8 @@ def _write_npz(path: Path, x: Any, data: Dataset, about: dict[str, Any]) -> None
         else {"x_train": x[:n], "y_train": labels[:n], "x_test": x[n:], "y_test": labels[n:]}
     )
     facts: dict[str, Any] = {name: np.array(fact) for name, fact in about.items()}
-    np.savez_compressed(path, **arrays, **facts)
+    with path.open("wb") as file:  # a path would get a second ending where it is not .npz
+        np.savez_compressed(file, **arrays, **facts)
 
 
 def _write_table(path: Path, suffix: str, x: Any, data: Dataset, label: str) -> None:

@@ -17,7 +17,7 @@ from shaketable.metrics import Series
 from shaketable.norms import norm_title
 from shaketable.one_nns import OneNN
 from shaketable.records import Records
-from shaketable.scores import Ladder, Scoreboard, norm_json, scoreboards, suites_json
+from shaketable.scores import Ladder, Scoreboard, norm_json, scoreboards, suites_json, unfinished
 from shaketable.separations import Separation
 from shaketable.statistics import Estimate, at_most
 from shaketable.subjects import Subject, noise_name, subjects
@@ -149,7 +149,7 @@ def evaluation_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
         "models": models,
         "mscr_differences": differences,
         **suites_json(scoreboards(records)),
-        "notes": list(notes),
+        "notes": [*notes, *unfinished(records)],
     }
 
 
@@ -176,12 +176,14 @@ def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
         )
     print("\n".join(facts))
     header = ["model", "noise", "accuracy, %", "change, % of clean accuracy (MSCR at eps_min)"]
+    if not any(row[3] for row in rows):
+        header, rows = header[:3], [row[:3] for row in rows]
     print_table("95 % intervals in brackets", header, rows)
     if words:
         print("\n".join(words))
     for board in scoreboards(records):
         _print_suite(board)
-    print_notes(notes)
+    print_notes([*notes, *unfinished(records)])
 
 
 def _print_suite(board: Scoreboard) -> None:
@@ -415,8 +417,9 @@ def risk_sentence(series: Series) -> str:
     error = metrics.error_probability(series)
     label, worst = max(error.by_class.items(), key=lambda item: item[1].high)
     unseen = ", ".join(repr(label) for label in error.unseen)
+    overall = f"{error.overall.value:.{error.overall.percent_digits}%}"
     return (
-        f"probability of a wrong answer under this noise: {error.overall.value:.2%}, below "
+        f"probability of a wrong answer under this noise: {overall}, below "
         f"{at_most(error.overall.high)} with 95 % confidence (worst class {label!r}: below "
         f"{at_most(worst.high)}; a single point that was never wrong in {error.k} draws: below "
         f"{at_most(error.least_provable)})"
@@ -435,8 +438,11 @@ def _bound(e: Estimate) -> dict[str, float]:
 def _percent(e: Estimate | None) -> str:
     if e is None:
         return "undefined"
-    value = round(100 * e.value, 2) + 0.0  # no negative zero
-    return f"{value:.2f} [{100 * e.low:.2f}, {100 * e.high:.2f}]"
+    value, low, high = (
+        f"{round(100 * v, e.percent_digits) + 0.0:.{e.percent_digits}f}"  # no negative zero
+        for v in (e.value, e.low, e.high)
+    )
+    return f"{value} [{low}, {high}]"
 
 
 def _eps_min(subject: Subject) -> float | None:

@@ -4,8 +4,13 @@ Every message names the argument, the rule, the value that broke it, and the rem
 """
 
 import difflib
+import math
 import operator
+import sys
 from collections.abc import Iterable
+
+TINY, HUGE = math.ulp(0.0), sys.float_info.max
+"""The least positive and the largest finite float, for rules such as "finite"."""
 
 
 class ShaketableError(Exception):
@@ -45,13 +50,29 @@ def whole(name: str, value: object, *, least: int) -> int:
     return number
 
 
+def real(name: str, value: object, rule: str, *, low: float, high: float) -> float:
+    """Plain float of any number in [low, high], an error that states the rule for all else.
+
+    >>> real("share", 1, "lie in [0, 1]", low=0, high=1)
+    1.0
+    """
+    try:
+        number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not low <= number <= high:
+        raise InputError(f"{name} must {rule}, got {value!r}")
+    return number
+
+
 def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     """Error for an unknown name that suggests the nearest known ones.
 
     >>> print(unknown("norm", "lnf", ["linf", "l2", "l1"]))
     unknown norm 'lnf'; did you mean 'linf'? Known: l1, l2, linf
     """
-    names = sorted(known)
+    names = sorted(set(known))
     near = difflib.get_close_matches(name, names, n=2, cutoff=0.5)
+    near = near or [known for known in names if known.lower() == name.lower()]
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     return InputError(f"unknown {kind} {name!r}; {hint}Known: {', '.join(names)}")

@@ -111,7 +111,7 @@ def evaluate(
         Spec strings such as ``linf(0.1)``, or suites, such as ``suite("pnorm-cifar")``;
         ``linf(eps_min)`` stands for half the separation of these data.
     k
-        Noisy copies of every point; by default 10, or what the suites were published with.
+        Noisy copies of every point; by default 10, for a suite what it was published with.
     seed
         Every model gets the same noise from the same seed, so their results are paired.
     store
@@ -120,10 +120,10 @@ def evaluate(
         (low, high) to clip to, a `Bounds` for another rule, None for no bounds; by default what
         the data declare.
     draws
-        ``"independent"`` noise for every corruption, the default without a suite. ``"ladder"``, the
-        default with one, draws a point's noise once a norm and scales it to all sizes: a tenth of
-        the work for ten sizes, and less chance in the steps between them; the noise of one size is
-        distributed the same. ``"shared"`` gives all points the same k offsets besides, for
+        ``"independent"`` noise for every corruption, the default outside suites. ``"ladder"``, the
+        default within them, draws a point's noise once a norm and scales it to all sizes: a tenth
+        of the work for ten sizes, and less chance in the steps between them; the noise of one size
+        is distributed the same. ``"shared"`` gives all points the same k offsets besides, for
         reproducing the 2-D study only.
     device_noise
         Make noise on the device of a torch module, not on the CPU. Quicker there, and of the same
@@ -148,13 +148,10 @@ def evaluate(
     )
     with Store(store) as opened:
         limits = bounds_of(data, bounds)
-        listed = _listed(corruptions)
-        suites = [c for c in listed if isinstance(c, Suite)]
-        chosen = resolve(listed, data, opened, limits)
-        noise = Noise(
-            k=min((s.k for s in suites), default=10) if k is None else k,
+        plain = Noise(
+            k=10 if k is None else k,
             seed=seed,
-            draws=draws or ("ladder" if suites else "independent"),
+            draws=draws or "independent",
             bounds=limits,
             on_device=device_noise,
         )
@@ -166,8 +163,16 @@ def evaluate(
         identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
         maker = Maker(classifier.name, recipe=identity, train=AS_GIVEN)
         points = make_points(data, rows)
-        cells = [Cell(data, points, c, noise, maker, identity) for c in with_clean(chosen)]
-        return _measure_missing(opened, classifier, cells, progress=progress)
+        met: list[tuple[Corruption, Noise]] = [(Clean(), plain)]
+        for item in _listed(corruptions):
+            noise = plain
+            if isinstance(item, Suite):
+                own = replace(plain, k=item.k if k is None else k, draws=draws or "ladder")
+                noise = replace(own, bounds=range_of(data, bounds) if item.needs_range else limits)
+            met += [(c, noise) for c in resolve([item], data, opened, noise.bounds)]
+        cells = [Cell(data, points, c, noise, maker, identity) for c, noise in met]
+        distinct = list({cell.key: cell for cell in cells}.values())
+        return _measure_missing(opened, classifier, distinct, progress=progress)
 
 
 def bounds_of(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds | None:
@@ -176,6 +181,13 @@ def bounds_of(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds
     if chosen is not None:
         chosen.check(as_floats(np.array([data.x.min(), data.x.max()], dtype=data.x.dtype)))
     return chosen
+
+
+def range_of(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds | None:
+    """Bounds for corruptions that need a value range: scaled features lie in [0, 1]."""
+    if bounds == "declared" and data.bounds is None and data.scaling is not None:
+        return Bounds(0.0, 1.0)
+    return bounds_of(data, bounds)
 
 
 def _measure_missing(
@@ -237,16 +249,19 @@ class Cell:
     @property
     def draws(self) -> str:
         """How noise was drawn; clean points have none."""
-        if self.is_clean:
-            return "none"
-        return f"{self.noise.draws}, on the device" if self.noise.on_device else self.noise.draws
+        return "none" if self.is_clean else self.noise.draws
+
+    @property
+    def made_on(self) -> str:
+        """Where noise is made; clean points have none."""
+        return "none" if self.is_clean else "device" if self.noise.on_device else "cpu"
 
     @property
     def key(self) -> str:
         """Hash of all that the counts depend on."""
         noise = self.noise
         parts = (self.corruption.spec, self.points.id, self.model_id, self.bounds, self.draws,
-                 self.k, noise.seed, noise.run)  # fmt: skip
+                 self.made_on, self.k, noise.seed, noise.run)  # fmt: skip
         return f"{digest(SCHEME, *parts):016x}{digest(*parts, 'second half'):016x}"
 
 
@@ -254,7 +269,8 @@ def together(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Cells of one model in groups that meet the same draws: levels of a ladder, or one alone."""
     groups: dict[object, list[Cell]] = {}
     for cell in cells:
-        groups.setdefault((cell.k, cell.noise.stream(cell.corruption)), []).append(cell)
+        stream = cell.noise.stream(cell.corruption)
+        groups.setdefault((replace(cell.noise, k=cell.k), stream), []).append(cell)
     return list(groups.values())
 
 
@@ -285,7 +301,8 @@ def measure(cells: Sequence[Cell], model: Classifier, step: Callable[[], None]) 
             key=cell.key, points=cell.points, data=data.name, fingerprint=data.fingerprint,
             model=cell.maker.name, recipe=cell.maker.recipe, model_id=cell.model_id,
             train=cell.maker.train, corruption=cell.corruption.spec, bounds=cell.bounds,
-            draws=cell.draws, dtype=dtype, k=cell.k, seed=cell.noise.seed, run=cell.noise.run,
+            draws=cell.draws, noise=cell.made_on, dtype=dtype, k=cell.k, seed=cell.noise.seed,
+            run=cell.noise.run,
             hits=right, predictions=predictions if cell.is_clean else None,
             versions=versions() if model.device is None else versions("torch"),
             created=datetime.now(UTC).isoformat(timespec="seconds"), seconds=seconds,

@@ -24,7 +24,9 @@ def parse_args(argv: Sequence[str], commands: Mapping[str, Command]) -> argparse
     name = next((word for word in argv if not word.startswith("-")), None)
     if name is not None and name not in parsers:
         raise unknown("command", name, parsers)
-    args = parser.parse_args(argv)
+    args, rest = parser.parse_known_args(argv)
+    if rest and name is not None:
+        _refuse(rest[0], parsers[name])
     if getattr(args, "file", None) is not None:
         settings = _study_file(Path(args.file), vars(args))
         if args.model:  # flags win over the file
@@ -34,6 +36,14 @@ def parse_args(argv: Sequence[str], commands: Mapping[str, Command]) -> argparse
     if getattr(args, "model", ...) is None:
         raise InputError("--model must name a model; see shaketable list models")
     return args
+
+
+def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
+    """Raise for a word that the command does not take."""
+    known = [flag for action in parser._actions for flag in action.option_strings]
+    if word.startswith("-"):
+        raise unknown("option", word.partition("=")[0], known)
+    raise InputError(f"unexpected argument {word!r}; see {parser.prog} --help")
 
 
 def _study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +128,8 @@ def _parser(
         help="named list of corruptions, such as pnorm; see shaketable list suites",
     )  # fmt: skip
     _noise_flags(sub, k=None)
-    _draws_flags(sub)
+    _draws_flag(sub, "ladder in suites, else independent")
+    _device_noise_flag(sub)
     _bounds_flags(sub)
     _output_flags(sub)
 
@@ -170,7 +181,8 @@ def _noise_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> N
     sub.add_argument(
         "--uint8", action="store_true", help="round pictures to x/255, as uint8 (default: floats)"
     )
-    _out_flag(sub, "what to write: .npz, or for tables .csv, .csv.gz or .parquet", required=True)
+    _draws_flag(sub, "independent; suites are evaluated with ladder")
+    _out_flag(sub, "what to write", [".npz", ".csv", ".csv.gz", ".parquet"], required=True)
 
     sub = command("gallery", "one picture under several corruptions, side by side")
     sub.add_argument("data", metavar="DATA", help="file or built-in set of pictures")
@@ -180,14 +192,16 @@ def _noise_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> N
         "--corruptions", nargs="+", default=[], metavar="SPEC",
         help="such as 'l2(1)' (default: the suite ice)",
     )  # fmt: skip
-    sub.add_argument("--suite", help="suite of p-norm noise, shown at its largest")
+    sub.add_argument(
+        "--suite", help="suite of p-norm noise, every size of it on the surface of its ball"
+    )
     sub.add_argument(
         "--inside", action="store_true",
         help="noise of the suite inside its balls, as models meet it, not on their surface",
     )  # fmt: skip
     _bounds_flags(sub)
     _seed_flag(sub, "what the noise follows from")
-    _out_flag(sub, "what to write: .html or .png", required=True)
+    _out_flag(sub, "what to write", [".html", ".png"], required=True)
 
     sub = command("balls", "what p-norm balls are like")
     views = ["samples", "volumes", "overlap"]
@@ -209,7 +223,7 @@ def _noise_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> N
     sub.add_argument("--n", type=int, default=1000, help="points of a ball (default: 1000)")
     _seed_flag(sub, "what the points follow from")
     sub.add_argument("--json", action="store_true", help="for programs")
-    _out_flag(sub, "chart to write: .svg, .png, .pdf, .html or .json")
+    _out_flag(sub, "chart to write", [".html", ".json", ".pdf", ".png", ".svg"])
 
 
 def _audit_flags(sub: argparse.ArgumentParser) -> None:
@@ -270,13 +284,16 @@ def _noise_flags(sub: argparse.ArgumentParser, *, k: int | None = 10) -> None:
     _seed_flag(sub, "what all randomness follows from")
 
 
-def _draws_flags(sub: argparse.ArgumentParser) -> None:
+def _draws_flag(sub: argparse.ArgumentParser, default: str) -> None:
     ways = ["independent", "ladder"]
     sub.add_argument(
         "--draws", type=_one_of("draws", ways), metavar="|".join(ways),
-        help="whether noise is drawn for every size, or once a norm and scaled (default: ladder "
-        "with a suite, else independent)",
+        help=f"whether noise is drawn for every size, or once a norm and scaled (default: "
+        f"{default})",
     )  # fmt: skip
+
+
+def _device_noise_flag(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--device-noise", action="store_true",
         help="make noise on the device of torch modules, not on the CPU: quicker, but never paired "
@@ -296,8 +313,18 @@ def _page_flag(sub: argparse.ArgumentParser, *names: str, about: str) -> None:
     sub.add_argument(*names, type=_page, metavar="FILE.html", help=about)
 
 
-def _out_flag(sub: argparse.ArgumentParser, about: str, *, required: bool = False) -> None:
-    sub.add_argument("-o", "--out", type=_page, required=required, metavar="FILE", help=about)
+def _out_flag(
+    sub: argparse.ArgumentParser, about: str, endings: Sequence[str], *, required: bool = False
+) -> None:
+    def check(text: str) -> str:
+        if not text.lower().endswith(tuple(endings)):
+            raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
+        return _page(text)
+
+    sub.add_argument(
+        "-o", "--out", type=check, required=required, metavar="FILE",
+        help=f"{about}: {', '.join(endings)}",
+    )  # fmt: skip
 
 
 def _bounds_flags(sub: argparse.ArgumentParser) -> None:

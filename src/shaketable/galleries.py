@@ -112,7 +112,7 @@ def gallery(
     row
         Which picture.
     rng
-        Seed, numpy Generator, or None for fresh noise; every corruption has noise of its own.
+        Seed, numpy Generator, or None for fresh noise; sizes of one norm share their noise, scaled.
     bounds
         What noise does at black and white; by default as the data declare, or it is clipped.
 
@@ -122,14 +122,14 @@ def gallery(
     (['original', 'linf(0.1)', 'l2(1)'], (144, 416, 1))
     """
     x = data.x if isinstance(data, Dataset) else np.asarray(data)
-    _check(x, row)
+    check_pictures(x, row)
     declared = data.bounds if isinstance(data, Dataset) and bounds is None else as_bounds(bounds)
     original = as_floats(x[[row]])
     key = key_from(rng)
     shown = [Picture("original", pictures.as_bytes(x[row]), {})]
     for given in corruptions:
         corruption = parse(given) if isinstance(given, str) else given
-        keys = row_keys(digest(key, corruption.spec), np.array([row]), np.arange(1))[:, 0]
+        keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
         image = pictures.as_bytes(np.clip(noisy[0], 0, 1))
         shown.append(Picture(corruption.spec, image, _distances(corruption, noisy - original)))
@@ -137,7 +137,8 @@ def gallery(
     return Gallery(f"Row {row} of {name} under noise", tuple(shown))
 
 
-def _check(x: Array, row: int) -> None:
+def check_pictures(x: Array, row: int) -> None:
+    """Refuse what cannot be seen."""
     if not pictures.have_image_shape(x):
         raise InputError(
             "data must hold pictures of shape (h, w), (h, w, 1), (h, w, 3), (1, h, w) or "

@@ -7,11 +7,13 @@ stream (Steele, Lea & Flood, OOPSLA 2014); it passes BigCrush and is a few array
 """
 
 import hashlib
+import operator
 import secrets
 from typing import TypeAlias
 
 import numpy as np
 
+from shaketable.errors import InputError
 from shaketable.types import FloatArray, IntArray, KeyArray
 
 SCHEME = 1
@@ -41,7 +43,10 @@ def key_from(rng: Rng) -> int:
         return secrets.randbits(64)
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**64, dtype=np.uint64))
-    return digest("rng", int(rng))
+    try:
+        return digest("rng", operator.index(rng))
+    except TypeError as error:
+        raise InputError(f"rng must be a whole number or a Generator, got {rng!r}") from error
 
 
 def row_keys(noise_key: int, rows: IntArray, draws: IntArray) -> KeyArray:

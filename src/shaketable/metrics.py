@@ -55,7 +55,7 @@ def series(records: Records) -> list[Series]:
     clean = {(c.points.id, c.model_id): c for c in records if c.corruption == "clean"}
     groups: dict[tuple[object, ...], dict[int, Record]] = {}
     for c in records:
-        same = (c.fingerprint, c.recipe, c.train, c.corruption, c.bounds, c.draws, c.k, c.seed)
+        same = (c.recipe, c.train, *_setting(c), c.corruption)
         groups.setdefault(same, {})[c.run] = c
     result = []
     for cells in groups.values():
@@ -69,6 +69,11 @@ def series(records: Records) -> list[Series]:
             ) from error
         result.append(Series(noisy, beside, records.at_eps_min(noisy[0])))
     return result
+
+
+def _setting(cell: Record) -> tuple[object, ...]:
+    """All that decides which noise a point meets, but for the corruption and the run."""
+    return cell.fingerprint, cell.bounds, cell.draws, cell.noise, cell.k, cell.seed
 
 
 def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
@@ -153,8 +158,7 @@ def mscr_difference(first: Records | Series, second: Records | Series) -> Estima
 def meets_same_noise(first: Series, second: Series) -> bool:
     """Whether two series can be paired: same points, same noise, run by run."""
     what, other = (
-        [(c.points.id, c.corruption, c.bounds, c.draws, c.k, c.seed, c.run) for c in s.noisy]
-        for s in (first, second)
+        [(c.points.id, c.corruption, *_setting(c), c.run) for c in s.noisy] for s in (first, second)
     )
     return what == other
 
@@ -194,8 +198,7 @@ def suite_results(records: Records) -> list[SuiteResult]:
     settings: dict[tuple[object, ...], dict[str, Series]] = {}
     for s in series(records):
         c = s.first
-        how = (c.fingerprint, c.recipe, c.train, c.bounds, c.draws, c.k, c.seed)
-        settings.setdefault(how, {})[c.corruption] = s
+        settings.setdefault((c.recipe, c.train, *_setting(c)), {})[c.corruption] = s
     return [
         SuiteResult(suite, tuple(found[spec] for spec in suite.specs))
         for found in settings.values()

@@ -75,7 +75,8 @@ class Classifier:
         if scores.ndim != 2 or scores.shape[1] != n_classes:
             raise InputError(
                 f"model {self.name} must return labels or one score a class, got shape "
-                f"{scores.shape} for {n_classes} classes; name all classes, in the scores' order"
+                f"{scores.shape} for {n_classes} classes; name all classes, in the scores' order "
+                "(make_dataset(…, classes=[…]))"
             )
         if np.isnan(scores).any():
             raise InputError(

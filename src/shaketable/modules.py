@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -123,6 +124,13 @@ def load_module(path: Path) -> Any:
 
     Unpickling runs the code in the file.
     """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            if any(name.endswith("constants.pkl") for name in archive.namelist()):
+                raise InputError(
+                    f"model file {str(path)!r} holds TorchScript; name an object "
+                    "package.module:attribute that loads it with torch.jit.load"
+                )
     loaded = torch.load(path, map_location=_here, weights_only=False)
     if not callable(loaded):
         raise InputError(

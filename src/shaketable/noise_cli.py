@@ -7,6 +7,7 @@ import json
 import sys
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.errors import InputError
@@ -15,35 +16,46 @@ from shaketable.settings import bounds_from, data_from
 if TYPE_CHECKING:
     from shaketable.corruptions import Corruption
     from shaketable.corruptions.pnorm import Kind
+    from shaketable.evaluation import Draws
 
 
 def corrupt(args: argparse.Namespace) -> int:
     """Write a corrupted copy of a data set."""
     from shaketable.copies import corrupted, write
+    from shaketable.corruptions import parse
     from shaketable.display import print_notes
+    from shaketable.evaluation import range_of
 
+    for source in (args.data, args.test):
+        if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():
+            raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
+    parse(args.corruption, eps_min=lambda _: 1.0)  # found out before any work
     data = data_from(args)
-    bounds = bounds_from(args, data)
-    copy = corrupted(data, args.corruption, seed=args.seed, bounds=bounds)
+    limits = range_of(data, bounds_from(args, data)) or "none"
+    draws: Draws = args.draws or "independent"
+    copy = corrupted(
+        data, args.corruption, seed=args.seed, bounds=bounds_from(args, data), draws=draws
+    )
     path = write(
         args.out, copy, as_uint8=args.uint8, label=args.label or "label",
-        corruption=args.corruption, seed=args.seed, bounds=str(bounds or "none"),
+        corruption=args.corruption, seed=args.seed, bounds=str(limits), draws=draws,
     )  # fmt: skip
     print_notes(data.notes())
-    print(f"{copy.name}: {copy.n} points, bounds {bounds or 'none'}, seed {args.seed}")
+    print(f"{copy.name}: {copy.n} points, bounds {limits}, seed {args.seed}")
     print(f"written to {path}")
     return 0
 
 
 def gallery(args: argparse.Namespace) -> int:
     """Show one picture under several corruptions."""
-    from shaketable.evaluation import resolve
-    from shaketable.galleries import gallery
+    from shaketable.evaluation import range_of, resolve
+    from shaketable.galleries import check_pictures, gallery
     from shaketable.store import Store
     from shaketable.suites import suite
 
     data = data_from(args)
-    bounds = bounds_from(args, data)
+    check_pictures(data.x, args.row)
+    bounds = range_of(data, bounds_from(args, data))
     with Store(None) as store:
         chosen = resolve([*args.corruptions], data, store, bounds)
         if args.suite or not chosen:
@@ -73,7 +85,7 @@ def balls(args: argparse.Namespace) -> int:
     found: list[dict[str, object]] = []
     if args.view == "samples":
         if args.out is None:
-            raise InputError("balls samples draws a chart; name its file with --out")
+            raise InputError("balls samples draws a chart; name its file with -o")
         kind: Kind = "surface" if args.surface else "ball"
         chosen = [(norm, kind) for norm in args.norms or ()] or ball_charts.PAPER_SAMPLES
         chart = ball_charts.samples_chart(ball_charts.sample_panels(chosen, args.n, rng=args.seed))

@@ -44,7 +44,7 @@ def pnorm_level(spec: str) -> tuple[float, float] | None:
     if "+" in spec:
         return None
     call = parse_call(spec)
-    level = re.fullmatch(r"l(inf|[\d.]+)", call.name)
+    level = re.fullmatch(r"l(inf|[\d.]+(?:e-?\d+)?)", call.name)
     if level is None or len(call.args) != 1 or call.options or isinstance(call.args[0], str):
         return None
     return float(level[1]), call.args[0]

@@ -46,6 +46,8 @@ class Record:
     corruption: str
     bounds: str
     draws: str
+    noise: str
+    """Where noise was made: ``cpu``, ``device``, or ``none``."""
     dtype: str
     k: int
     seed: int
@@ -96,8 +98,8 @@ class Records:
     def __add__(self, other: Records) -> Records:
         cells = {c.key: c for c in (*self.cells, *other.cells)}
         known = {(s.fingerprint, s.norm): s for s in (*self.separations, *other.separations)}
-        suites = {(s.fingerprint, s.name): s for s in (*self.suites, *other.suites)}
-        return Records(tuple(cells.values()), tuple(known.values()), tuple(suites.values()))
+        suites = tuple(dict.fromkeys((*self.suites, *other.suites)))
+        return Records(tuple(cells.values()), tuple(known.values()), suites)
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"

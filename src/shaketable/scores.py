@@ -197,6 +197,7 @@ class Score:
             "n": cell.n,
             "k": cell.k,
             "draws": cell.draws,
+            "noise": cell.noise,
             "seed": cell.seed,
             "bounds": cell.bounds,
         }
@@ -270,15 +271,30 @@ class Scoreboard:
 def scoreboards(records: Records) -> list[Scoreboard]:
     """Every suite that has a metric and was met completely, with all models that met it."""
     order = [(s.first.fingerprint, s.first.recipe) for s in subjects(records)]
-    found: dict[tuple[str, str], list[SuiteResult]] = {}
+    found: dict[SuiteRecord, list[SuiteResult]] = {}
     for r in metrics.suite_results(records):
         if r.suite.metric in SUITE_METRICS:
-            found.setdefault((r.suite.fingerprint, r.suite.name), []).append(r)
+            found.setdefault(r.suite, []).append(r)
     boards = []
     for results in found.values():
         results.sort(key=lambda r: order.index((r.first.fingerprint, r.first.recipe)))
         boards.append(Scoreboard(results[0].suite, tuple(_scores(results))))
     return boards
+
+
+def unfinished(records: Records) -> list[str]:
+    """Suites that no model met completely, such as after an interruption: a sentence each."""
+    complete = {result.suite for result in metrics.suite_results(records)}
+    sentences = []
+    for suite in records.suites:
+        met = {c.corruption for c in records if c.fingerprint == suite.fingerprint}
+        count = len(met & set(suite.specs))
+        if suite not in complete and count:
+            sentences.append(
+                f"suite {suite.name} is not finished, {count} of {len(suite.specs)} corruptions "
+                "were met, so it has no metric; run the same command again with the same --store"
+            )
+    return sentences
 
 
 def suites_json(boards: Sequence[Scoreboard]) -> dict[str, Any]:
@@ -317,6 +333,7 @@ def _scores(results: list[SuiteResult]) -> Iterable[Score]:
             "seed": f"seed {c.seed}",
             "bounds": f"bounds {c.bounds}",
             "draws": f"{c.draws} draws",
+            "noise": f"noise made on the {c.noise}",
         }
         for c in (r.first for r in results)
     ]

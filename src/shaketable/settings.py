@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.errors import InputError
 
@@ -23,13 +23,16 @@ def data_from(args: argparse.Namespace, **changes: Any) -> Dataset:
     return load(args.data, **{name: getattr(args, name) for name in names} | changes)
 
 
-def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | None:
-    """Bounds as the flags say; None for none."""
+def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["declared"] | None:
+    """Bounds as the flags say; None for none, and ``declared`` where they say nothing."""
     from shaketable.corruptions import Bounds
 
+    if args.range is None and args.bounds is None:
+        return "declared"
     declared = data.bounds if args.range is None else Bounds(*args.range)
-    if args.bounds == "none" or (args.bounds is None and declared is None):
+    if args.bounds == "none":
         return None
     if declared is None:
-        raise InputError(f"--bounds {args.bounds} needs a value range; add --range LOW,HIGH")
+        hint = "--range 0,1: the features are scaled" if data.scaling else "--range LOW,HIGH"
+        raise InputError(f"--bounds {args.bounds} needs a value range; add {hint}")
     return replace(declared, rule=args.bounds or declared.rule)

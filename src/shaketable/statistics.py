@@ -55,6 +55,12 @@ class Estimate:
     confidence: float
     method: str
 
+    @property
+    def percent_digits(self) -> int:
+        """Decimals that its interval supports when it is told in per cent: 2 to 4."""
+        half = 50 * (self.high - self.low)
+        return 2 if not half > 0 else min(4, max(2, 1 - math.floor(math.log10(half))))
+
     def __str__(self) -> str:
         width = self.high - self.low
         digits = max(2, 2 - math.floor(math.log10(width))) if width > 0 else 4

@@ -26,7 +26,8 @@ CREATE TABLE points (id TEXT PRIMARY KEY, classes TEXT, rows BLOB, y BLOB);
 CREATE TABLE cells (
     key TEXT PRIMARY KEY, points TEXT REFERENCES points(id),
     data TEXT, fingerprint TEXT, model TEXT, recipe TEXT, model_id TEXT, train TEXT,
-    corruption TEXT, bounds TEXT, draws TEXT, dtype TEXT, k INTEGER, seed INTEGER, run INTEGER,
+    corruption TEXT, bounds TEXT, draws TEXT, noise TEXT, dtype TEXT,
+    k INTEGER, seed INTEGER, run INTEGER,
     correct INTEGER, hits BLOB, predictions BLOB, versions TEXT, created TEXT, seconds REAL
 );
 CREATE TABLE separations (
@@ -35,7 +36,7 @@ CREATE TABLE separations (
 );
 CREATE TABLE suites (
     fingerprint TEXT, name TEXT, metric TEXT, derived TEXT, specs TEXT,
-    PRIMARY KEY (fingerprint, name)
+    PRIMARY KEY (fingerprint, name, specs)
 );
 """
 
@@ -89,12 +90,12 @@ class Store:
                     (p.id, json.dumps(p.classes), _pack(p.rows), _pack(p.y)),
                 )
                 self._db.execute(
-                    f"INSERT OR REPLACE INTO cells VALUES ({', '.join('?' * 21)})",
+                    f"INSERT OR REPLACE INTO cells VALUES ({', '.join('?' * 22)})",
                     (
                         record.key, p.id, record.data, record.fingerprint, record.model,
                         record.recipe, record.model_id, record.train, record.corruption,
                         record.bounds,
-                        record.draws, record.dtype, record.k, record.seed, record.run,
+                        record.draws, record.noise, record.dtype, record.k, record.seed, record.run,
                         int(record.hits.sum()), _pack(record.hits),
                         None if record.predictions is None else _pack(record.predictions),
                         json.dumps(record.versions), record.created, record.seconds,

@@ -93,7 +93,7 @@ def subjects(records: Records) -> list[Subject]:
         if c.corruption == "clean":
             unshaken.setdefault(who, []).append(s)
         elif s.at_eps_min or c.key not in of_suites:
-            how = (norm_of(c), c.bounds, c.draws, c.k, c.seed)
+            how = (norm_of(c), c.bounds, c.draws, c.noise, c.k, c.seed)
             groups.setdefault((*who, *how), []).append(s)
     shaken = {key[:2] for key in groups}
     groups |= {who: found for who, found in unshaken.items() if who not in shaken}
@@ -166,6 +166,7 @@ def _labels(cells: Sequence[Record]) -> list[str]:
             "seed": f"seed {c.seed}",
             "bounds": f"bounds {c.bounds}",
             "draws": f"{c.draws} draws",
+            "noise": f"noise made on the {c.noise}",
         }
         facts.append({"data": c.data} | ({} if c.corruption == "clean" else noise))
     return told_apart([c.model for c in cells], facts)

@@ -25,12 +25,22 @@ class Suite:
     k: int = 10
     """Draws a point, unless others are asked for."""
     d: int | None = None
-    """Values of the points it was published for; None where sizes do not depend on it."""
+    """Values of the points that its sizes are published for; None where they fit all."""
+    family: tuple[str, ...] = ()
+    """Published suites it stands for where one fits; else sizes are derived from the first."""
     derived: str = ""
     """How its sizes were derived, where they are not published ones."""
 
+    @property
+    def needs_range(self) -> bool:
+        """Whether its sizes are meant for values of a certain range."""
+        return self.d is not None or bool(self.family)
+
     def __str__(self) -> str:
-        return ": ".join([self.about, ", ".join(self.names)] if self.names else [self.about])
+        if not self.names:
+            return self.about
+        shown = self.names if len(self.names) <= 10 else (self.names[0], "…", self.names[-1])
+        return f"{self.about}: {', '.join(shown)}"
 
     def on(self, *, d: int, bounds: Bounds | None) -> Suite:
         """Return the suite for points of `d` values in a range; refuse points it is not meant for.
@@ -38,27 +48,31 @@ class Suite:
         >>> suite("ice").on(d=784, bounds=Bounds(0, 1)).names[:3]
         ('l0.5(1630)', 'l1(6.38)', 'l2(0.253)')
         """
-        if self.d is None:
+        if not self.needs_range:
             return self
-        if bounds is None:
+        other = next((s.name for s in SUITES.values() if self.name in s.family), "")
+        if self.d is not None and d != self.d:
             raise InputError(
-                f"suite {self.name!r} needs a value range, and none is declared; give bounds or "
-                "--range LOW,HIGH, or put the features on [0, 1] (--scale)"
+                f"suite {self.name!r} is for points of {self.d} values, got {d} values; use "
+                f"{other!r}, whose sizes are derived from shape and range"
             )
-        fits = d == self.d and (bounds.low, bounds.high) == (0, 1)
-        if self.name not in _DERIVED:
-            if fits:
-                return self
-            other = "pnorm" if self.name.startswith("pnorm") else "ice"
+        if bounds is None or math.inf in (-bounds.low, bounds.high):
             raise InputError(
-                f"suite {self.name!r} is for points of {self.d} values in [0, 1], got {d} values "
-                f"in [{bounds.low:g}, {bounds.high:g}]; use {other!r}, whose sizes are derived "
-                "from shape and range"
+                f"suite {self.name!r} needs a finite value range, and none is declared; give "
+                "bounds=(low, high), --range LOW,HIGH, or put the features on [0, 1] (--scale)"
             )
-        for published in _DERIVED[self.name]:
-            if (d, bounds.low, bounds.high) == (published.d, 0, 1):
-                return published
-        return _derive(self, _DERIVED[self.name][0], d, bounds.high - bounds.low)
+        unit = (bounds.low, bounds.high) == (0, 1)
+        if self.d is not None and not unit:
+            raise InputError(
+                f"suite {self.name!r} is for values in [0, 1], got [{bounds.low:g}, "
+                f"{bounds.high:g}]; store pictures as uint8 or divide them by {bounds.high:g}, or "
+                f"use {other!r}, whose sizes are derived from shape and range"
+            )
+        published = [suite(name) for name in self.family]
+        fitting = [s for s in published if unit and s.d == d]
+        if self.d is not None or fitting:
+            return fitting[0] if fitting else self
+        return _derive(self, published[0], d, bounds.high - bounds.low)
 
 
 def suite(name: str) -> Suite:
@@ -137,12 +151,11 @@ _ALL = (
     _published("ice-cifar", "6 imperceptible noises for 32x32x3 pictures", "ice", 3072),
     _published("ice-tiny", "6 imperceptible noises for 64x64x3 pictures", "ice", 12288),
     Suite("pnorm", "pnorm-cifar or pnorm-tiny where they fit; else derived from shape and range",
-          (), "mce_lp", k=1, d=0),
+          (), "mce_lp", k=1, family=("pnorm-cifar", "pnorm-tiny")),
     Suite("ice", "ice-cifar or ice-tiny where they fit; else derived from shape and range",
-          (), "ice", k=1, d=0),
+          (), "ice", k=1, family=("ice-cifar", "ice-tiny")),
 )  # fmt: skip
 SUITES = {suite.name: suite for suite in _ALL}
-_DERIVED = {name: (SUITES[f"{name}-cifar"], SUITES[f"{name}-tiny"]) for name in ("pnorm", "ice")}
 
 
 def _derive(asked: Suite, base: Suite, d: int, width: float) -> Suite:

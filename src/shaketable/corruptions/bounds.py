@@ -50,5 +50,8 @@ def as_bounds(bounds: BoundsLike) -> Bounds | None:
     """Bounds from what users write: a pair means clipping, None means no bounds."""
     if bounds is None or isinstance(bounds, Bounds):
         return bounds
-    low, high = bounds
+    try:
+        low, high = (end + 0.0 for end in bounds)  # text has no sum with a number
+    except (TypeError, ValueError) as error:
+        raise InputError(f"bounds must be two numbers (low, high), got {bounds!r}") from error
     return Bounds(float(low), float(high))

@@ -5,7 +5,7 @@ a CUDA device noise is made where it is added, by the kernels of `fused`; only k
 devices, CUDA without Triton, and orders beyond the ziggurat's get noise that was drawn on the CPU:
 that much travels, the points do not. Balls cut by their bounds go through the CPU, except L-inf's.
 
-Half precision is computed in float32. No gradient is followed.
+Half precision is computed in float32, and rounded after every factor. No gradient is followed.
 """
 
 from __future__ import annotations
@@ -145,6 +145,8 @@ def _has_kernels(device: torch.device) -> bool:
         from shaketable.corruptions import fused
 
         fused.words(torch.zeros(1, dtype=torch.int64, device=device), 1)
+    except torch.cuda.OutOfMemoryError:
+        raise
     except Exception:  # no Triton, no compiler for it, a GPU that it does not know
         return False
     return True
@@ -155,7 +157,14 @@ def _filled(out: Tensor, keys: KeyArray | Tensor, noise: _Noise, x: Tensor | Non
     from shaketable.corruptions import fused
 
     like = out if x is None else x
-    direct = out.is_contiguous() and out.device == like.device
+    direct = (
+        out.is_contiguous()
+        and out.device == like.device
+        and (
+            out.data_ptr() == like.data_ptr()
+            or out.untyped_storage().data_ptr() != like.untyped_storage().data_ptr()
+        )
+    )
     flat = (out if direct else like.new_empty(like.shape)).view(len(out), -1)
     rows = None if x is None else x.reshape(len(x), -1)
     fused.fill_noise(flat, _device_keys(keys, flat), x=rows, **noise._asdict())

@@ -11,7 +11,7 @@ import numpy as np
 from shaketable.corruptions.bounds import Bounds
 from shaketable.corruptions.corruption import Corruption, device_code
 from shaketable.corruptions.rows import add_noise, over_rows
-from shaketable.errors import InputError, unknown
+from shaketable.errors import HUGE, InputError, real, unknown
 from shaketable.spec import Call, Value
 from shaketable.types import Array, FloatArray, IntArray, KeyArray
 
@@ -36,8 +36,8 @@ class Impulse(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.share <= 1:
-            raise InputError(f"share must lie in [0, 1], got {self.share!r}")
+        share = real("share", self.share, "lie in [0, 1], 0.01 for 1 %", low=0, high=1)
+        object.__setattr__(self, "share", share)
         if self.to not in get_args(Replacement):
             raise unknown("replacement of impulse noise", str(self.to), get_args(Replacement))
 
@@ -90,10 +90,10 @@ class Impulse(Corruption):
 
     def ends(self) -> tuple[float, float]:
         """The ends of the value range; without one there is nothing to set values to."""
-        if self.bounds is None:
+        if self.bounds is None or math.inf in (-self.bounds.low, self.bounds.high):
             raise InputError(
-                f"{self.spec} sets values to the ends of their range, and none is declared; give "
-                "bounds=(low, high), or --range LOW,HIGH"
+                f"{self.spec} sets values to the ends of their range, and none that is finite is "
+                "declared; give bounds=(low, high), or --range LOW,HIGH"
             )
         return self.bounds.low, self.bounds.high
 
@@ -114,10 +114,10 @@ class Gaussian(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.sigma < math.inf:
-            raise InputError(f"sigma must be 0 or more and finite, got {self.sigma!r}")
-        if not math.isfinite(self.mean):
-            raise InputError(f"mean must be finite, got {self.mean!r}")
+        sigma = real("sigma", self.sigma, "be 0 or more and finite", low=0, high=HUGE)
+        mean = real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
+        object.__setattr__(self, "sigma", sigma)
+        object.__setattr__(self, "mean", mean)
 
     @property
     def spec(self) -> str:

@@ -48,6 +48,8 @@ def parse(spec: str, *, eps_min: Callable[[float], float] | None = None) -> Corr
     >>> parse("linf(1e-1)").spec
     'linf(0.1)'
     """
+    if not isinstance(spec, str):
+        raise InputError(f"corruption must be a spec such as 'linf(0.1)', got {spec!r}")
     factors = [_parse_one(parse_call(part), eps_min) for part in split(spec, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")
@@ -79,7 +81,7 @@ def corrupt(
     dtype
         Of the result: a float type, or that of an integer `x`, which is then rounded to.
     out
-        Where to write the result; may be `x` itself.
+        Where to write the result; may be `x` itself. Its type is then the default for `dtype`.
 
     >>> noisy = corrupt(np.zeros((3, 2)), "linf(0.1)", rng=0)
     >>> noisy.shape, bool(np.abs(noisy).max() <= 0.1)
@@ -87,14 +89,21 @@ def corrupt(
     >>> corrupt(np.full((1, 3), 7, np.uint8), "linf(0.4)", rng=0, bounds=(0, 255), dtype="uint8")
     array([[7, 7, 7]], dtype=uint8)
     """
-    chosen = parse(corruption) if isinstance(corruption, str) else corruption
+    chosen = corruption if hasattr(corruption, "bind") else parse(corruption)
     limits = as_bounds(bounds)
     tensor = hasattr(x, "detach")
+    if hasattr(x, "fingerprint"):
+        raise InputError("x must be an array, got a Dataset; give its x, or use corrupted(dataset)")
     x = x if tensor else np.asarray(x)
     if not math.prod(x.shape) or not x.shape:
         raise InputError(f"x must hold at least one point, one a row, got shape {tuple(x.shape)}")
-    if out is not None and tuple(out.shape) != tuple(x.shape):
-        raise InputError(f"out must have the shape of x, {tuple(x.shape)}, got {tuple(out.shape)}")
+    if out is not None:
+        if type(out) is not type(x) or out.shape != x.shape:
+            raise InputError(
+                f"out must be like x, {type(x).__name__} of shape {tuple(x.shape)}, got "
+                f"{type(out).__name__} of shape {tuple(getattr(out, 'shape', ()))}"
+            )
+        dtype = out.dtype if dtype is None else dtype
     keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]
     if tensor:
         from shaketable.corruptions import device  # x is a tensor, so torch is there
@@ -121,12 +130,26 @@ def corrupt_array(
         )
     small = x.dtype.itemsize <= (1 if exact else 4)
     floats = x.astype(np.float32 if small else np.float64, copy=False)
-    wanted = np.dtype((floats if exact else x).dtype if dtype is None else dtype)
+    try:
+        wanted = np.dtype((floats if exact else x).dtype if dtype is None else dtype)
+    except TypeError as error:
+        raise InputError(f"dtype must be a number type, got {dtype!r}") from error
     if wanted.kind != "f" and wanted != x.dtype:
         raise InputError(f"dtype must be a float type or that of x, {x.dtype}, got {wanted}")
+    if wanted.kind != "f" and bounds is not None:
+        check_room(bounds, np.iinfo(wanted))
     noisy = corruption(floats, keys)
     noisy = noisy.copy() if noisy is x else noisy
     return (np.rint(noisy) if wanted.kind != "f" else noisy).astype(wanted, copy=False)
+
+
+def check_room(bounds: Bounds, room: Any) -> None:
+    """Refuse bounds that an integer type cannot hold."""
+    if bounds.low < room.min or bounds.high > room.max:
+        raise InputError(
+            f"bounds must lie in [{room.min}, {room.max}] for results of this integer type, got "
+            f"[{bounds.low:g}, {bounds.high:g}]; narrow them, or ask for floats"
+        )
 
 
 def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corruption:
@@ -137,14 +160,15 @@ def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corrupti
         return Impulse(share) if to is None else Impulse(share, to)
     if call.name == "gaussian":
         sigma, mean = _arguments(call, "sigma", "mean")
-        if isinstance(mean, str):
-            raise InputError(f"corruption {call}: mean must be a number, got {mean!r}")
         return Gaussian(sigma, mean=0.0 if mean is None else mean)
-    if re.fullmatch(r"l(inf|\d+(\.\d+)?|\.\d+)", call.name):
+    if re.fullmatch(r"l(inf|(\d+(\.\d+)?|\.\d+)(e-?\d+)?)", call.name):
         p = as_p(call.name)
         epsilon, kind = _arguments(_filled_in(call, p, eps_min), "epsilon", "kind")
         return PNormNoise(p, epsilon) if kind is None else PNormNoise(p, epsilon, kind)
-    raise unknown("corruption", call.name, [name.partition("(")[0] for name in CORRUPTION_NAMES])
+    if call.name == "clean":
+        raise InputError(f"corruption clean takes nothing, got {call}")
+    names = {name.partition("(")[0] for name in CORRUPTION_NAMES} - {"A + B"}
+    raise unknown("corruption", call.name, names)
 
 
 def _arguments(call: Call, number: str, more: str) -> tuple[float, Any]:

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from shaketable.corruptions.bounds import Bounds
 from shaketable.corruptions.corruption import Corruption, device_code
 from shaketable.corruptions.rows import add_noise, over_rows
-from shaketable.errors import InputError, unknown
+from shaketable.errors import HUGE, TINY, InputError, real, unknown
 from shaketable.keys import fold, uniforms
 from shaketable.norms import norm_name
 from shaketable.spec import Call
@@ -46,10 +46,10 @@ class PNormNoise(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        if not self.p > 0:
-            raise InputError(f"p must be positive, got {self.p!r}; for p = 0 use Impulse")
-        if not 0 <= self.epsilon < math.inf:
-            raise InputError(f"epsilon must be 0 or more and finite, got {self.epsilon!r}")
+        p = real("p", self.p, "be positive (for p = 0 use Impulse)", low=TINY, high=math.inf)
+        epsilon = real("epsilon", self.epsilon, "be 0 or more and finite", low=0, high=HUGE)
+        object.__setattr__(self, "p", p)
+        object.__setattr__(self, "epsilon", epsilon)
         if self.kind not in get_args(Kind):
             raise unknown("kind of p-norm noise", str(self.kind), get_args(Kind))
         if self.kind == "vertices" and not math.isinf(self.p):

@@ -144,6 +144,7 @@ def facts(records: Records) -> dict[str, str]:
         "Noise": distinct(_noises(records, noisy)),
         "Noisy copies of every point, k": distinct(c.k for c in noisy),
         "Draws": distinct(c.draws for c in noisy),
+        "Noise made on": distinct(c.noise for c in noisy),
         "Bounds": distinct(c.bounds for c in noisy),
         "Runs": distinct(sorted({c.run + 1 for c in cells})[-1:]),
         "Seed": distinct(c.seed for c in cells),

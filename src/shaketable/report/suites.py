@@ -50,6 +50,7 @@ class Section:
         drawn = dict.fromkeys(
             f"{c.n} test points, {c.k} {'draw' if c.k == 1 else 'draws'} each."
             + (f" {_DRAWS[c.draws]}" if ladder else "")
+            + (" Noise was made on the model's own device." if c.noise == "device" else "")
             for c in (score.first for score in self.board.scores)
         )
         about = f"{len(suite.specs)} corruptions in {len(ladders)} norms. Their sizes are {sizes}."

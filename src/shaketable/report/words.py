@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from shaketable.statistics import Estimate
 
 PLAIN_ACCURACY = "Points are measured accuracies, bars their 95 % intervals."
@@ -49,17 +47,17 @@ POINTS = "The rings and the line between them mark the pair of points that sets 
 
 def percent(value: Estimate) -> str:
     """Share in per cent, with as many decimals as its interval supports."""
-    return f"{value.value:.{_decimals(value)}%}"
+    return f"{value.value:.{value.percent_digits}%}"
 
 
 def signed(value: Estimate) -> str:
     """Change in per cent, with its sign."""
-    return f"{value.value:+.{_decimals(value)}%}".replace("-0.00%", "0.00%")
+    return f"{value.value:+.{value.percent_digits}%}".replace("-0.00%", "0.00%")
 
 
 def interval(value: Estimate) -> str:
     """Interval of a share or a change, in per cent."""
-    digits = _decimals(value)
+    digits = value.percent_digits
     sign = "+" if value.low < 0 else ""
     return f"{value.low:{sign}.{digits}%} to {value.high:{sign}.{digits}%}"
 
@@ -81,8 +79,3 @@ def sentence(text: str) -> str:
     'No two points coincide.'
     """
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def _decimals(value: Estimate) -> int:
-    half = 50 * (value.high - value.low)
-    return 2 if not half > 0 else min(4, max(2, 1 - math.floor(math.log10(half))))
