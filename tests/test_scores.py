@@ -86,12 +86,12 @@ def test_scores_are_the_metrics_and_errors_are_counts(
 
 
 def test_levels_count_down_from_the_strongest(boards: list[Scoreboard]) -> None:
-    by_norm = {part.norm: [v.number for v in part.levels] for part in boards[0].scores[0].ladders}
+    by_norm = {part.title: [v.number for v in part.levels] for part in boards[0].scores[0].ladders}
     assert by_norm.pop("L0") == list(range(2, 11)), "a share of .005 is no value of 64"
     assert list(by_norm) == ["L0.5", "L1", "L2", "L5", "L10", "L50", "L200", "L-inf"]
     assert set(map(tuple, by_norm.values())) == {tuple(range(1, 11))}
     for part in boards[0].scores[0].ladders:
-        sizes = [level.epsilon for level in part.levels]
+        sizes = [level.size for level in part.levels]
         assert sizes == sorted(sizes)
 
 
@@ -108,7 +108,7 @@ def test_terminal_shows_a_row_a_norm_and_the_metrics_below(
         for ladder in score.ladders:
             cells = [f"{100 * v.error.value:.1f}" for v in ladder.levels]
             expected = [f"{100 * ladder.mean.value:.2f}", *["-"] * (10 - len(cells)), *cells]
-            assert rows[ladder.norm] == expected
+            assert rows[ladder.title] == expected
         assert rows["norm"] == ["mean", *map(str, range(1, 11))]
         assert score.value is not None
         assert f"mCE_Lp {percent(score.value)}: mean error over 89 corruptions, against" in out
@@ -217,7 +217,7 @@ def test_json_holds_every_cell(suited: Records) -> None:
         "method": expected.method,
     }  # fmt: skip
     assert found["suites"][0]["cells"][-1]["p"] == "inf"
-    (difference,) = found["mce_lp_differences"]
+    (difference,) = found["suite_differences"]
     assert (difference["first"], difference["second"]) == ("half", "whole")
     assert [len(m["cells"]) for m in found["models"]] == [1, 1], "clean alone is left"
 

@@ -22,7 +22,7 @@ def test_every_suite_is_made_of_canonical_specs_each_once(name):
 
 @pytest.mark.parametrize(("name", "d"), [("pnorm-cifar", 3072), ("pnorm-tiny", 12288)])
 def test_the_published_ladders_have_nine_norms_and_ten_growing_sizes(name, d):
-    levels = [pnorm_level(n) for n in suite(name).on(d=d, bounds=UNIT).names]
+    levels = [pnorm_level(n) for n in suite(name).on((d,), UNIT).names]
     assert list(dict.fromkeys(p for p, _ in levels)) == [0, 0.5, 1, 2, 5, 10, 50, 200, math.inf]
     for p in {p for p, _ in levels}:
         sizes = [size for q, size in levels if q == p]
@@ -45,9 +45,9 @@ def test_the_imperceptible_noises():
 
 @pytest.mark.parametrize("name", ["pnorm", "ice"])
 def test_published_sizes_are_taken_where_they_fit(name):
-    assert suite(name).on(d=3072, bounds=UNIT) == suite(f"{name}-cifar")
-    assert suite(name).on(d=12288, bounds=UNIT) == suite(f"{name}-tiny")
-    for odd in (suite(name).on(d=784, bounds=UNIT), suite(name).on(d=3072, bounds=Bounds(0, 255))):
+    assert suite(name).on((3072,), UNIT) == suite(f"{name}-cifar")
+    assert suite(name).on((12288,), UNIT) == suite(f"{name}-tiny")
+    for odd in (suite(name).on((784,), UNIT), suite(name).on((3072,), Bounds(0, 255))):
         assert "derived from" in odd.derived
         assert len(odd.names) == len(suite(f"{name}-cifar").names)
 
@@ -55,7 +55,7 @@ def test_published_sizes_are_taken_where_they_fit(name):
 @pytest.mark.parametrize("p", [0.5, 1, 2, 5, math.inf])
 def test_derived_sizes_move_a_value_as_much_as_cifars(p):
     # by their law: the mean size of a component of noise, over the value range, stays what it is
-    small = suite("pnorm").on(d=192, bounds=Bounds(-1, 1)).names
+    small = suite("pnorm").on((192,), Bounds(-1, 1)).names
     for mine, cifar in zip(small, suite("pnorm-cifar").names, strict=True):
         if pnorm_level(cifar)[0] == p:
             keys = np.arange(200, dtype=np.uint64)
@@ -68,20 +68,20 @@ def test_derived_sizes_move_a_value_as_much_as_cifars(p):
 
 
 def test_derived_impulses_that_hit_nothing_are_left_out():
-    assert not any(n.startswith("l0(") for n in suite("pnorm").on(d=3, bounds=UNIT).names)
-    few = [n for n in suite("pnorm").on(d=60, bounds=UNIT).names if n.startswith("l0(")]
+    assert not any(n.startswith("l0(") for n in suite("pnorm").on((3,), UNIT).names)
+    few = [n for n in suite("pnorm").on((60,), UNIT).names if n.startswith("l0(")]
     assert few[0] == "l0(0.01)"
     assert len(few) == 9
 
 
 def test_a_suite_for_another_shape_is_refused():
     with pytest.raises(InputError, match="3072 values, got 784.*use 'pnorm'"):
-        suite("pnorm-cifar").on(d=784, bounds=UNIT)
+        suite("pnorm-cifar").on((784,), UNIT)
     with pytest.raises(InputError, match="use 'ice'"):
-        suite("ice-tiny").on(d=12288, bounds=Bounds(0, 255))
+        suite("ice-tiny").on((12288,), Bounds(0, 255))
     for odd in (None, Bounds(0, math.inf)):
         with pytest.raises(InputError, match="needs a finite value range"):
-            suite("pnorm").on(d=3, bounds=odd)
+            suite("pnorm").on((3,), odd)
     data = st.make_dataset(np.random.default_rng(0).random((20, 28, 28)), np.arange(20) % 2)
     with pytest.raises(InputError, match="use 'pnorm'"):
         st.evaluate(lambda x: np.zeros(len(x), int), data, suite("pnorm-cifar"))

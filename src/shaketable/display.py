@@ -200,12 +200,13 @@ def _print_suite(board: Scoreboard) -> None:
             print_table(title, header, [["clean", _percent(score.clean), ""], *rows])
         else:
             steps = range(1, board.levels + 1)
+            kind = "kind" if score.ladders[0].p is None else "norm"
             rows = [_ladder_row(ladder, steps) for ladder in score.ladders]
-            print_table(title, ["norm", "mean", *map(str, steps)], rows, spaces=2)
+            print_table(title, [kind, "mean", *map(str, steps)], rows, spaces=2)
         print(f"{score.label}: {score}")
     for d in board.differences:
         print(
-            f"mCE_Lp of {d.first} minus {d.second}, on the same points and noise: "
+            f"{score.metric} of {d.first} minus {d.second}, on the same points and noise: "
             f"{_percent(d.value)} percentage points; {d.words}"
         )
 
@@ -213,7 +214,7 @@ def _print_suite(board: Scoreboard) -> None:
 def _ladder_row(ladder: Ladder, steps: Iterable[int]) -> list[str]:
     errors = {level.number: f"{100 * level.error.value:.1f}" for level in ladder.levels}
     mean = f"{100 * ladder.mean.value:.2f}"
-    return [ladder.norm, mean, *(errors.get(step, "-") for step in steps)]
+    return [ladder.title, mean, *(errors.get(step, "-") for step in steps)]
 
 
 def undefined(records: Records) -> str:

@@ -329,15 +329,16 @@ def resolve(
     found: list[Corruption] = []
     for c in _listed(corruptions):
         if isinstance(c, Suite):
-            mine = c.on(d=data.d, bounds=bounds)
-            members = [parse(name, eps_min=eps_min) for name in mine.names]
+            mine = c.on(data.shape, bounds)
+            members = [parse(name, eps_min=eps_min).sized(data.shape) for name in mine.names]
             specs = tuple(member.spec for member in members)
             store.add_suite(
                 SuiteRecord(data.fingerprint, mine.name, mine.metric, mine.derived, specs)
             )
             found += members
         else:
-            found.append(parse(c, eps_min=eps_min) if isinstance(c, str) else c)
+            one = parse(c, eps_min=eps_min) if isinstance(c, str) else c
+            found.append(one.sized(data.shape))
     for c in found:
         if c != c.bind(None):
             raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")

@@ -128,7 +128,7 @@ def gallery(
     key = key_from(rng)
     shown = [Picture("original", pictures.as_bytes(x[row]), {})]
     for given in corruptions:
-        corruption = parse(given) if isinstance(given, str) else given
+        corruption = (parse(given) if isinstance(given, str) else given).sized(x.shape[1:])
         keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
         image = pictures.as_bytes(np.clip(noisy[0], 0, 1))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from shaketable import statistics
 from shaketable.errors import InputError, UndefinedError
 from shaketable.records import Record, Records, SuiteRecord
+from shaketable.spec import parse_call
 from shaketable.statistics import Estimate
 from shaketable.types import FloatArray, IntArray
 
@@ -217,7 +218,86 @@ def mce_lp(records: Records | SuiteResult) -> Estimate:
     `method` names the suite and the number of its corruptions, which is less than 90 where sizes
     were derived for points of few values.
     """
-    result = _suite_result(records, "mce_lp")
+    return mean_error(_suite_result(records, "mce_lp"))
+
+
+def mce(records: Records | SuiteResult) -> Estimate:
+    r"""mCE: mean error over the 19 common corruptions, 5 severities each, normalised by nothing.
+
+    .. math:: \frac{1}{95} \sum_{c, s} E_{c, s}
+
+    Siedel et al. (2024), Eq. 3; as a fraction. Lower is better. The mCE of ImageNet-C is another
+    number: see `mce_alexnet`.
+    """
+    return mean_error(_suite_result(records, "mce"))
+
+
+def mce_15(records: Records | SuiteResult) -> Estimate:
+    """MCE over the 15 common corruptions of the benchmark, normalised by nothing."""
+    return mean_error(_suite_result(records, "mce_15"))
+
+
+def mce_xn(records: Records | SuiteResult) -> Estimate:
+    """mCE_xN: mean error over the 15 common corruptions that are not noise on single pixels."""
+    return mean_error(_suite_result(records, "mce_xn"))
+
+
+def mce_alexnet(records: Records | SuiteResult) -> Estimate:
+    r"""MCE of ImageNet-C: mean over 15 corruptions of the error relative to AlexNet's.
+
+    .. math:: \frac{1}{15} \sum_c \frac{\sum_s E_{c, s}}{\sum_s E^{AlexNet}_{c, s}}
+
+    Hendrycks & Dietterich (2019). 1: as many errors as AlexNet. For pictures of 224 pixels alone.
+    """
+    return _against_alexnet(_suite_result(records, "mce_15"), clean=0.0)
+
+
+def relative_mce_alexnet(records: Records | SuiteResult) -> Estimate:
+    r"""Relative mCE of ImageNet-C: growth of the error against AlexNet's growth, over 15 kinds.
+
+    .. math:: \frac{1}{15} \sum_c \frac{\sum_s E_{c, s} - E_{clean}}
+              {\sum_s E^{AlexNet}_{c, s} - E^{AlexNet}_{clean}}
+
+    Hendrycks & Dietterich (2019), with AlexNet's clean error of 43.5 %.
+    """
+    return _against_alexnet(_suite_result(records, "mce_15"), clean=_ALEXNET_CLEAN)
+
+
+_ALEXNET = {
+    "gaussian_noise": 0.886428, "shot_noise": 0.894468, "impulse_noise": 0.922640,
+    "defocus_blur": 0.819880, "glass_blur": 0.826268, "motion_blur": 0.785948,
+    "zoom_blur": 0.798360, "snow": 0.866816, "frost": 0.826572, "fog": 0.819324,
+    "brightness": 0.564592, "contrast": 0.853204, "elastic_transform": 0.646056,
+    "pixelate": 0.717840, "jpeg_compression": 0.606500,
+}  # fmt: skip
+_ALEXNET_CLEAN = 0.435
+
+
+def _against_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
+    calls = [parse_call(s.first.corruption) for s in result.series]
+    if any("imagenet" not in call.args for call in calls):
+        raise InputError(
+            "errors are compared with AlexNet's on pictures of 224 x 224 pixels alone; for other "
+            "sizes use mce_15, which is normalised by nothing"
+        )
+    _refuse_shared(result.series[0])
+    if result.series[0].runs > 1:
+        raise InputError(
+            "errors are compared with AlexNet's for one fitted model, got several runs"
+        )
+    k, weight = result.first.k, np.array([1 / (_ALEXNET[c.name] - clean) for c in calls])
+    errors = np.array([1 - s.first.hits / k for s in result.series])
+    if clean:
+        errors = errors - (1 - result.series[0].clean[0].hits)
+    values = weight @ errors / len(calls)
+    least = -weight.mean() if clean else 0.0
+    estimate = statistics.mean_of_values(values, low=least, high=float(weight.mean()))
+    how = "growth of the error relative to AlexNet's" if clean else "error relative to AlexNet's"
+    return replace(estimate, method=f"{how}, {result.method}; {estimate.method}")
+
+
+def mean_error(result: SuiteResult) -> Estimate:
+    """Mean error over a suite, or a part of one."""
     _, errors = result.errors()
     if len(errors) == 1:
         _refuse_shared(result.series[0])
@@ -256,13 +336,17 @@ def mce_lp_difference(first: Records | SuiteResult, second: Records | SuiteResul
 
     Positive: the first one makes more errors.
     """
-    a, b = (_suite_result(records, "mce_lp") for records in (first, second))
-    if not meets_same_suite(a, b):
+    return mean_error_difference(*(_suite_result(r, "mce_lp") for r in (first, second)))
+
+
+def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
+    """Mean error of the first model under a suite minus that of the second, paired."""
+    if not meets_same_suite(first, second):
         raise InputError(
-            "mce_lp_difference needs two models that met the same suite on the same points in the "
-            "same runs; evaluate both with the same data, suite, draws, k, runs and seed"
+            "a difference needs two models that met the same suite on the same points in the same "
+            "runs; evaluate both with the same data, suite, draws, k, runs and seed"
         )
-    return _error_difference(a, a.errors()[1], b.errors()[1])
+    return _error_difference(first, first.errors()[1], second.errors()[1])
 
 
 def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:
@@ -359,10 +443,17 @@ METRICS: dict[str, Callable[..., Any]] = {
     "mce_lp": mce_lp,
     "mce_lp_difference": mce_lp_difference,
     "ice": ice,
+    "mce": mce,
+    "mce_15": mce_15,
+    "mce_xn": mce_xn,
+    "mce_alexnet": mce_alexnet,
+    "relative_mce_alexnet": relative_mce_alexnet,
 }
 """Metrics by name."""
 
-SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {"mce_lp": mce_lp, "ice": ice}
+SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {
+    "mce_lp": mce_lp, "ice": ice, "mce": mce, "mce_15": mce_15, "mce_xn": mce_xn,
+}  # fmt: skip
 """Metrics of a whole suite, by the name that suites know them by."""
 
 

@@ -14,10 +14,11 @@ from shaketable.errors import UndefinedError
 from shaketable.metrics import SUITE_METRICS, Series, SuiteResult
 from shaketable.norms import norm_title, pnorm_level
 from shaketable.records import Record, Records, SuiteRecord
+from shaketable.spec import parse_call
 from shaketable.statistics import Estimate
 from shaketable.subjects import clean_beside, subjects, told_apart
 
-TITLES = {"mce_lp": "mCE_Lp", "ice": "iCE"}
+TITLES = {"mce_lp": "mCE_Lp", "ice": "iCE", "mce": "mCE", "mce_15": "mCE_15", "mce_xn": "mCE_xN"}
 """Metrics of suites as people know them."""
 
 
@@ -35,9 +36,9 @@ class Level:
         return self.result.first.corruption
 
     @property
-    def epsilon(self) -> float:
-        """Size of the noise."""
-        return _level(self.result.first)[1]
+    def size(self) -> float:
+        """Size of the noise, or the severity."""
+        return _level(self.result.first)[2]
 
     @cached_property
     def error(self) -> Estimate:
@@ -52,16 +53,14 @@ class Level:
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """Corruptions of one norm, the weakest first."""
+    """Corruptions of one norm or kind, the weakest first."""
 
-    p: float
+    title: str
+    """Norm for people, or name of the kind."""
+    p: float | None
+    """Order of the norm; None for other kinds."""
     levels: tuple[Level, ...]
     result: SuiteResult
-
-    @property
-    def norm(self) -> str:
-        """Norm for people."""
-        return norm_title(self.p)
 
     @cached_property
     def mean(self) -> Estimate:
@@ -107,46 +106,47 @@ class Score:
 
     @cached_property
     def ladders(self) -> tuple[Ladder, ...]:
-        """The suite norm by norm."""
-        parts: dict[float, list[Series]] = {}
-        for s in sorted(self.result.series, key=lambda s: _level(s.first)):
-            parts.setdefault(_level(s.first)[0], []).append(s)
+        """The suite norm by norm; other kinds of corruptions the worst first."""
+        parts: dict[tuple[str, float | None], list[Series]] = {}
+        for s in sorted(self.result.series, key=lambda s: _level(s.first)[1:]):
+            title, p, _ = _level(s.first)
+            parts.setdefault((title, None if p < 0 else p), []).append(s)
         most = max(map(len, parts.values()))
-        return tuple(self._ladder(p, part, most - len(part)) for p, part in parts.items())
+        found = [self._ladder(*key, part, most - len(part)) for key, part in parts.items()]
+        return tuple(sorted(found, key=lambda f: -f.mean.value if f.p is None else f.p))
 
-    def _ladder(self, p: float, part: list[Series], left_out: int) -> Ladder:
+    def _ladder(self, title: str, p: float | None, part: list[Series], left_out: int) -> Ladder:
         levels = (
             Level(number, replace(self.result, series=(s,)))
             for number, s in enumerate(part, start=left_out + 1)
         )
-        return Ladder(p, tuple(levels), replace(self.result, series=tuple(part)))
+        return Ladder(title, p, tuple(levels), replace(self.result, series=tuple(part)))
 
     @property
     def worst(self) -> Ladder:
-        """The norm with the highest mean error as measured."""
+        """The norm or kind with the highest mean error as measured."""
         return max(self.ladders, key=lambda ladder: ladder.mean.value)
 
     @property
     def meaning(self) -> str:
         """What the metric says, in words that claim no more than its interval."""
-        return (
-            self._mce_lp_meaning() if self.result.suite.metric == "mce_lp" else self._ice_meaning()
-        )
+        return self._ice_meaning() if self.result.suite.metric == "ice" else self._mean_meaning()
 
     def __str__(self) -> str:
         sign = "+" if self.result.suite.metric == "ice" else ""
         value = "undefined" if self.value is None else percent(self.value, sign=sign)
         return f"{self.metric} {value}: {self.meaning}"
 
-    def _mce_lp_meaning(self) -> str:
+    def _mean_meaning(self) -> str:
         words = (
             f"mean error over {len(self.result.series)} corruptions, against {percent(self.clean)} "
             "on clean points"
         )
         if self.worst.mean.value <= self.clean.value:
             return words
-        highest = f"{self.worst.norm} noise, {percent(self.worst.mean)}"
-        return f"{words}; the highest of {len(self.ladders)} norms, as measured, is {highest}"
+        what, kind = ("norms", " noise") if self.worst.p is not None else ("kinds", "")
+        highest = f"{self.worst.title}{kind}, {percent(self.worst.mean)}"
+        return f"{words}; the highest of {len(self.ladders)} {what}, as measured, is {highest}"
 
     def _ice_meaning(self) -> str:
         kind = "noises derived from ones" if self.result.suite.derived else "noises"
@@ -181,14 +181,15 @@ class Score:
             "metric": None if value is None else {**_numbers(value), "method": value.method},
             "meaning": self.meaning,
             "clean": _numbers(self.clean),
-            "norms": [
-                {"p": norm_json(ladder.p), **_numbers(ladder.mean)} for ladder in self.ladders
+            "ladders": [
+                {"name": part.title, **_order(part.p), **_numbers(part.mean)}
+                for part in self.ladders
             ],
             "cells": [
                 {
                     "corruption": level.spec,
-                    "p": norm_json(part.p),
-                    "epsilon": level.epsilon,
+                    **_order(part.p),
+                    ("severity" if part.p is None else "epsilon"): level.size,
                     "error": _numbers(level.error),
                 }
                 for part in self.ladders
@@ -205,7 +206,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Difference:
-    """mCE_Lp of one model minus that of another, on the same points and noise."""
+    """Mean error of one model under a suite minus that of another, on the same points and noise."""
 
     suite: str
     first: str
@@ -237,7 +238,9 @@ class Scoreboard:
     @property
     def sizes(self) -> str:
         """Where the sizes of its noise are from."""
-        return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
+        if self.suite.metric in ("mce_lp", "ice"):
+            return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
+        return self.suite.derived or "generated with the published severities"
 
     @property
     def data(self) -> str:
@@ -256,12 +259,12 @@ class Scoreboard:
 
     @cached_property
     def differences(self) -> list[Difference]:
-        """Paired differences in mCE_Lp; there are none in iCE."""
-        if self.suite.metric != "mce_lp":
+        """Paired differences in mean errors; there are none in iCE."""
+        if self.suite.metric == "ice":
             return []
         return [
             Difference(
-                self.suite.name, a.label, b.label, metrics.mce_lp_difference(a.result, b.result)
+                self.suite.name, a.label, b.label, metrics.mean_error_difference(a.result, b.result)
             )
             for a, b in combinations(self.scores, 2)
             if metrics.meets_same_suite(a.result, b.result)
@@ -303,7 +306,7 @@ def suites_json(boards: Sequence[Scoreboard]) -> dict[str, Any]:
         return {}
     return {
         "suites": [score.json() for board in boards for score in board.scores],
-        "mce_lp_differences": [d.json() for board in boards for d in board.differences],
+        "suite_differences": [d.json() for board in boards for d in board.differences],
     }
 
 
@@ -343,17 +346,24 @@ def _scores(results: list[SuiteResult]) -> Iterable[Score]:
 
 def _mean_error(result: SuiteResult) -> Estimate:
     """Mean error under a suite or a part of it."""
-    return _no_negative_zero(metrics.mce_lp(result))
+    return _no_negative_zero(metrics.mean_error(result))
 
 
 def _no_negative_zero(e: Estimate) -> Estimate:
     return replace(e, low=e.low + 0.0)
 
 
-def _level(cell: Record) -> tuple[float, float]:
+def _level(cell: Record) -> tuple[str, float, float]:
+    """Norm or kind for people, the order of the norm (-1 for none), and size or severity."""
     level = pnorm_level(cell.corruption)
-    assert level is not None, "suites with a metric hold p-norm noise alone"
-    return level
+    if level is not None:
+        return norm_title(level[0]), *level
+    call = parse_call(cell.corruption)
+    return call.name, -1.0, float(call.args[0])
+
+
+def _order(p: float | None) -> dict[str, Any]:
+    return {} if p is None else {"p": norm_json(p)}
 
 
 def _numbers(e: Estimate) -> dict[str, float]:

@@ -41,7 +41,7 @@ def suite_errors(records: Records) -> Chart:
 
 def _mean_dots(board: Scoreboard) -> Chart:
     rows = [
-        _score_row(score, ladder.norm if board.levels > 1 else ladder.levels[0].spec, ladder.mean)
+        _score_row(score, ladder.title if board.levels > 1 else ladder.levels[0].spec, ladder.mean)
         for score in board.scores
         for ladder in score.ladders
     ]
@@ -65,9 +65,9 @@ def _error_lines(board: Scoreboard, *, named: bool) -> list[Chart]:
     by_norm: dict[str, list[Row]] = {}
     for score in board.scores:
         for ladder in score.ladders:
-            by_norm.setdefault(ladder.norm, []).extend(
+            by_norm.setdefault(ladder.title, []).extend(
                 _score_row(score, level.spec, level.error)
-                | {"level": level.number, "epsilon": level.epsilon}
+                | {"level": level.number, "epsilon": level.size}
                 for level in ladder.levels
             )
     every = [row for rows in by_norm.values() for row in rows]

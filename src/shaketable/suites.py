@@ -6,9 +6,13 @@ import math
 from dataclasses import dataclass, replace
 
 from shaketable.corruptions import Bounds
+from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
 from shaketable.errors import InputError, unknown
 from shaketable.norms import norm_name
 from shaketable.spec import format_value
+
+COMMON_METRICS = ("mce", "mce_15", "mce_xn")
+"""Metrics of the suites of common corruptions."""
 
 Ladders = dict[float, tuple[float, ...]]
 
@@ -34,7 +38,7 @@ class Suite:
     @property
     def needs_range(self) -> bool:
         """Whether its sizes are meant for values of a certain range."""
-        return self.d is not None or bool(self.family)
+        return self.d is not None or bool(self.family) or self.metric in COMMON_METRICS
 
     def __str__(self) -> str:
         if not self.names:
@@ -42,14 +46,17 @@ class Suite:
         shown = self.names if len(self.names) <= 10 else (self.names[0], "…", self.names[-1])
         return f"{self.about}: {', '.join(shown)}"
 
-    def on(self, *, d: int, bounds: Bounds | None) -> Suite:
-        """Return the suite for points of `d` values in a range; refuse points it is not meant for.
+    def on(self, shape: tuple[int, ...], bounds: Bounds | None) -> Suite:
+        """Return the suite for points of this shape in a range; refuse what it is not meant for.
 
-        >>> suite("ice").on(d=784, bounds=Bounds(0, 1)).names[:3]
+        >>> suite("ice").on((28, 28), Bounds(0, 1)).names[:3]
         ('l0.5(1630)', 'l1(6.38)', 'l2(0.253)')
         """
+        if self.metric in COMMON_METRICS:
+            return self._on_pictures(shape)
         if not self.needs_range:
             return self
+        d = math.prod(shape)
         other = next((s.name for s in SUITES.values() if self.name in s.family), "")
         if self.d is not None and d != self.d:
             raise InputError(
@@ -73,6 +80,20 @@ class Suite:
         if self.d is not None or fitting:
             return fitting[0] if fitting else self
         return _derive(self, published[0], d, bounds.high - bounds.low)
+
+    def _on_pictures(self, shape: tuple[int, ...]) -> Suite:
+        """Return the same suite, marked where severities are interpolated for this size."""
+        sized = CommonCorruption(NAMES[0], 1).sized(shape)
+        how = f"severities interpolated for pictures of {sized.profile}" if sized.derived else ""
+        return replace(self, derived=how)
+
+    def with_textures(self, folder: str) -> Suite:
+        """Return the same suite with frost from the pictures of a folder."""
+        names = (
+            n.replace(")", f", textures={folder})") if n.startswith("frost") else n
+            for n in self.names
+        )
+        return replace(self, names=tuple(names))
 
 
 def suite(name: str) -> Suite:
@@ -134,6 +155,11 @@ def _published(name: str, about: str, metric: str, d: int) -> Suite:
     return Suite(name, about, _specs(_LADDERS[name]), metric, k=1, d=d)
 
 
+def _common(name: str, about: str, metric: str, kinds: tuple[str, ...]) -> Suite:
+    names = tuple(f"{kind}({severity})" for kind in kinds for severity in range(1, 6))
+    return Suite(name, f"{about} (Hendrycks & Dietterich 2019)", names, metric, k=1)
+
+
 _ALL = (
     Suite("mscr", "the one level that MSCR needs", _linf("eps_min")),
     Suite(
@@ -154,6 +180,9 @@ _ALL = (
           (), "mce_lp", k=1, family=("pnorm-cifar", "pnorm-tiny")),
     Suite("ice", "ice-cifar or ice-tiny where they fit; else derived from shape and range",
           (), "ice", k=1, family=("ice-cifar", "ice-tiny")),
+    _common("common-19", "all 19 common corruptions, 5 severities each", "mce", NAMES),
+    _common("common-15", "the 15 that the benchmark is made of", "mce_15", BENCHMARK),
+    _common("common-xn", "the 15 that are not pixel noise", "mce_xn", NO_NOISE),
 )  # fmt: skip
 SUITES = {suite.name: suite for suite in _ALL}
 

@@ -32,6 +32,10 @@ class Sequence(Corruption):
         """Stands alone on its ladder."""
         return 0.0
 
+    def sized(self, shape: tuple[int, ...]) -> Sequence:
+        """Return the same sequence with every factor sized."""
+        return replace(self, factors=tuple(factor.sized(shape) for factor in self.factors))
+
     def bind(self, bounds: Bounds | None) -> Sequence:
         """Return the same sequence with every factor bound."""
         return replace(self, factors=tuple(factor.bind(bounds) for factor in self.factors))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -100,6 +101,11 @@ def apply(corruption: Corruption, x: Any, drawn: Any) -> Any:
     elif isinstance(corruption, Impulse):
         noisy = _replaced(flat, corruption, *drawn)
     return noisy.reshape(x.shape).to(x.dtype)
+
+
+def through_arrays(work: Callable[[Array], Array], x: Any) -> Any:
+    """Result of work on arrays, for a tensor: on the CPU, and moved back."""
+    return _moved(work(_array(x.detach().cpu())), x).to(x.dtype)
 
 
 class _Noise(NamedTuple):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from shaketable.corruptions.bounds import Bounds, BoundsLike, as_bounds
+from shaketable.corruptions.common import NAMES as COMMON
+from shaketable.corruptions.common import CommonCorruption
 from shaketable.corruptions.compose import Sequence
 from shaketable.corruptions.corruption import Clean, Corruption
 from shaketable.corruptions.noise import Gaussian, Impulse
@@ -29,6 +31,7 @@ CORRUPTION_NAMES = {
     "l0(share)": "that share of the values is set to the low or high end of the value range",
     "l0(share, uniform)": "that share of the values is set to values uniform in the value range",
     "gaussian(sigma)": "normal noise on every value; gaussian(sigma, mean=M) moves it as well",
+    "KIND(severity)": "common corruption of pictures, severity 1 to 5: " + ", ".join(COMMON),
     "A + B": "A, then B",
 }
 """What can be written, with its meaning; epsilon may be ``eps_min`` where the data are known."""
@@ -104,6 +107,7 @@ def corrupt(
                 f"{type(out).__name__} of shape {tuple(getattr(out, 'shape', ()))}"
             )
         dtype = out.dtype if dtype is None else dtype
+    chosen = chosen.sized(tuple(x.shape[1:]))
     keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]
     if tensor:
         from shaketable.corruptions import device  # x is a tensor, so torch is there
@@ -161,14 +165,25 @@ def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corrupti
     if call.name == "gaussian":
         sigma, mean = _arguments(call, "sigma", "mean")
         return Gaussian(sigma, mean=0.0 if mean is None else mean)
+    if call.name in COMMON:
+        return _common(call)
     if re.fullmatch(r"l(inf|(\d+(\.\d+)?|\.\d+)(e-?\d+)?)", call.name):
         p = as_p(call.name)
         epsilon, kind = _arguments(_filled_in(call, p, eps_min), "epsilon", "kind")
         return PNormNoise(p, epsilon) if kind is None else PNormNoise(p, epsilon, kind)
     if call.name == "clean":
         raise InputError(f"corruption clean takes nothing, got {call}")
-    names = {name.partition("(")[0] for name in CORRUPTION_NAMES} - {"A + B"}
+    names = {name.partition("(")[0] for name in CORRUPTION_NAMES} - {"A + B", "KIND"} | {*COMMON}
     raise unknown("corruption", call.name, names)
+
+
+def _common(call: Call) -> CommonCorruption:
+    textures = str(call.options.get("textures", ""))
+    rest = {name: value for name, value in call.options.items() if name != "textures"}
+    severity, profile = _arguments(Call(call.name, call.args, rest), "severity", "profile")
+    if severity != math.floor(severity):
+        raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity!r}")
+    return CommonCorruption(call.name, int(severity), str(profile or ""), textures)
 
 
 def _arguments(call: Call, number: str, more: str) -> tuple[float, Any]:

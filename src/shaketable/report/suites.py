@@ -29,7 +29,13 @@ class Section:
     @property
     def title(self) -> str:
         """Heading of the section."""
-        return f"p-norm noise: suite {self.board.suite.name} on {self.board.data}"
+        what = "p-norm noise" if self.of_norms else "Common corruptions"
+        return f"{what}: suite {self.board.suite.name} on {self.board.data}"
+
+    @property
+    def of_norms(self) -> bool:
+        """Whether its corruptions are p-norm noise."""
+        return self.board.scores[0].ladders[0].p is not None
 
     @property
     def facts(self) -> list[str]:
@@ -41,7 +47,7 @@ class Section:
             else "the published ones"
         )
         missing = [
-            f"{ladder.norm} noise begins with level {ladder.levels[0].number}: less of it would "
+            f"{ladder.title} noise begins with level {ladder.levels[0].number}: less of it would "
             "hit no value of a point."
             for ladder in ladders
             if ladder.levels[0].number > 1
@@ -54,6 +60,12 @@ class Section:
             for c in (score.first for score in self.board.scores)
         )
         about = f"{len(suite.specs)} corruptions in {len(ladders)} norms. Their sizes are {sizes}."
+        if not self.of_norms:
+            about = (
+                f"{len(suite.specs)} corruptions of {len(ladders)} kinds, generated here, not read "
+                f"from a published set; {suite.derived or 'with the published severities'}. The "
+                "mean is plain: it is normalised by no other model's errors."
+            )
         return [about, *missing, *drawn]
 
     @property
@@ -87,7 +99,7 @@ def sections(records: Records, methods: Methods) -> list[Section]:
             if score.value is not None:
                 noted(methods, score.metric, score.value)
         for d in board.differences:
-            noted(methods, "Difference in mCE_Lp", d.value)
+            noted(methods, "Difference of two models", d.value)
         shown, more = board.differences[:MAX_PAIRS], len(board.differences[MAX_PAIRS:])
         result.append(Section(f"suite-{number}", board, shown, more))
     return result

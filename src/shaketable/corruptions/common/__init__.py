@@ -22,10 +22,19 @@ from shaketable.corruptions.common.severities import (
 )
 from shaketable.corruptions.corruption import Corruption
 from shaketable.errors import InputError, unknown, whole
-from shaketable.spec import Call
+from shaketable.spec import Call, Value
 from shaketable.types import Array, KeyArray
 
-__all__ = ["NAMES", "CommonCorruption"]
+__all__ = ["BENCHMARK", "NAMES", "NO_NOISE", "CommonCorruption"]
+
+_NOISE = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
+_EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+
+BENCHMARK = tuple(name for name in NAMES if name not in _EXTRA)
+"""The 15 that the published mCE averages."""
+
+NO_NOISE = tuple(name for name in NAMES if name not in _NOISE)
+"""The 15 that are not noise on single pixels."""
 
 LEAST_SIDE = 8
 """Pixels that a picture must have on either side."""
@@ -34,7 +43,8 @@ _FAMILIES = {
     "noises": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
     "blurs": ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
     "weather": ("snow", "frost", "fog", "spatter"),
-    "digital": ("brightness", "contrast", "saturate", "pixelate", "jpeg_compression"),
+    "digital": ("brightness", "contrast", "saturate", "pixelate"),
+    "jpeg": ("jpeg_compression",),
     "elastic": ("elastic_transform",),
 }
 _FAMILY = {name: family for family, names in _FAMILIES.items() for name in names}
@@ -58,6 +68,8 @@ class CommonCorruption(Corruption):
     name: str
     severity: int
     profile: str = ""
+    textures: str = ""
+    """Folder of pictures for frost; empty for our own."""
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
@@ -69,18 +81,18 @@ class CommonCorruption(Corruption):
         object.__setattr__(self, "severity", severity)
         if self.profile:
             side_of(self.profile)
+        if self.textures and self.name != "frost":
+            raise InputError(f"textures are for frost, got {self.name}; leave them out")
 
     @property
     def spec(self) -> str:
         """Canonical spec string; it names the profile once that is known."""
-        return str(
-            Call(self.name, (float(self.severity), *((self.profile,) if self.profile else ())))
-        )
+        return str(Call(self.name, (float(self.severity), *self._profile()), self._textures()))
 
     @property
     def ladder(self) -> str:
         """All severities of one kind; a picture's randomness is the same at each."""
-        return str(Call(self.name, (self.profile,) if self.profile else ()))
+        return str(Call(self.name, self._profile(), self._textures()))
 
     @property
     def size(self) -> float:
@@ -106,6 +118,12 @@ class CommonCorruption(Corruption):
             )
         return self if self.profile else replace(self, profile=profile_of(height, width))
 
+    def _profile(self) -> tuple[str, ...]:
+        return (self.profile,) if self.profile else ()
+
+    def _textures(self) -> dict[str, Value]:
+        return {"textures": self.textures} if self.textures else {}
+
     def bind(self, bounds: Bounds | None) -> CommonCorruption:
         """Return the same corruption with the data's value range filled in."""
         return replace(self, bounds=bounds)
@@ -115,7 +133,11 @@ class CommonCorruption(Corruption):
         return keys
 
     def apply(self, x: Array, drawn: KeyArray) -> Array:
-        """Corrupt the pictures, each by its key."""
+        """Corrupt the pictures, each by its key; those of a tensor on the CPU."""
+        if hasattr(x, "detach"):
+            from shaketable.corruptions.device import through_arrays  # torch is there, as x is
+
+            return through_arrays(lambda array: self.apply(array, drawn), x)
         if self.bounds is None:
             raise InputError(
                 f"{self.spec} needs the value range of the pictures, and none is declared; give "
@@ -128,18 +150,20 @@ class CommonCorruption(Corruption):
         images = np.rint((x - low) * (255 / span)).astype(np.uint8)
         images = np.moveaxis(images, 1, -1) if first else images
         images = np.ascontiguousarray(images.reshape(len(x), height, width, channels))
-        found = corrupt_images(images, drawn, self.name, self.severity, chosen.profile)
+        found = corrupt_images(images, drawn, chosen)
         found = np.moveaxis(found, -1, 1) if first else found
-        return (found.reshape(x.shape) * (span / 255) + low).astype(x.dtype)
+        return (found.reshape(x.shape) / 255 * span + low).astype(x.dtype)
 
 
-def corrupt_images(images: Array, keys: KeyArray, name: str, severity: int, profile: str) -> Array:
-    """Corrupted copies of uint8 pictures, (n, height, width, channels)."""
+def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) -> Array:
+    """Corrupted copies of uint8 pictures, (n, height, width, channels); the profile is known."""
+    name, profile = corruption.name, corruption.profile
     family = import_module(f"shaketable.corruptions.common.{_FAMILY[name]}")
-    numbers: Parameters = parameters(name, severity, profile)
+    numbers: Parameters = parameters(name, corruption.severity, profile)
+    more = (corruption.textures,) if corruption.textures else ()
     grey = images.shape[3] == 1 and name in _COLOUR
     colour = np.repeat(images, 3, axis=3) if grey else images
-    found: Array = getattr(family, name)(colour, keys, numbers, side_of(profile))
+    found: Array = getattr(family, name)(colour, keys, numbers, side_of(profile), *more)
     if grey:
         return np.rint(found @ _GREY_WEIGHTS).astype(np.uint8)[..., None]
     return found

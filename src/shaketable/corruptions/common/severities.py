@@ -53,7 +53,7 @@ def parameters(name: str, severity: int, profile: str) -> Parameters:
 
     Between two published sides every number is interpolated along the logarithm of the side, whole
     ones are rounded, and zoom factors are those of the nearer side; beyond them it is the nearest
-    side's.
+    side's, but for the lengths of elastic_transform, which shrink with smaller pictures.
 
     >>> parameters("gaussian_noise", 3, "cifar"), parameters("jpeg_compression", 1, "45px")
     ((0.08,), (73,))
@@ -71,6 +71,8 @@ def parameters(name: str, severity: int, profile: str) -> Parameters:
     first, last = published[small][severity - 1], published[large][severity - 1]
     share = math.log(side / SIDES[small]) / math.log(SIDES[large] / SIDES[small])
     share = min(1.0, max(0.0, share))
+    if name == "elastic_transform" and side < SIDES[small]:
+        return tuple(number * side / SIDES[small] for number in first)  # lengths in pixels
     if name == "zoom_blur":
         return first if share < 0.5 else last
     return tuple(

@@ -1,0 +1,235 @@
+r"""JPEG there and back, without the file between: compiled loops over batches of pictures.
+
+All that loses anything is here: colours to luminance and chroma, chroma halved both ways, cosine
+transforms of 8 x 8 blocks, quantisation, and the way back. Coding by Huffman loses nothing.
+
+The results are those of libjpeg's integer arithmetic, bit for bit, but the numbers are floats:
+they hold whole numbers, multiplied by constants of 13 or 16 bits and divided by powers of two.
+Such sums are exact in float32 for colours and in float64 for transforms, in any order, so numba
+may reorder and fuse them.
+"""
+# numba compiles these functions from the types of a call, so they carry no annotations
+# mypy: ignore-errors
+
+import math
+
+import numba
+import numpy as np
+
+_compiled = numba.njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}
+)
+_inlined = numba.njit(inline="always")
+_F = np.float32
+_16_BITS = _F(2.0**-16)
+_ABOVE_EIGHTH = 0.125 * (1 + 2.0**-40)
+
+
+@_compiled
+def compress(images, out, luma_steps, chroma_steps):
+    """Pictures as a JPEG file returns them.
+
+    The steps of quantisation are (8, lanes) tables, one for every value of a row of blocks.
+    """
+    n, height, width, _ = images.shape
+    rows, columns = -(-height // 2), -(-width // 2)  # of chroma
+    luma = np.empty((_whole(height), _whole(width)), np.float32)
+    blue = np.empty((_whole(rows), _whole(columns)), np.float32)
+    red = np.empty_like(blue)
+    wide_blue = np.empty((2 * rows, 2 * blue.shape[1]), np.float32)
+    wide_red = np.empty_like(wide_blue)
+    across, down = np.empty(luma_steps.shape), np.empty(luma_steps.shape)
+    sums = np.empty(columns + 2, np.float32)
+    for row in range(n):
+        _split(images[row], luma, wide_blue, wide_red)
+        _halve(wide_blue, blue)
+        _halve(wide_red, red)
+        _quantise(luma, luma_steps, across, down)
+        _quantise(blue, chroma_steps, across, down)
+        _quantise(red, chroma_steps, across, down)
+        for y in range(height):
+            near, next_ = y // 2, min(max(y // 2 + 2 * (y % 2) - 1, 0), rows - 1)
+            _double(blue[near], blue[next_], sums, wide_blue[0])
+            _double(red[near], red[next_], sums, wide_red[0])
+            _join(luma[y], wide_blue[0], wide_red[0], out[row, y])
+
+
+@_inlined
+def _whole(size):
+    """Size of whole blocks."""
+    return -(-size // 8) * 8
+
+
+@_compiled
+def _split(image, luma, blue, red):
+    """Luminance and chroma of a picture, continued to whole blocks by the last pixels."""
+    height, width, _ = image.shape
+    for y in range(height):
+        for x in range(width):
+            r, g, b = _F(image[y, x, 0]), _F(image[y, x, 1]), _F(image[y, x, 2])
+            luma[y, x] = np.floor(
+                (_F(19595) * r + _F(38470) * g + _F(7471) * b + _F(32768)) * _16_BITS
+            )
+            blue[y, x] = np.floor(
+                (_F(32768) * b - _F(11059) * r - _F(21709) * g + _F(8421375)) * _16_BITS
+            )
+            red[y, x] = np.floor(
+                (_F(32768) * r - _F(27439) * g - _F(5329) * b + _F(8421375)) * _16_BITS
+            )
+    _continue(luma, height, width)
+    _continue(blue, height, width)
+    _continue(red, height, width)
+
+
+@_compiled
+def _continue(plane, height, width):
+    """Repeat the last column to the right, then the last row downwards."""
+    for y in range(height):
+        for x in range(width, plane.shape[1]):
+            plane[y, x] = plane[y, width - 1]
+    for y in range(height, len(plane)):
+        for x in range(plane.shape[1]):
+            plane[y, x] = plane[height - 1, x]
+
+
+@_compiled
+def _halve(wide, small):
+    """Means of 2 x 2 values; what lies half between two is rounded down and up by turns."""
+    rows = len(wide) // 2
+    for y in range(rows):
+        upper, lower, line = wide[2 * y], wide[2 * y + 1], small[y]
+        for x in range(len(line)):
+            total = upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1]
+            line[x] = np.floor((total + _F(1 + x % 2)) * _F(0.25))
+    _continue(small, rows, small.shape[1])
+
+
+@_compiled
+def _quantise(plane, steps, across, down):
+    """Replace the blocks of a plane by what is left of them, a row of blocks at a time.
+
+    A transform runs along the first axis of its array, for all lanes at once. Lane 8 b + i is
+    column i of block b in `down`, and row i of it in `across`.
+    """
+    lanes = plane.shape[1]
+    for top in range(0, len(plane), 8):
+        for b in range(0, lanes, 8):
+            for i in range(8):
+                for k in range(8):
+                    across[k, b + i] = np.float64(plane[top + i, b + k]) - 128.0
+        _forward(across, lanes, 4.0, 2.0**-11)
+        _turn(across, down, lanes)
+        _forward(down, lanes, 0.25, 2.0**-15)
+        for v in range(8):
+            for i in range(lanes):
+                # transforms are 8 times too large; the sum of whole numbers is below 2**15, and the
+                # factor larger than needed by so little that it takes no quotient past a whole one
+                size = np.floor(
+                    (abs(down[v, i]) + 4.0 * steps[v, i]) * (_ABOVE_EIGHTH / steps[v, i])
+                )
+                down[v, i] = math.copysign(size * steps[v, i], down[v, i])
+        _backward(down, lanes, 2.0**-11)
+        _turn(down, across, lanes)
+        _backward(across, lanes, 2.0**-18)
+        for b in range(0, lanes, 8):
+            for i in range(8):
+                for k in range(8):
+                    x = across[k, b + i] + 128.0
+                    plane[top + i, b + k] = min(max(x, 0.0), 255.0)
+
+
+@_compiled
+def _turn(source, target, lanes):
+    """Exchange rows and columns of every block."""
+    for b in range(0, lanes, 8):
+        for i in range(8):
+            for k in range(8):
+                target[k, b + i] = source[i, b + k]
+
+
+@_inlined
+def _rounded(x, scale):
+    return np.floor(x * scale + 0.5)
+
+
+@_inlined
+def _odd(a, b, c, d):
+    """The half of the transform that both ways have in common; constants of 13 bits."""
+    e, f = a + c, b + d
+    g = (e + f) * 9633.0
+    e, f = g - e * 16069.0, g - f * 3196.0
+    g, h = (a + d) * 7373.0, (b + c) * 20995.0
+    return (
+        a * 2446.0 - g + e,
+        b * 16819.0 - h + f,
+        c * 25172.0 - h + e,
+        d * 12299.0 - g + f,
+    )
+
+
+@_compiled
+def _forward(x, lanes, even, odd):
+    """Cosine transform of 8 numbers by Loeffler, Ligtenberg & Moschytz (ICASSP 1989), rounded."""
+    for i in range(lanes):
+        a, b, c, d = x[0, i] + x[7, i], x[1, i] + x[6, i], x[2, i] + x[5, i], x[3, i] + x[4, i]
+        p, q, r, s = x[3, i] - x[4, i], x[2, i] - x[5, i], x[1, i] - x[6, i], x[0, i] - x[7, i]
+        a, d = a + d, a - d
+        b, c = b + c, b - c
+        both = (c + d) * 4433.0
+        p, q, r, s = _odd(p, q, r, s)
+        x[0, i] = _rounded(a + b, even)
+        x[4, i] = _rounded(a - b, even)
+        x[2, i] = _rounded(both + d * 6270.0, odd)
+        x[6, i] = _rounded(both - c * 15137.0, odd)
+        x[7, i] = _rounded(p, odd)
+        x[5, i] = _rounded(q, odd)
+        x[3, i] = _rounded(r, odd)
+        x[1, i] = _rounded(s, odd)
+
+
+@_compiled
+def _backward(x, lanes, scale):
+    """The inverse of `_forward`, by the same steps in reverse."""
+    for i in range(lanes):
+        both = (x[2, i] + x[6, i]) * 4433.0
+        c, d = both - x[6, i] * 15137.0, both + x[2, i] * 6270.0
+        a, b = (x[0, i] + x[4, i]) * 8192.0, (x[0, i] - x[4, i]) * 8192.0
+        a, d = a + d, a - d
+        b, c = b + c, b - c
+        p, q, r, s = _odd(x[7, i], x[5, i], x[3, i], x[1, i])
+        x[0, i] = _rounded(a + s, scale)
+        x[7, i] = _rounded(a - s, scale)
+        x[1, i] = _rounded(b + r, scale)
+        x[6, i] = _rounded(b - r, scale)
+        x[2, i] = _rounded(c + q, scale)
+        x[5, i] = _rounded(c - q, scale)
+        x[3, i] = _rounded(d + p, scale)
+        x[4, i] = _rounded(d - p, scale)
+
+
+@_compiled
+def _double(near, next_, sums, wide):
+    """A row of chroma at twice the width: 3/4 of the near value and 1/4 of the next, both ways."""
+    columns = len(sums) - 2
+    for x in range(columns):
+        sums[x + 1] = _F(3) * near[x] + next_[x]
+    sums[0], sums[columns + 1] = sums[1], sums[columns]
+    for x in range(columns):
+        total = _F(3) * sums[x + 1]
+        wide[2 * x] = np.floor((total + sums[x] + _F(8)) * _F(0.0625))
+        wide[2 * x + 1] = np.floor((total + sums[x + 2] + _F(7)) * _F(0.0625))
+
+
+@_compiled
+def _join(luma, blue, red, line):
+    """Colours of a row of pixels."""
+    for x in range(len(line)):
+        y, b, r = luma[x], blue[x] - _F(128), red[x] - _F(128)
+        line[x, 0] = _level(y + np.floor((_F(91881) * r + _F(32768)) * _16_BITS))
+        line[x, 1] = _level(y + np.floor((_F(32768) - _F(22554) * b - _F(46802) * r) * _16_BITS))
+        line[x, 2] = _level(y + np.floor((_F(116130) * b + _F(32768)) * _16_BITS))
+
+
+@_inlined
+def _level(x):
+    return np.int32(min(max(x, _F(0)), _F(255)))

@@ -1,0 +1,279 @@
+"""Spatter, compiled: drops of water with a bright rim, and splashes of mud.
+
+The rim comes from classic steps on 8-bit pictures, in integers throughout: Canny's edges, a
+distance transform by a chamfer mask, histogram equalisation, small correlations.
+"""
+# numba compiles these functions from the types of a call, so they carry no annotations
+# mypy: ignore-errors
+# ruff: noqa: PLR0917
+
+import numba
+import numpy as np
+
+from shaketable.corruptions.common.filters import gaussian_filter
+from shaketable.corruptions.common.weather_kernels import fill_layer
+
+_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_part = numba.njit(error_model="numpy")  # is stored with what it is part of
+_F, _I = np.float32, np.int32
+_LEVELS = _F(255)
+_WATER = (np.array([175, 238, 238]) / 255).astype(_F)
+_MUD = (np.array([63, 42, 20]) / 255).astype(_F)
+_WEAK, _STRONG = 50, 150  # Canny's thresholds
+_TANGENT = 13573  # tan(22.5 degrees) in 15 bits
+_NEAR, _DIAGONAL, _KNIGHT = 65536, 91750, 143976  # 1, 1.4 and 2.1969 in 16 bits
+_FAR, _MOST = 2**30, 20 << 16  # no edge yet; distances count up to 20
+
+
+@_compiled
+def fill_water(images, keys, out, mean, std, threshold, strength, weights, layers):
+    """Pictures, (n, height, width * 3), behind drops of water."""
+    _, height, length = images.shape
+    width = length // 3
+    size = height * width
+    layer = np.empty(-(-size // 16) * 16)
+    field, between = layer[:size].reshape(height, width), np.empty((height, width))
+    framed = np.zeros((7, height + 2, width + 2), np.int32)
+    drops, edges, light, other = framed[0], framed[1], framed[2], framed[3]
+    slopes = framed[4], framed[5], framed[6]
+    distance, stack = np.empty((height + 4, width + 4), np.int32), np.empty(size, np.int64)
+    strength = _F(strength)
+    for row in range(len(keys)):
+        fill_layer(keys[row], layer, mean, std, layers)
+        gaussian_filter(field, 1, weights, between, between)
+        wet = 0
+        for y in range(height):
+            for x in range(width):
+                value = between[y, x]
+                drop = np.int64(value * 255) & 255 if value >= threshold else 0
+                drops[y + 1, x + 1] = drop
+                wet |= drop
+        most = 0
+        if wet:
+            canny(drops, slopes, edges, stack)
+            chamfer(edges, distance)
+            shade(distance, light, other)
+            for y in range(1, height + 1):
+                for x in range(1, width + 1):
+                    light[y, x] *= drops[y, x]
+                    most = max(most, light[y, x])
+        for y in range(height):
+            image, found = images[row, y], out[row, y]
+            for i in range(length):
+                found[i] = image[i]
+            if most:
+                for x in range(width):
+                    if light[y + 1, x + 1]:
+                        shine = _F(light[y + 1, x + 1]) / _F(most) * strength
+                        for c in range(3):
+                            value = _F(image[3 * x + c]) / _LEVELS + shine * _WATER[c]
+                            found[3 * x + c] = np.uint8(min(value, _F(1)) * _LEVELS)
+
+
+@_compiled
+def fill_mud(images, keys, out, mean, std, threshold, soft_weights, weights, layers):
+    """Pictures, (n, height, width * 3), under splashes of mud."""
+    _, height, length = images.shape
+    width = length // 3
+    size = height * width
+    layer = np.empty(-(-size // 16) * 16)
+    field, between = layer[:size].reshape(height, width), np.empty((height, width))
+    mask, soft = np.empty((height, width), _F), np.empty((height, width), _F)
+    for row in range(len(keys)):
+        fill_layer(keys[row], layer, mean, std, layers)
+        gaussian_filter(field, 1, weights, between, between)
+        for y in range(height):
+            for x in range(width):
+                mask[y, x] = between[y, x] > threshold
+        gaussian_filter(mask, 1, soft_weights, soft, soft)
+        for y in range(height):
+            image, found, line = images[row, y], out[row, y], soft[y]
+            for i in range(length):
+                found[i] = image[i]
+            for x in range(width):
+                m = line[x]
+                if m >= _F(0.8):
+                    for c in range(3):
+                        value = _F(image[3 * x + c]) / _LEVELS * (_F(1) - m) + _MUD[c] * m
+                        found[3 * x + c] = np.uint8(min(max(value, _F(0)), _F(1)) * _LEVELS)
+
+
+@_part
+def canny(image, slopes, edges, stack):
+    """Mark Canny's edges of a picture by 2 in `edges`; all arrays have a margin of 1.
+
+    Sobel slopes with the border repeated, size |dx| + |dy|; a pixel counts if its slope is the
+    largest of three in its direction, by 22.5 degrees. Those above the strong threshold are edges,
+    and so are those above the weak one that touch an edge.
+    """
+    height, width = image.shape[0] - 2, image.shape[1] - 2
+    across, down, steep = slopes
+    falls, sums = np.empty(width + 2, np.int32), np.empty(width + 2, np.int32)
+    _frame(image, _I(0))
+    for y in range(1, height + 1):
+        above, line, below = image[y - 1], image[y], image[y + 1]
+        for x in range(width + 2):
+            falls[x] = below[x] - above[x]
+            sums[x] = above[x] + 2 * line[x] + below[x]
+        dx, dy, size = across[y, 1:], down[y, 1:], steep[y, 1:]
+        for x in range(width):
+            dx[x] = sums[x + 2] - sums[x]
+            dy[x] = falls[x] + 2 * falls[x + 1] + falls[x + 2]
+            size[x] = abs(dx[x]) + abs(dy[x])
+    found = 0
+    for y in range(1, height + 1):
+        _mark_ridges(across[y, 1:], down[y, 1:], steep[y - 1], steep[y], steep[y + 1], edges[y, 1:])
+        for x in range(1, width + 1):
+            if edges[y, x] == 2:
+                stack[found] = y * (width + 2) + x
+                found += 1
+    while found:
+        found -= 1
+        y, x = divmod(stack[found], width + 2)
+        for v in range(y - 1, y + 2):
+            for u in range(x - 1, x + 2):
+                if edges[v, u] == 1:
+                    edges[v, u] = 2
+                    stack[found] = v * (width + 2) + u
+                    found += 1
+
+
+@_part
+def _mark_ridges(across, down, above, line, below, edges):
+    """Mark what is steepest along its slope: 1 above the weak threshold, 2 above the strong one.
+
+    Written without branches, in 32 bits, so that it runs in vectors.
+    """
+    over, over_right, left, middle, right = above[1:], above[2:], line, line[1:], line[2:]
+    under_left, under, under_right = below, below[1:], below[2:]
+    for x in range(len(line) - 2):
+        dx, dy, m = across[x], down[x], middle[x]
+        run, rise = _I(abs(dx) * _TANGENT), _I(abs(dy) << 15)
+        flat, upright = rise < run, rise > _I(run + (abs(dx) << 16))
+        falling, ties = _I(dx ^ dy) >= 0, _I(flat | upright)
+        n, ne, e, se = over[x], over_right[x], right[x], under_right[x]
+        s, sw, w, nw = under[x], under_left[x], left[x], above[x]
+        first, second = nw if falling else ne, se if falling else sw
+        first, second = n if upright else first, s if upright else second
+        first, second = w if flat else first, e if flat else second
+        ridge = (m > _WEAK) & (m > first) & (_I(m + ties) > second)
+        edges[x] = _I(ridge) + _I(ridge & (m > _STRONG))
+
+
+@_part
+def chamfer(edges, distance):
+    """Distances to the nearest edge in steps of 1, 1.4 and 2.1969, 16 bits after the point.
+
+    One pass from the top left and one back, 5 x 5 mask (Borgefors, CVGIP 1986); the margin of
+    `distance` is 2 wide, and far from everything.
+    """
+    rows, columns = distance.shape
+    for i in range(2):
+        for x in range(columns):
+            distance[i, x] = distance[rows - 1 - i, x] = _FAR
+        for y in range(rows):
+            distance[y, i] = distance[y, columns - 1 - i] = _FAR
+    for y in range(2, rows - 2):
+        for x in range(2, columns - 2):
+            distance[y, x] = _FAR
+    for y in range(2, rows - 2):
+        line, marks = distance[y], edges[y - 1]
+        _approach(distance[y - 2], distance[y - 1], line)
+        run = _I(_FAR)
+        for x in range(2, columns - 2):
+            run = _I(0) if marks[x - 1] == 2 else min(line[x], _I(run + _NEAR))
+            line[x] = run
+    for y in range(rows - 3, 1, -1):
+        line = distance[y]
+        _approach(distance[y + 2], distance[y + 1], line)
+        run = _I(_FAR)
+        for x in range(columns - 3, 1, -1):
+            run = min(line[x], _I(run + _NEAR))
+            line[x] = run
+
+
+@_part
+def _approach(far, near, line):
+    """Shorten the distances of a line by way of the two before it."""
+    far_left, far_right, left, right = far[1:], far[3:], near[1:], near[3:]
+    outer_left, outer_right, middle, found = near, near[4:], near[2:], line[2:]
+    for x in range(len(line) - 4):
+        knight = min(far_left[x], far_right[x], outer_left[x], outer_right[x])
+        diagonal, straight = min(left[x], right[x]), _I(middle[x] + _NEAR)
+        found[x] = min(found[x], _I(knight + _KNIGHT), _I(diagonal + _DIAGONAL), straight)
+
+
+@_part
+def shade(distance, first, second):
+    """Light on the rim, 0 to 255, from the distances to it; into `first`, margins of 1 wide."""
+    rows, columns = first.shape
+    counts, levels = np.zeros(256, np.int64), np.zeros(256, np.int32)
+    for y in range(1, rows - 1):
+        near, found = distance[y + 1, 2:], second[y, 1:]
+        for x in range(columns - 2):
+            found[x] = min(near[x], _I(_MOST))
+    _add_nine(second, first)
+    for y in range(1, rows - 1):
+        for x in range(1, columns - 1):
+            first[y, x] = np.uint32(first[y, x]) // np.uint32(9 << 16)
+            counts[first[y, x]] += 1
+    _equalise(counts, levels)
+    for y in range(1, rows - 1):
+        for x in range(1, columns - 1):
+            first[y, x] = levels[first[y, x]]
+    _frame(first, _I(1))
+    for y in range(1, rows - 1):
+        corner, above, left, middle = first[y - 1], first[y - 1, 1:], first[y], first[y, 1:]
+        right, below, opposite = first[y, 2:], first[y + 1, 1:], first[y + 1, 2:]
+        found = second[y, 1:]
+        for x in range(columns - 2):
+            value = middle[x] + right[x] + below[x] + 2 * opposite[x]
+            value -= 2 * corner[x] + above[x] + left[x]
+            found[x] = min(max(_I(value), _I(0)), _I(255))
+    _add_nine(second, first)
+    for y in range(1, rows - 1):
+        line = first[y]
+        for x in range(columns):
+            line[x] = np.uint32(line[x] + 4) // np.uint32(9)
+
+
+@_part
+def _equalise(counts, levels):
+    """Levels that spread the counted ones evenly over 0 to 255; a single one stays as it is."""
+    least = 0
+    while not counts[least]:
+        least += 1
+    total, running = counts.sum(), 0
+    if counts[least] == total:
+        levels[least] = least
+        return
+    scale = _F(255) / _F(total - counts[least])
+    levels[least] = 0
+    for i in range(least + 1, len(counts)):
+        running += counts[i]
+        levels[i] = np.int32(np.rint(_F(running) * scale))
+
+
+@_part
+def _add_nine(image, out):
+    """Sum of the 3 x 3 pixels around, the picture mirrored at its border."""
+    _frame(image, _I(1))
+    sums = np.empty(image.shape[1], np.int32)
+    for y in range(1, image.shape[0] - 1):
+        above, line, below = image[y - 1], image[y], image[y + 1]
+        for x in range(len(sums)):
+            sums[x] = above[x] + line[x] + below[x]
+        middle, right, found = sums[1:], sums[2:], out[y, 1:]
+        for x in range(len(right)):
+            found[x] = sums[x] + middle[x] + right[x]
+
+
+@_part
+def _frame(image, inwards):
+    """Fill a margin of 1: inwards = 0 repeats the border, 1 mirrors the picture at it."""
+    rows, columns = image.shape
+    first, bottom, right = 1 + inwards, rows - 2 - inwards, columns - 2 - inwards
+    for y in range(1, rows - 1):
+        image[y, 0], image[y, columns - 1] = image[y, first], image[y, right]
+    for x in range(columns):
+        image[0, x], image[rows - 1, x] = image[first, x], image[bottom, x]

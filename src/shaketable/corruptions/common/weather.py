@@ -1,0 +1,116 @@
+"""Weather: fog, frost, snow and spatter.
+
+What is random in a picture comes from the words of its key; the docstrings say which word is what.
+Normal numbers are those of `ziggurat`: number i from word i of the key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shaketable.corruptions.common.filters import gaussian_weights, motion_weights, zoom_places
+from shaketable.corruptions.common.severities import Parameters
+from shaketable.corruptions.common.spatter_kernels import fill_mud, fill_water
+from shaketable.corruptions.common.textures import ice
+from shaketable.corruptions.common.weather_kernels import fill_fog, fill_frost, fill_snow
+from shaketable.corruptions.rows import over_rows
+from shaketable.corruptions.ziggurat import layers
+from shaketable.types import Array, KeyArray
+
+
+def fog(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    r"""Fog from a random height map: ``parameters`` are its amount t and its decay.
+
+    .. math:: (x + t\,m)\,M / (M + t)
+
+    M is the largest value of the picture and m a map in [0, 1], the same for all channels, made by
+    the diamond-square method on a torus whose side is the power of two that holds the picture. At
+    every level the middles of the squares are the mean of four corners and jitter, then the middles
+    of their sides, horizontal ones first, the mean of four neighbours and jitter; the jitter is
+    uniform within plus and minus the square of 100 / decay^level. The words of the key are the
+    jitter, in this order, by rows.
+    """
+    amount, decay = parameters
+    height, width, channels = images.shape[1:]
+    points = 1 << (max(height, width) - 1).bit_length()
+    out = np.empty_like(images)
+    over_rows(
+        fill_fog, _lines(images), keys, _lines(out),
+        settings=(channels, float(amount), float(decay), points),
+    )  # fmt: skip
+    return out
+
+
+def frost(
+    images: Array, keys: KeyArray, parameters: Parameters, side: int, source: str = ""
+) -> Array:
+    r"""Ice on the lens: ``parameters`` are the shares of the picture and of the ice.
+
+    .. math:: a x + b f
+
+    The ice f is a random crop of one of the `textures` from ``source``, reduced as the profile has
+    it. Words 0, 1 and 2 of the key are the texture, the first row and the first column; as in the
+    originals the last possible row and column are never chosen.
+    """
+    share, frost_share = parameters
+    out = np.empty_like(images)
+    over_rows(
+        fill_frost, _lines(images), keys, _lines(out),
+        settings=(float(share), float(frost_share), *ice(source, side, *images.shape[1:3])),
+    )  # fmt: skip
+    return out
+
+
+def snow(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    r"""Snow drifting across a picture that has gone pale.
+
+    .. math:: k x + (1 - k) \max(x, 1.5\,\mathrm{grey}(x) + 0.5) + s + s'
+
+    ``parameters`` are the mean and standard deviation of a normal number for each pixel, the zoom
+    into these, the threshold that a flake exceeds, radius and sigma of the motion blur that turns
+    flakes s into streaks, and k. s' is s turned by 180 degrees. The words of the key are the normal
+    numbers; word 0 of its second stream is the angle, from -135 to -45 degrees.
+    """
+    mean, std, zoom, threshold, radius, sigma, keep = parameters
+    height, width = images.shape[1:3]
+    out = np.empty_like(images)
+    settings = (
+        *map(float, (mean, std, threshold, keep)),
+        (zoom_places(height, float(zoom)), zoom_places(width, float(zoom))),
+        motion_weights(radius, sigma),
+        layers(2.0),
+    )
+    over_rows(fill_snow, _lines(images), keys, _lines(out), settings=settings)
+    return out
+
+
+def spatter(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    r"""Drops of water (severities 1 to 3) or splashes of mud (4 and 5) on the lens.
+
+    ``parameters`` are the mean and standard deviation of a normal number for each pixel, which are
+    the words of the key, the sigma of the Gaussian filter that makes blots l of them, the threshold
+    that these exceed, the strength e, and the kind: 0 water, 1 mud.
+
+    Water adds e m (175, 238, 238) / 255, where m is l times the light on its rim, over the largest
+    such product; the light comes from the distance to the edges of l. A picture without a drop
+    stays as it is, where the original divides 0 by 0. Mud is x (1 - m) + m (63, 42, 20) / 255,
+    where m is the blots' mask under a Gaussian filter of sigma e, and 0 where that is below 0.8.
+    """
+    mean, std, sigma, threshold, strength, kind = parameters
+    out = np.empty_like(images)
+    fill = fill_mud if kind else fill_water
+    last = gaussian_weights(float(strength)) if kind else float(strength)
+    settings = (
+        *map(float, (mean, std, threshold)),
+        last,
+        gaussian_weights(float(sigma)),
+        layers(2.0),
+    )
+    over_rows(fill, _lines(images), keys, _lines(out), settings=settings)
+    return out
+
+
+def _lines(images: Array) -> Array:
+    """Pictures as (n, height, width * channels)."""
+    n, height, width, channels = images.shape
+    return images.reshape(n, height, width * channels)

@@ -1,0 +1,185 @@
+"""Fog, frost and snow, compiled: one picture after the other, everything random from its key."""
+# numba compiles these functions from the types of a call, so they carry no annotations
+# mypy: ignore-errors
+# ruff: noqa: PLR0917
+
+import math
+
+import numba
+import numpy as np
+
+from shaketable.corruptions.common.filters import motion_blur, motion_scratch, zoom
+from shaketable.corruptions.streams import SIDE, mix, uniform_of, word_at
+from shaketable.corruptions.ziggurat import components
+
+_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_ordered = numba.njit(error_model="numpy", fastmath={"nnan", "nsz"})
+_inlined = numba.njit(inline="always")
+_LEVELS = np.float32(255)
+_RED, _GREEN, _BLUE = np.float32(0.299), np.float32(0.587), np.float32(0.114)
+_ROOT_2 = math.sqrt(2)
+
+
+@_compiled
+def fill_fog(images, keys, out, channels, amount, decay, side):
+    """Pictures, (n, height, width * channels), behind fog of `side` x `side` points."""
+    _, height, length = images.shape
+    draws, one, other = np.empty(side * side), np.empty(side * side), np.empty(side * side)
+    veil = np.empty(length)
+    for row in range(len(keys)):
+        for i in range(len(draws)):
+            draws[i] = uniform_of(word_at(keys[row], i))
+        land = _grown(draws, decay, one, other)
+        low, high = _ends(land)
+        span = high - low
+        brightest = _most(images[row]) / 255
+        bright = brightest + amount
+        for y in range(height):
+            line, found = images[row, y], out[row, y]
+            for x in range(length // channels):
+                fog = amount * ((land[y, x] - low) / span)
+                for c in range(channels):
+                    veil[x * channels + c] = fog
+            for i in range(length):
+                value = (line[i] / 255 + veil[i]) * brightest / bright
+                found[i] = np.uint8(min(max(value, 0.0), 1.0) * 255)
+
+
+@_ordered
+def _ends(land):
+    """Least and largest of a map: by index, which numba turns into vectors."""
+    low = high = land[0, 0]
+    for y in range(land.shape[0]):
+        line = land[y]
+        for x in range(len(line)):
+            low, high = min(low, line[x]), max(high, line[x])
+    return low, high
+
+
+@_compiled
+def _most(image):
+    """Largest value of a picture."""
+    most = np.uint8(0)
+    for y in range(image.shape[0]):
+        line = image[y]
+        for i in range(len(line)):
+            most = max(most, line[i])
+    return most
+
+
+@_compiled
+def _grown(draws, decay, one, other):
+    """Height map on a torus by diamond and square steps, from uniform draws in order.
+
+    From level to level it has twice the side, in `one` and `other` by turns; the draws of a level
+    make way for its new points.
+    """
+    one[0], side, start, size = 0.0, 1, 0, 100.0
+    land = one[:1].reshape(1, 1)
+    while start < len(draws) - 1:
+        count, last = side * side, side - 1
+        middles = draws[start : start + count].reshape(side, side)
+        across = draws[start + count : start + 2 * count].reshape(side, side)
+        down = draws[start + 2 * count : start + 3 * count].reshape(side, side)
+        for y in range(side):
+            line, below, new = land[y], land[(y + 1) % side], middles[y]
+            for x in range(last):
+                total = line[x] + below[x] + (line[x + 1] + below[x + 1])
+                new[x] = _moved(total, size, new[x])
+            total = line[last] + below[last] + (line[0] + below[0])
+            new[last] = _moved(total, size, new[last])
+        finer = other[: 4 * count].reshape(2 * side, 2 * side)
+        for y in range(side):
+            line, below, middle, above = land[y], land[(y + 1) % side], middles[y], middles[y - 1]
+            new, turned = across[y], down[y]
+            for x in range(last):
+                new[x] = _moved(middle[x] + above[x] + (line[x] + line[x + 1]), size, new[x])
+            total = middle[last] + above[last] + (line[last] + line[0])
+            new[last] = _moved(total, size, new[last])
+            for x in range(1, side):
+                total = middle[x] + middle[x - 1] + (line[x] + below[x])
+                turned[x] = _moved(total, size, turned[x])
+            turned[0] = _moved(middle[0] + middle[last] + (line[0] + below[0]), size, turned[0])
+            upper, lower = finer[2 * y], finer[2 * y + 1]
+            for x in range(side):
+                upper[2 * x], upper[2 * x + 1] = line[x], new[x]
+                lower[2 * x], lower[2 * x + 1] = turned[x], middle[x]
+        land, one, other = finer, other, one
+        side, start, size = 2 * side, start + 3 * count, size / decay
+    return land
+
+
+@_inlined
+def _moved(total, size, draw):
+    """Mean of four points, moved up or down."""
+    return total / 4 + size * (2 * size * draw - size)
+
+
+@_compiled
+def fill_frost(images, keys, out, share, frost_share, ice, starts, heights, widths):
+    """Pictures, (n, height, width * 3), and crops of ice, mixed.
+
+    The textures lie one behind the other in `ice`; texture t is heights[t] x widths[t] pixels.
+    """
+    _, height, length = images.shape
+    for row in range(len(keys)):
+        t = np.int64(uniform_of(word_at(keys[row], 0)) * len(starts))
+        top = np.int64(uniform_of(word_at(keys[row], 1)) * (heights[t] - height))
+        left = np.int64(uniform_of(word_at(keys[row], 2)) * (widths[t] - length // 3))
+        for y in range(height):
+            start = starts[t] + ((top + y) * widths[t] + left) * 3
+            line = ice[start : start + length]
+            for i in range(length):
+                value = share * images[row, y, i] + frost_share * line[i]
+                out[row, y, i] = np.uint8(min(max(value, 0.0), 255.0))
+
+
+@_compiled
+def fill_layer(key, layer, mean, std, layers):
+    """Independent normal numbers, one a component; `layer`'s length is a multiple of 16."""
+    components(key, layer, layers.step, layers.inside, layers.height, layers.tail, layers.p)
+    for i in range(len(layer)):
+        layer[i] = mean + std * (layer[i] * _ROOT_2)
+
+
+@_compiled
+def fill_snow(images, keys, out, mean, std, threshold, keep, zooms, weights, layers):
+    """Pictures, (n, height, width * 3), in drifting snow."""
+    _, height, length = images.shape
+    width = length // 3
+    size = height * width
+    down, across = zooms
+    layer = np.empty(-(-size // 16) * 16)
+    field = layer[:size].reshape(height, width)
+    between, zoomed = np.empty((height, width)), np.empty((height, width))
+    flakes, drift = np.empty((height, width), np.uint8), np.empty((height, width), np.uint8)
+    scratch = motion_scratch(height, width, 1, weights)
+    keep, rest = np.float32(keep), np.float32(1 - keep)
+    for row in range(len(keys)):
+        fill_layer(keys[row], layer, mean, std, layers)
+        zoom(field, 1, down, across, between, zoomed)
+        for y in range(height):
+            for x in range(width):
+                value = zoomed[y, x]
+                flakes[y, x] = np.uint8(min(value, 1.0) * 255) if value >= threshold else 0
+        angle = 90 * uniform_of(word_at(mix(keys[row] ^ SIDE), 0)) - 135
+        motion_blur(flakes, 1, weights, angle, scratch, drift)
+        for y in range(height):
+            image, found = images[row, y], out[row, y]
+            fallen, risen = drift[y], drift[height - 1 - y]
+            for x in range(width):
+                red = np.float32(image[3 * x]) / _LEVELS
+                green = np.float32(image[3 * x + 1]) / _LEVELS
+                blue = np.float32(image[3 * x + 2]) / _LEVELS
+                grey = _RED * red + _GREEN * green + _BLUE * blue
+                pale = grey * np.float32(1.5) + np.float32(0.5)
+                one, two = fallen[x] / 255, risen[width - 1 - x] / 255
+                found[3 * x] = _truncated(keep * red + rest * max(red, pale) + one + two)
+                found[3 * x + 1] = _truncated(keep * green + rest * max(green, pale) + one + two)
+                found[3 * x + 2] = _truncated(keep * blue + rest * max(blue, pale) + one + two)
+
+
+@_inlined
+def _truncated(value):
+    """8 bits of a number, cut off at 0 and 1."""
+    return np.uint8(min(max(value, 0.0), 1.0) * 255)
