@@ -1,6 +1,6 @@
 """The 19 common corruptions: all of CIFAR-10-C on one core, and 224 pixels against a package.
 
-Each kind at its five severities. At 32 pixels ours alone, for as many pictures as asked (10 000 make
+Each kind at its five severities. At 32 pixels ours alone, for as many pictures as asked (10 000 are
 all of CIFAR-10-C, 950 000 pictures); at 224 pixels ours and `imagecorruptions` from the package
 imagecorruptions-imaug, which takes one picture at a time, in turns and in the same process.
 

@@ -2,9 +2,9 @@ import json
 
 import numpy as np
 import pytest
-from pictures import check_independence, pictures, some_keys
 
 import shaketable as st
+from pictures import check_independence, pictures, some_keys
 from shaketable import metrics
 from shaketable.corruptions import corrupt, parse
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption

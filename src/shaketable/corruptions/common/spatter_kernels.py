@@ -26,52 +26,57 @@ _FAR, _MOST = 2**30, 20 << 16  # no edge yet; distances count up to 20
 
 
 @_compiled
-def fill_water(images, keys, out, mean, std, threshold, strength, weights, layers):
-    """Pictures, (n, height, width * 3), behind drops of water."""
-    _, height, length = images.shape
-    width = length // 3
+def fill_drops(keys, drops, mean, std, threshold, weights, layers):
+    """Blots of water, (n, height, width): how deep they are, 0 to 255."""
+    _, height, width = drops.shape
     size = height * width
     layer = np.empty(-(-size // 16) * 16)
     field, between = layer[:size].reshape(height, width), np.empty((height, width))
-    framed = np.zeros((7, height + 2, width + 2), np.int32)
-    drops, edges, light, other = framed[0], framed[1], framed[2], framed[3]
-    slopes = framed[4], framed[5], framed[6]
-    distance, stack = np.empty((height + 4, width + 4), np.int32), np.empty(size, np.int64)
-    strength = _F(strength)
     for row in range(len(keys)):
         fill_layer(keys[row], layer, mean, std, layers)
         gaussian_filter(field, 1, weights, between, between)
-        wet = 0
         for y in range(height):
+            line, found = between[y], drops[row, y]
             for x in range(width):
-                value = between[y, x]
-                drop = np.int64(value * 255) & 255 if value >= threshold else 0
-                drops[y + 1, x + 1] = drop
-                wet |= drop
-        most = 0
-        if wet:
-            canny(drops, slopes, edges, stack)
-            chamfer(edges, distance)
-            shade(distance, light, other)
-            for y in range(1, height + 1):
-                for x in range(1, width + 1):
-                    light[y, x] *= drops[y, x]
-                    most = max(most, light[y, x])
-        for y in range(height):
-            image, found = images[row, y], out[row, y]
-            for i in range(length):
-                found[i] = image[i]
-            if most:
-                for x in range(width):
-                    if light[y + 1, x + 1]:
-                        shine = _F(light[y + 1, x + 1]) / _F(most) * strength
-                        for c in range(3):
-                            value = _F(image[3 * x + c]) / _LEVELS + shine * _WATER[c]
-                            found[3 * x + c] = np.uint8(min(value, _F(1)) * _LEVELS)
+                found[x] = np.int64(line[x] * 255) & 255 if line[x] >= threshold else 0
 
 
 @_compiled
-def fill_mud(images, keys, out, mean, std, threshold, soft_weights, weights, layers):
+def fill_water(images, drops, out, strength):
+    """Pictures, (n, height, width * 3), behind drops of water."""
+    _, height, width = drops.shape
+    framed = np.zeros((7, height + 2, width + 2), np.int32)
+    depth, edges, light, other = framed[0], framed[1], framed[2], framed[3]
+    slopes = framed[4], framed[5], framed[6]
+    distance = np.empty((height + 4, width + 4), np.int32)
+    stack = np.empty(height * width, np.int64)
+    strength = _F(strength)
+    for row in range(len(images)):
+        most = 0
+        for y in range(height):
+            for x in range(width):
+                depth[y + 1, x + 1] = drops[row, y, x]
+        canny(depth, slopes, edges, stack)
+        chamfer(edges, distance)
+        shade(distance, light, other)
+        for y in range(1, height + 1):
+            for x in range(1, width + 1):
+                light[y, x] *= depth[y, x]
+                most = max(most, light[y, x])
+        for y in range(height):
+            image, found, line = images[row, y], out[row, y], light[y + 1, 1:]
+            for i in range(len(image)):
+                found[i] = image[i]
+            for x in range(width):
+                if line[x]:
+                    shine = _F(line[x]) / _F(most) * strength
+                    for c in range(3):
+                        value = _F(image[3 * x + c]) / _LEVELS + shine * _WATER[c]
+                        found[3 * x + c] = np.uint8(min(value, _F(1)) * _LEVELS)
+
+
+@_compiled
+def fill_mud(images, keys, out, mean, std, threshold, weights, layers, soft_weights):
     """Pictures, (n, height, width * 3), under splashes of mud."""
     _, height, length = images.shape
     width = length // 3

@@ -10,7 +10,7 @@ import numpy as np
 
 from shaketable.corruptions.common.filters import gaussian_weights, motion_weights, zoom_places
 from shaketable.corruptions.common.severities import Parameters
-from shaketable.corruptions.common.spatter_kernels import fill_mud, fill_water
+from shaketable.corruptions.common.spatter_kernels import fill_drops, fill_mud, fill_water
 from shaketable.corruptions.common.textures import ice
 from shaketable.corruptions.common.weather_kernels import fill_fog, fill_frost, fill_snow
 from shaketable.corruptions.rows import over_rows
@@ -98,15 +98,14 @@ def spatter(images: Array, keys: KeyArray, parameters: Parameters, side: int) ->
     """
     mean, std, sigma, threshold, strength, kind = parameters
     out = np.empty_like(images)
-    fill = fill_mud if kind else fill_water
-    last = gaussian_weights(float(strength)) if kind else float(strength)
-    settings = (
-        *map(float, (mean, std, threshold)),
-        last,
-        gaussian_weights(float(sigma)),
-        layers(2.0),
-    )
-    over_rows(fill, _lines(images), keys, _lines(out), settings=settings)
+    noise = (*map(float, (mean, std, threshold)), gaussian_weights(float(sigma)), layers(2.0))
+    if kind:
+        settings = (*noise, gaussian_weights(float(strength)))
+        over_rows(fill_mud, _lines(images), keys, _lines(out), settings=settings)
+    else:
+        drops = np.empty(images.shape[:3], np.uint8)
+        over_rows(fill_drops, keys, drops, settings=noise)
+        over_rows(fill_water, _lines(images), drops, _lines(out), settings=(float(strength),))
     return out
 
 
