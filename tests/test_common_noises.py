@@ -6,6 +6,7 @@ from scipy import stats
 
 from pictures import check_independence, corrupted, pictures, some_keys
 from shaketable.corruptions.common import noises
+from shaketable.corruptions.common.noise_kernels import fill_drawn
 from shaketable.corruptions.common.severities import parameters
 
 NAMES = ["gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"]
@@ -96,19 +97,31 @@ def test_values_of_a_picture_are_independent():
     assert abs(across) < 5 / np.sqrt(noise[1:].size)
 
 
-def test_halves_of_a_word_serve_two_values():
-    # the words of splitmix64, spelled out
-    images = pictures(1, 9, 13)
-    key = some_keys(1)
-    found = noises.shot_noise(images, key, (100,), 32).ravel()
-    table = noises._shot_table(100)
-    for j, value in enumerate(images.ravel()):
-        z = (int(key[0]) + (j // 2 + 1) * 0x9E3779B97F4A7C15) % 2**64
+def halves(key, n):
+    """32 bits a value: the halves of the words of splitmix64, spelled out."""
+    for j in range(n):
+        z = (int(key) + (j // 2 + 1) * 0x9E3779B97F4A7C15) % 2**64
         z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
         z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-        bits = (z ^ z >> 31) >> 32 * (j % 2) & 0xFFFFFFFF
+        yield (z ^ z >> 31) >> 32 * (j % 2) & 0xFFFFFFFF
+
+
+def test_halves_of_a_word_serve_two_values():
+    images, keys = pictures(1, 9, 13), some_keys(1)
+    found = noises.shot_noise(images, keys, (100,), 32).ravel()
+    table = noises._shot_table(100)
+    for outcome, value, bits in zip(found, images.ravel(), halves(keys[0], 351), strict=True):
         entry = int(table[value, bits % 256])
-        assert found[j] == (bits % 256 if bits >> 8 < entry >> 8 else entry % 256)
+        assert outcome == (bits % 256 if bits >> 8 < entry >> 8 else entry % 256)
+
+
+def test_a_column_keeps_the_places_below_its_threshold():
+    key, image, out = some_keys(1), np.zeros((1, 1), np.uint8), np.empty((1, 1), np.uint8)
+    (bits,) = halves(key[0], 1)
+    column, place, other = bits % 256, bits >> 8, (bits + 1) % 256
+    for own, outcome in ((place - 1, other), (place, other), (place + 1, column)):
+        fill_drawn(image, key, out, np.full((256, 256), own << 8 | other, np.uint32))
+        assert out[0, 0] == outcome
 
 
 @pytest.mark.parametrize("shape", [(8, 8, 1), (9, 13, 3), (28, 28, 1), (40, 56, 3), (11, 8, 5)])

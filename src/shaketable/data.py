@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import TypeAlias
 
 import numpy as np
@@ -64,6 +65,8 @@ class Dataset:
         How the features were put on [0, 1], where they were.
     kept
         Rows these points had before others were left out; None if none was.
+    files
+        File that every row was read from, relative to the folder of its part: ``<class>/<file>``.
 
     >>> from shaketable import make_dataset
     >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
@@ -80,6 +83,7 @@ class Dataset:
     features: tuple[str, ...] | None = field(default=None, repr=False)
     scaling: Scaling | None = field(default=None, repr=False)
     kept: IntArray | None = field(default=None, repr=False)
+    files: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.x.size:
@@ -101,6 +105,8 @@ class Dataset:
             if not 0 < self.n_train < self.n:
                 raise InputError(f"n_train must lie between 1 and {self.n - 1}, got {self.n_train}")
             self.check_test_size(self.n - self.n_train)
+        if self.files is not None and len(self.files) != self.n:
+            raise InputError(f"files must name one file a row, got {len(self.files)} for {self.n}")
 
     @property
     def n(self) -> int:
@@ -230,7 +236,10 @@ class Dataset:
         kept = np.flatnonzero(keep) if self.kept is None else self.kept[keep]
         if n_train in (0, len(kept)):
             raise InputError(f"drop_clashes leaves {self.name!r} without a training or test part")
-        return replace(self, name=name, x=self.x[keep], y=self.y[keep], n_train=n_train, kept=kept)
+        files = None if self.files is None else tuple(compress(self.files, keep))
+        return replace(
+            self, name=name, x=self.x[keep], y=self.y[keep], n_train=n_train, kept=kept, files=files
+        )
 
     def source_row(self, row: int) -> int:
         """Row that a point had before others were left out."""

@@ -22,6 +22,7 @@ from shaketable.corruptions import (
     as_bounds,
     parse,
 )
+from shaketable.corruptions.published import opened
 from shaketable.data import Dataset, as_floats
 from shaketable.errors import InputError, unknown, whole
 from shaketable.files import as_dataset
@@ -238,8 +239,8 @@ class Cell:
 
     @property
     def k(self) -> int:
-        """Draws a point; clean points are measured once."""
-        return 1 if self.is_clean else self.noise.k
+        """Draws a point; clean points are measured once, and so are pictures that are read."""
+        return 1 if self.is_clean or self.corruption.by_row else self.noise.k
 
     @property
     def bounds(self) -> str:
@@ -288,7 +289,7 @@ def measure(cells: Sequence[Cell], model: Classifier, step: Callable[[], None]) 
         dtype = str(x.dtype)
         if first.noise.on_device:
             x = model.moved(x)
-        keys = first.noise.keys(data, first.corruption, rows[some], draws).reshape(-1)
+        keys = _keys(first, rows[some], draws).reshape(-1)
         drawn = strongest.draw(x, keys)
         for i, corruption in enumerate(bound):
             codes = model(corruption.apply(x, drawn)).reshape(-1, len(draws))
@@ -311,6 +312,14 @@ def measure(cells: Sequence[Cell], model: Classifier, step: Callable[[], None]) 
     ]  # fmt: skip
 
 
+def _keys(cell: Cell, rows: IntArray, draws: IntArray) -> Any:
+    """Keys of every row and draw, shape (rows, draws), as the corruption understands them."""
+    if cell.corruption.by_row:
+        places = rows - (cell.data.n_train or 0)
+        return np.repeat(places.astype(np.uint64)[:, None], len(draws), axis=1)
+    return cell.noise.keys(cell.data, cell.corruption, rows, draws)
+
+
 def resolve(
     corruptions: Corruptions, data: Dataset, store: Store, bounds: Bounds | None
 ) -> list[Corruption]:
@@ -331,6 +340,7 @@ def resolve(
         if isinstance(c, Suite):
             mine = c.on(data.shape, bounds)
             members = [parse(name, eps_min=eps_min).sized(data.shape) for name in mine.names]
+            members = opened(members, data)
             specs = tuple(member.spec for member in members)
             store.add_suite(
                 SuiteRecord(data.fingerprint, mine.name, mine.metric, mine.derived, specs)
@@ -338,7 +348,7 @@ def resolve(
             found += members
         else:
             one = parse(c, eps_min=eps_min) if isinstance(c, str) else c
-            found.append(one.sized(data.shape))
+            found += opened([one.sized(data.shape)], data)
     for c in found:
         if c != c.bind(None):
             raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")

@@ -17,6 +17,7 @@ from shaketable import datasets
 from shaketable.arrays import check_columns, join, make_dataset, own_units, pair, text_columns
 from shaketable.data import Dataset
 from shaketable.errors import InputError, unknown
+from shaketable.folders import load_folder
 from shaketable.types import Array
 
 if TYPE_CHECKING:
@@ -57,17 +58,19 @@ def load(
     scale: bool = False,
     drop_clashes: bool = False,
 ) -> Dataset:
-    """`Dataset` from a built-in name or a file.
+    """`Dataset` from a built-in name, a file or a folder of pictures.
 
     Parameters
     ----------
     source
         A built-in set, such as ``iris`` or ``bands(n=500, separation=0.02)``; or a file: ``.npz``
-        with x and y, or x_train, y_train, x_test and y_test; ``.csv``, ``.csv.gz``, ``.parquet``.
+        with x and y, or x_train, y_train, x_test and y_test; ``.csv``, ``.csv.gz``, ``.parquet``;
+        or a folder of pictures of one size, ``<class>/<file>.png`` (.jpg, .jpeg), maybe in the
+        parts ``train`` and ``val`` or ``test``.
     label
         Column of the classes, in tables.
     test
-        A second file that holds the fixed test part.
+        A second file, or folder, that holds the fixed test part.
     non_numeric
         Text columns of tables are an ``error``, or ``drop`` them, or turn them into one 0/1 column
         a value (``onehot``), named column=value.
@@ -85,6 +88,13 @@ def load(
         if label is not None or test is not None:
             raise InputError(f"label and test are for files, not for the built-in set {source!r}")
         data = datasets.build(source)
+    elif Path(source).is_dir():
+        if label is not None or not (test is None or Path(test).is_dir()):
+            raise InputError(
+                f"{str(source)!r} is a folder of pictures, whose test part is a folder too and whose "
+                "classes are subfolders; leave out label, and files as test"
+            )
+        data = load_folder(Path(source), None if test is None else Path(test))
     else:
         paths = [_file(path, datasets.BUILTIN) for path in (source, test) if path is not None]
         archives = [path for path in paths if path.suffix.lower() == ".npz"]
@@ -108,7 +118,7 @@ def _file(source: str | Path, builtin: Iterable[str]) -> Path:
     if not path.exists():
         raise InputError(f"file {str(path)!r} does not exist; check its path")
     if path.is_dir():
-        raise InputError(f"{str(path)!r} is a directory; give one file: {', '.join(_SUFFIXES)}")
+        raise InputError(f"{str(path)!r} is a folder; give a file: {', '.join(_SUFFIXES)}")
     if not known:
         raise InputError(f"file {str(path)!r} must end in one of {', '.join(_SUFFIXES)}")
     if path.stat().st_size == 0:

@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from shaketable import metrics
+from shaketable.corruptions.published import published_in
 from shaketable.errors import UndefinedError
 from shaketable.metrics import SUITE_METRICS, Series, SuiteResult
 from shaketable.norms import norm_title, pnorm_level
@@ -177,6 +178,7 @@ class Score:
             "data": cell.data,
             "suite": suite.name,
             "derived": suite.derived or None,
+            "published": published_in(suite.specs) or None,
             "metric_name": suite.metric,
             "metric": None if value is None else {**_numbers(value), "method": value.method},
             "meaning": self.meaning,
@@ -240,6 +242,8 @@ class Scoreboard:
         """Where the sizes of its noise are from."""
         if self.suite.metric in ("mce_lp", "ice"):
             return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
+        if folder := published_in(self.suite.specs):
+            return f"published pictures from {folder}"
         return self.suite.derived or "generated with the published severities"
 
     @property

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from shaketable.corruptions import Bounds
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
+from shaketable.corruptions.published import check_folder_name, published_in
 from shaketable.errors import InputError, unknown
 from shaketable.norms import norm_name
 from shaketable.spec import format_value
@@ -83,17 +85,42 @@ class Suite:
 
     def _on_pictures(self, shape: tuple[int, ...]) -> Suite:
         """Return the same suite, marked where severities are interpolated for this size."""
+        if published_in(self.names):
+            return self
         sized = CommonCorruption(NAMES[0], 1).sized(shape)
         how = f"severities interpolated for pictures of {sized.profile}" if sized.derived else ""
         return replace(self, derived=how)
 
     def with_textures(self, folder: str) -> Suite:
         """Return the same suite with frost from the pictures of a folder."""
+        self._refuse_others("frost textures")
+        check_folder_name(folder, "textures")
+        if published_in(self.names):
+            raise InputError("textures are for pictures made here, not for published ones")
         names = (
-            n.replace(")", f", textures={folder})") if n.startswith("frost") else n
-            for n in self.names
+            f"{name[:-1]}, textures={folder})" if name.startswith("frost(") else name
+            for name in self.names
         )
         return replace(self, names=tuple(names))
+
+    def published(self, folder: str | Path) -> Suite:
+        """Return the same suite, read from the pictures of a folder, such as CIFAR-10-C.
+
+        >>> suite("common-15").published("CIFAR-10-C").names[0]
+        'gaussian_noise(1, published=CIFAR-10-C)'
+        """
+        self._refuse_others("published pictures")
+        check_folder_name(str(folder), "published")
+        if any("textures=" in name for name in self.names):
+            raise InputError("textures are for pictures made here, not for published ones")
+        names = (f"{name[:-1]}, published={folder})" for name in self.names)
+        return replace(self, names=tuple(names))
+
+    def _refuse_others(self, what: str) -> None:
+        if self.metric not in COMMON_METRICS:
+            raise InputError(
+                f"{what} are for suites of common corruptions, such as common-19, got {self.name!r}"
+            )
 
 
 def suite(name: str) -> Suite:

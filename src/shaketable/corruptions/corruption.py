@@ -29,6 +29,11 @@ class Corruption(Protocol):
     def size(self) -> float:
         """Where it stands on its ladder: what it draws serves all smaller levels too."""
 
+    @property
+    def by_row(self) -> bool:
+        """Whether keys are rows of the test part, counted from its first: nothing is random."""
+        return False
+
     def sized(self, shape: tuple[int, ...]) -> Corruption:  # noqa: ARG002  (of use to some)
         """Fill in what the shape of a point decides, which becomes part of the spec."""
         return self

@@ -14,10 +14,11 @@ from shaketable.corruptions.compose import Sequence
 from shaketable.corruptions.corruption import Clean, Corruption
 from shaketable.corruptions.noise import Gaussian, Impulse
 from shaketable.corruptions.pnorm import PNormNoise
+from shaketable.corruptions.published import PublishedCorruption
 from shaketable.errors import InputError, unknown
 from shaketable.keys import Rng, key_from, row_keys
 from shaketable.norms import as_p
-from shaketable.spec import Call, parse_call, split
+from shaketable.spec import Call, format_value, parse_call, split
 from shaketable.types import Array, KeyArray
 
 CORRUPTION_NAMES = {
@@ -32,6 +33,7 @@ CORRUPTION_NAMES = {
     "l0(share, uniform)": "that share of the values is set to values uniform in the value range",
     "gaussian(sigma)": "normal noise on every value; gaussian(sigma, mean=M) moves it as well",
     "KIND(severity)": "common corruption of pictures, severity 1 to 5: " + ", ".join(COMMON),
+    "KIND(severity, published=FOLDER)": "the same, read from CIFAR-10-C, ImageNet-C and the like",
     "A + B": "A, then B",
 }
 """What can be written, with its meaning; epsilon may be ``eps_min`` where the data are known."""
@@ -56,6 +58,8 @@ def parse(spec: str, *, eps_min: Callable[[float], float] | None = None) -> Corr
     factors = [_parse_one(parse_call(part), eps_min) for part in split(spec, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")
+    if len(factors) > 1 and (odd := [f for f in factors if f.by_row]):
+        raise InputError(f"{odd[0].spec} is read from files and must stand alone, got {spec!r}")
     return factors[0] if len(factors) == 1 else Sequence(tuple(factors))
 
 
@@ -177,13 +181,25 @@ def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corrupti
     raise unknown("corruption", call.name, names)
 
 
-def _common(call: Call) -> CommonCorruption:
-    textures = str(call.options.get("textures", ""))
-    rest = {name: value for name, value in call.options.items() if name != "textures"}
+def _common(call: Call) -> CommonCorruption | PublishedCorruption:
+    named = {name: format_value(v) for name, v in call.options.items() if name in _FOLDERS}
+    rest = {name: value for name, value in call.options.items() if name not in _FOLDERS}
     severity, profile = _arguments(Call(call.name, call.args, rest), "severity", "profile")
     if severity != math.floor(severity):
         raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity!r}")
-    return CommonCorruption(call.name, int(severity), str(profile or ""), textures)
+    place = call.name, int(severity)
+    if "published" not in named:
+        if "id" in named:
+            raise InputError(f"id goes with published= alone, got {call}")
+        return CommonCorruption(*place, str(profile or ""), named.get("textures", ""))
+    if "textures" in named:
+        raise InputError(f"textures are for pictures made here, not for published ones, got {call}")
+    return PublishedCorruption(
+        *place, named["published"], profile=str(profile or ""), id=named.get("id", "")
+    )
+
+
+_FOLDERS = ("textures", "published", "id")
 
 
 def _arguments(call: Call, number: str, more: str) -> tuple[float, Any]:

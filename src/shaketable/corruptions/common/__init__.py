@@ -106,7 +106,7 @@ class CommonCorruption(Corruption):
 
     def sized(self, shape: tuple[int, ...]) -> CommonCorruption:
         """Return the same corruption with the profile that pictures of this shape have."""
-        height, width, channels, _ = _layout(shape, self.name)
+        height, width, channels, _ = layout(shape, self.name)
         if min(height, width) < LEAST_SIDE:
             raise InputError(
                 f"{self.name} needs pictures of at least {LEAST_SIDE} x {LEAST_SIDE} pixels, got "
@@ -145,7 +145,7 @@ class CommonCorruption(Corruption):
             )
         self.bounds.check(x)
         chosen = self.sized(x.shape[1:])
-        height, width, channels, first = _layout(x.shape[1:], self.name)
+        height, width, channels, first = layout(x.shape[1:], self.name)
         low, span = self.bounds.low, self.bounds.high - self.bounds.low
         images = np.rint((x - low) * (255 / span)).astype(np.uint8)
         images = np.moveaxis(images, 1, -1) if first else images
@@ -169,7 +169,7 @@ def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) 
     return found
 
 
-def _layout(shape: tuple[int, ...], name: str) -> tuple[int, int, int, bool]:
+def layout(shape: tuple[int, ...], name: str) -> tuple[int, int, int, bool]:
     """Height, width, channels, and whether these come first."""
     if len(shape) == 2:
         return shape[0], shape[1], 1, False

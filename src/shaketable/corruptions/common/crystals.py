@@ -1,8 +1,10 @@
 r"""Pictures of ice, drawn: feathers in random places over noise, in the likeness of photographs.
 
-What was measured of four photographs is imposed on the drawings: the spread of their grey values
-(nine quantiles), the standard deviation in eight bands of scale, from single pixels to more than
-64, and mean and spread of their colours. No pixel is borrowed, and the likeness ends there.
+What was measured of the four photographs that the original corruption uses (as the package
+imagecorruptions 1.1.2 ships them) is imposed on the drawings: the spread of their grey values (nine
+quantiles), the standard deviation in eight bands of scale, from single pixels to more than 64, and
+mean and spread of their colours. The crystals are our choice. No pixel is borrowed, and the
+likeness ends there.
 """
 
 from __future__ import annotations

@@ -1,0 +1,94 @@
+"""Pictures from files and to files, one at a time; Pillow does the work."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from shaketable.errors import InputError
+from shaketable.types import Array
+
+SUFFIXES = (".png", ".jpg", ".jpeg")
+"""Endings of the files that count as pictures, in lower case."""
+
+_GREY = ("1", "L", "LA")
+_COLOUR = ("P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
+
+
+def is_image(path: Path) -> bool:
+    """Whether the name is that of a picture, and not of a hidden file."""
+    return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
+
+
+def shape_of(path: Path) -> tuple[int, int, int]:
+    """Height, width and channels, 1 or 3, as its header says."""
+    with _opened(path) as image:
+        if image.mode not in (*_GREY, *_COLOUR):
+            raise ValueError(f"its values have more than 8 bits (mode {image.mode})")
+        return image.height, image.width, 1 if image.mode in _GREY else 3
+
+
+def read(path: Path, channels: int) -> Array:
+    """Picture as uint8, (height, width, channels); transparency is left out."""
+    with _opened(path) as image:
+        plain = image.convert("RGBA") if image.mode in ("P", "PA") else image
+        values = np.asarray(plain.convert("L" if channels == 1 else "RGB"))
+    return values.reshape(*values.shape[:2], channels)
+
+
+def read_all(paths: Sequence[Path], shape: tuple[int, int, int]) -> Array:
+    """Pictures of one shape as one array, uint8; another shape is an error."""
+    x = np.empty((len(paths), *shape), np.uint8)
+
+    def fill(row: int) -> None:
+        image = read(paths[row], shape[2])
+        if image.shape != shape:
+            raise InputError(
+                f"picture {str(paths[row])!r} must have {shape[0]} x {shape[1]} pixels like the "
+                f"others, got {image.shape[0]} x {image.shape[1]}; resize it"
+            )
+        x[row] = image
+
+    with ThreadPoolExecutor() as pool:  # Pillow works outside the interpreter's lock
+        for _ in pool.map(fill, range(len(paths))):
+            pass
+    return x
+
+
+def write_png(path: Path, values: Array) -> None:
+    """Write a uint8 picture without loss."""
+    pillow().fromarray(values[..., 0] if values.shape[-1] == 1 else values).save(path, "PNG")
+
+
+def pillow() -> ModuleType:
+    """Pillow's module for pictures, if it is installed."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise InputError(
+            "picture files need Pillow; install it with pip install 'shaketable[image]'"
+        ) from error
+    module: ModuleType = Image
+    return module
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Opened picture; whatever a damaged one makes Pillow say becomes one line."""
+    library = pillow()
+    bomb = library.DecompressionBombError
+    try:
+        with library.open(path) as image:
+            yield image
+    except (OSError, SyntaxError, ValueError, struct.error, bomb) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"picture {str(path)!r} cannot be read: {reason}; replace or remove it"
+        ) from error
