@@ -1,4 +1,5 @@
 import json
+import os
 import sqlite3
 
 import numpy as np
@@ -39,6 +40,58 @@ def test_the_data_are_never_overwritten(capsys):
     assert "name a new file" in error
     assert run(capsys, "corrupt", "a.npz", "--corruption", "l2(1)", "-o", "B.NPZ")[0] == 0
     assert st.load("B.NPZ").n == 20
+
+
+def test_a_suite_is_written_and_read_from_the_command_line(capsys):
+    arguments = ("evaluate", "--data", "shapes(n=60)", "--model", "logistic", "--quiet",
+                 "--store", "s.sqlite", "--suite", "common-15")  # fmt: skip
+    code, out, _ = run(capsys, "corrupt", "shapes(n=60)", "--suite", "common-15", "-o", "c",
+                       "--quiet")  # fmt: skip
+    assert code == 0
+    assert "75 corruptions of 60 pictures, ladder draws, seed 0" in out
+    assert "evaluate --published c" in out
+    (made,), (read,) = (
+        loads(capsys, *arguments, *more)["suites"] for more in ((), ("--published", "c"))
+    )
+    assert made["metric"] == read["metric"]
+    assert (made["published"], read["published"]) == (None, "c")
+    code, out, _ = run(capsys, "score", "s.sqlite")
+    assert "published pictures from c" in " ".join(out.split())
+    assert "is not empty" in fails(capsys, "corrupt", "iris", "--suite", "common-15", "-o", "c")
+
+
+def test_frost_takes_its_textures_from_a_folder(capsys):
+    from PIL import Image
+
+    os.mkdir("ice")
+    Image.new("RGB", (60, 50), (250, 0, 0)).save("ice/a.png")
+    code, _, err = run(capsys, "corrupt", "shapes(n=20)", "--suite", "common-15", "-o", "c",
+                       "--frost-textures", "ice", "--quiet")  # fmt: skip
+    assert code == 0, err
+    with open("c/manifest.json") as file:
+        assert json.load(file)["frost"]["textures"] == "ice"
+    found = loads(capsys, "evaluate", "--data", "shapes(n=60)", "--model", "logistic", "--suite",
+                  "common-15", "--frost-textures", "ice", "--quiet")  # fmt: skip
+    specs = [c["corruption"] for c in found["suites"][0]["cells"]]
+    assert "frost(1, cifar, textures=ice)" in specs
+
+
+def test_pictures_in_a_folder_from_the_command_line(capsys):
+    from PIL import Image
+
+    shapes = st.load("shapes(n=100)")
+    for row, label in enumerate(shapes.labels):
+        os.makedirs(f"in/{label}", exist_ok=True)
+        Image.fromarray(shapes.x[row]).save(f"in/{label}/{row}.png")
+    code, out, err = run(capsys, "corrupt", "in", "--suite", "common-15", "-o", "out", "--quiet")
+    assert code == 0, err
+    assert "PNG files (lossless)" in out
+    arguments = ("evaluate", "--data", "in", "--model", "logistic", "--quiet", "--suite")
+    (made,), (read,) = (
+        loads(capsys, *arguments, "common-15", *more)["suites"]
+        for more in ((), ("--published", "out"))
+    )
+    assert made["metric"] == read["metric"]
 
 
 def test_scaled_tables_have_a_range_for_suites(capsys):
@@ -147,6 +200,17 @@ def test_evaluate_takes_a_suite(capsys):
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.txt"], "must end in .npz"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "no/a.csv"], "does not exist"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--uint8"], "values in"),
+        (["corrupt", "iris", "-o", "a.npz"], "--corruption --suite"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "not allowed"),
+        (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for pictures"),
+        (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "suites of common corruptions"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--frost-textures", "b"],
+         "needs a suite"),
+        (["evaluate", "--data", "iris", "--model", "rf", "--published", "a"], "needs a suite"),
+        (["evaluate", "--data", "shapes(n=60)", "--model", "1nn", "--suite", "common-19",
+          "--published", "a"], "does not exist"),
+        (["evaluate", "--data", "shapes(n=20)", "--model", "rf", "--suite", "common-19",
+          "--published", "a", "--frost-textures", "b"], "leave out --frost-textures"),
         (["gallery", "iris", "-o", "g.png"], "must hold pictures"),
         (["gallery", "shapes(n=20)", "--row", "99", "-o", "g.png"], "row"),
         (["gallery", "shapes(n=20)", "-o", "g.gif"], "must end in"),

@@ -175,7 +175,7 @@ def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suited: Record
                     e = level.error
                     shown = f"{words.percent(e)}, 95 % interval {words.interval(e)}"
                     assert f"{level.spec}: {shown}" in titles
-                    assert f"{100 * e.value:.1f}{words.short(level.epsilon)}" in text
+                    assert f"{100 * e.value:.1f}{words.short(level.size)}" in text
                 if board.levels == 1:
                     e = ladder.levels[0].change
                     assert words.signed(e) + words.interval(e) in text

@@ -18,7 +18,7 @@ import shaketable
 from shaketable.errors import InputError, ShaketableError, StoreError, UndefinedError
 from shaketable.flags import parse_args
 from shaketable.noise_cli import balls, corrupt, gallery
-from shaketable.settings import bounds_from, data_from
+from shaketable.settings import bounds_from, data_from, suites_from
 
 if TYPE_CHECKING:
     from shaketable.corruptions import BoundsLike
@@ -141,9 +141,8 @@ def evaluate(args: argparse.Namespace) -> int:
     from shaketable.corruptions import parse
     from shaketable.display import evaluation_json, print_evaluation
     from shaketable.models import BUILTIN
-    from shaketable.suites import suite
 
-    levels = [*args.corruptions, *map(suite, args.suite)] or ["linf(eps_min)"]
+    levels = [*args.corruptions, *suites_from(args)] or ["linf(eps_min)"]
     names = [n for level in levels for n in ([level] if isinstance(level, str) else level.names)]
     if args.min_mscr is not None and not any("eps_min" in name for name in names):
         raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")

@@ -51,6 +51,8 @@ def corrupted(
     limits = range_of(data, bounds)
     with Store(None) as store:
         (chosen,) = resolve([corruption], data, store, limits)
+    if chosen.by_row:
+        raise InputError(f"{chosen.spec} is a file of pictures already; copy that")
     noise, bound = Noise(k=1, seed=seed, draws=draws, bounds=limits), chosen.bind(limits)
     x = np.empty(data.x.shape, data.rows(slice(0, 1)).dtype)
     step = max(1, BATCH_VALUES // data.d)

@@ -255,7 +255,8 @@ class Cell:
     @property
     def made_on(self) -> str:
         """Where noise is made; clean points have none."""
-        return "none" if self.is_clean else "device" if self.noise.on_device else "cpu"
+        on_device = self.noise.on_device and not self.corruption.by_row
+        return "none" if self.is_clean else "device" if on_device else "cpu"
 
     @property
     def key(self) -> str:

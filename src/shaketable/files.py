@@ -91,8 +91,8 @@ def load(
     elif Path(source).is_dir():
         if label is not None or not (test is None or Path(test).is_dir()):
             raise InputError(
-                f"{str(source)!r} is a folder of pictures, whose test part is a folder too and whose "
-                "classes are subfolders; leave out label, and files as test"
+                f"{str(source)!r} is a folder of pictures, whose classes are subfolders and whose "
+                "test part is a folder, too; leave out label, and files as test"
             )
         data = load_folder(Path(source), None if test is None else Path(test))
     else:

@@ -13,6 +13,9 @@ from shaketable.errors import InputError, unknown
 
 Command: TypeAlias = Callable[[argparse.Namespace], int]
 
+COPY_ENDINGS = (".npz", ".csv", ".csv.gz", ".parquet")
+"""Of the files that a corrupted copy can be written to."""
+
 EXIT_CODES = """exit codes:
   0 fine, 1 a requirement is not met, 2 usage or input, 3 inconclusive, 4 anything else,
   130 interrupted"""
@@ -111,7 +114,8 @@ def _parser(
     sub = command("evaluate", "shake models with noise and other corruptions")
     sub.add_argument(
         "--data", metavar="DATA",
-        help="file or built-in set; without --test, 20 %% of it are drawn as test points",
+        help="file, folder of pictures or built-in set; without --test, 20 %% of it are drawn as "
+        "test points",
     )  # fmt: skip
     _data_flags(sub)
     _model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in")
@@ -123,10 +127,7 @@ def _parser(
         "--corruptions", nargs="+", default=[], metavar="SPEC",
         help="such as 'linf(0.1)' (default: 'linf(eps_min)')",
     )  # fmt: skip
-    sub.add_argument(
-        "--suite", action="append", default=[],
-        help="named list of corruptions, such as pnorm; see shaketable list suites",
-    )  # fmt: skip
+    _suite_flags(sub)
     _noise_flags(sub, k=None)
     _draws_flag(sub, "ladder in suites, else independent")
     _device_noise_flag(sub)
@@ -170,19 +171,27 @@ def _parser(
 
 def _noise_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
     sub = command("corrupt", "write a corrupted copy of a data set")
-    sub.add_argument("data", metavar="DATA", help="file or built-in set")
+    sub.add_argument("data", metavar="DATA", help="file, folder of pictures or built-in set")
     _data_flags(sub)
-    sub.add_argument(
-        "--corruption", required=True, metavar="SPEC",
-        help="such as 'l2(1)'; see shaketable list corruptions",
+    what = sub.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--corruption", metavar="SPEC", help="such as 'l2(1)'; see shaketable list corruptions"
+    )
+    what.add_argument(
+        "--suite", help="all pictures of common-19, common-15 or common-xn, as a folder",
     )  # fmt: skip
+    _textures_flag(sub)
     _bounds_flags(sub)
     _seed_flag(sub, "what the noise follows from")
     sub.add_argument(
         "--uint8", action="store_true", help="round pictures to x/255, as uint8 (default: floats)"
     )
-    _draws_flag(sub, "independent; suites are evaluated with ladder")
-    _out_flag(sub, "what to write", [".npz", ".csv", ".csv.gz", ".parquet"], required=True)
+    _draws_flag(sub, "ladder for a suite, else independent")
+    sub.add_argument(
+        "-o", "--out", type=_path, required=True, metavar="FILE|DIR",
+        help=f"file to write: {', '.join(COPY_ENDINGS)}; for a suite a new folder",
+    )  # fmt: skip
+    _quiet_flag(sub)
 
     sub = command("gallery", "one picture under several corruptions, side by side")
     sub.add_argument("data", metavar="DATA", help="file or built-in set of pictures")
@@ -258,7 +267,7 @@ def _data_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--label", metavar="COLUMN", help="column of a CSV or parquet file with the classes"
     )
-    sub.add_argument("--test", metavar="FILE", help="file with a fixed test part")
+    sub.add_argument("--test", metavar="FILE", help="file or folder with a fixed test part")
     sub.add_argument("--scale", action="store_true", help="put every feature on [0, 1]")
     sub.add_argument(
         "--drop-clashes", action="store_true", help="leave out points that coincide across classes"
@@ -293,6 +302,26 @@ def _draws_flag(sub: argparse.ArgumentParser, default: str) -> None:
     )  # fmt: skip
 
 
+def _suite_flags(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--suite", action="append", default=[],
+        help="named list of corruptions, such as pnorm; see shaketable list suites",
+    )  # fmt: skip
+    sub.add_argument(
+        "--published", type=_path, metavar="DIR",
+        help="take the common corruptions of a suite from a set that you have, such as CIFAR-10-C "
+        "or ImageNet-C, and make none",
+    )  # fmt: skip
+    _textures_flag(sub)
+
+
+def _textures_flag(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--frost-textures", type=_path, metavar="DIR",
+        help="folder with pictures of ice for the frost of a suite (default: drawn here)",
+    )  # fmt: skip
+
+
 def _device_noise_flag(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--device-noise", action="store_true",
@@ -313,13 +342,25 @@ def _page_flag(sub: argparse.ArgumentParser, *names: str, about: str) -> None:
     sub.add_argument(*names, type=_page, metavar="FILE.html", help=about)
 
 
+def out_file(text: str, endings: Sequence[str]) -> str:
+    """Path of a file that can be written and has one of the endings."""
+    try:
+        return _file_to_write(text, endings)
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"--out {error}") from error
+
+
+def _file_to_write(text: str, endings: Sequence[str]) -> str:
+    if not text.lower().endswith(tuple(endings)):
+        raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
+    return _page(text)
+
+
 def _out_flag(
     sub: argparse.ArgumentParser, about: str, endings: Sequence[str], *, required: bool = False
 ) -> None:
     def check(text: str) -> str:
-        if not text.lower().endswith(tuple(endings)):
-            raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
-        return _page(text)
+        return _file_to_write(text, endings)
 
     sub.add_argument(
         "-o", "--out", type=check, required=required, metavar="FILE",

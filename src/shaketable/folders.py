@@ -25,7 +25,6 @@ def load_folder(folder: Path, test: Path | None = None) -> Dataset:
     nothing else, has a fixed test part. Classes are the names of the folders, sorted, and files
     are sorted within them. All pictures must be of one size.
     """
-    images.pillow()
     if test is None:
         folder, test = _parts(folder)
     train = _files(folder)

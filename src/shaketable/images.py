@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -62,9 +63,11 @@ def read_all(paths: Sequence[Path], shape: tuple[int, int, int]) -> Array:
     return x
 
 
-def write_png(path: Path, values: Array) -> None:
-    """Write a uint8 picture without loss."""
-    pillow().fromarray(values[..., 0] if values.shape[-1] == 1 else values).save(path, "PNG")
+def png(values: Array) -> bytes:
+    """Content of a file that holds a uint8 picture, (height, width, 1 or 3), without loss."""
+    content = BytesIO()
+    pillow().fromarray(values[..., 0] if values.shape[-1] == 1 else values).save(content, "PNG")
+    return content.getvalue()
 
 
 def pillow() -> ModuleType:

@@ -11,21 +11,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.errors import InputError
-from shaketable.settings import bounds_from, data_from
+from shaketable.flags import COPY_ENDINGS, out_file
+from shaketable.settings import bounds_from, data_from, suites_from
 
 if TYPE_CHECKING:
     from shaketable.corruptions import Corruption
     from shaketable.corruptions.pnorm import Kind
     from shaketable.evaluation import Draws
+    from shaketable.suites import Suite
 
 
 def corrupt(args: argparse.Namespace) -> int:
-    """Write a corrupted copy of a data set."""
+    """Write a corrupted copy of a data set, or all copies of a suite."""
     from shaketable.copies import corrupted, write
     from shaketable.corruptions import parse
     from shaketable.display import print_notes
     from shaketable.evaluation import range_of
 
+    suites = suites_from(args)
+    if suites:
+        return _corrupt_by_suite(args, suites[0])
+    out_file(args.out, COPY_ENDINGS)
     for source in (args.data, args.test):
         if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
@@ -43,6 +49,26 @@ def corrupt(args: argparse.Namespace) -> int:
     print_notes(data.notes())
     print(f"{copy.name}: {copy.n} points, bounds {limits}, seed {args.seed}")
     print(f"written to {path}")
+    return 0
+
+
+def _corrupt_by_suite(args: argparse.Namespace, suite: Suite) -> int:
+    from shaketable.suite_copies import check_target, write_suite
+
+    check_target(args.out, suite)
+    data = data_from(args)
+    draws: Draws = args.draws or "ladder"
+    folder = write_suite(
+        args.out, data, suite, seed=args.seed, bounds=bounds_from(args, data), draws=draws,
+        progress=not args.quiet,
+    )  # fmt: skip
+    count, first = data.n - (data.n_train or 0), data.n_train is not None
+    what = ".npy files" if data.files is None else "PNG files (lossless)"
+    print(
+        f"{data.name} under {suite.name}: {len(suite.names)} corruptions of {count} "
+        f"{'test ' if first else ''}pictures, {draws} draws, seed {args.seed}"
+    )
+    print(f"written to {folder} as {what}; evaluate --published {folder} reads them")
     return 0
 
 

@@ -11,6 +11,7 @@ from shaketable.errors import InputError
 if TYPE_CHECKING:
     from shaketable.corruptions import Bounds
     from shaketable.data import Dataset
+    from shaketable.suites import Suite
 
 
 def data_from(args: argparse.Namespace, **changes: Any) -> Dataset:
@@ -36,3 +37,23 @@ def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["de
         hint = "--range 0,1: the features are scaled" if data.scaling else "--range LOW,HIGH"
         raise InputError(f"--bounds {args.bounds} needs a value range; add {hint}")
     return replace(declared, rule=args.bounds or declared.rule)
+
+
+def suites_from(args: argparse.Namespace) -> list[Suite]:
+    """Suites as the flags say, those of common corruptions with the folders that were named."""
+    from shaketable.suites import COMMON_METRICS, suite
+
+    names = [args.suite] if isinstance(args.suite, str) else args.suite or []
+    found = [suite(name) for name in names]
+    published = getattr(args, "published", None)
+    for flag, folder in (("--published", published), ("--frost-textures", args.frost_textures)):
+        if folder is not None and not any(s.metric in COMMON_METRICS for s in found):
+            raise InputError(f"{flag} needs a suite of common corruptions, such as common-19")
+    if published and args.frost_textures:
+        raise InputError("--published pictures are not made here; leave out --frost-textures")
+    for i, one in enumerate(found):
+        if one.metric in COMMON_METRICS and published:
+            found[i] = one.published(published)
+        elif one.metric in COMMON_METRICS and args.frost_textures:
+            found[i] = one.with_textures(args.frost_textures)
+    return found

@@ -91,10 +91,10 @@ class Suite:
         how = f"severities interpolated for pictures of {sized.profile}" if sized.derived else ""
         return replace(self, derived=how)
 
-    def with_textures(self, folder: str) -> Suite:
+    def with_textures(self, folder: str | Path) -> Suite:
         """Return the same suite with frost from the pictures of a folder."""
         self._refuse_others("frost textures")
-        check_folder_name(folder, "textures")
+        check_folder_name(str(folder), "textures")
         if published_in(self.names):
             raise InputError("textures are for pictures made here, not for published ones")
         names = (

@@ -96,7 +96,7 @@ def corrupt(
     >>> corrupt(np.full((1, 3), 7, np.uint8), "linf(0.4)", rng=0, bounds=(0, 255), dtype="uint8")
     array([[7, 7, 7]], dtype=uint8)
     """
-    chosen = corruption if hasattr(corruption, "bind") else parse(corruption)
+    chosen: Any = corruption if hasattr(corruption, "bind") else parse(corruption)
     limits = as_bounds(bounds)
     tensor = hasattr(x, "detach")
     if hasattr(x, "fingerprint"):

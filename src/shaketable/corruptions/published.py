@@ -4,7 +4,7 @@ A folder of them has one of two layouts, in the order, or by the names, of the c
 
 - ``<kind>.npy``, uint8, the severities 1 to 5 of all N pictures one behind the other, (5N, height,
   width, channels); and ``labels.npy``, the N classes five times;
-- ``<kind>/<severity>/<class>/<file>``, pictures of any format; ``<kind>`` may lie one folder deeper.
+- ``<kind>/<severity>/<class>/<file>``, PNG or JPEG; ``<kind>`` may lie one folder deeper.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from shaketable import images
 from shaketable.corruptions.bounds import Bounds
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, layout
 from shaketable.corruptions.common.severities import profile_of, side_of
 from shaketable.corruptions.corruption import Corruption
 from shaketable.errors import InputError, unknown, whole
+from shaketable.images import SUFFIXES, read_all
 from shaketable.keys import digest
-from shaketable.spec import Call, Value, parse_call
+from shaketable.spec import Call, Value, parse_call, split
 from shaketable.types import Array, IntArray, KeyArray
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class PublishedCorruption(Corruption):
         return (self.profile,) if self.profile else ()
 
     def _options(self) -> dict[str, Value]:
-        return {"published": self.folder} | ({"id": self.id} if self.id else {})
+        return {"published": self.folder, **({"id": self.id} if self.id else {})}
 
     def sized(self, shape: tuple[int, ...]) -> PublishedCorruption:
         """Return the same corruption with the profile that pictures of this shape have."""
@@ -115,7 +115,8 @@ class PublishedCorruption(Corruption):
         if hasattr(x, "detach"):
             from shaketable.corruptions.device import through_arrays  # torch is there, as x is
 
-            return through_arrays(lambda array: self.apply(array, drawn), x)
+            moved: Array = through_arrays(lambda array: self.apply(array, drawn), x)
+            return moved
         if self.source is None or (len(drawn) and drawn.max() >= self.source.n):
             raise InputError(
                 f"{self.spec} stands for pictures of a test part, row by row, and can be met in "
@@ -134,11 +135,12 @@ class PublishedCorruption(Corruption):
 
 def check_folder_name(folder: str, option: str) -> None:
     """Refuse a folder that could not be read back from a spec string."""
+    text = f"fog({option}={folder}, last=word)"
     try:
-        found = parse_call(f"fog({option}={folder})").options.get(option)
+        found = parse_call(text).options if split(text, "+") == [text] else {}
     except InputError:
-        found = None
-    if found != folder:
+        found = {}
+    if found != {option: folder, "last": "word"}:
         raise InputError(
             f"folder {folder!r} cannot be told in a spec; a name must be no number and without "
             "comma, equals sign and unpaired brackets: write ./NAME, or make a link to it"
@@ -176,7 +178,7 @@ def _identified(corruption: PublishedCorruption, source: Source) -> PublishedCor
     """Return the same corruption with its source, and the mark of a sample of its pictures."""
     rows = np.unique(np.linspace(0, source.n - 1, _SAMPLE).astype(np.int64))
     pictures = source.read(corruption.name, corruption.severity, rows)
-    found = f"h{digest(pictures.shape, pictures.tobytes()) >> 32:08x}"  # a letter: no number
+    found = f"h{digest(str(pictures.shape), pictures.tobytes()) >> 32:08x}"  # a letter: no number
     if corruption.id not in ("", found):
         raise InputError(
             f"{corruption.spec} names other pictures than those that are there now, {found}; "
@@ -359,7 +361,7 @@ class _Folders:
                 continue
             for file in sorted(files, reverse=True):
                 stem, ending = os.path.splitext(file)
-                if ending.lower() in images.SUFFIXES:
+                if ending.lower() in SUFFIXES:
                     there[group, stem] = sys.intern(ending)
         gone = ["/".join(n) for n in self.names if n not in there]
         if gone:
@@ -375,7 +377,7 @@ class _Folders:
             place / str(severity) / group / f"{stem}{endings[row]}"
             for row, (group, stem) in ((row, self.names[row]) for row in rows.tolist())
         ]
-        return images.read_all(paths, layout(self.data.shape, name)[:3])
+        return read_all(paths, layout(self.data.shape, name)[:3])
 
 
 def picture_names(labels: Array, files: Sequence[str]) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from shaketable import charts
+from shaketable.corruptions.published import published_in
 from shaketable.records import Records
 from shaketable.report import page, words
 from shaketable.report.content import MAX_PAIRS, Methods, noted
@@ -52,19 +53,24 @@ class Section:
             for ladder in ladders
             if ladder.levels[0].number > 1
         ]
-        ladder = self.board.levels > 1
+        folder = published_in(suite.specs)
+        word = "picture" if folder else "draw"
+        ladder = self.board.levels > 1 and not folder
         drawn = dict.fromkeys(
-            f"{c.n} test points, {c.k} {'draw' if c.k == 1 else 'draws'} each."
+            f"{c.n} test points, {c.k} {word if c.k == 1 else f'{word}s'} each."
             + (f" {_DRAWS[c.draws]}" if ladder else "")
             + (" Noise was made on the model's own device." if c.noise == "device" else "")
             for c in (score.first for score in self.board.scores)
         )
         about = f"{len(suite.specs)} corruptions in {len(ladders)} norms. Their sizes are {sizes}."
         if not self.of_norms:
+            made = "generated here, not read from a published set; "
+            made += suite.derived or "with the published severities"
+            if folder:
+                made = f"published pictures that were read from {folder}, not generated here"
             about = (
-                f"{len(suite.specs)} corruptions of {len(ladders)} kinds, generated here, not read "
-                f"from a published set; {suite.derived or 'with the published severities'}. The "
-                "mean is plain: it is normalised by no other model's errors."
+                f"{len(suite.specs)} corruptions of {len(ladders)} kinds, {made}. The mean is "
+                "plain: it is normalised by no other model's errors."
             )
         return [about, *missing, *drawn]
 

@@ -137,7 +137,8 @@ class CommonCorruption(Corruption):
         if hasattr(x, "detach"):
             from shaketable.corruptions.device import through_arrays  # torch is there, as x is
 
-            return through_arrays(lambda array: self.apply(array, drawn), x)
+            moved: Array = through_arrays(lambda array: self.apply(array, drawn), x)
+            return moved
         if self.bounds is None:
             raise InputError(
                 f"{self.spec} needs the value range of the pictures, and none is declared; give "
@@ -152,7 +153,8 @@ class CommonCorruption(Corruption):
         images = np.ascontiguousarray(images.reshape(len(x), height, width, channels))
         found = corrupt_images(images, drawn, chosen)
         found = np.moveaxis(found, -1, 1) if first else found
-        return (found.reshape(x.shape) / 255 * span + low).astype(x.dtype)
+        result: Array = (found.reshape(x.shape) / 255 * span + low).astype(x.dtype)
+        return result
 
 
 def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) -> Array:
@@ -165,7 +167,7 @@ def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) 
     colour = np.repeat(images, 3, axis=3) if grey else images
     found: Array = getattr(family, name)(colour, keys, numbers, side_of(profile), *more)
     if grey:
-        return np.rint(found @ _GREY_WEIGHTS).astype(np.uint8)[..., None]
+        found = np.rint(found @ _GREY_WEIGHTS).astype(np.uint8)[..., None]
     return found
 
 
