@@ -11,7 +11,7 @@ from shaketable import drawing, metrics
 from shaketable.data import Dataset
 from shaketable.drawing import COLOURS, HEIGHT, Chart, Row, tips
 from shaketable.errors import InputError, UndefinedError
-from shaketable.metrics import Series
+from shaketable.groups import Series
 from shaketable.norms import norm_title
 from shaketable.records import Records, SeparationRecord
 from shaketable.separations import Separation

@@ -13,7 +13,7 @@ from shaketable import metrics
 from shaketable.audits import Audit, class_pairs, one_nn_json, one_nn_sentence
 from shaketable.data import Dataset
 from shaketable.errors import UndefinedError
-from shaketable.metrics import Series
+from shaketable.groups import Series
 from shaketable.norms import norm_title
 from shaketable.one_nns import OneNN
 from shaketable.records import Records
