@@ -59,7 +59,7 @@ def test_profiles_are_those_of_the_size_and_recorded():
     assert parse("fog(3)").sized((3, 224, 224)).spec == "fog(3, imagenet)"
     assert parse("fog(3)").sized((48, 60, 3)).spec == "fog(3, 48px)"
     assert parse("fog(3, profile=tiny)").sized((48, 60, 3)).spec == "fog(3, tiny)"
-    for spec in ("fog(3)", "fog(3, 48px)", "frost(2, cifar, textures=some/folder)"):
+    for spec in ("fog(3)", "fog(3, 48px)", "frost(2, cifar, textures=some/folder, id=h12345678)"):
         assert parse(spec).spec == spec
         assert parse(parse(spec).spec) == parse(spec)
     both = parse("fog(1) + l2(1)").sized((32, 32, 3))
@@ -158,7 +158,8 @@ def test_every_kind_is_told_with_the_worst_first(records, capsys):
 def test_the_page_tells_it(records, tmp_path):
     page = st.write_report(tmp_path / "p.html", records).read_text(encoding="utf-8")
     assert "Common corruptions: suite common-19" in page
-    assert "generated here" in page
+    assert "made here, not read from a published set" in page
+    assert "frost from textures of our own" in page
     assert "interpolated" in page
 
 

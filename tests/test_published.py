@@ -334,7 +334,7 @@ def test_every_view_tells_published_from_generated(data, tmp_path):
     assert words in page
     assert f"published pictures that were read from {tmp_path / 'c'}, not generated here" in page
     assert "12 test points, 1 picture each." in page
-    assert "generated here, not read from a published set" in page
+    assert "made here, not read from a published set" in page
 
 
 def test_alexnets_errors_go_with_published_pictures_of_224_pixels(tmp_path):

@@ -244,7 +244,11 @@ class Scoreboard:
             return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
         if folder := published_in(self.suite.specs):
             return f"published pictures from {folder}"
-        return self.suite.derived or "generated with the published severities"
+        made = self.suite.derived or "generated with the published severities"
+        frost = [parse_call(spec) for spec in self.suite.specs if spec.startswith("frost(")]
+        if not frost:
+            return made
+        return f"{made}; frost from {frost[0].options.get('textures', 'textures of our own')}"
 
     @property
     def data(self) -> str:

@@ -189,9 +189,10 @@ def _common(call: Call) -> CommonCorruption | PublishedCorruption:
         raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity!r}")
     place = call.name, int(severity)
     if "published" not in named:
-        if "id" in named:
-            raise InputError(f"id goes with published= alone, got {call}")
-        return CommonCorruption(*place, str(profile or ""), named.get("textures", ""))
+        if "id" in named and "textures" not in named:
+            raise InputError(f"id goes with published= or textures=, got {call}")
+        textures = named.get("textures", "")
+        return CommonCorruption(*place, str(profile or ""), textures, id=named.get("id", ""))
     if "textures" in named:
         raise InputError(f"textures are for pictures made here, not for published ones, got {call}")
     return PublishedCorruption(

@@ -64,8 +64,7 @@ class Section:
         )
         about = f"{len(suite.specs)} corruptions in {len(ladders)} norms. Their sizes are {sizes}."
         if not self.of_norms:
-            made = "generated here, not read from a published set; "
-            made += suite.derived or "with the published severities"
+            made = f"made here, not read from a published set: {self.board.sizes}"
             if folder:
                 made = f"published pictures that were read from {folder}, not generated here"
             about = (

@@ -70,6 +70,8 @@ class CommonCorruption(Corruption):
     profile: str = ""
     textures: str = ""
     """Folder of pictures for frost; empty for our own."""
+    id: str = ""
+    """Tells the content of that folder from any other."""
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
@@ -116,13 +118,22 @@ class CommonCorruption(Corruption):
             raise InputError(
                 f"{self.name} needs pictures of 1 or 3 channels, got {channels}; leave it out"
             )
-        return self if self.profile else replace(self, profile=profile_of(height, width))
+        profile = self.profile or profile_of(height, width)
+        return replace(self, profile=profile, id=self.id or self._texture_id())
 
     def _profile(self) -> tuple[str, ...]:
         return (self.profile,) if self.profile else ()
 
     def _textures(self) -> dict[str, Value]:
-        return {"textures": self.textures} if self.textures else {}
+        known: dict[str, Value] = {"textures": self.textures, "id": self.id}
+        return {name: value for name, value in known.items() if value}
+
+    def _texture_id(self) -> str:
+        if not self.textures:
+            return ""
+        from shaketable.corruptions.common.textures import fingerprint  # reads the pictures
+
+        return f"h{fingerprint(self.textures)}"
 
     def bind(self, bounds: Bounds | None) -> CommonCorruption:
         """Return the same corruption with the data's value range filled in."""
