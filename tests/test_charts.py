@@ -137,7 +137,7 @@ def test_suite_means_show_every_norm_and_the_clean_error(suited: Records) -> Non
     scores = [score for board in scoreboards(suited) for score in board.scores]
     for score in scores:
         for ladder in score.ladders:
-            noise = ladder.norm if len(ladder.levels) > 1 else ladder.levels[0].spec
+            noise = ladder.title if len(ladder.levels) > 1 else ladder.levels[0].spec
             r = found.pop((score.label, noise))
             e = ladder.mean
             assert (r["value"], r["low"], r["high"]) == (100 * e.value, 100 * e.low, 100 * e.high)

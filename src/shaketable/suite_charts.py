@@ -20,7 +20,9 @@ _NO_SUITE = "no model met a whole suite that has a metric"
 def suite_means(records: Records) -> Chart:
     """Mean error under every norm of a suite, a dot a model: which noise does most harm."""
     boards = scoreboards(records)
-    title = "Error by noise" if all(b.levels == 1 for b in boards) else "Mean error by norm"
+    norms = all(b.scores[0].ladders[0].p is not None for b in boards)
+    title = "Mean error by norm" if norms else "Mean error by kind"
+    title = "Error by noise" if all(b.levels == 1 for b in boards) else title
     if len(boards) == 1:
         title = f"{title}, {_board_title(boards[0])}"
     return drawing.finish([_mean_dots(b) for b in boards], title=title, otherwise=_NO_SUITE)

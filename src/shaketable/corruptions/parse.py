@@ -185,8 +185,8 @@ def _common(call: Call) -> CommonCorruption | PublishedCorruption:
     named = {name: format_value(v) for name, v in call.options.items() if name in _FOLDERS}
     rest = {name: value for name, value in call.options.items() if name not in _FOLDERS}
     severity, profile = _arguments(Call(call.name, call.args, rest), "severity", "profile")
-    if severity != math.floor(severity):
-        raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity!r}")
+    if severity not in range(1, 6):
+        raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity:g}")
     place = call.name, int(severity)
     if "published" not in named:
         if "id" in named and "textures" not in named:

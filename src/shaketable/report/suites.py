@@ -58,7 +58,7 @@ class Section:
         ladder = self.board.levels > 1 and not folder
         drawn = dict.fromkeys(
             f"{c.n} test points, {c.k} {word if c.k == 1 else f'{word}s'} each."
-            + (f" {_DRAWS[c.draws]}" if ladder else "")
+            + (f" {_DRAWS[c.draws]}" if ladder and self.of_norms else "")
             + (" Noise was made on the model's own device." if c.noise == "device" else "")
             for c in (score.first for score in self.board.scores)
         )

@@ -36,11 +36,11 @@ LEFT_OUT = (
 )
 SUITE_MEANS = (
     "Points are measured errors, bars their 95 % intervals; dashed lines are errors on clean "
-    "points. The farther to the right, the more harm this noise does."
+    "points. The farther to the right, the more harm is done."
 )
 SUITE_ERRORS = (
-    "A panel a norm, all on one scale. Points are measured errors from the weakest size to the "
-    "strongest, bars their 95 % intervals; dashed lines are errors on clean points."
+    "A panel a norm or kind, on one scale. Points are measured errors from the weakest level to "
+    "the strongest, bars their 95 % intervals; dashed lines are errors on clean points."
 )
 POINTS = "The rings and the line between them mark the pair of points that sets 2r."
 

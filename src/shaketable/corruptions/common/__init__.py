@@ -6,6 +6,7 @@ Each is a function ``(images, keys, parameters) -> images`` over a batch of uint
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from importlib import import_module
 
@@ -21,7 +22,7 @@ from shaketable.corruptions.common.severities import (
     side_of,
 )
 from shaketable.corruptions.corruption import Corruption
-from shaketable.errors import InputError, unknown, whole
+from shaketable.errors import InputError, unknown
 from shaketable.spec import Call, Value
 from shaketable.types import Array, KeyArray
 
@@ -77,10 +78,9 @@ class CommonCorruption(Corruption):
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise unknown("common corruption", self.name, NAMES)
-        severity = whole("severity", self.severity, least=1)
-        if severity > 5:
-            raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity}")
-        object.__setattr__(self, "severity", severity)
+        if isinstance(self.severity, bool) or self.severity not in range(1, 6):
+            raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {self.severity!r}")
+        object.__setattr__(self, "severity", int(self.severity))
         if self.profile:
             side_of(self.profile)
         if self.textures and self.name != "frost":
@@ -116,7 +116,8 @@ class CommonCorruption(Corruption):
             )
         if self.name in _COLOUR and channels not in (1, 3):
             raise InputError(
-                f"{self.name} needs pictures of 1 or 3 channels, got {channels}; leave it out"
+                f"{self.name} needs pictures of 1 or 3 channels, got {channels}; name the others, "
+                "without it, with --corruptions"
             )
         profile = self.profile or profile_of(height, width)
         return replace(self, profile=profile, id=self.id or self._texture_id())
@@ -150,9 +151,9 @@ class CommonCorruption(Corruption):
 
             moved: Array = through_arrays(lambda array: self.apply(array, drawn), x)
             return moved
-        if self.bounds is None:
+        if self.bounds is None or math.inf in (-self.bounds.low, self.bounds.high):
             raise InputError(
-                f"{self.spec} needs the value range of the pictures, and none is declared; give "
+                f"{self.spec} needs a finite value range of pictures, and none is declared; give "
                 "bounds=(low, high), or --range LOW,HIGH"
             )
         self.bounds.check(x)
@@ -191,5 +192,10 @@ def layout(shape: tuple[int, ...], name: str) -> tuple[int, int, int, bool]:
             f"{name} is for pictures, height x width x channels, got points of shape {shape}"
         )
     first = shape[0] in (1, 3, 4) and shape[2] not in (1, 3, 4)
+    if shape[0] < shape[2] and not first:
+        raise InputError(
+            f"{name} cannot tell the channels of pictures of shape {shape}; put them last, as in "
+            f"{(*shape[1:], shape[0])}"
+        )
     height, width, channels = (*shape[1:], shape[0]) if first else shape
     return height, width, channels, first
