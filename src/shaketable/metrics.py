@@ -143,7 +143,7 @@ def mce_15(records: Records | SuiteResult) -> Estimate:
 
 
 def mce_xn(records: Records | SuiteResult) -> Estimate:
-    """Plain mCE_xN: mean error over the 15 common corruptions that are no noise on single pixels."""
+    """Plain mCE_xN: mean error over the 15 common corruptions that are not pixel noise."""
     return mean_error(_suite_result(records, "mce_xn"))
 
 
