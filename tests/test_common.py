@@ -10,6 +10,7 @@ from shaketable.corruptions import corrupt, parse
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
 from shaketable.corruptions.common.severities import SIDES, parameters, profile_of
 from shaketable.errors import InputError
+from shaketable.scores import scoreboards
 from shaketable.suites import suite
 
 
@@ -19,6 +20,10 @@ def test_there_are_19_and_two_ways_to_take_15():
     assert not {n for n in NO_NOISE if n.endswith("noise")}
     assert set(NAMES) - set(BENCHMARK) == {"speckle_noise", "gaussian_blur", "spatter", "saturate"}
     assert len(suite("common-19").names) == 95
+    assert suite("common") == suite("common-19")
+    for odd in (0, 6, 1.5, True, "3", None):
+        with pytest.raises(InputError, match="1, 2, 3, 4 or 5"):
+            CommonCorruption("fog", odd)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -86,6 +91,8 @@ def test_other_sizes_are_interpolated_along_the_logarithm_of_the_side():
         ("fog(0)", (32, 32, 3), "severity must be"),
         ("fog(6)", (32, 32, 3), "severity must be 1, 2, 3, 4 or 5, got 6"),
         ("fog(1.5)", (32, 32, 3), "severity must be"),
+        ("fog(inf)", (32, 32, 3), "severity must be 1, 2, 3, 4 or 5, got inf"),
+        ("fog(1)", (12, 32, 32), "put them last"),
         ("fog(strong)", (32, 32, 3), "severity must be a number"),
         ("fogg(1)", (32, 32, 3), "did you mean 'fog'"),
         ("fog(1, tinny)", (32, 32, 3), "did you mean 'tiny'"),
@@ -103,8 +110,9 @@ def test_what_cannot_be_corrupted_is_refused(spec, shape, message):
 
 def test_values_must_lie_in_a_declared_range():
     x = np.full((1, 32, 32, 3), 2.0)
-    with pytest.raises(InputError, match="none is declared"):
-        corrupt(x, "fog(1)")
+    for bounds in (None, (0, np.inf)):
+        with pytest.raises(InputError, match="finite value range"):
+            corrupt(x, "fog(1)", bounds=bounds)
     with pytest.raises(InputError, match="must lie in the bounds"):
         corrupt(x, "fog(1)", bounds=(0, 1))
 
@@ -140,7 +148,6 @@ def test_the_means_are_those_of_the_error_rates(records):
 
 def test_every_kind_is_told_with_the_worst_first(records, capsys):
     from shaketable.display import evaluation_json, print_evaluation
-    from shaketable.scores import scoreboards
 
     first = scoreboards(records)[0].scores[0]
     means = [ladder.mean.value for ladder in first.ladders]
@@ -175,3 +182,6 @@ def test_alexnet_is_compared_with_at_224_pixels_alone(records):
     assert value.value == pytest.approx(np.mean([0.5 / a for a in alexnet]), rel=1e-9)
     assert value.low <= value.value <= value.high
     assert metrics.relative_mce_alexnet(zero).value == pytest.approx(0, abs=1e-12)
+    (board,) = scoreboards(zero)
+    assert f"mCE relative to AlexNet's {value.value:.3f}" in str(board.scores[0])
+    assert board.scores[0].json()["relative mCE"]["mean"] == pytest.approx(0, abs=1e-9)

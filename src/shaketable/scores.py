@@ -123,6 +123,19 @@ class Score:
         )
         return Ladder(title, p, tuple(levels), replace(self.result, series=tuple(part)))
 
+    @cached_property
+    def against_alexnet(self) -> dict[str, Estimate]:
+        """ImageNet's own metrics, where the benchmark's 15 kinds were met at 224 pixels."""
+        calls = [parse_call(s.first.corruption) for s in self.result.series]
+        if self.result.suite.metric not in ("mce", "mce_15") or any(
+            "imagenet" not in call.args for call in calls
+        ):
+            return {}
+        return {
+            "mCE relative to AlexNet's": metrics.mce_alexnet(self.result),
+            "relative mCE": metrics.relative_mce_alexnet(self.result),
+        }
+
     @property
     def worst(self) -> Ladder:
         """The norm or kind with the highest mean error as measured."""
@@ -143,6 +156,8 @@ class Score:
             f"mean error over {len(self.result.series)} corruptions, against {percent(self.clean)} "
             "on clean points"
         )
+        for name, value in self.against_alexnet.items():
+            words += f"; {name} {value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
         if self.worst.mean.value <= self.clean.value:
             return words
         what, kind = ("norms", " noise") if self.worst.p is not None else ("kinds", "")
@@ -182,6 +197,7 @@ class Score:
             "metric_name": suite.metric,
             "metric": None if value is None else {**_numbers(value), "method": value.method},
             "meaning": self.meaning,
+            **{name: _numbers(value) for name, value in self.against_alexnet.items()},
             "clean": _numbers(self.clean),
             "ladders": [
                 {"name": part.title, **_order(part.p), **_numbers(part.mean)}
