@@ -163,10 +163,10 @@ class TestFolder:
     def test_a_broken_picture_is_named(self, tmp_path):
         self.save(tmp_path / "a.png", (1, 2, 3))
         (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:60])
-        with pytest.raises(InputError, match="b.png cannot be read: .*; replace or remove it"):
+        with pytest.raises(InputError, match="b.png' cannot be read: .*; replace or remove it"):
             textures(str(tmp_path))
         (tmp_path / "b.png").write_text("no picture")
-        with pytest.raises(InputError, match="b.png cannot be read: .*; replace or remove it"):
+        with pytest.raises(InputError, match="b.png' cannot be read: .*; replace or remove it"):
             textures(str(tmp_path))
 
     def test_without_pillow_the_remedy_is_named(self, tmp_path, monkeypatch):

@@ -19,7 +19,6 @@ from shaketable.keys import digest
 from shaketable.types import Array, IntArray
 
 _ORIGINALS = ("frost1", "frost2", "frost3", "frost4", "frost5")
-_SUFFIXES = (".png", ".jpg", ".jpeg")
 _REDUCTIONS = {32: 0.2, 64: 0.3, 224: 1.0}
 _BITS = 11  # of the weights in a reduction
 
@@ -42,16 +41,12 @@ def frost_folder(path: str | Path) -> tuple[Array, ...]:
 
     The original never uses its sixth picture, and neither do we.
     """
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise InputError(
-            "textures from a folder need Pillow; install it with pip install 'shaketable[image]'"
-        ) from error
+    from shaketable.images import is_image, pillow, read, shape_of  # only where one is named
 
+    pillow()
     folder = Path(path)
     try:
-        files = sorted(f for f in folder.iterdir() if f.suffix.lower() in _SUFFIXES)
+        files = sorted(f for f in folder.iterdir() if is_image(f))
     except OSError as error:
         raise InputError(
             f"the folder of frost textures cannot be read: {error}; name a folder of pictures "
@@ -65,16 +60,9 @@ def frost_folder(path: str | Path) -> tuple[Array, ...]:
     named = {f.stem.lower(): f for f in reversed(files)}
     if all(name in named for name in _ORIGINALS):
         files = [named[name] for name in _ORIGINALS]
-    found = []
     for file in files:
-        try:
-            with Image.open(file) as picture:
-                found.append(np.asarray(picture.convert("RGB")))
-        except (OSError, UnidentifiedImageError, Image.DecompressionBombError) as error:
-            raise InputError(
-                f"the frost texture {file} cannot be read: {error}; replace or remove it"
-            ) from error
-    return tuple(found)
+        shape_of(file)  # refuses what has more than 8 bits
+    return tuple(read(file, 3) for file in files)
 
 
 @lru_cache(maxsize=8)
