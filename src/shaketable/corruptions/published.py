@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from shaketable.corruptions.bounds import Bounds
-from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, layout
+from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, finite_range, in_units, layout
 from shaketable.corruptions.common.severities import profile_of, side_of
 from shaketable.corruptions.corruption import Corruption
 from shaketable.errors import InputError, unknown, whole
@@ -122,15 +122,9 @@ class PublishedCorruption(Corruption):
                 f"{self.spec} stands for pictures of a test part, row by row, and can be met in "
                 "evaluate alone; to make such pictures here, leave out published="
             )
-        if self.bounds is None:
-            raise InputError(
-                f"{self.spec} needs the value range of the pictures, and none is declared; give "
-                "bounds=(low, high), or --range LOW,HIGH"
-            )
+        bounds = finite_range(self.bounds, self.spec)
         found = self.source.read(self.name, self.severity, drawn.astype(np.int64))
-        found = np.moveaxis(found, -1, 1) if layout(x.shape[1:], self.name)[3] else found
-        span = self.bounds.high - self.bounds.low
-        return np.asarray(found.reshape(x.shape) / 255 * span + self.bounds.low).astype(x.dtype)
+        return in_units(found, x, bounds, channels_first=layout(x.shape[1:], self.name)[3])
 
 
 def check_folder_name(folder: str, option: str) -> None:

@@ -151,22 +151,31 @@ class CommonCorruption(Corruption):
 
             moved: Array = through_arrays(lambda array: self.apply(array, drawn), x)
             return moved
-        if self.bounds is None or math.inf in (-self.bounds.low, self.bounds.high):
-            raise InputError(
-                f"{self.spec} needs a finite value range of pictures, and none is declared; give "
-                "bounds=(low, high), or --range LOW,HIGH"
-            )
-        self.bounds.check(x)
+        bounds = finite_range(self.bounds, self.spec)
+        bounds.check(x)
         chosen = self.sized(x.shape[1:])
         height, width, channels, first = layout(x.shape[1:], self.name)
-        low, span = self.bounds.low, self.bounds.high - self.bounds.low
-        images = np.rint((x - low) * (255 / span)).astype(np.uint8)
+        images = np.rint((x - bounds.low) * (255 / (bounds.high - bounds.low))).astype(np.uint8)
         images = np.moveaxis(images, 1, -1) if first else images
         images = np.ascontiguousarray(images.reshape(len(x), height, width, channels))
-        found = corrupt_images(images, drawn, chosen)
-        found = np.moveaxis(found, -1, 1) if first else found
-        result: Array = (found.reshape(x.shape) / 255 * span + low).astype(x.dtype)
-        return result
+        return in_units(corrupt_images(images, drawn, chosen), x, bounds, channels_first=first)
+
+
+def finite_range(bounds: Bounds | None, spec: str) -> Bounds:
+    """Return the bounds; refuse none, and infinite ones, which pictures cannot have."""
+    if bounds is None or math.inf in (-bounds.low, bounds.high):
+        raise InputError(
+            f"{spec} needs a finite value range of pictures, and none is declared; give "
+            "bounds=(low, high), or --range LOW,HIGH"
+        )
+    return bounds
+
+
+def in_units(images: Array, x: Array, bounds: Bounds, *, channels_first: bool) -> Array:
+    """Return uint8 pictures in the units, the type and the shape of `x`."""
+    images = np.moveaxis(images, -1, 1) if channels_first else images
+    span = bounds.high - bounds.low
+    return np.asarray(images.reshape(x.shape) / 255 * span + bounds.low).astype(x.dtype)
 
 
 def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) -> Array:
