@@ -13,6 +13,7 @@ from shaketable.errors import InputError
 Value: TypeAlias = "float | str"
 
 _CALL = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_NAMED = re.compile(r"(.*\S)\s+as\s+([A-Za-z0-9][\w.-]*)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,34 @@ def split(text: str, separator: str) -> list[str]:
             start = i + 1
     parts.append(text[start:].strip())
     return [] if parts == [""] else parts
+
+
+def named(spec: str) -> tuple[str, str]:
+    """What a spec stands for, and the name that is given to it, empty for none.
+
+    >>> named("sp(0.1) + rotation(30) as SP0.1RO30")
+    ('sp(0.1) + rotation(30)', 'SP0.1RO30')
+    """
+    match = _NAMED.fullmatch(spec)
+    return (spec, "") if match is None else (match[1].strip(), match[2])
+
+
+def set_name(spec: str) -> str:
+    """Return the name that a spec has been given, or the spec itself.
+
+    >>> set_name("rotation(30) as SP0RO30"), set_name("rotation(30)")
+    ('SP0RO30', 'rotation(30)')
+    """
+    return named(spec)[1] or spec
+
+
+def factors(spec: str) -> tuple[str, ...]:
+    """Corruptions that a spec applies one after the other; clean points have none.
+
+    >>> factors("sp(0.1) + rotation(30) as SP0.1RO30"), factors("clean")
+    (('sp(0.1)', 'rotation(30)'), ())
+    """
+    return tuple(part for part in split(named(spec)[0], "+") if part != "clean")
 
 
 def format_value(value: Value) -> str:
