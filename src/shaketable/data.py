@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from shaketable.corruptions import Bounds
+from shaketable.corruptions import Bounds, Columns
 from shaketable.errors import InputError
 from shaketable.keys import SCHEME, digest, row_keys
 from shaketable.types import Array, FloatArray, IntArray, KeyArray
@@ -128,6 +128,11 @@ class Dataset:
         """Original label of every row."""
         same = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if same else object)[self.y]
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What is usual in every feature: in the training part, or in all where there is none."""
+        return Columns(lambda: self.rows(slice(self.n_train)))
 
     @cached_property
     def fingerprint(self) -> str:

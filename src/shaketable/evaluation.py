@@ -181,6 +181,8 @@ def bounds_of(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds
     chosen = data.bounds if bounds == "declared" else as_bounds(bounds)
     if chosen is not None:
         chosen.check(as_floats(np.array([data.x.min(), data.x.max()], dtype=data.x.dtype)))
+        if data.x.dtype == np.uint8 and (chosen.low, chosen.high) == (0, 1):
+            chosen = replace(chosen, steps=255)
     return chosen
 
 
@@ -340,20 +342,23 @@ def resolve(
     for c in _listed(corruptions):
         if isinstance(c, Suite):
             mine = c.on(data.shape, bounds)
-            members = [parse(name, eps_min=eps_min).sized(data.shape) for name in mine.names]
-            members = opened(members, data)
+            members = _ready((parse(name, eps_min=eps_min) for name in mine.names), data)
             specs = tuple(member.spec for member in members)
             store.add_suite(
                 SuiteRecord(data.fingerprint, mine.name, mine.metric, mine.derived, specs)
             )
             found += members
         else:
-            one = parse(c, eps_min=eps_min) if isinstance(c, str) else c
-            found += opened([one.sized(data.shape)], data)
+            found += _ready([parse(c, eps_min=eps_min) if isinstance(c, str) else c], data)
     for c in found:
         if c != c.bind(None):
             raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")
     return found
+
+
+def _ready(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
+    """Corruptions with all filled in that the data decide, but for the value range."""
+    return opened([c.sized(data.shape).fitted(data.columns) for c in corruptions], data)
 
 
 def _listed(corruptions: Corruptions) -> list[str | Corruption | Suite]:

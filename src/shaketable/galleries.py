@@ -12,6 +12,7 @@ import numpy as np
 from shaketable.corruptions import (
     Bounds,
     BoundsLike,
+    Columns,
     Corruption,
     Impulse,
     PNormNoise,
@@ -23,6 +24,7 @@ from shaketable.errors import InputError, whole
 from shaketable.keys import Rng, digest, key_from, row_keys
 from shaketable.norms import norm_title, pnorm
 from shaketable.report import page, pictures
+from shaketable.spec import set_name
 from shaketable.types import Array
 
 FORMATS = (".html", ".png")
@@ -127,12 +129,15 @@ def gallery(
     original = as_floats(x[[row]])
     key = key_from(rng)
     shown = [Picture("original", pictures.as_bytes(x[row]), {})]
+    columns = Columns(lambda: as_floats(x))
     for given in corruptions:
-        corruption = (parse(given) if isinstance(given, str) else given).sized(x.shape[1:])
+        one = parse(given) if isinstance(given, str) else given
+        corruption = one.sized(x.shape[1:]).fitted(columns)
         keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
         image = pictures.as_bytes(np.clip(noisy[0], 0, 1))
-        shown.append(Picture(corruption.spec, image, _distances(corruption, noisy - original)))
+        name = set_name(corruption.spec)
+        shown.append(Picture(name, image, _distances(corruption, noisy - original)))
     name = data.name if isinstance(data, Dataset) else "the data"
     return Gallery(f"Row {row} of {name} under noise", tuple(shown))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 from shaketable.errors import InputError, unknown
 from shaketable.spec import format_value
@@ -24,6 +24,11 @@ class Bounds:
     low: float
     high: float
     rule: Rule = "clip"
+    steps: int = 0
+    """Equal steps of the range that the data count in, 255 for uint8 pictures; 0: any value goes.
+
+    The data decide it, and so it is not told with the bounds. Faults of cameras round to it.
+    """
 
     def __post_init__(self) -> None:
         if not self.low < self.high:
@@ -33,6 +38,20 @@ class Bounds:
 
     def __str__(self) -> str:
         return f"{self.rule}[{format_value(self.low)}, {format_value(self.high)}]"
+
+    def of_whole_numbers(self) -> Bounds:
+        """Return the same bounds for data that are whole numbers."""
+        whole = float(self.low).is_integer() and float(self.high).is_integer()
+        return replace(self, steps=int(self.high - self.low) if whole else 0)
+
+    def held(self, x: Any) -> Any:
+        """Values, of an array or a tensor, as the data can hold them: in range, on a step."""
+        x = x.clip(self.low, self.high)
+        if not self.steps:
+            return x
+        span = self.high - self.low
+        # in this order whole numbers, and those over 255, come out exactly
+        return ((x - self.low) * (self.steps / span)).round() * span / self.steps + self.low
 
     def check(self, x: Array) -> None:
         """Raise unless every value of `x` lies in range."""

@@ -1,4 +1,4 @@
-"""Several corruptions, one after the other."""
+"""Several corruptions, one after the other; and corruptions with a name of their own."""
 
 from __future__ import annotations
 
@@ -6,16 +6,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shaketable.corruptions.bounds import Bounds
-from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.corruption import Columns, Corruption
+from shaketable.errors import InputError
 from shaketable.keys import fold
+from shaketable.spec import named
 from shaketable.types import Array, KeyArray
 
 
 @dataclass(frozen=True)
 class Sequence(Corruption):
-    """``a + b``: first a, then b. Factor i draws from hash(key, i); bounds hold after each."""
+    """``a + b``: first a, then b. Factor i draws from hash(key, i); bounds hold after each.
+
+    >>> from shaketable.corruptions import parse
+    >>> (parse("l2(1)") + parse("linf(0.1)") + parse("l0(0.1)")).spec
+    'l2(1) + linf(0.1) + l0(0.1)'
+    """
 
     factors: tuple[Corruption, ...]
+
+    def __post_init__(self) -> None:
+        flat: list[Corruption] = []
+        for factor in self.factors:
+            flat += factor.factors if isinstance(factor, Sequence) else [factor]
+            if factor.by_row or isinstance(factor, Named):
+                what = "is read from files" if factor.by_row else "has a name of its own"
+                raise InputError(f"{factor.spec} {what} and must stand alone, without +")
+        object.__setattr__(self, "factors", tuple(flat))
 
     @property
     def spec(self) -> str:
@@ -36,6 +52,10 @@ class Sequence(Corruption):
         """Return the same sequence with every factor sized."""
         return replace(self, factors=tuple(factor.sized(shape) for factor in self.factors))
 
+    def fitted(self, columns: Columns) -> Sequence:
+        """Return the same sequence with every factor fitted."""
+        return replace(self, factors=tuple(factor.fitted(columns) for factor in self.factors))
+
     def bind(self, bounds: Bounds | None) -> Sequence:
         """Return the same sequence with every factor bound."""
         return replace(self, factors=tuple(factor.bind(bounds) for factor in self.factors))
@@ -49,3 +69,60 @@ class Sequence(Corruption):
         for factor, mine in zip(self.factors, drawn, strict=True):
             x = factor.apply(x, mine)
         return x
+
+
+@dataclass(frozen=True)
+class Named(Corruption):
+    """``a as NAME``: the same corruption under a name, and with draws of its own for it.
+
+    >>> from shaketable.corruptions import parse
+    >>> parse("rotation(30) as RO30SP0").spec
+    'rotation(30) as RO30SP0'
+    """
+
+    corruption: Corruption
+    name: str
+
+    def __post_init__(self) -> None:
+        if named(f"x as {self.name}") != ("x", self.name):
+            raise InputError(
+                "name of a set must be letters, digits, points, dashes and underscores, the first "
+                f"one a letter or digit, got {self.name!r}"
+            )
+        if self.corruption.by_row or isinstance(self.corruption, Named):
+            raise InputError(f"{self.corruption.spec} cannot be given a name; leave out as")
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string: the corruption's, then the name."""
+        return f"{self.corruption.spec} as {self.name}"
+
+    @property
+    def ladder(self) -> str:
+        """Itself alone: no other set has its draws."""
+        return self.spec
+
+    @property
+    def size(self) -> float:
+        """Stands alone on its ladder."""
+        return 0.0
+
+    def sized(self, shape: tuple[int, ...]) -> Named:
+        """Return the same, sized."""
+        return replace(self, corruption=self.corruption.sized(shape))
+
+    def fitted(self, columns: Columns) -> Named:
+        """Return the same, fitted."""
+        return replace(self, corruption=self.corruption.fitted(columns))
+
+    def bind(self, bounds: Bounds | None) -> Named:
+        """Return the same, bound."""
+        return replace(self, corruption=self.corruption.bind(bounds))
+
+    def draw(self, x: Array, keys: KeyArray) -> Any:
+        """What the corruption draws."""
+        return self.corruption.draw(x, keys)
+
+    def apply(self, x: Array, drawn: Any) -> Array:
+        """Apply the corruption."""
+        return self.corruption.apply(x, drawn)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from shaketable.corruptions.bounds import Bounds
-from shaketable.types import Array, KeyArray
+from shaketable.types import Array, FloatArray, KeyArray
+
+if TYPE_CHECKING:
+    from shaketable.corruptions.compose import Sequence
 
 
 class Corruption(Protocol):
@@ -38,6 +43,10 @@ class Corruption(Protocol):
         """Fill in what the shape of a point decides, which becomes part of the spec."""
         return self
 
+    def fitted(self, columns: Columns) -> Corruption:  # noqa: ARG002  (of use to some)
+        """Fill in what the points decide, such as column means; these are not told in the spec."""
+        return self
+
     def bind(self, bounds: Bounds | None) -> Corruption:
         """Fill in the value range, which is recorded apart."""
 
@@ -60,6 +69,54 @@ class Corruption(Protocol):
             return noisy
         out[...] = noisy
         return out
+
+    def __add__(self, other: Corruption) -> Sequence:
+        """Return first this one, then the other."""
+        from shaketable.corruptions.compose import Sequence  # it stands on this module
+
+        return Sequence((self, other))
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What is usual in every feature, as far as corruptions refer to it; computed when asked for.
+
+    >>> Columns(lambda: np.array([[1.0, 5.0], [3.0, 5.0]])).spread
+    array([1., 0.])
+    """
+
+    read: Callable[[], Array]
+    """Gives the points, one a row."""
+
+    @cached_property
+    def mean(self) -> FloatArray:
+        """Mean of every feature, flattened."""
+        return np.asarray(self._points.mean(axis=0, dtype=np.float64))
+
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Standard deviation of every feature, flattened."""
+        return np.asarray(self._points.std(axis=0, dtype=np.float64))
+
+    @property
+    def _points(self) -> Array:
+        x = self.read()
+        return x.reshape(len(x), -1)
+
+
+def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array, Any], Array]:
+    """Turn an `apply` for arrays into one for tensors too, which are taken to the CPU and back."""
+
+    @wraps(apply)
+    def applied(self: Any, x: Array, drawn: Any) -> Array:
+        if not hasattr(x, "detach"):
+            return apply(self, x, drawn)
+        from shaketable.corruptions.device import through_arrays  # torch is there, as x is
+
+        moved: Array = through_arrays(lambda array: apply(self, array, drawn), x)
+        return moved
+
+    return applied
 
 
 class DeviceCode(Protocol):

@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 
 from shaketable.corruptions.bounds import Bounds, BoundsLike, as_bounds
+from shaketable.corruptions.cameras import CameraGaussian, Rotation, SaltPepper
 from shaketable.corruptions.common import NAMES as COMMON
 from shaketable.corruptions.common import CommonCorruption
-from shaketable.corruptions.compose import Sequence
-from shaketable.corruptions.corruption import Clean, Corruption
+from shaketable.corruptions.compose import Named, Sequence
+from shaketable.corruptions.corruption import Clean, Columns, Corruption
 from shaketable.corruptions.noise import Gaussian, Impulse
 from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.corruptions.published import PublishedCorruption
+from shaketable.corruptions.tables import Jitter, Missing, Rescaling
 from shaketable.errors import InputError, unknown
 from shaketable.keys import Rng, key_from, row_keys
 from shaketable.norms import as_p
-from shaketable.spec import Call, format_value, parse_call, split
+from shaketable.spec import Call, Value, format_value, named, parse_call, split
 from shaketable.types import Array, KeyArray
 
 CORRUPTION_NAMES = {
@@ -32,9 +34,17 @@ CORRUPTION_NAMES = {
     "l0(share)": "that share of the values is set to the low or high end of the value range",
     "l0(share, uniform)": "that share of the values is set to values uniform in the value range",
     "gaussian(sigma)": "normal noise on every value; gaussian(sigma, mean=M) moves it as well",
+    "sp(density)": "salt & pepper: every value turns black or white with that probability",
+    "ga(mean, var)": "MATLAB's Gaussian noise, for values in [0, 1]; var is 0.01 if left out",
+    "rotation(degrees)": "pictures turned clockwise; rotation(30, bilinear, fill=1): nearest or "
+    "bilinear or bicubic, corners from 0 (black) to 1 (white)",
+    "jitter(deviations)": "normal noise of that many standard deviations of a value's column",
+    "missing(share)": "every value is missing with that probability: set to its column's mean",
+    "scaling(factor)": "every value times factor: a wrong gain or unit",
     "KIND(severity)": "common corruption of pictures, severity 1 to 5: " + ", ".join(COMMON),
     "KIND(severity, published=FOLDER)": "the same, read from CIFAR-10-C, ImageNet-C and the like",
     "A + B": "A, then B",
+    "A as NAME": "A under a name of its own, with draws of its own",
 }
 """What can be written, with its meaning; epsilon may be ``eps_min`` where the data are known."""
 
@@ -55,12 +65,12 @@ def parse(spec: str, *, eps_min: Callable[[float], float] | None = None) -> Corr
     """
     if not isinstance(spec, str):
         raise InputError(f"corruption must be a spec such as 'linf(0.1)', got {spec!r}")
-    factors = [_parse_one(parse_call(part), eps_min) for part in split(spec, "+")]
+    text, name = named(spec)
+    factors = [_parse_one(parse_call(part), eps_min) for part in split(text, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")
-    if len(factors) > 1 and (odd := [f for f in factors if f.by_row]):
-        raise InputError(f"{odd[0].spec} is read from files and must stand alone, got {spec!r}")
-    return factors[0] if len(factors) == 1 else Sequence(tuple(factors))
+    found = factors[0] if len(factors) == 1 else Sequence(tuple(factors))
+    return Named(found, name) if name else found
 
 
 def corrupt(
@@ -111,7 +121,10 @@ def corrupt(
                 f"{type(out).__name__} of shape {tuple(getattr(out, 'shape', ()))}"
             )
         dtype = out.dtype if dtype is None else dtype
-    chosen = chosen.sized(tuple(x.shape[1:]))
+    whole = not x.dtype.is_floating_point if tensor else x.dtype.kind in "iu"
+    limits = limits.of_whole_numbers() if whole and limits is not None else limits
+    columns = Columns(lambda: x.detach().cpu().numpy() if tensor else x)
+    chosen = chosen.sized(tuple(x.shape[1:])).fitted(columns)
     keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]
     if tensor:
         from shaketable.corruptions import device  # x is a tensor, so torch is there
@@ -163,56 +176,69 @@ def check_room(bounds: Bounds, room: Any) -> None:
 def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corruption:
     if call.name == "clean" and not call.args and not call.options:
         return Clean()
-    if call.name == "l0":
-        share, to = _arguments(call, "share", "to")
-        return Impulse(share) if to is None else Impulse(share, to)
-    if call.name == "gaussian":
-        sigma, mean = _arguments(call, "sigma", "mean")
-        return Gaussian(sigma, mean=0.0 if mean is None else mean)
+    if call.name in _KINDS:
+        kind, names = _KINDS[call.name]
+        number, more = _arguments(call, *names)
+        return kind(number, **more)
     if call.name in COMMON:
         return _common(call)
     if re.fullmatch(r"l(inf|(\d+(\.\d+)?|\.\d+)(e-?\d+)?)", call.name):
         p = as_p(call.name)
-        epsilon, kind = _arguments(_filled_in(call, p, eps_min), "epsilon", "kind")
-        return PNormNoise(p, epsilon) if kind is None else PNormNoise(p, epsilon, kind)
+        epsilon, more = _arguments(_filled_in(call, p, eps_min), "epsilon", "kind")
+        return PNormNoise(p, epsilon, **more)
     if call.name == "clean":
         raise InputError(f"corruption clean takes nothing, got {call}")
-    names = {name.partition("(")[0] for name in CORRUPTION_NAMES} - {"A + B", "KIND"} | {*COMMON}
-    raise unknown("corruption", call.name, names)
+    names = {name.partition("(")[0] for name in CORRUPTION_NAMES if " " not in name.split("(")[0]}
+    raise unknown("corruption", call.name, names - {"KIND"} | {*COMMON})
+
+
+_KINDS: dict[str, tuple[Callable[..., Corruption], tuple[str, ...]]] = {
+    "l0": (Impulse, ("share", "to")),
+    "gaussian": (Gaussian, ("sigma", "mean")),
+    "sp": (SaltPepper, ("density",)),
+    "ga": (CameraGaussian, ("mean", "var")),
+    "rotation": (Rotation, ("degrees", "interpolation", "fill")),
+    "jitter": (Jitter, ("deviations",)),
+    "missing": (Missing, ("share",)),
+    "scaling": (Rescaling, ("factor",)),
+}
+"""What makes a corruption, and the names of its arguments: the first must be there."""
 
 
 def _common(call: Call) -> CommonCorruption | PublishedCorruption:
-    named = {name: format_value(v) for name, v in call.options.items() if name in _FOLDERS}
+    folders = {name: format_value(v) for name, v in call.options.items() if name in _FOLDERS}
     rest = {name: value for name, value in call.options.items() if name not in _FOLDERS}
-    severity, profile = _arguments(Call(call.name, call.args, rest), "severity", "profile")
+    severity, more = _arguments(Call(call.name, call.args, rest), "severity", "profile")
+    profile = str(more.get("profile", ""))
     if severity not in range(1, 6):
         raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity:g}")
     place = call.name, int(severity)
-    if "published" not in named:
-        if "id" in named and "textures" not in named:
+    if "published" not in folders:
+        if "id" in folders and "textures" not in folders:
             raise InputError(f"id goes with published= or textures=, got {call}")
-        textures = named.get("textures", "")
-        return CommonCorruption(*place, str(profile or ""), textures, id=named.get("id", ""))
-    if "textures" in named:
+        textures = folders.get("textures", "")
+        return CommonCorruption(*place, profile, textures, id=folders.get("id", ""))
+    if "textures" in folders:
         raise InputError(f"textures are for pictures made here, not for published ones, got {call}")
     return PublishedCorruption(
-        *place, named["published"], profile=str(profile or ""), id=named.get("id", "")
+        *place, folders["published"], profile=profile, id=folders.get("id", "")
     )
 
 
 _FOLDERS = ("textures", "published", "id")
 
 
-def _arguments(call: Call, number: str, more: str) -> tuple[float, Any]:
-    """A number that must be there, and one more value that need not be, by place or by name."""
-    names = (number, more)
-    given = dict(zip(names, call.args, strict=False)) | call.options
-    if len(given) != len(call.args) + len(call.options) or not {number} <= set(given) <= set(names):
-        raise InputError(f"corruption {call.name} takes {number}, then maybe {more}, got {call}")
-    value = given[number]
+def _arguments(call: Call, *names: str) -> tuple[float, dict[str, Any]]:
+    """The first argument, a number that must be there, and the others, by place or by name."""
+    given: dict[str, Value] = dict(zip(names, call.args, strict=False)) | call.options
+    extra = len(given) != len(call.args) + len(call.options)
+    if extra or names[0] not in given or not set(given) <= set(names):
+        takes = ", then maybe ".join(names)
+        raise InputError(f"corruption {call.name} takes {takes}, got {call}")
+    value = given.pop(names[0])
     if isinstance(value, str):
-        raise InputError(f"corruption {call}: {number} must be a number, got {value!r}")
-    return value, given.get(more)
+        raise InputError(f"corruption {call}: {names[0]} must be a number, got {value!r}")
+    return value, given
 
 
 def _filled_in(call: Call, p: float, eps_min: Callable[[float], float] | None) -> Call:

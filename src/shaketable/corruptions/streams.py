@@ -43,3 +43,13 @@ def place_of(bits):
 def uniform_of(bits):
     """Number in (0, 1) from a word."""
     return place_of(bits) / STEPS
+
+
+@_inlined
+def fill_halves(stream, words, halves):
+    """Fill `halves` with 32 random bits each, two a word; `words` is room for half as many."""
+    for i in range(len(words)):
+        words[i] = word_at(stream, i)
+    for i in range(len(words)):
+        halves[2 * i] = np.uint32(words[i])
+        halves[2 * i + 1] = np.uint32(words[i] >> _U(32))

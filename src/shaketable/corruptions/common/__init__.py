@@ -21,7 +21,7 @@ from shaketable.corruptions.common.severities import (
     profile_of,
     side_of,
 )
-from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.errors import InputError, unknown
 from shaketable.spec import Call, Value
 from shaketable.types import Array, KeyArray
@@ -144,13 +144,9 @@ class CommonCorruption(Corruption):
         """Return the keys: what is random is made where it is used."""
         return keys
 
+    @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Corrupt the pictures, each by its key; those of a tensor on the CPU."""
-        if hasattr(x, "detach"):
-            from shaketable.corruptions.device import through_arrays  # torch is there, as x is
-
-            moved: Array = through_arrays(lambda array: self.apply(array, drawn), x)
-            return moved
         bounds = finite_range(self.bounds, self.spec)
         bounds.check(x)
         chosen = self.sized(x.shape[1:])
@@ -162,11 +158,11 @@ class CommonCorruption(Corruption):
 
 
 def finite_range(bounds: Bounds | None, spec: str) -> Bounds:
-    """Return the bounds; refuse none, and infinite ones, which pictures cannot have."""
+    """Return the bounds; refuse none, and infinite ones, to which nothing is relative."""
     if bounds is None or math.inf in (-bounds.low, bounds.high):
         raise InputError(
-            f"{spec} needs a finite value range of pictures, and none is declared; give "
-            "bounds=(low, high), or --range LOW,HIGH"
+            f"{spec} needs a finite value range, and none is declared; give bounds=(low, high), or "
+            "--range LOW,HIGH"
         )
     return bounds
 

@@ -10,7 +10,7 @@ draw takes 32 bits, the lower 8 for the column and the upper 24 for the place in
 import numba
 import numpy as np
 
-from shaketable.corruptions.streams import word_at
+from shaketable.corruptions.streams import fill_halves
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _COLUMN = 1 << 24  # weight of a column
@@ -54,11 +54,7 @@ def fill_drawn(images, keys, out, table):
     halves = np.empty(2 * len(words), np.uint32)
     for row in range(len(keys)):
         key, image, found = keys[row], images[row], out[row]
-        for i in range(len(words)):
-            words[i] = word_at(key, i)
-        for i in range(len(words)):
-            halves[2 * i] = np.uint32(words[i])
-            halves[2 * i + 1] = np.uint32(words[i] >> np.uint64(32))
+        fill_halves(key, words, halves)
         for j in range(n):
             bits = halves[j]
             entry = laws[np.uint32(image[j]) << _8 | bits & _BYTE]
