@@ -10,6 +10,7 @@ import shaketable as st
 from pictures import pictures
 from shaketable.corruptions.common import NAMES
 from shaketable.errors import InputError
+from shaketable.spec import set_name
 from shaketable.suite_copies import write_suite
 
 
@@ -122,12 +123,13 @@ def test_what_cannot_be_written_is_refused_before_work(tmp_path):
         write_suite(tmp_path / "full" / "a.txt", data, suite)
     with pytest.raises(InputError, match="cannot be written"):
         write_suite(tmp_path / "full" / "a.txt" / "b", data, suite)
-    for odd in (st.suite("pnorm-cifar"), suite.published("x")):
-        with pytest.raises(InputError, match="suites of common corruptions alone"):
-            write_suite(tmp_path / "new", data, odd)
+    with pytest.raises(InputError, match="is for points of 3072 values"):
+        write_suite(tmp_path / "new", data, st.suite("pnorm-cifar"))
+    with pytest.raises(InputError, match="is a folder of pictures already"):
+        write_suite(tmp_path / "new", data, suite.published("x"))
     for odd in (None, "declared"):
         floats = st.make_dataset(data.x * 1.0, data.y, name="no range")
-        with pytest.raises(InputError, match="needs the value range"):
+        with pytest.raises(InputError, match="needs a finite value range"):
             write_suite(tmp_path / "new", floats, suite, bounds=odd)
     with pytest.raises(InputError, match="is for pictures"):
         write_suite(tmp_path / "new", st.load("digits"), suite, bounds=(0, 16))
@@ -140,9 +142,76 @@ def test_an_interrupted_array_does_not_pass_for_a_whole_one(tmp_path, monkeypatc
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shaketable.suite_copies._as_bytes", stop)
+    monkeypatch.setattr("shaketable.suite_copies._Plan.values", stop)
     with pytest.raises(KeyboardInterrupt):
         write_suite(tmp_path / "c", data, suite)
     assert not (tmp_path / "c" / "gaussian_noise.npy").exists()
     with pytest.raises(InputError, match="lacks 15 of 15"):
         st.evaluate(coarse, data, suite.published(tmp_path / "c"))
+
+
+def read(folder, name):
+    return np.load(folder / f"{name}.npy")
+
+
+def test_every_two_factor_set_is_an_array_of_what_models_meet(tmp_path):
+    data, suite = sets()["uint8 with a test part"], st.suite("two-factor")
+    folder = write_suite(tmp_path / "c", data, suite, seed=3)
+    about = json.loads((folder / "manifest.json").read_text())
+    names = [set_name(spec) for spec in suite.names]
+    assert [one["name"] for one in about["sets"]] == names
+    assert [one["spec"] for one in about["sets"]] == list(suite.names)
+    assert {one["seed"] for one in about["sets"]} == {3}
+    for one in about["sets"]:
+        content = (folder / one["file"]).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == one["sha256"]
+    np.testing.assert_array_equal(read(folder, "clean"), data.x[25:])
+    np.testing.assert_array_equal(np.load(folder / "labels.npy"), data.y[25:])
+    cells = st.evaluate(coarse, data, suite, seed=3, model_id="m")
+    assert len(cells) == 69
+    for cell in cells:
+        x = read(folder, set_name(cell.corruption))
+        assert x.dtype == np.uint8
+        np.testing.assert_array_equal(coarse(x / np.float32(255)) == data.y[25:], cell.hits)
+
+
+def test_training_sets_are_made_of_the_training_part(tmp_path):
+    data = sets()["uint8 with a test part"]
+    folder = write_suite(tmp_path / "c", data, st.suite("two-factor-train"))
+    assert len(list(folder.glob("*.npy"))) == 10
+    np.testing.assert_array_equal(read(folder, "clean"), data.x[:25])
+    turned = st.corrupted(data, "rotation(-30)").x[:25]
+    np.testing.assert_array_equal(read(folder, "RL30"), np.rint(turned * 255))
+
+
+@pytest.mark.parametrize("kind", ["uint8 with a test part", "from files"])
+def test_a_set_can_be_a_folder_of_pictures(kind, tmp_path):
+    data = sets()[kind]
+    suite = st.grid(["sp(0.1)"], ["rotation(30)"])
+    arrays = write_suite(tmp_path / "a", data, suite, form="arrays")
+    folder = write_suite(tmp_path / "c", data, suite, form="pictures")
+    about = json.loads((folder / "manifest.json").read_text())
+    assert [one["file"] for one in about["sets"]] == [
+        "clean.sha256", "rotation_30.sha256", "sp_0.1.sha256", "sp_0.1_rotation_30.sha256",
+        "rotation_30_sp_0.1.sha256",
+    ]  # fmt: skip
+    name = "p30" if data.files else "000030"
+    with Image.open(folder / "sp_0.1_rotation_30" / f"{data.y[30]}" / f"{name}.png") as image:
+        np.testing.assert_array_equal(np.asarray(image), read(arrays, "sp_0.1_rotation_30")[5])
+    assert len(list(folder.glob("sp_0.1/*/*.png"))) == 15
+
+
+def test_tables_and_other_noise_are_written_as_floats(tmp_path):
+    table = st.load("iris")
+    folder = write_suite(tmp_path / "t", table, st.suite("two-factor-table"))
+    found = read(folder, "NO0.2MI0.1")
+    assert found.shape == (150, 4)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(read(folder, "MI0SC1.1"), table.x * 1.1)
+    data = sets()["uint8 with a test part"]
+    noisy = write_suite(tmp_path / "n", data, st.suite("pnorm"))
+    np.testing.assert_array_equal(
+        read(noisy, "l2_0.125"), st.corrupted(data, "l2(0.125)", draws="ladder").x[25:]
+    )
+    with pytest.raises(InputError, match="pictures hold 256 levels"):
+        write_suite(tmp_path / "p", data, st.suite("pnorm"), form="pictures")

@@ -22,11 +22,18 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.augment import NoiseAugmented as NoiseAugmented
     from shaketable.copies import corrupted as corrupted
     from shaketable.corruptions import Bounds as Bounds
+    from shaketable.corruptions import CameraGaussian as CameraGaussian
     from shaketable.corruptions import Gaussian as Gaussian
     from shaketable.corruptions import Impulse as Impulse
+    from shaketable.corruptions import Jitter as Jitter
+    from shaketable.corruptions import Missing as Missing
     from shaketable.corruptions import PNormNoise as PNormNoise
+    from shaketable.corruptions import Rescaling as Rescaling
+    from shaketable.corruptions import Rotation as Rotation
+    from shaketable.corruptions import SaltPepper as SaltPepper
     from shaketable.corruptions import corrupt as corrupt
     from shaketable.corruptions import parse as parse
+    from shaketable.corruptions.common import CommonCorruption as CommonCorruption
     from shaketable.data import Dataset as Dataset
     from shaketable.errors import InputError as InputError
     from shaketable.errors import ShaketableError as ShaketableError
@@ -46,23 +53,32 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.statistics import Estimate as Estimate
     from shaketable.store import Store as Store
     from shaketable.studies import study as study
+    from shaketable.suite_copies import write_suite as write_suite
     from shaketable.suites import Suite as Suite
+    from shaketable.suites import grid as grid
     from shaketable.suites import suite as suite
 
 _HOME = {
     "Assessment": "assessments",
     "Audit": "audits",
     "Bounds": "corruptions",
+    "CameraGaussian": "corruptions",
+    "CommonCorruption": "corruptions.common",
     "Dataset": "data",
     "Estimate": "statistics",
     "Gaussian": "corruptions",
     "Impulse": "corruptions",
     "InputError": "errors",
+    "Jitter": "corruptions",
+    "Missing": "corruptions",
     "NoiseAugmented": "augment",
     "OneNN": "one_nns",
     "PNormNoise": "corruptions",
     "Record": "records",
     "Records": "records",
+    "Rescaling": "corruptions",
+    "Rotation": "corruptions",
+    "SaltPepper": "corruptions",
     "Separation": "separations",
     "ShaketableError": "errors",
     "Store": "store",
@@ -76,6 +92,7 @@ _HOME = {
     "corrupted": "copies",
     "evaluate": "evaluation",
     "gallery": "galleries",
+    "grid": "suites",
     "load": "files",
     "make_dataset": "arrays",
     "metrics": "",
@@ -86,6 +103,7 @@ _HOME = {
     "suite": "suites",
     "write_report": "report",
     "write_separation": "report",
+    "write_suite": "suite_copies",
 }
 
 __all__ = list(_HOME)

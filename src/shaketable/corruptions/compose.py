@@ -48,6 +48,11 @@ class Sequence(Corruption):
         """Stands alone on its ladder."""
         return 0.0
 
+    @property
+    def on_steps(self) -> bool:
+        """Whether the results of every factor are values that the data can hold."""
+        return all(factor.on_steps for factor in self.factors)
+
     def sized(self, shape: tuple[int, ...]) -> Sequence:
         """Return the same sequence with every factor sized."""
         return replace(self, factors=tuple(factor.sized(shape) for factor in self.factors))
@@ -106,6 +111,11 @@ class Named(Corruption):
     def size(self) -> float:
         """Stands alone on its ladder."""
         return 0.0
+
+    @property
+    def on_steps(self) -> bool:
+        """As the corruption."""
+        return self.corruption.on_steps
 
     def sized(self, shape: tuple[int, ...]) -> Named:
         """Return the same, sized."""

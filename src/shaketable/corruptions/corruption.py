@@ -39,6 +39,11 @@ class Corruption(Protocol):
         """Whether keys are rows of the test part, counted from its first: nothing is random."""
         return False
 
+    @property
+    def on_steps(self) -> bool:
+        """Whether results are values that the data can hold, such as the 256 levels of uint8."""
+        return False
+
     def sized(self, shape: tuple[int, ...]) -> Corruption:  # noqa: ARG002  (of use to some)
         """Fill in what the shape of a point decides, which becomes part of the spec."""
         return self
@@ -148,6 +153,7 @@ class Clean(Corruption):
     spec = "clean"
     ladder = "clean"
     size = 0.0
+    on_steps = True
 
     def bind(self, bounds: Bounds | None) -> Clean:  # noqa: ARG002  (part of the role)
         """Nothing to fill in."""

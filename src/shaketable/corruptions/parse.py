@@ -188,8 +188,9 @@ def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corrupti
         return PNormNoise(p, epsilon, **more)
     if call.name == "clean":
         raise InputError(f"corruption clean takes nothing, got {call}")
-    names = {name.partition("(")[0] for name in CORRUPTION_NAMES if " " not in name.split("(")[0]}
-    raise unknown("corruption", call.name, names - {"KIND"} | {*COMMON})
+    heads = {name.partition("(")[0] for name in CORRUPTION_NAMES}
+    known = {head for head in heads if " " not in head} - {"KIND"} | {*COMMON}
+    raise unknown("corruption", call.name, known)
 
 
 _KINDS: dict[str, tuple[Callable[..., Corruption], tuple[str, ...]]] = {

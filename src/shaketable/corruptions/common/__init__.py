@@ -75,6 +75,8 @@ class CommonCorruption(Corruption):
     """Tells the content of that folder from any other."""
     bounds: Bounds | None = None
 
+    on_steps = True
+
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise unknown("common corruption", self.name, NAMES)
