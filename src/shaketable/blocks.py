@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from shaketable.kernels import LANES, MAXIMUM, Best, Sketch, compare
+from shaketable.distances import MAXIMUM
+from shaketable.kernels import LANES, Best, Sketch, compare
 from shaketable.nearest import Nearest
 from shaketable.progress import bar
 from shaketable.sketches import sketch
@@ -98,7 +99,7 @@ def _within(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
 
 
 def _order(p: float) -> float:
-    """Order of a norm as `kernels.measure` wants it: a whole number where it can be."""
+    """Order of a norm as `distances.measure` wants it: a whole number where it can be."""
     return {1.0: 1, 2.0: 2, math.inf: MAXIMUM}.get(p, p)
 
 

@@ -4,16 +4,15 @@ Points stand at *positions*, in an order that keeps near points together; 64 pos
 A pair passes four gates, each closer to its distance: the boxes of tiles, coarse features (one
 point against 64 in vector registers), the pair's fine features, and the points themselves.
 
-A *measure* stands for a distance: on uint8 the whole number that integer arithmetic gives (for
-p = 2 the sum of squares), on floats the norm. A *limit* is a measure in the units of the features,
-rounded up so that no lower bound of it can be above.
+A *limit* is a measure (see `distances`) in the units of the features, rounded up so that no lower
+bound of it can be above.
 
 The functions hold no lock and start no threads: callers give every thread its own range.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations; it knows
 # no nested data, so they take many arguments
 # mypy: ignore-errors
-# ruff: noqa: ARG001, ARG005, PLW0108, PLR0912, PLR0915, PLR0917, PLR1714, PLW3301
+# ruff: noqa: ARG001, PLR0912, PLR0915, PLR0917, PLW3301
 
 import math
 from typing import NamedTuple
@@ -21,8 +20,9 @@ from typing import NamedTuple
 import numba
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
-from numba.extending import overload, register_jitable
+from numba.extending import overload
 
+from shaketable.distances import REORDER, at, compiled, measure
 from shaketable.types import Array, FloatArray, IntArray
 
 LANES = 64
@@ -78,163 +78,9 @@ class Best(NamedTuple):
 
 _START, _END = BOX + FEW, BOX + FEW + COARSE
 _MIDDLE = (_START + _END) // 2  # loops of 16 turns are unrolled and so vectorised; longer are not
-_CHUNK = 256  # values compared before a pair may be given up; int32 holds their squares
-_compiled = numba.njit(nogil=True, cache=True, error_model="numpy")
-_REORDER = {"reassoc", "contract", "nsz"}  # lets sums be vectorised; NaN and infinity stay
 
 
-MAXIMUM = 0
-"""What stands for p = inf where p comes as a whole number."""
-
-
-def measure(x, i, j, p, most):
-    """Measure of two rows, or anything above `most` once it is sure to be.
-
-    With p = 1, 2 or MAXIMUM as whole numbers, code for other norms is not compiled.
-    """
-    raise NotImplementedError("compiled code only")
-
-
-@overload(measure, jit_options={"nogil": True})
-def _measure(x, i, j, p, most):
-    return _whole_measure if x.dtype == numba.uint8 else _float_measure
-
-
-def other_norm(x, i, j, p, largest, most):
-    """Norm of another order, given the largest gap."""
-    raise NotImplementedError("compiled code only")
-
-
-@overload(other_norm, jit_options={"nogil": True})
-def _other_norm(x, i, j, p, largest, most):
-    if isinstance(p, numba.types.Integer):
-        return lambda x, i, j, p, largest, most: largest
-    return lambda x, i, j, p, largest, most: _power_norm(x, i, j, p, largest, most)
-
-
-@register_jitable
-def _at(start, c):
-    # an unsigned index cannot mean one from the end, which would keep loops from being vectorised
-    return np.uint64(start) + np.uint64(c)
-
-
-@register_jitable
-def _whole_gap(x, i, j, c):
-    return np.int32(np.int32(x[i, c]) - np.int32(x[j, c]))
-
-
-@register_jitable
-def _gap(x, i, j, c):
-    return abs(np.float64(x[i, c]) - np.float64(x[j, c]))
-
-
-def _whole_measure(x, i, j, p, most):
-    total = 0
-    for start in range(0, x.shape[1], _CHUNK):
-        size = min(_CHUNK, x.shape[1] - start)
-        part, far = np.int32(0), np.uint8(0)
-        if p == 1:
-            for c in range(size):
-                part = np.int32(part + abs(_whole_gap(x, i, j, _at(start, c))))
-        elif p == 2:
-            for c in range(size):
-                gap = _whole_gap(x, i, j, _at(start, c))
-                part = np.int32(part + np.int32(gap * gap))
-        else:
-            for c in range(size):
-                a, b = x[i, _at(start, c)], x[j, _at(start, c)]
-                far = max(far, np.uint8(max(a, b) - min(a, b)))
-        total = max(total + part, np.int64(far))
-        if total > most:
-            break
-    if p == 1 or p == 2 or p == np.inf or p == MAXIMUM or total > most:
-        return np.float64(total)
-    return other_norm(x, i, j, p, np.float64(total), most)
-
-
-def _float_measure(x, i, j, p, most):
-    # a quick sum gives up most pairs; what is left is summed with care
-    margin = most * (1 + 1e-12)
-    if p == 2:
-        margin = margin * margin if margin > 1e-140 else np.inf
-    quick = _quick_measure(x, i, j, np.float64(p), margin)
-    if quick > margin:
-        return np.inf
-    if p == 1:
-        return _careful_sum(x, i, j, np.int64(2), 1.0)
-    if p == 2 and 1e-280 < quick < 1e280:
-        return math.sqrt(_careful_sum(x, i, j, np.int64(4), 1.0))
-    if p == 2:
-        largest = _quick_measure(x, i, j, np.float64(np.inf), np.inf)
-        scale = 1 / largest if largest > 0 else 1.0
-        return largest * math.sqrt(_careful_sum(x, i, j, np.int64(4), scale))
-    return quick if p == np.inf or p == MAXIMUM else other_norm(x, i, j, p, quick, most)
-
-
-@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={*_REORDER, "nnan"})
-def _quick_measure(x, i, j, p, most):
-    total = 0.0
-    for start in range(0, x.shape[1], _CHUNK):
-        size = min(_CHUNK, x.shape[1] - start)
-        if p == 1:
-            for c in range(size):
-                total += _gap(x, i, j, _at(start, c))
-        elif p == 2:
-            for c in range(size):
-                gap = _gap(x, i, j, _at(start, c))
-                total += gap * gap
-        else:
-            for c in range(size):
-                total = max(total, _gap(x, i, j, _at(start, c)))
-        if total > most:
-            break
-    return total
-
-
-@_compiled
-def _careful_sum(x, i, j, halves, scale):
-    """Sum of (gap * scale)**(halves / 2), as if added in twice the precision."""
-    total, lost = np.zeros(16), np.zeros(16)
-    for start in range(0, x.shape[1], 16):
-        for k in range(min(16, x.shape[1] - start)):
-            gap = _gap(x, i, j, _at(start, k)) * scale
-            term = gap * gap if halves == 4 else gap
-            if halves != 2 and halves != 4:
-                term = math.sqrt(gap) if halves % 2 else 1.0
-                for _ in range(halves // 2):
-                    term *= gap
-            new = total[k] + term
-            back = new - total[k]
-            lost[k] += (total[k] - (new - back)) + (term - back)
-            total[k] = new
-    rest = lost[0]
-    for k in range(1, 16):
-        rest += lost[k]
-        new = total[0] + total[k]
-        back = new - total[0]
-        rest += (total[0] - (new - back)) + (total[k] - back)
-        total[0] = new
-    return total[0] + rest
-
-
-@_compiled
-def _power_norm(x, i, j, p, largest, most):
-    """p-norm scaled by the largest gap, so that powers neither vanish nor overflow."""
-    if largest == 0:
-        return 0.0
-    if 2 * p == math.floor(2 * p) and p <= 16:
-        total = _careful_sum(x, i, j, np.int64(2 * p), 1 / largest)
-    else:
-        enough = (most / largest) ** p * (1 + 1e-9)
-        total = 0.0
-        for c in range(x.shape[1]):
-            total += (_gap(x, i, j, c) / largest) ** p
-            if total > enough:
-                return np.inf
-    return max(largest, largest * total ** (1 / p))  # rounding must not take it below a gap
-
-
-@_compiled
+@compiled
 def limit_of(value, units):
     """Limit of a measure: a lower bound above it proves that the distance is above too."""
     if value < 0:
@@ -318,7 +164,7 @@ def lower_bound(bound, fine, q, t, limit):
     raise NotImplementedError("compiled code only")
 
 
-@overload(lower_bound, jit_options={"nogil": True, "fastmath": _REORDER})
+@overload(lower_bound, jit_options={"nogil": True, "fastmath": REORDER})
 def _lower_bound(bound, fine, q, t, limit):
     return _bound_of_codes if fine.dtype == numba.uint8 else _bound_of_floats
 
@@ -357,7 +203,7 @@ def _bound_of_floats(bound, fine, q, t, limit):
     return total
 
 
-@_compiled
+@compiled
 def _add_gap(bound, total, low, high, other_low, other_high):
     """Add the gap between two ranges of one feature to a lower bound."""
     gap = max(np.float32(0), np.float32(other_low) - np.float32(high))
@@ -367,7 +213,7 @@ def _add_gap(bound, total, low, high, other_low, other_high):
     return total + gap if bound == 1 else max(total, gap)
 
 
-@_compiled
+@compiled
 def _insert(top, top_rows, value, i, j):
     """Put a pair among the closest, which are sorted by distance, then by rows."""
     k = top.size - 1
@@ -387,7 +233,7 @@ def _insert(top, top_rows, value, i, j):
         k -= 1
 
 
-@_compiled
+@compiled
 def _offer(sketch, best, q, t, q0, t0, value):
     """Let a pair of positions improve what is best so far; ties go to the lower rows."""
     i, j = sketch.rows[q], sketch.rows[t]
@@ -408,7 +254,7 @@ def _offer(sketch, best, q, t, q0, t0, value):
         _insert(best.top, best.top_rows, value, min(i, j), max(i, j))
 
 
-@_compiled
+@compiled
 def _loosest(limits, first, last):
     loose = limits[first]
     for k in range(first + 1, last):
@@ -416,7 +262,7 @@ def _loosest(limits, first, last):
     return loose
 
 
-@_compiled
+@compiled
 def _loosest_cell(cells, rows, columns, most):
     """Largest of a few cells' measures and another."""
     for row in range(rows[0], rows[1] + 1):
@@ -425,7 +271,7 @@ def _loosest_cell(cells, rows, columns, most):
     return most
 
 
-@_compiled
+@compiled
 def _which_near(bound, tile, low, high, box, limit, limits, first):
     """Bits of the points of a tile that are within limits of another tile's box."""
     bits = np.uint64(0)
@@ -433,12 +279,12 @@ def _which_near(bound, tile, low, high, box, limit, limits, first):
         gap = np.float32(0)
         for c in range(BOX):
             gap = _add_gap(bound, gap, tile[c, k], tile[c, k], low[c, box], high[c, box])
-        near = (gap <= limit) | (gap <= np.float32(limits[_at(first, k)]))
+        near = (gap <= limit) | (gap <= np.float32(limits[at(first, k)]))
         bits |= np.uint64(near) << np.uint64(k)
     return bits
 
 
-@_compiled
+@compiled
 def compare(sketch, p, queries, targets, touching, best, resume):
     """Compare positions `queries` with later positions `targets`, keeping the best of each kind.
 
@@ -527,7 +373,7 @@ def compare(sketch, p, queries, targets, touching, best, resume):
     return count, -1, -1
 
 
-@_compiled
+@compiled
 def sum_blocks(x, centre, scale, block, sums):
     """Add scale * (x - centre) over the columns of every block."""
     for i in range(x.shape[0]):
@@ -535,7 +381,7 @@ def sum_blocks(x, centre, scale, block, sums):
             sums[i, block[c]] += (np.float64(x[i, c]) - centre[c]) * scale
 
 
-@_compiled
+@compiled
 def measure_pairs(x, pairs, p):
     """Measures of given pairs of rows."""
     values = np.empty(len(pairs))
