@@ -1,20 +1,16 @@
 """A report is one file that needs nothing else, says what the metrics say, and trusts no name."""
 
 import json
-import os
-import shutil
 import zlib
 from base64 import b64decode
-from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pages import EVIL, images, read, renamed, study_of
 from shaketable import make_dataset, metrics
 from shaketable.data import Dataset
 from shaketable.datasets import build
@@ -27,57 +23,12 @@ from shaketable.report import pictures, words, write_report, write_separation
 from shaketable.scores import scoreboards
 from shaketable.separations import separation
 from shaketable.statistics import at_most
-from shaketable.studies import study
 from shaketable.suites import suite
-
-EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
 
 
 @pytest.fixture(scope="module")
 def grid(data: Dataset) -> Records:
-    return study(data, ["logistic", "1nn"], train_eps=[0, "eps_min", 0.04], test_eps=[0.03], runs=3)
-
-
-class Outline(HTMLParser):
-    """Elements of a page with their attributes, its JSON scripts, and the text outside scripts."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.specs: list[dict[str, Any]] = []
-        self.text = ""
-        self._inside: str | None = None
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self._inside = tag if tag in ("script", "style") else self._inside
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = None if tag == self._inside else self._inside
-
-    def handle_data(self, data: str) -> None:
-        if self._inside is None:
-            self.text += data
-        elif self._inside == "script" and self.elements[-1][1].get("type") == "application/json":
-            self.specs.append(json.loads(data))
-
-    def count(self, tag: str) -> int:
-        return sum(name == tag for name, _ in self.elements)
-
-
-def read(path: Path) -> Outline:
-    return Outline(path.read_text(encoding="utf-8"))
-
-
-def renamed(records: Records, data: Dataset) -> tuple[Records, Dataset]:
-    """The same results under names that try to break out of the page."""
-    classes = (EVIL, "b")
-    data = replace(data, name=EVIL, features=(EVIL, "b"), classes=classes)
-    changes: dict[str, Any] = {"model": EVIL, "data": EVIL, "fingerprint": data.fingerprint}
-    cells = (replace(c, **changes, points=replace(c.points, classes=classes)) for c in records)
-    separation = replace(records.separations[0], classes=classes, fingerprint=data.fingerprint)
-    return Records(tuple(cells), (separation,)), data
+    return study_of(data)
 
 
 def test_page_of_fixed_models_says_what_the_metrics_say(
@@ -261,15 +212,6 @@ def test_report_refuses_what_it_cannot_write(tmp_path: Path, fixed: Records) -> 
         write_report(tmp_path / "no" / "r.html", fixed)
 
 
-def images(n: int = 24, *shape: int) -> Dataset:
-    """Images of two classes, two of them equal, under names that try to break out."""
-    x = np.random.default_rng(0).integers(0, 100, (n, *shape), dtype=np.uint8)
-    x[n // 2 :] += 120
-    x[1] = x[0]
-    y = [EVIL] * (n // 2) + ["b"] * (n // 2)
-    return make_dataset(x, y, name=EVIL)
-
-
 def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None:
     data = build("wine")
     found, neighbours = separation(data), one_nn(data)
@@ -403,124 +345,3 @@ def test_page_of_a_separation_refuses_other_data(tmp_path: Path, data: Dataset) 
         write_separation(tmp_path / "s.html", separation(data), build("iris"))
     with pytest.raises(InputError, match="name another file"):
         write_separation(tmp_path / "no" / "s.html", separation(data), data)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if not (chromium and driver and find_spec("selenium")):
-        message = "needs Chromium, chromedriver and selenium"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (
-        "headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-sync",
-        "disable-background-networking", "disable-component-update", "disable-dev-shm-usage",
-        f"user-data-dir={tmp_path_factory.mktemp('chromium')}",
-    ):  # fmt: skip
-        options.add_argument(f"--{flag}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driven = webdriver.Chrome(options=options, service=Service(driver))
-    yield driven
-    driven.quit()
-
-
-@pytest.fixture(scope="module")
-def page_with_all(
-    tmp_path_factory: pytest.TempPathFactory, data: Dataset, fixed: Records, grid: Records
-) -> Path:
-    evil, named = renamed(fixed, data)
-    records = Records((*fixed, *grid, *evil), (*fixed.separations, *evil.separations))
-    return write_report(tmp_path_factory.mktemp("page") / "r.html", records, dataset=named)
-
-
-@pytest.fixture(scope="module")
-def page_of_separation(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = images(24, 6, 5, 3)
-    three = replace(
-        data, classes=(*data.classes, "c" * 40), y=np.where(data.y, data.y, [0, 2] * 12)
-    )
-    three = replace(three, y=np.where(np.arange(24) < 2, 0, three.y))
-    path = tmp_path_factory.mktemp("page") / "s.html"
-    return write_separation(path, separation(three), three, one_nn=one_nn(three))
-
-
-def opened(browser: Any, page: Path, width: int) -> None:
-    """Show a page, its charts drawn, no wider than the window, and in peace."""
-    from selenium.webdriver.support.wait import WebDriverWait
-
-    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    browser.get(page.as_uri())
-    every = "return [...document.querySelectorAll('figure')].every(f => f.dataset.drawn)"
-    WebDriverWait(browser, 20).until(lambda b: b.execute_script(every))
-    sizes = browser.execute_script(
-        "return [...document.querySelectorAll('figure')]"
-        ".map(f => f.querySelector('svg')?.getBoundingClientRect())"
-        ".map(box => box ? [box.width, box.height] : [0, 0])"
-    )
-    assert len(sizes) > 1
-    assert all(w > 200 and h > 50 for w, h in sizes)
-    marks = browser.execute_script(
-        "return [...document.querySelectorAll('figure')]"
-        ".map(f => f.querySelectorAll('g.role-mark > :is(path, text, line)').length)"
-    )
-    assert all(n > 3 for n in marks), marks
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    assert browser.get_log("browser") == []
-
-
-@pytest.mark.parametrize("width", [1200, 360])
-def test_every_chart_is_drawn_in_a_browser(browser: Any, page_with_all: Path, width: int) -> None:
-    opened(browser, page_with_all, width)
-    assert browser.execute_script("return document.querySelectorAll('figure').length") > 8
-    fetched = "return performance.getEntriesByType('resource').length"
-    assert browser.execute_script(fetched) == 0
-
-
-@pytest.mark.parametrize(("width", "columns"), [(1200, 3), (360, 1)])
-def test_panels_of_a_suite_fit_the_window(
-    browser: Any, tmp_path: Path, suited: Records, width: int, columns: int
-) -> None:
-    opened(browser, write_report(tmp_path / "r.html", suited), width)
-    lefts = browser.execute_script(
-        "return [...document.querySelectorAll('.panels figure')]"
-        ".map(f => Math.round(f.getBoundingClientRect().left))"
-    )
-    assert len(lefts) == 9
-    assert len(set(lefts)) == columns
-    legends = "return document.querySelectorAll('.panels svg .role-legend').length"
-    assert browser.execute_script(legends) == 0, "there is one for all"
-    named = browser.execute_script(
-        "return [...document.querySelectorAll('.legend li')]"
-        ".map(i => [i.textContent, getComputedStyle(i, '::before').color])"
-    )
-    drawn = browser.execute_script(
-        "return [...document.querySelector('.panels').querySelectorAll('.mark-line path')]"
-        ".map(p => getComputedStyle(p).stroke)"
-    )
-    assert [name for name, _ in named] == ["half", "whole"]
-    assert [colour for _, colour in named] == drawn[:2]
-
-
-@pytest.mark.parametrize("width", [1200, 360])
-def test_every_picture_is_shown_in_a_browser(
-    browser: Any, page_of_separation: Path, width: int
-) -> None:
-    opened(browser, page_of_separation, width)
-    pictures_shown = browser.execute_script(
-        "return [...document.images].map(i => [i.complete, i.naturalWidth, i.naturalHeight,"
-        " i.getBoundingClientRect().height])"
-    )
-    assert len(pictures_shown) == 20
-    assert all(i[:3] == [True, 5, 6] and i[3] > 50 for i in pictures_shown), pictures_shown
-    fetched = "return performance.getEntriesByType('resource').map(r => r.name.slice(0, 5))"
-    assert set(browser.execute_script(fetched)) <= {"data:"}
-    heat = "return getComputedStyle(document.querySelector('td.heat.least')).backgroundColor"
-    assert browser.execute_script(heat) not in ("", "rgba(0, 0, 0, 0)")
