@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from shaketable.balls import Overlap, VolumeFactor
-from shaketable.display import print_table
 from shaketable.norms import norm_title
+from shaketable.terminal import print_table
 
 
 def print_volumes(table: Sequence[VolumeFactor]) -> None:
