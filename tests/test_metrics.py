@@ -9,7 +9,7 @@ from shaketable.errors import InputError, UndefinedError
 from shaketable.evaluation import evaluate
 from shaketable.metrics import relative_change, series
 from shaketable.studies import study
-from shaketable.suites import suite
+from shaketable.suites import grid, suite
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(300, 2))
@@ -189,3 +189,19 @@ def test_a_suite_metric_needs_one_model_under_a_whole_suite():
     with pytest.raises(InputError, match="exactly one model"):
         metrics.ice(two)
     assert len(metrics.suite_results(two)) == 2
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_mcv_counts_clean_points_among_the_sets(k):
+    sets = grid(["linf(0.3)", "linf(0.5)"], ["l2(1)"])
+    records = evaluate(mean_of_a_corner, PICTURES, sets, k=k)
+    errors, clean = error_rates(records, sets.name)
+    right = 1 - np.array(errors)
+    mcv = metrics.mcv(records)
+    assert len(right) == 8
+    assert next(iter(mcv.variation.scores)) == "clean"
+    assert list(mcv.variation.scores.values()) == pytest.approx(right)
+    assert (mcv.mean.value, mcv.clean.value) == pytest.approx((right.mean(), 1 - clean))
+    assert mcv.cv.value == pytest.approx(right.std() / right.mean())
+    assert mcv.cv.low <= mcv.cv.value <= mcv.cv.high
+    assert mcv.mean.low <= mcv.mean.value <= mcv.mean.high

@@ -96,7 +96,7 @@ def load(
             )
         data = load_folder(Path(source), None if test is None else Path(test))
     else:
-        paths = [_file(path, datasets.BUILTIN) for path in (source, test) if path is not None]
+        paths = [source_file(path, datasets.BUILTIN) for path in (source, test) if path is not None]
         archives = [path for path in paths if path.suffix.lower() == ".npz"]
         if archives and (label is not None or archives != paths):
             raise InputError(f"label and tables do not go with the .npz file {str(archives[0])!r}")
@@ -105,7 +105,7 @@ def load(
     return data.scaled() if scale else data
 
 
-def _file(source: str | Path, builtin: Iterable[str]) -> Path:
+def source_file(source: str | Path, builtin: Iterable[str]) -> Path:
     """Path of a file that is there, has a known suffix and is not empty."""
     path = Path(source)
     known = path.name.lower().endswith(_SUFFIXES)
@@ -152,9 +152,9 @@ def _read_npz(path: Path) -> list[tuple[Array, Array]]:
 def _load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -> Dataset:
     import pandas as pd  # slow to import, and needed only here
 
-    tables = [_read_table(path, label) for path in paths]
+    tables = [read_table(path, label) for path in paths]
     columns = list(tables[0].columns)
-    _refuse_odd_columns(paths[0], columns)
+    refuse_odd_columns(paths[0], columns)
     if label is None:
         raise InputError(
             f"label must name the column of the classes in {str(paths[0])!r}; "
@@ -177,7 +177,8 @@ def _load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) 
     return make_dataset(table, y, name=paths[0].name, n_train=n_train)
 
 
-def _read_table(path: Path, label: str | None) -> DataFrame:
+def read_table(path: Path, label: str | None) -> DataFrame:
+    """Read a file as a frame, the column `label` as text."""
     import pandas as pd  # slow to import, and needed only here
 
     with _reading(path), warnings.catch_warnings():
@@ -201,7 +202,8 @@ def _read_table(path: Path, label: str | None) -> DataFrame:
     return table.set_axis([str(column) for column in table.columns], axis=1)
 
 
-def _refuse_odd_columns(path: Path, columns: list[str]) -> None:
+def refuse_odd_columns(path: Path, columns: list[str]) -> None:
+    """Refuse columns that were not told apart, or have no names of their own."""
     if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
         raise InputError(
             f"file {str(path)!r} must be separated by commas, but its header reads {columns[0]!r}"

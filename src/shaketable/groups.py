@@ -95,22 +95,51 @@ def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
 def meets_same_noise(first: Series, second: Series) -> bool:
     """Whether two series can be paired: same points, same noise, run by run."""
     what, other = (
-        [(c.points.id, c.corruption, *_setting(c), c.run) for c in s.noisy] for s in (first, second)
+        [
+            # clean points are the same whatever the seed
+            (c.points.id, c.corruption, c.run, () if c.corruption == "clean" else _setting(c))
+            for c in s.noisy
+        ]
+        for s in (first, second)
     )
     return what == other
 
 
+def clean_beside(series: Series) -> Series:
+    """Return the same models of the same runs, on clean points."""
+    return Series(noisy=series.clean, clean=series.clean, at_eps_min=False)
+
+
+def refuse_shared(cell: Record) -> None:
+    """Refuse draws that all points have in common: one run of them has no interval."""
+    if cell.draws == "shared":
+        raise InputError(
+            "draws must be independent for an interval from one run, got shared ones: all points "
+            "met the same noise; measure several runs in a study"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class SuiteResult:
-    """One kind of model under all corruptions of a suite, in the suite's order."""
+    """One kind of model under all corruptions of a suite, in the suite's order.
+
+    Clean points may be among them. They have no noise, so they are measured once, and count as if
+    they had been measured as often as the others.
+    """
 
     suite: SuiteRecord
     series: tuple[Series, ...]
 
-    @property
+    @cached_property
     def first(self) -> Record:
-        """One of its cells, for what all have in common."""
-        return self.series[0].first
+        """One of its cells, under noise if there is any, for what all have in common."""
+        cells = [s.first for s in self.series]
+        return next((c for c in cells if c.corruption != "clean"), cells[0])
+
+    @cached_property
+    def specs(self) -> tuple[str, ...]:
+        """Its corruptions, and clean points among them."""
+        return tuple(s.first.corruption for s in self.series)
 
     @property
     def draws(self) -> int:
@@ -121,13 +150,30 @@ class SuiteResult:
     def method(self) -> str:
         """What a mean over the suite is a mean of."""
         derived = f", {self.suite.derived}" if self.suite.derived else ""
-        return f"mean over {len(self.series)} corruptions of suite {self.suite.name}{derived}"
+        what = "sets" if "clean" in self.specs else "corruptions"
+        return f"mean over {len(self.series)} {what} of suite {self.suite.name}{derived}"
 
     def errors(self) -> tuple[list[IntArray], list[IntArray]]:
         """Wrong answers of every point, per run: on clean points, and in all draws."""
         clean = [1 - cell.hits for cell in self.series[0].clean]
         runs = zip(*(s.noisy for s in self.series), strict=True)
-        return clean, [self.draws - np.sum([c.hits for c in cells], axis=0) for cells in runs]
+        k = self.first.k
+        right = ([c.hits * (k // c.k) for c in cells] for cells in runs)
+        return clean, [self.draws - np.sum(hits, axis=0) for hits in right]
+
+    def shares(self) -> FloatArray:
+        """Share of right answers of one fitted model, (corruptions, points).
+
+        The draws of a point stand together, so that columns are independent.
+        """
+        refuse_shared(self.first)
+        if self.series[0].runs > 1:
+            raise InputError(
+                f"suite {self.suite.name!r} must have been met by one fitted model here, got "
+                f"{self.series[0].runs} runs of {self.first.model}; choose one with "
+                "records.select(run=…)"
+            )
+        return np.array([s.first.hits / s.first.k for s in self.series])
 
 
 def suite_results(records: Records) -> list[SuiteResult]:
@@ -137,12 +183,22 @@ def suite_results(records: Records) -> list[SuiteResult]:
         c = s.first
         settings.setdefault((c.recipe, c.train, *_setting(c)), {})[c.corruption] = s
     return [
-        SuiteResult(suite, tuple(found[spec] for spec in suite.specs))
+        SuiteResult(suite, tuple(_members(suite, found)))
         for found in settings.values()
         for suite in records.suites
         if next(iter(found.values())).first.fingerprint == suite.fingerprint
-        and set(suite.specs) <= set(found)
+        and _noises(suite) <= set(found)
     ]
+
+
+def _noises(suite: SuiteRecord) -> set[str]:
+    """Its corruptions; clean points are beside each of them, and count only where they are all."""
+    return set(suite.specs) - {"clean"} or {"clean"}
+
+
+def _members(suite: SuiteRecord, found: dict[str, Series]) -> list[Series]:
+    noisy = next(found[spec] for spec in suite.specs if spec in found)
+    return [clean_beside(noisy) if spec == "clean" else found[spec] for spec in suite.specs]
 
 
 def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:

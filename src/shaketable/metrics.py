@@ -15,12 +15,15 @@ from shaketable.groups import (
     SuiteResult,
     meets_same_noise,
     meets_same_suite,
+    refuse_shared,
     relative_change,
     series,
     suite_results,
 )
 from shaketable.records import Records
 from shaketable.spec import parse_call
+from shaketable.stability import Stability
+from shaketable.stability import cv_difference as _cv_difference
 from shaketable.statistics import Estimate
 from shaketable.types import FloatArray, IntArray
 
@@ -29,8 +32,10 @@ __all__ = [
     "SUITE_METRICS",
     "ErrorProbability",
     "Series",
+    "Stability",
     "SuiteResult",
     "accuracy",
+    "cv_difference",
     "error_change",
     "error_probability",
     "ice",
@@ -40,6 +45,7 @@ __all__ = [
     "mce_lp",
     "mce_lp_difference",
     "mce_xn",
+    "mcv",
     "mean_error",
     "mean_error_difference",
     "meets_same_noise",
@@ -60,7 +66,7 @@ def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimat
     s = _one(records, lambda s: s.first.corruption == corruption, "accuracy")
     hits = [cell.hits for cell in s.noisy]
     if s.runs == 1:
-        _refuse_shared(s)
+        refuse_shared(s.first)
         return statistics.clustered(hits[0], s.first.k)
     return statistics.over_runs(hits, s.first.k)
 
@@ -73,7 +79,7 @@ def relative_loss(records: Records | Series, *, corruption: str | None = None) -
     s = _one(records, _noise_named(corruption), "relative_loss")
     clean, hits = [cell.hits for cell in s.clean], [cell.hits for cell in s.noisy]
     if s.runs == 1:
-        _refuse_shared(s)
+        refuse_shared(s.first)
         return statistics.relative_change(clean[0], hits[0], s.first.k)
     return statistics.relative_change_over_runs(clean, hits, s.first.k)
 
@@ -105,7 +111,7 @@ def mscr_difference(first: Records | Series, second: Records | Series) -> Estima
         )
     k = a.first.k
     if a.runs == 1:
-        _refuse_shared(a)
+        refuse_shared(a.first)
         one, two = ((s.clean[0].hits, s.noisy[0].hits) for s in (a, b))
         return statistics.difference(one, two, k)
     first_runs, second_runs = (
@@ -196,7 +202,7 @@ def _against_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
             "errors are compared with AlexNet's on pictures of 224 x 224 pixels alone; for other "
             "sizes use mce_15, which is normalised by nothing"
         )
-    _refuse_shared(result.series[0])
+    refuse_shared(result.first)
     if result.series[0].runs > 1:
         raise InputError(
             "errors are compared with AlexNet's for one fitted model, got several runs"
@@ -216,7 +222,7 @@ def mean_error(result: SuiteResult) -> Estimate:
     """Mean error over a suite, or a part of one."""
     _, errors = result.errors()
     if len(errors) == 1:
-        _refuse_shared(result.series[0])
+        refuse_shared(result.first)
         estimate = statistics.clustered(errors[0], result.draws)
     else:
         estimate = statistics.over_runs(errors, result.draws)
@@ -240,7 +246,7 @@ def ice(records: Records | SuiteResult) -> Estimate:
             "more points"
         )
     if len(errors) == 1:
-        _refuse_shared(result.series[0])
+        refuse_shared(result.first)
         estimate = statistics.relative_change(clean[0], errors[0], result.draws)
     else:
         estimate = statistics.relative_change_over_runs(clean, errors, result.draws)
@@ -276,9 +282,29 @@ def _error_difference(
 ) -> Estimate:
     """Difference of two mean errors, paired, from wrong answers in the draws of `result`."""
     if len(first) == 1:
-        _refuse_shared(result.series[0])
+        refuse_shared(result.first)
         return statistics.mean_difference(first[0], second[0], result.draws)
     return statistics.mean_difference_over_runs(first, second, result.draws)
+
+
+def mcv(records: Records | SuiteResult) -> Stability:
+    r"""mCV: mean accuracy over all sets of a suite, and how much it varies from set to set (CV).
+
+    .. math:: \mu = \frac{1}{S} \sum_s a_s, \quad
+              CV = \frac{1}{\mu} \sqrt{\frac{1}{S} \sum_s (a_s - \mu)^2}
+
+    Dai & Berleant (2022), Eq. 1 to 4, for one fitted model; both with intervals, beside the clean,
+    the lowest and the highest accuracy. As fractions; a low CV is steady, not good.
+    """
+    return Stability(_suite_result(records, "mcv"))
+
+
+def cv_difference(first: Records | SuiteResult, second: Records | SuiteResult) -> Estimate:
+    """CV of the first model over a suite's sets minus that of the second, paired.
+
+    Positive: the first one varies more.
+    """
+    return _cv_difference(*(_suite_result(r, "mcv") for r in (first, second)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +333,7 @@ def error_probability(
     s = _one(records, _noise_named(corruption), "error_probability")
     if s.runs > 1:
         raise InputError("error_probability is about one fitted model, got several runs of a study")
-    _refuse_shared(s)
+    refuse_shared(s.first)
     cell = s.first
     y = cell.points.y
     return ErrorProbability(
@@ -357,6 +383,8 @@ METRICS: dict[str, Callable[..., Any]] = {
     "mce_xn": mce_xn,
     "mce_alexnet": mce_alexnet,
     "relative_mce_alexnet": relative_mce_alexnet,
+    "mcv": mcv,
+    "cv_difference": cv_difference,
 }
 """Metrics by name."""
 
@@ -403,14 +431,6 @@ def _suite_result(records: Records | SuiteResult, metric: str) -> SuiteResult:
             "records.select(model=…) or metrics.suite_results(records)"
         )
     return found[0]
-
-
-def _refuse_shared(s: Series) -> None:
-    if s.first.draws == "shared":
-        raise InputError(
-            "draws must be independent for an interval from one run, got shared ones: all points "
-            "met the same noise; measure several runs in a study"
-        )
 
 
 def _listing(found: Iterable[object]) -> str:

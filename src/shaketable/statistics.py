@@ -61,6 +61,27 @@ class Estimate:
         half = 50 * (self.high - self.low)
         return 2 if not half > 0 else min(4, max(2, 1 - math.floor(math.log10(half))))
 
+    def percent(self, *, sign: str = "") -> str:
+        """Value and interval in per cent or, with ``+`` for a sign, in percentage points.
+
+        >>> Estimate(-0.5, -0.6, 0.0, 0.95, "by hand").percent(sign="+")
+        '-50.00 [-60.00, +0.00]'
+        """
+        digits = self.percent_digits
+        value, low, high = (
+            f"{round(100 * v, digits) + 0.0:{sign}.{digits}f}"  # no negative zero
+            for v in (self.value, self.low, self.high)
+        )
+        return f"{value} [{low}, {high}]"
+
+    def json(self) -> dict[str, float]:
+        """Value and limits in per cent.
+
+        >>> Estimate(0.5, 0.25, 0.75, 0.95, "by hand").json()
+        {'mean': 50.0, 'low': 25.0, 'high': 75.0}
+        """
+        return {"mean": 100 * self.value, "low": 100 * self.low, "high": 100 * self.high}
+
     def __str__(self) -> str:
         width = self.high - self.low
         digits = max(2, 2 - math.floor(math.log10(width))) if width > 0 else 4
