@@ -48,7 +48,7 @@ def test_a_suite_is_written_and_read_from_the_command_line(capsys):
     code, out, _ = run(capsys, "corrupt", "shapes(n=60)", "--suite", "common-15", "-o", "c",
                        "--quiet")  # fmt: skip
     assert code == 0
-    assert "75 corruptions of 60 pictures, ladder draws, seed 0" in out
+    assert "75 corruptions of 60 points, ladder draws, seed 0" in out
     assert "evaluate --published c" in out
     (made,), (read,) = (
         loads(capsys, *arguments, *more)["suites"] for more in ((), ("--published", "c"))
@@ -85,7 +85,7 @@ def test_pictures_in_a_folder_from_the_command_line(capsys):
         Image.fromarray(shapes.x[row]).save(f"in/{label}/{row}.png")
     code, out, err = run(capsys, "corrupt", "in", "--suite", "common-15", "-o", "out", "--quiet")
     assert code == 0, err
-    assert "PNG files (lossless)" in out
+    assert "with a manifest" in out
     arguments = ("evaluate", "--data", "in", "--model", "logistic", "--quiet", "--suite")
     (made,), (read,) = (
         loads(capsys, *arguments, "common-15", *more)["suites"]
@@ -203,7 +203,9 @@ def test_evaluate_takes_a_suite(capsys):
         (["corrupt", "iris", "-o", "a.npz"], "--corruption --suite"),
         (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "not allowed"),
         (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for pictures"),
-        (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "suites of common corruptions"),
+        (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "needs a finite value range"),
+        (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "is for pictures"),
+        (["corrupt", "iris", "--grid", "sp(0.1)", "-o", "a"], "two factors or more"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--frost-textures", "b"],
          "needs a suite"),
         (["evaluate", "--data", "iris", "--model", "rf", "--published", "a"], "needs a suite"),

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.corruptions import parse as parse
     from shaketable.corruptions.common import CommonCorruption as CommonCorruption
     from shaketable.data import Dataset as Dataset
+    from shaketable.effects import Effects as Effects
     from shaketable.errors import InputError as InputError
     from shaketable.errors import ShaketableError as ShaketableError
     from shaketable.errors import StoreError as StoreError
@@ -48,6 +49,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.records import Records as Records
     from shaketable.report import write_report as write_report
     from shaketable.report import write_separation as write_separation
+    from shaketable.score_files import read_scores as read_scores
     from shaketable.separations import Separation as Separation
     from shaketable.separations import separation as separation
     from shaketable.statistics import Estimate as Estimate
@@ -57,6 +59,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.suites import Suite as Suite
     from shaketable.suites import grid as grid
     from shaketable.suites import suite as suite
+    from shaketable.variation import Variation as Variation
+    from shaketable.variation import VariationTable as VariationTable
 
 _HOME = {
     "Assessment": "assessments",
@@ -65,6 +69,7 @@ _HOME = {
     "CameraGaussian": "corruptions",
     "CommonCorruption": "corruptions.common",
     "Dataset": "data",
+    "Effects": "effects",
     "Estimate": "statistics",
     "Gaussian": "corruptions",
     "Impulse": "corruptions",
@@ -85,6 +90,8 @@ _HOME = {
     "StoreError": "errors",
     "Suite": "suites",
     "UndefinedError": "errors",
+    "Variation": "variation",
+    "VariationTable": "variation",
     "assess": "assessments",
     "audit": "audits",
     "balls": "",
@@ -98,6 +105,7 @@ _HOME = {
     "metrics": "",
     "one_nn": "one_nns",
     "parse": "corruptions",
+    "read_scores": "score_files",
     "separation": "separations",
     "study": "studies",
     "suite": "suites",

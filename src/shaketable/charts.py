@@ -11,12 +11,12 @@ from shaketable import drawing, metrics
 from shaketable.data import Dataset
 from shaketable.drawing import COLOURS, HEIGHT, Chart, Row, tips
 from shaketable.errors import InputError, UndefinedError
-from shaketable.groups import Series
+from shaketable.groups import Series, clean_beside
 from shaketable.norms import norm_title
 from shaketable.records import Records, SeparationRecord
 from shaketable.separations import Separation
 from shaketable.statistics import Estimate
-from shaketable.subjects import Subject, clean_beside, one_line, subjects
+from shaketable.subjects import Subject, one_line, subjects
 from shaketable.suite_charts import suite_errors, suite_means
 
 __all__ = [

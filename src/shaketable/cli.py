@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import shaketable
 from shaketable.errors import InputError, ShaketableError, StoreError, UndefinedError
 from shaketable.flags import parse_args
+from shaketable.mcv_cli import mcv
 from shaketable.noise_cli import balls, corrupt, gallery
 from shaketable.settings import bounds_from, data_from, suites_from
 
@@ -105,9 +106,10 @@ The same on your own data, built-in models first, then your own:
 def separation(args: argparse.Namespace) -> int:
     """Measure how far apart the classes are."""
     from shaketable.audits import audit
-    from shaketable.display import print_notes, print_separation, separation_json
     from shaketable.one_nns import one_nn
+    from shaketable.separation_tables import print_separation, separation_json
     from shaketable.separations import separation
+    from shaketable.terminal import print_notes
 
     before = data_from(args, drop_clashes=False, scale=False)
     data = before.drop_clashes() if args.drop_clashes else before
@@ -157,9 +159,9 @@ def evaluate(args: argparse.Namespace) -> int:
         )
     records = _evaluate(args, data, levels, bounds_from(args, data))
     if args.json:
-        _print_json(evaluation_json(records, notes))
+        _print_json(evaluation_json(records, notes, reference=args.reference or ""))
     else:
-        print_evaluation(records, notes)
+        print_evaluation(records, notes, reference=args.reference or "")
     return _conclude(args, records, data, notes)
 
 
@@ -202,12 +204,13 @@ def score(args: argparse.Namespace) -> int:
     given = replace(records, cells=tuple(c for c in records if c.train == AS_GIVEN))
     studied = replace(records, cells=tuple(c for c in records if c.train != AS_GIVEN))
     if args.json:
-        shown = {} if not len(given) else display.evaluation_json(given, ())
+        reference = args.reference or ""
+        shown = display.evaluation_json(given, (), reference=reference) if len(given) else {}
         shown |= {} if not len(studied) else display.study_json(studied, ())
         _print_json(shown)
     else:
         if len(given):
-            display.print_evaluation(given)
+            display.print_evaluation(given, reference=args.reference or "")
         if len(studied):
             display.print_study(studied)
     return _conclude(args, records, None, ())
@@ -217,7 +220,7 @@ def list_names(args: argparse.Namespace) -> int:
     """List what can be named."""
     from shaketable import datasets, metrics, models, suites
     from shaketable.corruptions import CORRUPTION_NAMES
-    from shaketable.display import print_list
+    from shaketable.terminal import print_list
 
     def first_line(thing: Callable[..., Any]) -> str:
         return (thing.__doc__ or "").strip().partition("\n")[0]
@@ -271,7 +274,8 @@ def _conclude(
     if args.report is not None:
         from shaketable.report import write_report
 
-        page = write_report(args.report, records, dataset=data, notes=notes)
+        reference = getattr(args, "reference", None) or ""
+        page = write_report(args.report, records, dataset=data, notes=notes, reference=reference)
         print(f"page: {page}", file=sys.stderr)
     if names := undefined(records):
         raise UndefinedError(
@@ -310,6 +314,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "study": study,
     "score": score,
+    "mcv": mcv,
     "corrupt": corrupt,
     "gallery": gallery,
     "balls": balls,

@@ -3,119 +3,27 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 from shaketable import metrics
-from shaketable.audits import Audit, class_pairs, one_nn_json, one_nn_sentence
-from shaketable.data import Dataset
 from shaketable.errors import UndefinedError
 from shaketable.groups import Series
-from shaketable.norms import norm_title
-from shaketable.one_nns import OneNN
+from shaketable.mcv_boards import mcv_boards, mcv_json
+from shaketable.mcv_tables import print_board
 from shaketable.records import Records
 from shaketable.scores import Ladder, Scoreboard, norm_json, scoreboards, suites_json, unfinished
-from shaketable.separations import Separation
 from shaketable.statistics import Estimate, at_most
 from shaketable.subjects import Subject, noise_name, subjects
+from shaketable.terminal import print_notes, print_table
 from shaketable.types import FloatArray
 
-MAX_CLASSES = 20
-"""Up to this number of classes their minima are shown as a matrix, else the closest as a list."""
 
-
-def separation_json(
-    result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
+def evaluation_json(
+    records: Records, notes: Sequence[str], *, reference: str = ""
 ) -> dict[str, Any]:
-    """Separation and audit as one object; rows are those of the source."""
-    return {
-        "norm": norm_json(result.p),
-        "two_r": result.two_r,
-        "epsilon_min": result.epsilon_min,
-        "pair": [data.source_row(row) for row in result.pair],
-        "closest": [pair.json() for pair in audit.pairs],
-        "nearest": audit.nearest,
-        "duplicates": audit.duplicates.json(),
-        "clashes": [{"rows": [i, j], "classes": [a, b]} for (i, a), (j, b) in audit.clashes],
-        "classes": list(result.classes),
-        "by_class": audit.by_class,
-        "by_part": result.by_part,
-        **({} if one_nn is None else {"one_nn": one_nn_json(one_nn)}),
-        "notes": data.notes(),
-    }
-
-
-def print_separation(
-    result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
-) -> None:
-    """Separation and audit as sentences and tables."""
-    print(f"data: {data.name}; {data.n} points, {len(data.classes)} classes")
-    print(f"{norm_title(result.p)} separation 2r = {result.two_r!r}")
-    places = [
-        f"row {data.source_row(row)} ({result.classes[result.y[row]]!r})" for row in result.pair
-    ]
-    parts = ", training part first" if data.n_train is not None else ""
-    print(f"closest pair: {' and '.join(places)}, rows counted from 0{parts}")
-    print(f"eps_min = {result.epsilon_min!r}")
-    for part, value in result.by_part.items():
-        print(f"  2r {part}: {'no two classes' if value is None else repr(value)}")
-    if audit.nearest is not None:
-        least, *quartiles, most = (f"{value:.4g}" for value in audit.nearest.values())
-        print(
-            f"distance of a point to the nearest of another class: {least} to {most}, quartiles "
-            f"{', '.join(quartiles)}"
-        )
-    print(f"duplicates: {audit.duplicates}")
-    if audit.left_out:
-        print(f"clashes: {audit.left_out}")
-    if one_nn is not None:
-        print(f"1-NN: {one_nn_sentence(one_nn)}")
-    _print_closest(audit)
-    _print_classes(result, audit)
-
-
-def _print_closest(audit: Audit) -> None:
-    rows = [
-        [str(rank), *(str(v) for place in zip(p.rows, p.classes, strict=True) for v in place),
-         f"{p.distance:.6g}", _distance(p.epsilon_min_without)]
-        for rank, p in enumerate(audit.pairs, start=1)
-    ]  # fmt: skip
-    one = len(rows) == 1
-    title = "closest pair of different classes" if one else (
-        f"the {len(rows)} closest pairs of different classes; on the right, eps_min if a pair and "
-        "all above it were left out"
-    )  # fmt: skip
-    print_table(title, ["", "row", "class", "row", "class", "2r", "eps_min without"], rows)
-    for sentence in audit.outliers:
-        print(sentence)
-
-
-def _print_classes(result: Separation, audit: Audit) -> None:
-    """Show the minimum of every two classes; of many classes, only the closest."""
-    n = len(result.classes)
-    if audit.by_class is None:
-        print(f"\n2r of every pair of classes is not kept for {n} classes")
-    elif n > MAX_CLASSES:
-        pairs = class_pairs(result.classes, audit.by_class)
-        rows = [[str(a), str(b), f"{value:.4g}"] for a, b, value in pairs[:MAX_CLASSES]]
-        title = f"2r of the closest {len(rows)} of {len(pairs)} pairs of classes"
-        print_table(title, ["class", "class", "2r"], rows)
-    elif n > 2:
-        rows = [
-            [str(label), *("" if v is None else f"{v:.4g}" for v in row)]
-            for label, row in zip(result.classes, audit.by_class, strict=True)
-        ]
-        print_table("2r of every pair of classes", ["", *map(str, result.classes)], rows)
-
-
-def _distance(value: float | None) -> str:
-    return "no pair left" if value is None else f"{value:.6g}"
-
-
-def evaluation_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
     """Fixed models, suites and differences as one object; accuracies and errors in per cent."""
     found = subjects(records)
     models = []
@@ -149,11 +57,12 @@ def evaluation_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
         "models": models,
         "mscr_differences": differences,
         **suites_json(scoreboards(records)),
+        **mcv_json(mcv_boards(records, reference=reference)),
         "notes": [*notes, *unfinished(records)],
     }
 
 
-def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
+def print_evaluation(records: Records, notes: Sequence[str] = (), *, reference: str = "") -> None:
     """Fixed models as one table, with verdicts and differences in words, and a table a suite."""
     found = subjects(records)
     rows, words = [], []
@@ -183,6 +92,8 @@ def print_evaluation(records: Records, notes: Sequence[str] = ()) -> None:
         print("\n".join(words))
     for board in scoreboards(records):
         _print_suite(board)
+    for mcv_board in mcv_boards(records, reference=reference):
+        print_board(mcv_board)
     print_notes([*notes, *unfinished(records)])
 
 
@@ -317,56 +228,6 @@ def print_study(records: Records, notes: Sequence[str] = ()) -> None:
     print_notes(notes)
 
 
-def print_notes(notes: Iterable[str]) -> None:
-    """Notes on stderr, where they disturb no program."""
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
-
-
-def print_list(entries: dict[str, str]) -> None:
-    """Names with their descriptions."""
-    width = max(map(len, entries), default=0)
-    for name, about in entries.items():
-        print(f"{name:<{width}}  {about}")
-
-
-def print_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, spaces: int = 3
-) -> None:
-    """Show a table, in several pieces where it is wider than the terminal; nothing is cut.
-
-    Columns are `spaces` apart, 1 or more.
-    """
-    from rich.box import SIMPLE_HEAD  # only where something is shown
-    from rich.console import Console
-    from rich.table import Table
-
-    def piece(columns: Sequence[int]) -> Table:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=padding)
-        for i in columns:
-            table.add_column(header[i], justify="left" if i == 0 else "right", no_wrap=True)
-        for row in rows:
-            table.add_row(*(row[i] for i in columns))
-        return table
-
-    def width(columns: Sequence[int]) -> int:
-        return out.measure(piece(columns), options=out.options.update(max_width=10_000)).maximum
-
-    padding = (0, spaces // 2, 0, (spaces - 1) // 2)
-    out = Console(highlight=False, markup=False)
-    room = out.width if sys.stdout.isatty() else 10_000
-    print(f"\n{title}")
-    todo = list(range(1, len(header)))
-    while todo:
-        fit = 1
-        while fit < len(todo) and width([0, *todo[: fit + 1]]) <= room:
-            fit += 1
-        shown = [0, *todo[:fit]]
-        out.width = width(shown)
-        out.print(piece(shown))
-        todo = todo[fit:]
-
-
 def _study_cell(row: StudyRow | None, best: float) -> str:
     if row is None:
         return ""
@@ -429,7 +290,7 @@ def risk_sentence(series: Series) -> str:
 
 
 def _numbers(e: Estimate) -> dict[str, Any]:
-    return {"mean": 100 * e.value, "low": 100 * e.low, "high": 100 * e.high, "method": e.method}
+    return {**e.json(), "method": e.method}
 
 
 def _bound(e: Estimate) -> dict[str, float]:
@@ -437,13 +298,7 @@ def _bound(e: Estimate) -> dict[str, float]:
 
 
 def _percent(e: Estimate | None) -> str:
-    if e is None:
-        return "undefined"
-    value, low, high = (
-        f"{round(100 * v, e.percent_digits) + 0.0:.{e.percent_digits}f}"  # no negative zero
-        for v in (e.value, e.low, e.high)
-    )
-    return f"{value} [{low}, {high}]"
+    return "undefined" if e is None else e.percent()
 
 
 def _eps_min(subject: Subject) -> float | None:

@@ -110,7 +110,7 @@ def horizontal_rule(y: float, *, scale: alt.Scale = _DEFAULT) -> alt.Chart:
 
 def tips(**titles: str) -> list[alt.Tooltip]:
     """Tooltip that shows these fields under these titles."""
-    words = {"model", "train", "noise", "class"}
+    words = {"model", "train", "noise", "class", "group", "lowest", "highest"}
     return [
         alt.Tooltip(f"{name}:N", title=title) if name in words
         else alt.Tooltip(f"{name}:Q", title=title, format=".6~g")

@@ -7,10 +7,12 @@ import difflib
 import math
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 TINY, HUGE = math.ulp(0.0), sys.float_info.max
 """The least positive and the largest finite float, for rules such as "finite"."""
+
+_NAMED = 5  # things that an error names
 
 
 class ShaketableError(Exception):
@@ -76,3 +78,13 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = near or [known for known in names if known.lower() == name.lower()]
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     return InputError(f"unknown {kind} {name!r}; {hint}Known: {', '.join(names)}")
+
+
+def listing(names: Sequence[str], comma: str = ", ") -> str:
+    """Return the first few of many names, and how many more there are.
+
+    >>> listing(["a", "b", "c", "d", "e", "f", "g"])
+    'a, b, c, d, e and 2 more'
+    """
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return comma.join(names[:_NAMED]) + more

@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from shaketable.errors import InputError, unknown
+from shaketable.flag_parts import (
+    CHART_ENDINGS,
+    Parser,
+    bounds_flags,
+    copies_flags,
+    data_flags,
+    draws_flag,
+    grid_flags,
+    model_flag,
+    norm_flag,
+    one_of,
+    out_flag,
+    output_flags,
+    page_flag,
+    path_name,
+    quiet_flag,
+    seed_flag,
+    textures_flag,
+)
+from shaketable.noise_flags import noise_commands
 
 Command: TypeAlias = Callable[[argparse.Namespace], int]
-
-COPY_ENDINGS = (".npz", ".csv", ".csv.gz", ".parquet")
-"""Of the files that a corrupted copy can be written to."""
 
 EXIT_CODES = """exit codes:
   0 fine, 1 a requirement is not met, 2 usage or input, 3 inconclusive, 4 anything else,
@@ -72,20 +88,10 @@ def _study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     return defaults
 
 
-_MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown needs the next
-
-
-class _Parser(argparse.ArgumentParser):
-    """Argument parser whose errors are ours: one line, with the nearest names."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see {self.prog} --help")
-
-
 def _parser(
     run: Mapping[str, Command],
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    parser = _Parser(
+    parser = Parser(
         prog="shaketable",
         description="How robust is a classifier? Shake it with noise of the size its data allow.",
         epilog=EXIT_CODES,
@@ -104,11 +110,11 @@ def _parser(
     sub = command("demo", "the main job on built-in data: separation, two models, MSCR, a page")
     sub.add_argument("--out", default="shaketable-demo", metavar="DIR", help="where the files go")
     sub.set_defaults(quiet=False)
-    _noise_flags(sub)
+    copies_flags(sub)
 
     sub = command("separation", "how far apart the classes are, and eps_min")
     sub.add_argument("data", metavar="DATA", help="file or built-in set")
-    _data_flags(sub)
+    data_flags(sub)
     _audit_flags(sub)
 
     sub = command("evaluate", "shake models with noise and other corruptions")
@@ -117,8 +123,8 @@ def _parser(
         help="file, folder of pictures or built-in set; without --test, 20 %% of it are drawn as "
         "test points",
     )  # fmt: skip
-    _data_flags(sub)
-    _model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in")
+    data_flags(sub)
+    model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in")
     sub.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )
@@ -128,115 +134,36 @@ def _parser(
         help="such as 'linf(0.1)' (default: 'linf(eps_min)')",
     )  # fmt: skip
     _suite_flags(sub)
-    _noise_flags(sub, k=None)
-    _draws_flag(sub, "ladder in suites, else independent")
+    copies_flags(sub, k=None)
+    draws_flag(sub, "ladder in suites, else independent")
     _device_noise_flag(sub)
-    _bounds_flags(sub)
-    _output_flags(sub)
+    bounds_flags(sub)
+    _reference_flag(sub)
+    output_flags(sub)
 
-    sub = command("study", "train with noise, test with noise, over many runs")
-    sub.add_argument(
-        "file", nargs="?", metavar="STUDY.toml", help="flags as a file: train_eps = […] …"
-    )
-    sub.add_argument("--data", metavar="DATA", help="file or built-in set")
-    _data_flags(sub)
-    _model_flag(sub, "estimator to train: built-in, package.module:attribute or file.joblib")
-    _norm_flag(sub)
-    for part in ("train", "test"):
-        sub.add_argument(
-            f"--{part}-eps", type=_epsilons, default="0,eps_min", metavar="LIST",
-            help=f"sizes of the {part} noise (default: 0,eps_min)",
-        )  # fmt: skip
-    sub.add_argument("--runs", type=int, default=10, help="how often all is repeated (default: 10)")
-    sub.add_argument(
-        "--draws", default="independent", metavar="independent|shared",
-        help="shared: the same k offsets for all points, to reproduce the paper only",
-    )  # fmt: skip
-    sub.add_argument("--jobs", type=int, default=-1, help="processes (default: one a core)")
-    _noise_flags(sub)
-    _bounds_flags(sub)
-    _output_flags(sub)
+    _study_flags(command("study", "train with noise, test with noise, over many runs"))
 
     sub = command("score", "read a results file again: tables, JSON, page, requirement")
     sub.add_argument("store", metavar="STORE", help="results file")
-    _output_flags(sub, store=False)
+    _reference_flag(sub)
+    output_flags(sub, store=False)
 
-    _noise_commands(command)
+    sub = command("mcv", "mean score against its variation over conditions: the mCV plot")
+    sub.add_argument(
+        "source", metavar="STORE|TABLE",
+        help="results file, or a table of scores: one row a model, one column a condition",
+    )  # fmt: skip
+    _mcv_flags(sub)
+    noise_commands(command)
     sub = command("list", "what can be named")
     kinds = ["datasets", "models", "corruptions", "suites", "metrics"]
-    sub.add_argument("kind", type=_one_of("kind", kinds), metavar="|".join(kinds))
+    sub.add_argument("kind", type=one_of("kind", kinds), metavar="|".join(kinds))
     sub.add_argument("--json", action="store_true", help="for programs")
     return parser, commands
 
 
-def _noise_commands(command: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    sub = command("corrupt", "write a corrupted copy of a data set")
-    sub.add_argument("data", metavar="DATA", help="file, folder of pictures or built-in set")
-    _data_flags(sub)
-    what = sub.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--corruption", metavar="SPEC", help="such as 'l2(1)'; see shaketable list corruptions"
-    )
-    what.add_argument(
-        "--suite", help="all pictures of common-19, common-15 or common-xn, as a folder",
-    )  # fmt: skip
-    _textures_flag(sub)
-    _bounds_flags(sub)
-    _seed_flag(sub, "what the noise follows from")
-    sub.add_argument(
-        "--uint8", action="store_true", help="round pictures to x/255, as uint8 (default: floats)"
-    )
-    _draws_flag(sub, "ladder for a suite, else independent")
-    sub.add_argument(
-        "-o", "--out", type=_path, required=True, metavar="FILE|DIR",
-        help=f"file to write: {', '.join(COPY_ENDINGS)}; for a suite a new folder",
-    )  # fmt: skip
-    _quiet_flag(sub)
-
-    sub = command("gallery", "one picture under several corruptions, side by side")
-    sub.add_argument("data", metavar="DATA", help="file or built-in set of pictures")
-    _data_flags(sub)
-    sub.add_argument("--row", type=int, default=0, help="which picture (default: 0)")
-    sub.add_argument(
-        "--corruptions", nargs="+", default=[], metavar="SPEC",
-        help="such as 'l2(1)' (default: the suite ice)",
-    )  # fmt: skip
-    sub.add_argument(
-        "--suite", help="suite of p-norm noise, every size of it on the surface of its ball"
-    )
-    sub.add_argument(
-        "--inside", action="store_true",
-        help="noise of the suite inside its balls, as models meet it, not on their surface",
-    )  # fmt: skip
-    _bounds_flags(sub)
-    _seed_flag(sub, "what the noise follows from")
-    _out_flag(sub, "what to write", [".html", ".png"], required=True)
-
-    sub = command("balls", "what p-norm balls are like")
-    views = ["samples", "volumes", "overlap"]
-    sub.add_argument("view", type=_one_of("view", views), metavar="|".join(views))
-    sub.add_argument("--norms", type=_words, metavar="LIST", help="such as 0.5,1,2,inf")
-    sub.add_argument(
-        "--surface", action="store_true", help="samples from the surface (default: inside)"
-    )
-    sub.add_argument(
-        "-d", "--dimensions", type=_wholes, metavar="LIST",
-        help="of volumes (default: 3,5,10,20), or one for overlap (default: 3072)",
-    )  # fmt: skip
-    sub.add_argument(
-        "--second", default="l2(4)", metavar="BALL", help="other ball of overlap (default: l2(4))"
-    )
-    sub.add_argument(
-        "--epsilons", type=_numbers, metavar="LIST", help="sizes of the first ball of overlap"
-    )
-    sub.add_argument("--n", type=int, default=1000, help="points of a ball (default: 1000)")
-    _seed_flag(sub, "what the points follow from")
-    sub.add_argument("--json", action="store_true", help="for programs")
-    _out_flag(sub, "chart to write", [".html", ".json", ".pdf", ".png", ".svg"])
-
-
 def _audit_flags(sub: argparse.ArgumentParser) -> None:
-    _norm_flag(sub)
+    norm_flag(sub)
     sub.add_argument(
         "--closest", type=_closest, default=10, metavar="N",
         help="how many of the closest pairs of different classes to show (default: 10)",
@@ -249,57 +176,14 @@ def _audit_flags(sub: argparse.ArgumentParser) -> None:
         "--one-nn", action="store_true",
         help="also how often the nearest training point has a test point's label",
     )  # fmt: skip
-    _seed_flag(sub, "what the split for --one-nn follows from, where the data have none")
+    seed_flag(sub, "what the split for --one-nn follows from, where the data have none")
     sub.add_argument(
         "--device", metavar="NAME",
         help="where to search: a device of torch's such as cuda (default: all cores, no torch)",
     )  # fmt: skip
     sub.add_argument("--json", action="store_true", help="for programs")
-    _page_flag(sub, "--html", "--report", about="write a page with tables, figures and pictures")
-    _quiet_flag(sub)
-
-
-def _norm_flag(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
-
-
-def _data_flags(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument(
-        "--label", metavar="COLUMN", help="column of a CSV or parquet file with the classes"
-    )
-    sub.add_argument("--test", metavar="FILE", help="file or folder with a fixed test part")
-    sub.add_argument("--scale", action="store_true", help="put every feature on [0, 1]")
-    sub.add_argument(
-        "--drop-clashes", action="store_true", help="leave out points that coincide across classes"
-    )
-    sub.add_argument(
-        "--non-numeric", default="error", metavar="error|drop|onehot",
-        help="what to do with columns that are not numbers (default: error)",
-    )  # fmt: skip
-
-
-def _model_flag(sub: argparse.ArgumentParser, what: str) -> None:
-    sub.add_argument(
-        "--model", action="append", metavar="MODEL",
-        help=f"{what}; more than once to compare. Importing a model runs its code",
-    )  # fmt: skip
-
-
-def _noise_flags(sub: argparse.ArgumentParser, *, k: int | None = 10) -> None:
-    default = "10" if k else "10, or what the suite was published with"
-    sub.add_argument(
-        "--k", type=int, default=k, help=f"noisy copies of every point (default: {default})"
-    )
-    _seed_flag(sub, "what all randomness follows from")
-
-
-def _draws_flag(sub: argparse.ArgumentParser, default: str) -> None:
-    ways = ["independent", "ladder"]
-    sub.add_argument(
-        "--draws", type=_one_of("draws", ways), metavar="|".join(ways),
-        help=f"whether noise is drawn for every size, or once a norm and scaled (default: "
-        f"{default})",
-    )  # fmt: skip
+    page_flag(sub, "--html", "--report", about="write a page with tables, figures and pictures")
+    quiet_flag(sub)
 
 
 def _suite_flags(sub: argparse.ArgumentParser) -> None:
@@ -307,18 +191,61 @@ def _suite_flags(sub: argparse.ArgumentParser) -> None:
         "--suite", action="append", default=[],
         help="named list of corruptions, such as pnorm; see shaketable list suites",
     )  # fmt: skip
+    grid_flags(sub, sub)
     sub.add_argument(
-        "--published", type=_path, metavar="DIR",
+        "--published", type=path_name, metavar="DIR",
         help="take the common corruptions of a suite from a set that you have, such as CIFAR-10-C "
         "or ImageNet-C, and make none",
     )  # fmt: skip
-    _textures_flag(sub)
+    textures_flag(sub)
 
 
-def _textures_flag(sub: argparse.ArgumentParser) -> None:
+def _study_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
-        "--frost-textures", type=_path, metavar="DIR",
-        help="folder with pictures of ice for the frost of a suite (default: drawn here)",
+        "file", nargs="?", metavar="STUDY.toml", help="flags as a file: train_eps = […] …"
+    )
+    sub.add_argument("--data", metavar="DATA", help="file or built-in set")
+    data_flags(sub)
+    model_flag(sub, "estimator to train: built-in, package.module:attribute or file.joblib")
+    norm_flag(sub)
+    for part in ("train", "test"):
+        sub.add_argument(
+            f"--{part}-eps", type=_epsilons, default="0,eps_min", metavar="LIST",
+            help=f"sizes of the {part} noise (default: 0,eps_min)",
+        )  # fmt: skip
+    sub.add_argument("--runs", type=int, default=10, help="how often all is repeated (default: 10)")
+    sub.add_argument(
+        "--draws", default="independent", metavar="independent|shared",
+        help="shared: the same k offsets for all points, to reproduce the paper only",
+    )  # fmt: skip
+    sub.add_argument("--jobs", type=int, default=-1, help="processes (default: one a core)")
+    copies_flags(sub)
+    bounds_flags(sub)
+    output_flags(sub)
+
+
+def _mcv_flags(sub: argparse.ArgumentParser) -> None:
+    _reference_flag(sub)
+    sub.add_argument(
+        "--suite", help="suite of a results file (default: all made of sets, such as two-factor)"
+    )
+    sub.add_argument("--names", metavar="COLUMN", help="column of a table with the models' names")
+    sub.add_argument(
+        "--clean", metavar="COLUMN",
+        help="column of a table with the clean condition (default: clean)",
+    )  # fmt: skip
+    sub.add_argument(
+        "--lower-is-better", action="store_true", help="scores of a table are errors, such as RMSE"
+    )
+    sub.add_argument("--json", action="store_true", help="for programs")
+    out_flag(sub, "chart to write", CHART_ENDINGS)
+
+
+def _reference_flag(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument(
+        "--reference", metavar="MODEL",
+        help="model that the groups I to IV of the mCV plot are told against (default: the one "
+        "trained on clean data, by its name, or the first)",
     )  # fmt: skip
 
 
@@ -330,78 +257,6 @@ def _device_noise_flag(sub: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def _seed_flag(sub: argparse.ArgumentParser, about: str) -> None:
-    sub.add_argument("--seed", type=int, default=0, help=f"{about} (default: 0)")
-
-
-def _quiet_flag(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--quiet", action="store_true", help="no progress bar")
-
-
-def _page_flag(sub: argparse.ArgumentParser, *names: str, about: str) -> None:
-    sub.add_argument(*names, type=_page, metavar="FILE.html", help=about)
-
-
-def out_file(text: str, endings: Sequence[str]) -> str:
-    """Path of a file that can be written and has one of the endings."""
-    try:
-        return _file_to_write(text, endings)
-    except argparse.ArgumentTypeError as error:
-        raise InputError(f"--out {error}") from error
-
-
-def _file_to_write(text: str, endings: Sequence[str]) -> str:
-    if not text.lower().endswith(tuple(endings)):
-        raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
-    return _page(text)
-
-
-def _out_flag(
-    sub: argparse.ArgumentParser, about: str, endings: Sequence[str], *, required: bool = False
-) -> None:
-    def check(text: str) -> str:
-        return _file_to_write(text, endings)
-
-    sub.add_argument(
-        "-o", "--out", type=check, required=required, metavar="FILE",
-        help=f"{about}: {', '.join(endings)}",
-    )  # fmt: skip
-
-
-def _bounds_flags(sub: argparse.ArgumentParser) -> None:
-    rules = ["clip", "truncate", "none"]
-    sub.add_argument(
-        "--bounds", type=_one_of("bounds", rules), metavar="|".join(rules),
-        help="what noise does at the edge of the value range (default: as the data declare)",
-    )  # fmt: skip
-    sub.add_argument(
-        "--range", type=_range, metavar="LOW,HIGH", help="the value range, such as 0,1"
-    )
-
-
-def _output_flags(sub: argparse.ArgumentParser, *, store: bool = True) -> None:
-    if store:
-        sub.add_argument(
-            "--store", type=_path, metavar="FILE", help="results file; what is in it is not redone"
-        )
-        _quiet_flag(sub)
-    sub.add_argument("--json", action="store_true", help="for programs; percentages")
-    _page_flag(sub, "--report", about="write a page with tables and figures")
-    sub.add_argument(
-        "--min-mscr", type=_finite, metavar="PERCENT",
-        help="require an MSCR of at least this; exit code 1: not met, 3: interval too wide",
-    )  # fmt: skip
-
-
-def _one_of(kind: str, names: Sequence[str]) -> Callable[[str], str]:
-    def check(text: str) -> str:
-        if text not in names:
-            raise argparse.ArgumentTypeError(str(unknown(kind, text, names)))
-        return text
-
-    return check
-
-
 def _epsilons(text: str) -> list[float | str]:
     try:
         return [w if w == "eps_min" else float(w) for w in (w.strip() for w in text.split(","))]
@@ -411,45 +266,7 @@ def _epsilons(text: str) -> list[float | str]:
         ) from error
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",")]
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(word) for word in _words(text)]
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"must be numbers, with commas: {error}") from error
-
-
-def _wholes(text: str) -> list[int]:
-    try:
-        return [int(word) for word in _words(text)]
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"must be whole numbers, with commas: {error}") from error
-
-
-def _range(text: str) -> tuple[float, float]:
-    try:
-        low, high = map(float, text.split(","))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"must be LOW,HIGH, such as 0,1, got {text!r}") from error
-    return low, high
-
-
-def _path(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError("must name a file, got an empty text")
-    return text
-
-
-def _page(text: str) -> str:
-    """Path of a page that can be written: found out now, not after the work."""
-    path = Path(_path(text))
-    if path.is_dir() or not path.parent.is_dir():
-        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-        raise argparse.ArgumentTypeError(f"must be a file, but {text!r} {what}")
-    return text
+_MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown needs the next
 
 
 def _closest(text: str) -> int:
@@ -461,11 +278,4 @@ def _closest(text: str) -> int:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, got {text!r}")
     if number > _MAX_CLOSEST:
         raise argparse.ArgumentTypeError(f"must be at most {_MAX_CLOSEST}, got {text!r}")
-    return number
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
     return number

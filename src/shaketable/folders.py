@@ -11,11 +11,10 @@ from pathlib import Path
 from shaketable import images
 from shaketable.arrays import make_dataset
 from shaketable.data import Dataset
-from shaketable.errors import InputError
+from shaketable.errors import InputError, listing
 from shaketable.types import Array
 
 _PARTS = ("train", "val", "valid", "validation", "test")
-_NAMED = 5  # files that an error names
 
 
 def load_folder(folder: Path, test: Path | None = None) -> Dataset:
@@ -87,7 +86,7 @@ def _files(folder: Path) -> list[tuple[Path, str]]:
     if empty := [c.name for c in classes if not found[c]]:
         raise InputError(
             f"every subfolder of {str(folder)!r} is a class and must hold pictures ({endings}), "
-            f"but these do not: {_listing(empty)}; fill or remove them"
+            f"but these do not: {listing(empty)}; fill or remove them"
         )
     return [(path, c.name) for c, paths in found.items() for path in paths]
 
@@ -105,13 +104,8 @@ def _read(paths: Sequence[Path]) -> Array:
     if odd:
         raise InputError(
             f"pictures must be of one size, and {len(odd)} of {len(paths)} are not of {height} x "
-            f"{width} pixels as most are: {_listing(odd)}; resize or remove them"
+            f"{width} pixels as most are: {listing(odd)}; resize or remove them"
         )
     channels = max(shape[2] for shape in shapes)
     x = images.read_all(paths, (height, width, channels))
     return x if channels == 3 else x[..., 0]
-
-
-def _listing(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.errors import InputError
-from shaketable.flags import COPY_ENDINGS, out_file
+from shaketable.noise_flags import COPY_ENDINGS, out_file
 from shaketable.settings import bounds_from, data_from, suites_from
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def corrupt(args: argparse.Namespace) -> int:
     """Write a corrupted copy of a data set, or all copies of a suite."""
     from shaketable.copies import corrupted, write
     from shaketable.corruptions import parse
-    from shaketable.display import print_notes
     from shaketable.evaluation import range_of
+    from shaketable.terminal import print_notes
 
     suites = suites_from(args)
     if suites:
@@ -54,21 +54,25 @@ def corrupt(args: argparse.Namespace) -> int:
 
 def _corrupt_by_suite(args: argparse.Namespace, suite: Suite) -> int:
     from shaketable.suite_copies import check_target, write_suite
+    from shaketable.suites import COMMON_METRICS
 
     check_target(args.out, suite)
     data = data_from(args)
     draws: Draws = args.draws or "ladder"
     folder = write_suite(
         args.out, data, suite, seed=args.seed, bounds=bounds_from(args, data), draws=draws,
-        progress=not args.quiet,
+        form=args.form, progress=not args.quiet,
     )  # fmt: skip
-    count, first = data.n - (data.n_train or 0), data.n_train is not None
-    what = ".npy files" if data.files is None else "PNG files (lossless)"
+    about = json.loads((folder / "manifest.json").read_text())
+    drawn = "" if suite.metric == "mcv" else f"{draws} draws, "  # named sets have their own
+    part = "" if data.n_train is None else "training " if suite.part == "train" else "test "
     print(
-        f"{data.name} under {suite.name}: {len(suite.names)} corruptions of {count} "
-        f"{'test ' if first else ''}pictures, {draws} draws, seed {args.seed}"
+        f"{data.name} under {suite.name}: {len(about['corruptions'])} corruptions of "
+        f"{about['points']} {part}points, {drawn}seed {args.seed}"
     )
-    print(f"written to {folder} as {what}; evaluate --published {folder} reads them")
+    common = suite.metric in COMMON_METRICS
+    hint = f"; evaluate --published {folder} reads them" if common else ""
+    print(f"written to {folder}, with a manifest{hint}")
     return 0
 
 

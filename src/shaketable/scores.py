@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -12,12 +12,13 @@ from typing import Any
 from shaketable import metrics
 from shaketable.corruptions.published import published_in
 from shaketable.errors import UndefinedError
+from shaketable.groups import clean_beside
 from shaketable.metrics import SUITE_METRICS, Series, SuiteResult
 from shaketable.norms import norm_title, pnorm_level
 from shaketable.records import Record, Records, SuiteRecord
 from shaketable.spec import parse_call
 from shaketable.statistics import Estimate
-from shaketable.subjects import clean_beside, subjects, told_apart
+from shaketable.subjects import subjects, told_apart
 
 TITLES = {"mce_lp": "mCE_Lp", "ice": "iCE", "mce": "mCE", "mce_15": "mCE_15", "mce_xn": "mCE_xN"}
 """Metrics of suites as people know them."""
@@ -195,20 +196,19 @@ class Score:
             "derived": suite.derived or None,
             "published": published_in(suite.specs) or None,
             "metric_name": suite.metric,
-            "metric": None if value is None else {**_numbers(value), "method": value.method},
+            "metric": None if value is None else {**value.json(), "method": value.method},
             "meaning": self.meaning,
-            **{name: _numbers(value) for name, value in self.against_alexnet.items()},
-            "clean": _numbers(self.clean),
+            **{name: value.json() for name, value in self.against_alexnet.items()},
+            "clean": self.clean.json(),
             "ladders": [
-                {"name": part.title, **_order(part.p), **_numbers(part.mean)}
-                for part in self.ladders
+                {"name": part.title, **_order(part.p), **part.mean.json()} for part in self.ladders
             ],
             "cells": [
                 {
                     "corruption": level.spec,
                     **_order(part.p),
                     ("severity" if part.p is None else "epsilon"): level.size,
-                    "error": _numbers(level.error),
+                    "error": level.error.json(),
                 }
                 for part in self.ladders
                 for level in part.levels
@@ -243,7 +243,7 @@ class Difference:
     def json(self) -> dict[str, Any]:
         """Difference as an object, in percentage points."""
         names = {"suite": self.suite, "first": self.first, "second": self.second}
-        return {**names, **_numbers(self.value), "method": self.value.method}
+        return {**names, **self.value.json(), "method": self.value.method}
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,7 +305,7 @@ def scoreboards(records: Records) -> list[Scoreboard]:
     boards = []
     for results in found.values():
         results.sort(key=lambda r: order.index((r.first.fingerprint, r.first.recipe)))
-        boards.append(Scoreboard(results[0].suite, tuple(_scores(results))))
+        boards.append(Scoreboard(results[0].suite, tuple(map(Score, labels_of(results), results))))
     return boards
 
 
@@ -352,7 +352,8 @@ def norm_json(p: float) -> str | float:
     return "inf" if math.isinf(p) else p
 
 
-def _scores(results: list[SuiteResult]) -> Iterable[Score]:
+def labels_of(results: Sequence[SuiteResult]) -> list[str]:
+    """Name of every model, and whatever else tells it from others."""
     facts = [
         {
             "train": f"training noise {c.train}",
@@ -364,8 +365,7 @@ def _scores(results: list[SuiteResult]) -> Iterable[Score]:
         }
         for c in (r.first for r in results)
     ]
-    labels = told_apart([r.first.model for r in results], facts)
-    return map(Score, labels, results)
+    return told_apart([r.first.model for r in results], facts)
 
 
 def _mean_error(result: SuiteResult) -> Estimate:
@@ -388,7 +388,3 @@ def _level(cell: Record) -> tuple[str, float, float]:
 
 def _order(p: float | None) -> dict[str, Any]:
     return {} if p is None else {"p": norm_json(p)}
-
-
-def _numbers(e: Estimate) -> dict[str, float]:
-    return {"mean": 100 * e.value, "low": 100 * e.low, "high": 100 * e.high}

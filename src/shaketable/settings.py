@@ -41,10 +41,14 @@ def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["de
 
 def suites_from(args: argparse.Namespace) -> list[Suite]:
     """Suites as the flags say, those of common corruptions with the folders that were named."""
-    from shaketable.suites import COMMON_METRICS, suite
+    from shaketable.suites import COMMON_METRICS, grid, suite
 
     names = [args.suite] if isinstance(args.suite, str) else args.suite or []
     found = [suite(name) for name in names]
+    if args.grid is not None:
+        if len(args.grid) < 2:
+            raise InputError("--grid must have levels of two factors or more; one is --corruptions")
+        found.append(grid(*args.grid, orders=args.orders))
     published = getattr(args, "published", None)
     for flag, folder in (("--published", published), ("--frost-textures", args.frost_textures)):
         if folder is not None and not any(s.metric in COMMON_METRICS for s in found):

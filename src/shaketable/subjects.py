@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from shaketable import metrics
-from shaketable.metrics import SUITE_METRICS, Series
+from shaketable.groups import Series, clean_beside
+from shaketable.metrics import SUITE_METRICS
 from shaketable.norms import norm_name, norm_title, pnorm_level
 from shaketable.records import Record, Records, SeparationRecord
 from shaketable.spec import Call, format_value, parse_call
@@ -82,7 +83,8 @@ def subjects(records: Records) -> list[Subject]:
 
     Noise of suites with a metric is left to `shaketable.scores`, unless it is of size eps_min.
     """
-    scored = [r for r in metrics.suite_results(records) if r.suite.metric in SUITE_METRICS]
+    told = {*SUITE_METRICS, "mcv"}  # by scores and by mCV boards
+    scored = [r for r in metrics.suite_results(records) if r.suite.metric in told]
     of_suites = {cell.key for r in scored for s in r.series for cell in s.noisy}
     in_suites = {(r.first.fingerprint, r.first.recipe) for r in scored}
     groups: dict[tuple[object, ...], list[Series]] = {}
@@ -108,11 +110,6 @@ def subjects(records: Records) -> list[Subject]:
         )
         for label, (key, found) in zip(labels, groups.items(), strict=True)
     ]
-
-
-def clean_beside(series: Series) -> Series:
-    """Return the same models of the same runs, on clean points."""
-    return Series(noisy=series.clean, clean=series.clean, at_eps_min=False)
 
 
 def norm_of(cell: Record) -> str:

@@ -55,8 +55,12 @@ class Corruption(Protocol):
     def bind(self, bounds: Bounds | None) -> Corruption:
         """Fill in the value range, which is recorded apart."""
 
-    def draw(self, x: Array, keys: KeyArray) -> Any:
-        """All that is random, one key a row; of `x` only the shape of a row and the type count."""
+    def draw(self, x: Array, keys: KeyArray) -> Any:  # noqa: ARG002  (of use to most)
+        """All that is random, one key a row; of `x` only the shape of a row and the type count.
+
+        By default the keys themselves: what is random is then made where it is used.
+        """
+        return keys
 
     def apply(self, x: Array, drawn: Any) -> Array:
         """Corrupted copy of the rows of `x`; nothing is random, and what was drawn is kept."""

@@ -23,8 +23,8 @@ import numpy as np
 from shaketable.corruptions.bounds import Bounds
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, finite_range, in_units, layout
 from shaketable.corruptions.common.severities import profile_of, side_of
-from shaketable.corruptions.corruption import Corruption
-from shaketable.errors import InputError, unknown, whole
+from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.errors import InputError, listing, unknown, whole
 from shaketable.images import SUFFIXES, read_all
 from shaketable.keys import digest
 from shaketable.spec import Call, Value, parse_call, split
@@ -37,7 +37,6 @@ SEVERITIES = 5
 """Severities that every kind has."""
 
 _SUITES = {"common-15": BENCHMARK, "common-xn": NO_NOISE}
-_NAMED = 5  # things that an error names
 _SAMPLE = 32  # pictures that tell one set from another
 
 
@@ -106,17 +105,9 @@ class PublishedCorruption(Corruption):
         """Return the same corruption with the data's value range filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> KeyArray:  # noqa: ARG002  (part of the role)
-        """Return the keys, which are rows: nothing is random."""
-        return keys
-
+    @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Return the corrupted pictures of these rows; of `x` only shape and type count."""
-        if hasattr(x, "detach"):
-            from shaketable.corruptions.device import through_arrays  # torch is there, as x is
-
-            moved: Array = through_arrays(lambda array: self.apply(array, drawn), x)
-            return moved
         if self.source is None or (len(drawn) and drawn.max() >= self.source.n):
             raise InputError(
                 f"{self.spec} stands for pictures of a test part, row by row, and can be met in "
@@ -189,19 +180,14 @@ def _refuse_faults(folder: str, source: Source, asked: Sequence[tuple[str, int]]
         hint = f"use --suite {fitting[0]}, or get the others" if fitting else "get them"
         raise InputError(
             f"folder {folder!r} lacks {len(missing)} of {len(kinds)} kinds of corruption: "
-            f"{_listing([source.file(name) for name in missing])}; {hint}"
+            f"{listing([source.file(name) for name in missing])}; {hint}"
         )
     faults = source.faults(asked)
     if faults:
         raise InputError(
-            f"folder {folder!r} cannot be used: {_listing(faults, '; ')}; get these files again, "
+            f"folder {folder!r} cannot be used: {listing(faults, '; ')}; get these files again, "
             "and load the test part that they were made from"
         )
-
-
-def _listing(names: Sequence[str], comma: str = ", ") -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return comma.join(names[:_NAMED]) + more
 
 
 class Source(Protocol):
@@ -360,7 +346,7 @@ class _Folders:
         gone = ["/".join(n) for n in self.names if n not in there]
         if gone:
             where = (place / str(severity)).relative_to(self.folder).as_posix()
-            return [f"{where}/ lacks {len(gone)} of {self.n} test pictures: {_listing(gone)}"]
+            return [f"{where}/ lacks {len(gone)} of {self.n} test pictures: {listing(gone)}"]
         self.endings[name, severity] = [there[n] for n in self.names]
         return []
 

@@ -9,7 +9,7 @@ from shaketable import charts
 from shaketable.data import Dataset
 from shaketable.errors import InputError
 from shaketable.records import Records, SeparationRecord
-from shaketable.report import content, page, provenance, suites, words
+from shaketable.report import content, mcv, page, provenance, suites, words
 from shaketable.report.separations import write_separation
 from shaketable.subjects import Subject, subjects
 
@@ -23,6 +23,7 @@ def write_report(
     dataset: Dataset | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
+    reference: str = "",
 ) -> Path:
     """Write all that the records tell as one HTML page, and return its path.
 
@@ -42,6 +43,8 @@ def write_report(
         Heading of the page; by default it names models and data.
     notes
         Sentences a reader should know, shown near the top.
+    reference
+        Model that the groups of the mCV plot are told against; see `VariationTable`.
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
@@ -51,6 +54,7 @@ def write_report(
     found = [s for s in every if not s.left_to_suites]
     methods: content.Methods = {}
     sections = suites.sections(records, methods)
+    boards = mcv.sections(records, methods, reference=reference)
     return page.write(
         path,
         "results.html.j2",
@@ -62,6 +66,7 @@ def write_report(
         matrices=[content.matrix(s, methods) for s in found if s.is_study and s.norm],
         differences=content.differences(found, methods),
         suites=sections,
+        boards=boards,
         separations=[
             provenance.SeparationFacts.of(s, dataset if _is_of(s, dataset) else None)
             for s in separations
@@ -72,6 +77,7 @@ def write_report(
         figures={
             **_figures(records, found, dataset, separations),
             **suites.figures(records, sections),
+            **mcv.figures(boards),
         },
     )
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from shaketable import metrics
 from shaketable.errors import InputError, UndefinedError
+from shaketable.groups import clean_beside
 from shaketable.metrics import ErrorProbability, Series
 from shaketable.report.provenance import distinct
 from shaketable.statistics import Estimate
-from shaketable.subjects import Subject, clean_beside, noise_name, noise_size
+from shaketable.subjects import Subject, noise_name, noise_size
 
 Methods: TypeAlias = "dict[str, dict[str, None]]"
 """How each kind of number was computed: the methods of its estimates."""

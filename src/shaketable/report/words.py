@@ -42,6 +42,15 @@ SUITE_ERRORS = (
     "A panel a norm or kind, on one scale. Points are measured errors from the weakest level to "
     "the strongest, bars their 95 % intervals; dashed lines are errors on clean points."
 )
+MCV = (
+    "A point a model: up is better on average, left is steadier. Bars reach from its lowest to its "
+    "highest accuracy on any set, rings are its accuracy on clean points; dashed lines go through "
+    "the reference."
+)
+FACTORS = (
+    "Accuracy of the sets with a factor minus that of the same sets without it, with 95 % "
+    "intervals; left of zero the factor costs accuracy."
+)
 POINTS = "The rings and the line between them mark the pair of points that sets 2r."
 
 

@@ -142,10 +142,6 @@ class CommonCorruption(Corruption):
         """Return the same corruption with the data's value range filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> KeyArray:  # noqa: ARG002  (part of the role)
-        """Return the keys: what is random is made where it is used."""
-        return keys
-
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Corrupt the pictures, each by its key; those of a tensor on the CPU."""
