@@ -1,0 +1,1 @@
+"""Adversaries: the worst point in the ball around every data point, or in its Voronoi cell."""

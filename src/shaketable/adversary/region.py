@@ -1,0 +1,79 @@
+"""Where an adversary may go from every point: a ball, the value range, and maybe a Voronoi cell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from shaketable.adversary.cells import Cells
+from shaketable.corruptions import Bounds
+from shaketable.norms import pnorm
+from shaketable.types import Array, FloatArray, IntArray
+
+Constraint: TypeAlias = Literal["none", "genuine-max", "genuine-exact"]
+
+TOLERANCE = 1e-6
+"""Share of epsilon by which rounding may carry a point out of its ball, or off its surface."""
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Points that count as adversarial for every evaluated point, if they are labelled wrongly.
+
+    ``none``: the ball of radius epsilon. ``genuine-max``: the part of it that is nearer to the
+    point than to any other evaluated point. ``genuine-exact``: of that, only what is epsilon away.
+    All within the value range, where one is declared.
+    """
+
+    x: FloatArray
+    """Evaluated points, (n, d), flattened, in their own units."""
+    shape: tuple[int, ...]
+    """Of a point, as models take it."""
+    dtype: np.dtype[Any]
+    """Of the numbers that models take: what counts are points that it can hold."""
+    p: float
+    epsilon: float
+    constraint: Constraint = "none"
+    cells: Cells | None = None
+    """Of the same points, for the genuine constraints."""
+    bounds: Bounds | None = None
+
+    def contains(self, rows: IntArray, moved: Array) -> Array:
+        """Whether points, one for each of these rows, lie in the row's region: in float64."""
+        away = pnorm(moved.astype(np.float64) - self.x[rows], self.p)
+        inside = away <= self.epsilon * (1 + TOLERANCE)
+        if self.constraint == "genuine-exact":
+            inside &= away >= self.epsilon * (1 - TOLERANCE)
+        if self.bounds is not None:
+            inside &= ((moved >= self.bounds.low) & (moved <= self.bounds.high)).all(axis=1)
+        if self.cells is not None and inside.any():
+            inside[inside] = self.cells.inside(rows[inside], moved[inside].astype(np.float64))
+        return np.asarray(inside)
+
+    def held(self, rows: IntArray, moved: FloatArray) -> FloatArray:
+        """Points brought back: to the ball, the range, and along the ray into the cell.
+
+        With ``genuine-exact`` only to the surface of the ball: what then lies elsewhere is no point
+        of the region.
+        """
+        step = moved - self.x[rows]
+        if math.isinf(self.p) and self.constraint != "genuine-exact":
+            step = np.clip(step, -self.epsilon, self.epsilon)
+        else:
+            away = pnorm(step, self.p)
+            exact = self.constraint == "genuine-exact"
+            factor = self.epsilon / np.where(away > 0, away, 1)
+            step *= (factor if exact else np.minimum(factor, 1))[:, None]
+        held = self.x[rows] + step
+        if self.constraint == "genuine-exact":
+            return held
+        if self.bounds is not None:
+            held = np.clip(held, self.bounds.low, self.bounds.high)
+        return held if self.cells is None else self.cells.pulled(rows, held)
+
+    def as_given(self, moved: Array) -> Array:
+        """Points as a model takes them."""
+        return moved.astype(self.dtype, copy=False).reshape(-1, *self.shape)
