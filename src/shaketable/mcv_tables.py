@@ -35,11 +35,12 @@ def print_board(board: MCVBoard) -> None:
     draws = f"{first.k} {'draw' if first.k == 1 else 'draws'} each"
     rows = [_row(entry) for entry in board.entries]
     header = ["model", "CV, %", "mean, %", "clean, %", "lowest, %", "highest, %", "group"]
+    columns = len(header) if len(rows) > 1 else -1  # a model alone has no group
     print_table(
         f"{board.data}: accuracy over {len(board.suite.specs)} sets of suite {board.suite.name}, "
         f"{first.n} test points, {draws}; 95 % intervals in brackets",
-        header,
-        rows,
+        header[:columns],
+        [row[:columns] for row in rows],
     )
     for label in board.left_out:
         print(f"{label}: no right answer in any set, so there is no CV")

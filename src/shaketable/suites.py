@@ -9,7 +9,7 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from shaketable.corruptions import Bounds, CameraGaussian, parse
+from shaketable.corruptions import Bounds, CameraGaussian, Corruption, parse
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
 from shaketable.corruptions.published import check_folder_name, published_in
 from shaketable.errors import InputError, unknown
@@ -22,7 +22,7 @@ COMMON_METRICS = ("mce", "mce_15", "mce_xn")
 _RELATIVE = frozenset({"l0", "sp", "ga", "rotation", *NAMES})
 """Corruptions whose sizes are relative to the value range."""
 
-Levels: TypeAlias = "Iterable[str] | Mapping[str, str]"
+Levels: TypeAlias = "Iterable[str | Corruption] | Mapping[str, str | Corruption]"
 Orders: TypeAlias = Literal["both", "all", "given"]
 
 
@@ -190,6 +190,8 @@ def grid(
             spec = " + ".join(spec for _, spec in chosen if spec != "clean")
             name = "".join(label for label, _ in chosen) if labelled else spec
             full = f"{spec} as {name}" if labelled else spec
+            if spec:
+                parse(full, eps_min=lambda _: 1.0)  # refuses what has no place in a sequence
             if spec and found.setdefault(name, full) != full:
                 raise InputError(f"labels must tell all sets apart, got {name!r} twice")
     kinds = [parse_call(f).name for way in known for spec in way.values() for f in factors(spec)]
@@ -203,13 +205,23 @@ def _levels(levels: Levels) -> dict[str, str]:
     """Specs by label, with none of the factor among them; without labels by themselves."""
     if isinstance(levels, str):
         raise InputError(f"levels must be a list of specs, got {levels!r}; write [{levels!r}]")
-    pairs = list(levels.items()) if isinstance(levels, Mapping) else [(s, s) for s in levels]
-    known = {label: spec if "eps_min" in spec else parse(spec).spec for label, spec in pairs}
+    if isinstance(levels, Mapping):
+        pairs = [(label, _spec(level)) for label, level in levels.items()]
+    else:
+        pairs = [(spec, spec) for spec in map(_spec, levels)]
+    known = dict(pairs)
     if odd := [spec for spec in known.values() if named(spec)[1]]:
         raise InputError(f"levels must have no names of their own, got {odd[0]!r}; use a mapping")
     if len(known) < len(pairs) or not set(known.values()) - {"clean"}:
         raise InputError(f"levels must be corruptions, each once, got {[s for _, s in pairs]}")
     return known if "clean" in known.values() else {"": "clean", **known}
+
+
+def _spec(level: str | Corruption) -> str:
+    """Canonical spec of a level; ``eps_min`` stays as it is."""
+    if isinstance(level, str) and "eps_min" in level:
+        return level
+    return (parse(level) if not hasattr(level, "spec") else level).spec
 
 
 def _linf(*epsilons: float | str) -> tuple[str, ...]:
