@@ -146,7 +146,8 @@ def _place_labels(rows: Sequence[Row], across: Sequence[float], up: Sequence[flo
     for row in sorted(rows, key=lambda r: -r["mean"]):
         left, right = row["cv"], row["cv"] + letter * (len(row["model"]) + 2)
         beside = [at for start, end, at in taken if start < right and left < end]
-        tries = (row["mean"] + side * i * step / 2 for i in count() for side in (1, -1))
+        # half a line above, where the line through the reference does not cross it
+        tries = (row["mean"] + (side * i + 1) * step / 2 for i in count() for side in (1, -1))
         row["label"] = next(
             at for at in tries if all(abs(at - other) >= 0.99 * step for other in beside)
         )
