@@ -222,7 +222,7 @@ SP, GA = ["sp(0.1)"], ["ga(0.1)"]
         ((SP, []), "must be corruptions, each once, got []"),
         ((SP, ["clean"]), "must be corruptions, each once, got ['clean']"),
         ((SP * 2, GA), "must be corruptions, each once"),
-        ((["sp(0.1) as A"], GA), "no names of their own, got 'sp(0.1) as A'; use a mapping"),
+        ((["sp(0.1) as A"], GA), "labels for every factor, or for none; got both"),
         ((SP, ["gaa(0.1)"]), "did you mean 'ga'"),
         (({"A": "sp(0.1)"}, {"A": "ga(0.1)"}), "labels must tell all sets apart, got 'A' twice"),
     ],
