@@ -174,10 +174,12 @@ def test_a_corruption_that_is_not_fitted_says_what_to_do(spec):
         other(x, keys)
 
 
-def test_columns_once_known_are_kept():
-    x = table(100)
+def test_columns_are_those_of_the_data_unless_it_is_called_itself():
+    x, keys = table(100), some_keys(100)
     fitted = Jitter(0.1).fitted(Columns(lambda: np.zeros((3, 5))))
-    np.testing.assert_array_equal(corrupt(x, fitted, rng=0), x)
+    np.testing.assert_array_equal(fitted(x, keys), x)
+    # results are known by the data and the spec, so that other columns must not slip in
+    np.testing.assert_array_equal(corrupt(x, fitted, rng=0), corrupt(x, "jitter(0.1)", rng=0))
     assert fitted == Jitter(0.1)
 
 
