@@ -160,7 +160,7 @@ def test_options_of_load_drop_clashes_first_and_scale_then(tmp_path: Path) -> No
         ("a.csv", "a,kindred\n1,x\n2,y\n", "unknown label column 'kind'; did you mean 'kindred'"),
         ("a.csv.gz", "no gzip at all", "cannot be read"),
         ("a.parquet", "no parquet at all", "cannot be read: .*[Pp]arquet"),
-        ("a.txt", "1 2 3", r"must end in one of .npz, .csv, .csv.gz, .parquet"),
+        ("a.txt", "1 2 3", r"must end in one of .npz, .npy, .csv, .csv.gz, .parquet"),
     ],
 )
 def test_damaged_or_odd_tables_are_refused_in_one_line(
@@ -211,9 +211,9 @@ def test_archives_without_the_right_arrays_are_refused(tmp_path: Path) -> None:
     split = npz(tmp_path, x_train=x, y_train=y, x_test=x, y_test=y)
     with pytest.raises(InputError, match="has a test part already"):
         load(split, test=split)
-    with pytest.raises(InputError, match=r"label and tables do not go with the .npz file"):
+    with pytest.raises(InputError, match=r"label and tables do not go with the file"):
         load(split, label="y")
-    with pytest.raises(InputError, match=r"label and tables do not go with the .npz file"):
+    with pytest.raises(InputError, match=r"label and tables do not go with the file"):
         load(split, test=file(tmp_path, "a.csv"))
 
 

@@ -1,6 +1,8 @@
 """Models over the sets of a suite: boards, plots, tables, the page, and the command."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -92,7 +94,8 @@ def test_words_claim_what_intervals_show(board):
         ):
             if change is None:
                 continue
-            chance = f"the difference in {word} may be chance" in entry.words
+            chance = f"{word}: the difference may be chance" in entry.words
+            chance |= entry.words == "mean and CV: the difference may be chance"
             assert chance == (change.low <= 0 <= change.high)
             assert (shown[0] in entry.words) == (change.low > 0)
             assert (shown[1] in entry.words) == (change.high < 0)
@@ -165,6 +168,16 @@ def test_effects_are_drawn_with_their_intervals(board):
     assert len(found) == 3 * (3 + 3 + 3 + 4)
 
 
+def test_intervals_of_the_cv_are_drawn(board):
+    rows = [r for r in rows_of(mcv_plot([board])) if "cv" in r]
+    for row, entry in zip(rows, board.entries, strict=True):
+        cv = entry.stability.cv
+        assert (row["cv_low"], row["cv_high"]) == (100 * cv.low, 100 * cv.high)
+    alone = replace(board, table=VariationTable(board.table.rows[:1]),
+                    results={"logistic": board.results["logistic"]})  # fmt: skip
+    assert not any("text" in row for row in rows_of(mcv_plot([alone])))
+
+
 def test_the_page_has_plot_tables_and_words(records, board, tmp_path):
     page = read(st.write_report(tmp_path / "p.html", records, reference="rf"))
     text = " ".join(page.text.split())
@@ -190,7 +203,7 @@ def test_the_command_reads_results_files(store, capsys, tmp_path):
     assert {m["label"] for m in found["models"]} == set(MODELS)
     assert found["models"][0]["effects"]["words"]
     assert loads(capsys, "score", store, "--reference", "1nn")["mcv"][0]["reference"] == "1nn"
-    assert "suites on record: two-factor" in fails(capsys, "mcv", store, "--suite", "pnorm")
+    assert "on record with --suite: two-factor" in fails(capsys, "mcv", store, "--suite", "pnorm")
     assert "is for a table of scores" in fails(capsys, "mcv", store, "--clean", "x")
     assert "unknown reference" in fails(capsys, "mcv", store, "--reference", "x")
 
@@ -217,7 +230,7 @@ def test_a_grid_from_the_command_line(capsys):
                  "--grid", "jitter(0.5), jitter(1)", "missing(0.2)",
                  "--store", "g.sqlite")  # fmt: skip
     (found,) = loads(capsys, *arguments)["mcv"]
-    assert (found["suite"], found["sets"]) == ("grid", 8)
+    assert (found["suite"], found["sets"]) == ("jitter x missing", 8)
     kinds = {m["factor"] for m in found["models"][0]["effects"]["main"]}
     assert kinds == {"jitter", "missing"}
     (given,) = loads(capsys, *arguments[:-2], "--orders", "given")["mcv"]
@@ -226,9 +239,39 @@ def test_a_grid_from_the_command_line(capsys):
     assert "two factors or more" in fails(capsys, *arguments[:6], "--grid", "jitter(1)")
     assert "unknown corruption" in fails(capsys, *arguments[:6], "--grid", "jiter(1)", "sp(0.1)")
     error = fails(capsys, "evaluate", "--data", "iris", "--model", "rf", "--suite", "two-factor")
-    assert "needs a finite value range" in error or "is for pictures" in error
+    assert "for tables there is 'two-factor-table'" in error
+    assert "goes with --grid" in fails(capsys, *arguments[:6], "--orders", "given")
+    both = loads(capsys, *arguments, "--grid", "scaling(1.1) as SC", "missing(0.3) as MI")["mcv"]
+    assert [board["suite"] for board in both] == ["jitter x missing", "scaling x missing"]
+    assert list(both[1]["models"][0]["sets"]) == ["clean", "MI", "SC", "SCMI", "MISC"]
 
 
 def test_charts_can_be_saved_in_every_format(board, tmp_path):
     for ending in (".html", ".json", ".png", ".pdf"):
         assert save(mcv_plot([board]), tmp_path / f"m{ending}").stat().st_size > 500
+
+
+def test_tables_of_three_columns_and_chosen_conditions(capsys, tmp_path):
+    (tmp_path / "long.csv").write_text(
+        "model,condition,score\nb,clean,0.9\nb,fog,0.5\na,clean,0.8\na,fog,0.7\n"
+    )
+    found = loads(capsys, "mcv", "long.csv")
+    assert [(m["label"], m["scores"]) for m in found["models"]] == [
+        ("b", {"clean": 0.9, "fog": 0.5}), ("a", {"clean": 0.8, "fog": 0.7})
+    ]  # fmt: skip
+    (tmp_path / "twice.csv").write_text("m,c,s\na,clean,1\na,clean,2\na,fog,1\n")
+    assert "every pair once" in fails(capsys, "mcv", "twice.csv")
+    (tmp_path / "wide.csv").write_text("model,params,clean,fog\na,1e6,0.9,0.8\nb,2e6,0.9,0.7\n")
+    (first, _) = loads(capsys, "mcv", "wide.csv", "--conditions", "clean,fog")["models"]
+    assert list(first["scores"]) == ["clean", "fog"]
+    assert "unknown condition" in fails(capsys, "mcv", "wide.csv", "--conditions", "clean,rain")
+    assert "two conditions or more" in fails(capsys, "mcv", "wide.csv", "--conditions", "clean")
+    (tmp_path / "turned.csv").write_text("condition,a,b\nclean,0.9,0.8\nfog,0.5,0.7\n")
+    assert "rows must be models" in run(capsys, "mcv", "turned.csv")[2]
+
+
+def test_a_reader_that_has_seen_enough_stops_no_work(store, tmp_path):
+    command = f"{sys.executable} -m shaketable mcv {store} -o late.svg | head -1"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, check=False)
+    assert done.returncode == 0
+    assert (tmp_path / "late.svg").exists()

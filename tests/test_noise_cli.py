@@ -204,7 +204,7 @@ def test_evaluate_takes_a_suite(capsys):
         (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "not allowed"),
         (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for pictures"),
         (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "needs a finite value range"),
-        (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "is for pictures"),
+        (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "'two-factor-table'"),
         (["corrupt", "iris", "--grid", "sp(0.1)", "-o", "a"], "two factors or more"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--frost-textures", "b"],
          "needs a suite"),

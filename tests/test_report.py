@@ -50,7 +50,7 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
         assert f"below {at_most(error.least_provable)}" in text
         assert error.overall.method in text
     difference = metrics.mscr_difference(*(fixed.select(model=m) for m in fixed.models))
-    assert words.signed(difference) in text
+    assert words.points(difference) in text
     assert data.fingerprint in text
     assert repr(fixed.separations[0].two_r) in text
 
@@ -129,9 +129,9 @@ def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suited: Record
                     assert f"{100 * e.value:.1f}{words.short(level.size)}" in text
                 if board.levels == 1:
                     e = ladder.levels[0].change
-                    assert words.signed(e) + words.interval(e) in text
+                    assert words.points(e) + words.points_interval(e) in text
         for d in board.differences:
-            assert words.signed(d.value) + words.interval(d.value) + d.words in text
+            assert words.points(d.value) + words.points_interval(d.value) + d.words in text
     assert "A point’s noise was drawn once per norm and scaled to all sizes." in text
     assert "L0 noise begins with level 2" in text
     assert "l5(0.0138)" not in text.partition("How it was made")[2], "the suite is named instead"

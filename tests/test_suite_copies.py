@@ -215,3 +215,29 @@ def test_tables_and_other_noise_are_written_as_floats(tmp_path):
     )
     with pytest.raises(InputError, match="pictures hold 256 levels"):
         write_suite(tmp_path / "p", data, st.suite("pnorm"), form="pictures")
+
+
+def test_written_sets_are_data_again(tmp_path):
+    data = replace(sets()["uint8 with a test part"], classes=("cat", "dog", "eel"))
+    train = write_suite(tmp_path / "train", data, st.suite("two-factor-train"))
+    test = write_suite(tmp_path / "test", data, st.suite("two-factor"))
+    found = st.load(train / "SP0.1.npy", test=test / "RO30SP0.2.npy")
+    assert (found.n_train, found.n, found.classes) == (25, 40, ("cat", "dog", "eel"))
+    np.testing.assert_array_equal(found.labels, data.labels)
+    np.testing.assert_array_equal(found.x[:25], read(train, "SP0.1"))
+    np.testing.assert_array_equal(found.x[25:], read(test, "RO30SP0.2"))
+    (train / "labels.npy").unlink()
+    with pytest.raises(InputError, match="put labels.npy beside"):
+        st.load(train / "SP0.1.npy")
+
+
+def test_a_grid_of_common_corruptions_has_a_file_a_set(tmp_path):
+    data = sets()["uint8 with a test part"]
+    suite = st.grid(["sp(0.1)"], ["fog(1)", "fog(3)"], orders="given")
+    names = {p.stem for p in write_suite(tmp_path / "c", data, suite).glob("*.npy")}
+    assert names == {
+        "clean", "labels", "sp_0.1", "fog_1_16px", "fog_3_16px", "sp_0.1_fog_1_16px",
+        "sp_0.1_fog_3_16px",
+    }  # fmt: skip
+    with pytest.raises(InputError, match="written to a folder"):
+        write_suite(tmp_path / "c.npz", data, suite)

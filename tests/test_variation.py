@@ -188,7 +188,7 @@ def test_cv_is_undefined_unless_the_mean_is_positive(scores):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: variation([]), "scores of 'net' must have one condition or more, got none"),
+        (lambda: variation([]), "scores of 'net' must have one condition or more, got {}"),
         (lambda: variation([1, float("nan")]), "score 'set 1' of 'net' must be a finite number"),
         (lambda: variation([float("inf")]), "must be a finite number, got inf"),
         (lambda: variation(["x"]), "must be a finite number, got 'x'"),

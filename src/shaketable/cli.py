@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import shaketable
-from shaketable.errors import InputError, ShaketableError, StoreError, UndefinedError
+from shaketable.errors import InputError, ShaketableError, StoreError, UndefinedError, unknown
 from shaketable.flags import parse_args
 from shaketable.mcv_cli import mcv
 from shaketable.noise_cli import balls, corrupt, gallery
 from shaketable.settings import bounds_from, data_from, suites_from
+from shaketable.terminal import showing
 
 if TYPE_CHECKING:
     from shaketable.corruptions import BoundsLike
@@ -144,6 +145,8 @@ def evaluate(args: argparse.Namespace) -> int:
     from shaketable.display import evaluation_json, print_evaluation
     from shaketable.models import BUILTIN
 
+    if args.reference and args.reference not in args.model:
+        raise unknown("reference", args.reference, args.model)
     levels = [*args.corruptions, *suites_from(args)] or ["linf(eps_min)"]
     names = [n for level in levels for n in ([level] if isinstance(level, str) else level.names)]
     if args.min_mscr is not None and not any("eps_min" in name for name in names):
@@ -158,10 +161,11 @@ def evaluate(args: argparse.Namespace) -> int:
             "were not trained on with --test"
         )
     records = _evaluate(args, data, levels, bounds_from(args, data))
-    if args.json:
-        _print_json(evaluation_json(records, notes, reference=args.reference or ""))
-    else:
-        print_evaluation(records, notes, reference=args.reference or "")
+    with showing():
+        if args.json:
+            _print_json(evaluation_json(records, notes, reference=args.reference or ""))
+        else:
+            print_evaluation(records, notes, reference=args.reference or "")
     return _conclude(args, records, data, notes)
 
 
@@ -184,10 +188,11 @@ def study(args: argparse.Namespace) -> int:
             bounds=bounds_from(args, data), store=args.store, n_jobs=args.jobs,
             progress=not args.quiet,
         )  # fmt: skip
-    if args.json:
-        _print_json(study_json(records, notes))
-    else:
-        print_study(records, notes)
+    with showing():
+        if args.json:
+            _print_json(study_json(records, notes))
+        else:
+            print_study(records, notes)
     return _conclude(args, records, data, notes)
 
 
@@ -203,16 +208,17 @@ def score(args: argparse.Namespace) -> int:
         raise InputError(f"results file {args.store!r} must hold at least one cell, got none")
     given = replace(records, cells=tuple(c for c in records if c.train == AS_GIVEN))
     studied = replace(records, cells=tuple(c for c in records if c.train != AS_GIVEN))
-    if args.json:
-        reference = args.reference or ""
-        shown = display.evaluation_json(given, (), reference=reference) if len(given) else {}
-        shown |= {} if not len(studied) else display.study_json(studied, ())
-        _print_json(shown)
-    else:
-        if len(given):
-            display.print_evaluation(given, reference=args.reference or "")
-        if len(studied):
-            display.print_study(studied)
+    reference = args.reference or ""
+    with showing():
+        if args.json:
+            shown = display.evaluation_json(given, (), reference=reference) if len(given) else {}
+            shown |= {} if not len(studied) else display.study_json(studied, ())
+            _print_json(shown)
+        else:
+            if len(given):
+                display.print_evaluation(given, reference=reference)
+            if len(studied):
+                display.print_study(studied)
     return _conclude(args, records, None, ())
 
 

@@ -8,6 +8,7 @@ same order, each with draws of its own, their mean stands for them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -187,7 +188,10 @@ class Effects:
         most, *others = self.main
         cost, name = _points(_negated(most.value)), most.factor
         if not (most.shown and most.value.high < 0):
-            return f"No factor is shown to cost accuracy; {name} costs most as measured, {cost}."
+            return (
+                f"No factor is shown to cost accuracy{_together(self.main)}; {name} costs most as "
+                f"measured, {cost}."
+            )
         if not others:
             return f"{name} costs {cost}."
         sure = 1 - 0.05 / len(others)
@@ -205,7 +209,10 @@ class Effects:
         first, second = (" then ".join(order) for order in (most.first, most.second))
         if not most.shown:
             change = f"{first} minus {second}, {_points(most.value, sign='+')}"
-            return f"No effect of the order is shown; the largest as measured is {change}."
+            return (
+                f"No effect of the order is shown{_together(self.kind_orders)}; the largest as "
+                f"measured is {change}."
+            )
         value = most.value
         if value.value < 0:
             first, second, value = second, first, _negated(value)
@@ -220,8 +227,8 @@ class Effects:
         both, value = f"{most.first} and {most.second}", most.value
         if not most.shown:
             return (
-                "No interaction is shown; the largest as measured, accuracy with "
-                f"{both} beyond the sum of both effects, is {_points(value, sign='+')}."
+                f"No interaction is shown{_together(self.interactions)}; the largest as measured: "
+                f"{both} together change accuracy by {_points(value, sign='+')} beyond both alone."
             )
         word, size = ("more", _negated(value)) if value.value < 0 else ("less", value)
         return f"Together {both} cost {word} than the sum of both, by {_points(size)}."
@@ -304,6 +311,11 @@ class Effects:
         mean = np.mean(contrasts, axis=0)
         strict = weighted(self._shares, mean, confidence=1 - 0.05 / among)
         return weighted(self._shares, mean), strict.low > 0 or strict.high < 0
+
+
+def _together(effects: Sequence[object]) -> str:
+    """That several are judged at once, so that one of their intervals alone shows nothing."""
+    return f" (among {len(effects)} judged together)" if len(effects) > 1 else ""
 
 
 def _kind(factor: str) -> str:

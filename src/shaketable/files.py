@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
 import zipfile
@@ -27,7 +28,7 @@ DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path"
 NonNumeric: TypeAlias = Literal["error", "drop", "onehot"]
 
 _MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"]
-_SUFFIXES = (".npz", ".csv", ".csv.gz", ".parquet")
+_SUFFIXES = (".npz", ".npy", ".csv", ".csv.gz", ".parquet")
 _UNREADABLE = (OSError, ValueError, EOFError, NotImplementedError, Warning, zipfile.BadZipFile,
                zlib.error)  # fmt: skip
 
@@ -97,9 +98,9 @@ def load(
         data = load_folder(Path(source), None if test is None else Path(test))
     else:
         paths = [source_file(path, datasets.BUILTIN) for path in (source, test) if path is not None]
-        archives = [path for path in paths if path.suffix.lower() == ".npz"]
+        archives = [path for path in paths if path.suffix.lower() in (".npz", ".npy")]
         if archives and (label is not None or archives != paths):
-            raise InputError(f"label and tables do not go with the .npz file {str(archives[0])!r}")
+            raise InputError(f"label and tables do not go with the file {str(archives[0])!r}")
         data = _load_npz(paths) if archives else _load_tables(paths, label, non_numeric)
     data = data.drop_clashes() if drop_clashes else data
     return data.scaled() if scale else data
@@ -137,6 +138,8 @@ def _load_npz(paths: list[Path]) -> Dataset:
 
 def _read_npz(path: Path) -> list[tuple[Array, Array]]:
     """One (x, y) pair, or those of the training and the test part."""
+    if path.suffix.lower() == ".npy":
+        return [_read_set(path)]
     with _reading(path), zipfile.ZipFile(path), np.load(path, allow_pickle=False) as archive:
         key = {name.lower(): name for name in archive.files}
         for names in (["x_train", "y_train", "x_test", "y_test"], ["x", "y"]):
@@ -147,6 +150,21 @@ def _read_npz(path: Path) -> list[tuple[Array, Array]]:
         "an .npz file must hold x and y, or x_train, y_train, x_test and y_test, "
         f"but {str(path)!r} holds: {', '.join(key.values()) or 'nothing'}"
     )
+
+
+def _read_set(path: Path) -> tuple[Array, Array]:
+    """Return an array that `write_suite` has written, and its labels from beside it."""
+    beside, manifest = path.with_name("labels.npy"), path.with_name("manifest.json")
+    if not beside.is_file():
+        raise InputError(
+            f"an .npy file holds points without labels; put labels.npy beside {str(path)!r}, or "
+            "save x and y as an .npz file"
+        )
+    with _reading(path):
+        x, y = np.load(path, allow_pickle=False), np.load(beside, allow_pickle=False)
+        about = json.loads(manifest.read_text()) if manifest.is_file() else {}
+        classes = np.array(about.get("classes", []))
+        return x, classes[y] if y.dtype.kind == "u" and y.max(initial=0) < len(classes) else y
 
 
 def _load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -> Dataset:

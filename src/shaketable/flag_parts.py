@@ -79,13 +79,13 @@ def draws_flag(sub: argparse.ArgumentParser, default: str) -> None:
 def grid_flags(levels: Any, sub: argparse.ArgumentParser) -> None:
     """Flags of a grid of faults; `levels` is where those of its factors go, `sub` or a group."""
     levels.add_argument(
-        "--grid", nargs="+", type=levels_of, metavar="LEVELS",
+        "--grid", nargs="+", type=levels_of, action="append", metavar="LEVELS",
         help="faults that follow one another: levels of every factor, such as 'sp(0.1), sp(0.2)' "
-        "'rotation(30)'",
+        "'rotation(30)'; more than once for several grids",
     )  # fmt: skip
     orders = ["both", "given"]
     sub.add_argument(
-        "--orders", type=one_of("orders", orders), default="both", metavar="|".join(orders),
+        "--orders", type=one_of("orders", orders), metavar="|".join(orders),
         help="whether the factors of --grid come in every order, or only as given (default: both)",
     )  # fmt: skip
 

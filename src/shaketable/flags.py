@@ -27,6 +27,7 @@ from shaketable.flag_parts import (
     quiet_flag,
     seed_flag,
     textures_flag,
+    words,
 )
 from shaketable.noise_flags import noise_commands
 
@@ -227,12 +228,16 @@ def _study_flags(sub: argparse.ArgumentParser) -> None:
 def _mcv_flags(sub: argparse.ArgumentParser) -> None:
     _reference_flag(sub)
     sub.add_argument(
-        "--suite", help="suite of a results file (default: all made of sets, such as two-factor)"
+        "--suite", help="which suite of a results file (default: two-factor and its like)"
     )
     sub.add_argument("--names", metavar="COLUMN", help="column of a table with the models' names")
     sub.add_argument(
         "--clean", metavar="COLUMN",
         help="column of a table with the clean condition (default: clean)",
+    )  # fmt: skip
+    sub.add_argument(
+        "--conditions", type=words, metavar="LIST",
+        help="columns of a table with scores (default: all but the names)",
     )  # fmt: skip
     sub.add_argument(
         "--lower-is-better", action="store_true", help="scores of a table are errors, such as RMSE"
@@ -244,8 +249,8 @@ def _mcv_flags(sub: argparse.ArgumentParser) -> None:
 def _reference_flag(sub: argparse.ArgumentParser) -> None:
     sub.add_argument(
         "--reference", metavar="MODEL",
-        help="model that the groups I to IV of the mCV plot are told against (default: the one "
-        "trained on clean data, by its name, or the first)",
+        help="model that others are compared with on the mCV plot (default: the only one whose "
+        "name is clean or ends in (clean), else the first)",
     )  # fmt: skip
 
 

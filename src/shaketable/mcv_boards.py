@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from shaketable import metrics
-from shaketable.effects import Effects
+from shaketable.effects import Effects, MainEffect
 from shaketable.errors import unknown
 from shaketable.groups import SuiteResult, meets_same_suite, suite_results
 from shaketable.records import Records, SuiteRecord
@@ -16,6 +16,8 @@ from shaketable.scores import labels_of
 from shaketable.stability import Stability, cv_difference, variation_of
 from shaketable.statistics import Estimate
 from shaketable.variation import Group, Variation, VariationTable
+
+_CHANCE = ": the difference may be chance"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,7 @@ class Entry:
     group: Group
     reference: SuiteResult | None
     """Of the reference, where both met the same noise; None for the reference itself."""
+    is_reference: bool
 
     @cached_property
     def stability(self) -> Stability:
@@ -62,7 +65,8 @@ class Entry:
             return "not paired with the reference"
         mean = _told(self.mean_change, "more accurate", "less accurate", "mean")
         cv = _told(self.cv_change, "less steady", "steadier", "CV")
-        return f"{mean}; {cv}"
+        both = mean.endswith(_CHANCE) and cv.endswith(_CHANCE)
+        return f"mean and CV{_CHANCE}" if both else f"{mean}; {cv}"
 
     @property
     def sentences(self) -> tuple[str, str, str]:
@@ -100,6 +104,14 @@ class MCVBoard:
         return next(iter(self.results.values())).first.data
 
     @property
+    def draws(self) -> str:
+        """How many points there are, and how often each is drawn, in words."""
+        cells = [result.first for result in self.results.values()]
+        k = sorted({cell.k for cell in cells})
+        times = " or ".join(map(str, k))
+        return f"{cells[0].n} test points, {times} {'draw' if k == [1] else 'draws'} each"
+
+    @property
     def title(self) -> str:
         """Suite and data, in words."""
         return f"suite {self.suite.name} on {self.data}"
@@ -113,8 +125,9 @@ class MCVBoard:
             other = label != self.table.reference and meets_same_suite(base, result)
             return base if other else None
 
+        groups, chosen = self.table.groups, self.table.reference
         return tuple(
-            Entry(label, result, self.table.groups[label], beside(label, result))
+            Entry(label, result, groups[label], beside(label, result), label == chosen)
             for label, result in self.results.items()
         )
 
@@ -156,7 +169,7 @@ def mcv_boards(records: Records, *, reference: str = "", suite: str = "") -> lis
         if kept:
             chosen = reference if reference in labelled or len(found) == 1 else ""
             table = VariationTable([rows[label] for label in kept], reference=chosen)
-            boards.append(MCVBoard(one, kept, table, tuple(set(labelled) - set(kept))))
+            boards.append(MCVBoard(one, kept, table, tuple(x for x in labelled if x not in kept)))
     if reference and not any(reference in board.results for board in boards) and boards:
         raise unknown("reference", reference, [x for board in boards for x in board.results])
     return boards
@@ -168,4 +181,9 @@ def mcv_json(boards: Sequence[MCVBoard]) -> dict[str, Any]:
 
 
 def _told(e: Estimate, more: str, less: str, what: str) -> str:
-    return more if e.low > 0 else less if e.high < 0 else f"the difference in {what} may be chance"
+    return more if e.low > 0 else less if e.high < 0 else f"{what}{_CHANCE}"
+
+
+def several(effect: MainEffect) -> tuple[MainEffect, ...]:
+    """Levels of a factor, if it has more than one."""
+    return effect.levels if len(effect.levels) > 1 else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Literal, TypeAlias
 
@@ -10,11 +10,12 @@ import altair as alt
 
 from shaketable import drawing
 from shaketable.drawing import Chart, Row, tips
-from shaketable.mcv_boards import MCVBoard
+from shaketable.mcv_boards import MCVBoard, several
+from shaketable.statistics import Estimate
 from shaketable.subjects import one_line
 from shaketable.variation import Variation, VariationTable
 
-_HEIGHT, _LETTERS = 420, 11
+_HEIGHT, _LETTERS, _NARROW = 420, 11, 420
 _Corner: TypeAlias = tuple[Literal["left", "right"], Literal["top", "bottom"]]
 _QUADRANTS: dict[str, _Corner] = {
     "I": ("left", "top"),
@@ -32,10 +33,11 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
     Dai & Berleant (2022), Fig. 4. Bars reach from the lowest to the highest accuracy, rings are
     clean accuracies, dashed lines go through the reference; the quadrants are the groups I to IV.
     """
-    panels = [
-        _panel(board.table, score="accuracy, per cent", times=100).properties(title=board.title)
-        for board in boards
-    ]
+    panels = []
+    for board in boards:
+        spans = {e.label: e.stability.cv for e in board.entries}
+        panel = _panel(board.table, score="accuracy, per cent", times=100, spans=spans)
+        panels.append(panel.properties(title=board.title))
     title = "Mean accuracy and its variation"
     if len(boards) == 1:
         title = f"{title}, {boards[0].title}"
@@ -44,7 +46,8 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
 
 def table_plot(table: VariationTable, *, title: str = "Mean score and its variation") -> Chart:
     """Mean score against CV over the conditions of any table, a point a model; see `mcv_plot`."""
-    return drawing.finish([_panel(table, score="score", times=1)], title=one_line(title))
+    score = "score, lower is better" if table.lower_is_better else "score"
+    return drawing.finish([_panel(table, score=score, times=1, spans={})], title=one_line(title))
 
 
 def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
@@ -63,7 +66,7 @@ def _effects(board: MCVBoard) -> Chart | None:
         }
         for entry in board.entries
         for main in entry.effects.main
-        for one in (main, *main.levels)
+        for one in (main, *several(main))
     ]  # fmt: skip
     if not rows:
         return None
@@ -86,12 +89,20 @@ def _effects(board: MCVBoard) -> Chart | None:
     return whole.properties(title=board.title, height=height)
 
 
-def _panel(table: VariationTable, *, score: str, times: float) -> Chart:
+def _panel(
+    table: VariationTable, *, score: str, times: float, spans: Mapping[str, Estimate]
+) -> Chart:
+    """Plot of one table; `spans` are intervals of the CV, by label, where they are known."""
     rows = [_row(table, i, times) for i in range(len(table.rows))]
-    (base,) = (row for row in rows if row["model"] == table.reference)
+    base = rows[[row.label for row in table.rows].index(table.reference)]
     ends = [r[name] for r in rows for name in ("low", "high", "clean") if r[name] is not None]
     air = 0.06 * (max(ends) - min(ends)) or 0.05 * abs(max(ends)) or 1.0
-    across, up = _around([r["cv"] for r in rows]), [min(ends) - air, max(ends) + air]
+    for row, given in zip(rows, table.rows, strict=True):
+        e = spans.get(given.label)
+        limits = (row["cv"], row["cv"]) if e is None else (100 * e.low, 100 * e.high)
+        row["cv_low"], row["cv_high"] = limits
+    across = _around([row[end] for row in rows for end in ("cv_low", "cv_high")])
+    up = [min(ends) - air, max(ends) + air]
     _place_labels(rows, across, up)
     x = alt.Scale(domain=across, nice=False, zero=False)
     y = alt.Scale(domain=up, nice=False, zero=False, reverse=table.lower_is_better)
@@ -100,25 +111,33 @@ def _panel(table: VariationTable, *, score: str, times: float) -> Chart:
         model="model", group="group", cv="CV, %", mean=f"mean {score}", clean=f"clean {score}",
         low=f"lowest {score}", lowest="under", high=f"highest {score}", highest="under",
     )  # fmt: skip
+    said = f"{score} (dot: mean, ring: clean, bar: lowest to highest)"
+    sure = ", thin lines: 95 % intervals" if spans else ""
+    beside = f"coefficient of variation, per cent{sure}"
     points = drawing.chart(rows).encode(
-        x=alt.X("cv:Q", title="coefficient of variation, per cent", scale=x),
+        x=alt.X("cv:Q", title=beside, scale=x),
         color=colour,
         tooltip=[tip for tip in shown if _is_known(tip, rows)],
     )
-    said = f"{score} (dot: mean, ring: clean, bar: lowest to highest)"
     bars = points.mark_rule(strokeWidth=2, opacity=0.55).encode(
         alt.Y("low:Q", title=said, scale=y), alt.Y2("high:Q")
     )
-    at_mean = alt.Y("mean:Q", scale=y)
+    at_mean = alt.Y("mean:Q", title=said, scale=y)
     means = points.mark_point(filled=True, size=70, opacity=1).encode(at_mean)
     clean = points.transform_filter("isValid(datum.clean)").mark_point(size=70, strokeWidth=2)
     names = points.mark_text(align="left", dx=8, fontSize=_LETTERS).encode(
         alt.Y("label:Q", scale=y), text="model:N"
     )
-    layers = (
+    quadrants = (
         drawing.vertical_rule(base["cv"], "reference", scale=x),
         drawing.horizontal_rule(base["mean"], scale=y),
-        *(_quadrant(name) for name in _QUADRANTS),
+        *(_quadrant(name, base["cv"], across, x) for name in _QUADRANTS),
+    )
+    layers = (
+        *(quadrants if len(rows) > 1 else ()),
+        points.mark_rule(strokeWidth=1).encode(
+            alt.X("cv_low:Q", title=beside, scale=x), alt.X2("cv_high:Q"), at_mean
+        ),
         bars,
         means,
         clean.encode(alt.Y("clean:Q", scale=y)),
@@ -146,7 +165,8 @@ def _place_labels(rows: Sequence[Row], across: Sequence[float], up: Sequence[flo
     for row in sorted(rows, key=lambda r: -r["mean"]):
         left, right = row["cv"], row["cv"] + letter * (len(row["model"]) + 2)
         beside = [at for start, end, at in taken if start < right and left < end]
-        tries = (row["mean"] + side * i * step / 2 for i in count() for side in (1, -1))
+        # half a line above, where the line through the reference does not cross it
+        tries = (row["mean"] + (side * i + 1) * step / 2 for i in count() for side in (1, -1))
         row["label"] = next(
             at for at in tries if all(abs(at - other) >= 0.99 * step for other in beside)
         )
@@ -164,15 +184,21 @@ def _around(values: Sequence[float]) -> list[float]:
     return [max(0.0, low - 0.08 * width), high + 0.25 * width]
 
 
-def _quadrant(name: str) -> alt.Chart:
-    """Name and meaning of a group, in its corner."""
-    across, down = _QUADRANTS[name]
-    text = {"text": f"{name}: {_MEANINGS[name]}", "group": name}
-    mark = drawing.chart([text]).mark_text(
-        align=across, baseline=down, dx=6 if across == "left" else -6, fontWeight=600, opacity=0.8
+def _quadrant(name: str, cv: float, across: Sequence[float], scale: alt.Scale) -> alt.Chart:
+    """Name of a group, beside the line through the reference; with its meaning where that fits."""
+    side, down = _QUADRANTS[name]
+    room = abs(cv - across[side == "right"]) / (across[1] - across[0]) * _NARROW
+    words = f"{name}: {_MEANINGS[name]}"
+    text = words if len(words) * 0.6 * _LETTERS < room else name
+    mark = drawing.chart([{"text": text, "group": name, "cv": cv}]).mark_text(
+        align="right" if side == "left" else "left",
+        baseline=down,
+        dx=-7 if side == "left" else 7,
+        fontWeight=600,
+        opacity=0.8,
     )
     chart: alt.Chart = mark.encode(
-        x=alt.value(0 if across == "left" else "width"),
+        x=alt.X("cv:Q", scale=scale),
         y=alt.value(6 if down == "top" else _HEIGHT - 6),
         text="text:N",
         color=alt.Color("group:N", scale=alt.Scale(domain=list(_QUADRANTS)), legend=None),

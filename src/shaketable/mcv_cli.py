@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shaketable.errors import InputError
+from shaketable.errors import InputError, UndefinedError
+from shaketable.terminal import showing
 
 if TYPE_CHECKING:
     from shaketable.drawing import Chart
@@ -21,54 +23,92 @@ def mcv(args: argparse.Namespace) -> int:
     """Compare models by the mean and the variation of their scores over several conditions."""
     of_table = args.source.lower().endswith(TABLES)
     others = {"--suite": args.suite} if of_table else {
-        "--names": args.names, "--clean": args.clean, "--lower-is-better": args.lower_is_better
+        "--names": args.names, "--clean": args.clean, "--conditions": args.conditions,
+        "--lower-is-better": args.lower_is_better,
     }  # fmt: skip
     for flag, given in others.items():
         if given:
             kind = "a results file" if of_table else "a table of scores, .csv or .parquet"
             raise InputError(f"{flag} is for {kind}, got {args.source!r}; leave it out")
-    found, chart = (_table if of_table else _store)(args)
-    if args.json:
-        print(json.dumps(found, indent=2))
+    found = (_table if of_table else _store)(args)
+    with showing():
+        if args.json:
+            print(json.dumps(found.json(), indent=2))
+        else:
+            found.print()
     if args.out is not None:
         from shaketable.drawing import save
 
-        print(f"chart: {save(chart, args.out)}", file=sys.stderr)
+        print(f"chart: {save(found.draw(), args.out)}", file=sys.stderr)
     return 0
 
 
-def _table(args: argparse.Namespace) -> tuple[dict[str, Any], Chart]:
-    from shaketable.mcv_charts import table_plot
+class _Views(NamedTuple):
+    """What can be made of a source; none of it is, before it is asked for."""
+
+    json: Callable[[], dict[str, Any]]
+    print: Callable[[], None]
+    draw: Callable[[], Chart]
+
+
+def _table(args: argparse.Namespace) -> _Views:
     from shaketable.mcv_tables import print_variation
     from shaketable.score_files import read_scores
     from shaketable.variation import VariationTable
 
-    rows = read_scores(args.source, model=args.names, clean=args.clean)
+    rows = read_scores(args.source, model=args.names, clean=args.clean, conditions=args.conditions)
     table = VariationTable(
         rows, reference=args.reference or "", lower_is_better=args.lower_is_better
     )
-    title = f"{Path(args.source).name}: scores over {len(rows[0].scores)} conditions"
-    if not args.json:
-        print_variation(table, title)
-    return table.json(), table_plot(table, title=title)
+    names = list(rows[0].scores)
+    if rows[0].clean is None and any(row.label.lower() == "clean" for row in rows):
+        note = "a row is called clean, and no column is; rows must be models, columns conditions"
+        print(f"note: {note}", file=sys.stderr)
+    few = names if len(names) <= 10 else [*names[:9], f"and {len(names) - 9} more"]
+    title = f"{Path(args.source).name}: scores over {len(names)} conditions"
+
+    def draw() -> Chart:
+        from shaketable.mcv_charts import table_plot  # slow to load
+
+        return table_plot(table, title=title)
+
+    return _Views(table.json, lambda: print_variation(table, f"{title}: {', '.join(few)}"), draw)
 
 
-def _store(args: argparse.Namespace) -> tuple[dict[str, Any], Chart]:
+def _store(args: argparse.Namespace) -> _Views:
+    from shaketable.groups import suite_results
     from shaketable.mcv_boards import mcv_boards, mcv_json
-    from shaketable.mcv_charts import mcv_plot
     from shaketable.mcv_tables import print_board
+    from shaketable.scores import unfinished
     from shaketable.store import Store
 
     with Store(args.source, must_exist=True) as store:
         records = store.records()
     boards = mcv_boards(records, reference=args.reference or "", suite=args.suite or "")
     if not boards:
-        there = ", ".join(dict.fromkeys(s.name for s in records.suites)) or "none"
+        for sentence in unfinished(records):
+            raise InputError(sentence)
+        if any(r.suite.metric == "mcv" for r in suite_results(records)):
+            raise UndefinedError(
+                "no model has a right answer in any set, so there is no CV; check that their "
+                "labels are the data's"
+            )
+        there = dict.fromkeys(s.name for s in records.suites)
+        remedy = f"choose one on record with --suite: {', '.join(there)}" if there else (
+            "fill one with evaluate --suite two-factor --store FILE"
+        )  # fmt: skip
         raise InputError(
             f"results file {args.source!r} must hold a complete suite of sets, such as two-factor; "
-            f"suites on record: {there}; name another one of these with --suite"
+            f"{remedy}"
         )
-    if not args.json:
+
+    def draw() -> Chart:
+        from shaketable.mcv_charts import mcv_plot  # slow to load
+
+        return mcv_plot(boards)
+
+    def show() -> None:
         for board in boards:
             print_board(board)
-    return mcv_json(boards), mcv_plot(boards)
+
+    return _Views(lambda: mcv_json(boards), show, draw)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shaketable.mcv_boards import Entry, MCVBoard
-from shaketable.spec import format_value
+from shaketable.mcv_boards import Entry, MCVBoard, several
 from shaketable.statistics import Estimate
 from shaketable.terminal import print_table
 from shaketable.variation import Correlation, Variation, VariationTable
 
+GROUPS = (
+    "groups against it: I better and steadier, II better but less steady, III worse but steadier, "
+    "IV worse and less steady"
+)
+_FEW_MODELS = 10
 _PAIRS = {"cv-mean": "CV and mean", "cv-clean": "CV and clean", "mean-clean": "mean and clean"}
 
 
@@ -17,34 +21,34 @@ def print_variation(table: VariationTable, title: str) -> None:
     """Models of a table of scores: CV, mean, ends and groups."""
     rows = []
     for row in table.rows:
-        low, high = (f"{row.least:.6g}", f"{row.most:.6g}")
+        low, high = f"{row.least:.4g}", f"{row.most:.4g}"
         if isinstance(row, Variation):
             low, high = f"{low} ({row.lowest})", f"{high} ({row.highest})"
-        clean = "" if row.clean is None else f"{row.clean:.6g}"
-        group = table.groups[row.label]
-        rows.append([row.label, f"{row.cv:.2f}", f"{row.mean:.6g}", clean, low, high, group])
+        clean = "" if row.clean is None else f"{row.clean:.4g}"
+        group = "reference" if row.label == table.reference else table.groups[row.label]
+        rows.append([row.label, f"{row.cv:.2f}", f"{row.mean:.4g}", clean, low, high, group])
     header = ["model", "CV, %", "mean", "clean", "lowest", "highest", "group"]
     print_table(title, header, rows)
-    print(f"{table.reference_words}; group I is better and steadier")
+    print(f"{table.reference_words}; {GROUPS}")
     _print_correlations(table.correlations)
 
 
 def print_board(board: MCVBoard) -> None:
     """Models over the sets of a suite: the numbers of the mCV plot, differences and effects."""
-    first = board.entries[0].result.first
-    draws = f"{first.k} {'draw' if first.k == 1 else 'draws'} each"
     rows = [_row(entry) for entry in board.entries]
-    header = ["model", "CV, %", "mean, %", "clean, %", "lowest, %", "highest, %", "group"]
+    header = ["model", "CV, %", "CV by chance", "mean, %", "clean, %", "lowest, %", "highest, %",
+              "group"]  # fmt: skip
+    columns = len(header) if len(rows) > 1 else -1  # a model alone has no group
     print_table(
         f"{board.data}: accuracy over {len(board.suite.specs)} sets of suite {board.suite.name}, "
-        f"{first.n} test points, {draws}; 95 % intervals in brackets",
-        header,
-        rows,
+        f"{board.draws}; 95 % intervals in brackets",
+        header[:columns],
+        [row[:columns] for row in rows],
     )
     for label in board.left_out:
         print(f"{label}: no right answer in any set, so there is no CV")
     if len(board.entries) > 1:
-        print(f"{board.table.reference_words}; group I is better and steadier")
+        print(f"{board.table.reference_words}; {GROUPS}")
         _print_changes(board)
     for entry in board.entries:
         print(f"\n{entry.label}")
@@ -60,10 +64,11 @@ def _row(entry: Entry) -> list[str]:
     return [
         entry.label,
         s.cv.percent(),
+        f"{100 * s.floor:.2f}",
         s.mean.percent(),
         s.clean.percent(),
         *(f"{100 * value:.2f} ({name})" for value, name in ends),
-        entry.group,
+        "reference" if entry.is_reference else entry.group,
     ]
 
 
@@ -86,7 +91,11 @@ def _print_effects(board: MCVBoard) -> None:
     columns: dict[str, dict[str, Estimate]] = {}
     for entry in board.entries:
         effects = entry.effects
-        found = {m.factor: m.value for m in effects.main}
+        found = {
+            name: one.value
+            for m in effects.main
+            for name, one in [(m.factor, m), *((f"  {one.factor}", one) for one in several(m))]
+        }
         found |= {
             f"{' then '.join(o.first)}, minus {' then '.join(o.second)}": o.value
             for o in effects.kind_orders
@@ -112,5 +121,6 @@ def _print_correlations(found: Mapping[str, Correlation | None]) -> None:
         rows = [
             [_PAIRS[name], f"{c.spearman:.3f}", f"{c.pearson:.3f}"] for name, c in known.items()
         ]
-        models = format_value(next(iter(known.values())).models)
-        print_table(f"correlations over {models} models", ["", "Spearman", "Pearson"], rows)
+        models = next(iter(known.values())).models
+        few = "; so few say little" if models < _FEW_MODELS else ""
+        print_table(f"correlations over {models} models{few}", ["", "Spearman", "Pearson"], rows)

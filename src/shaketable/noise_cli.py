@@ -29,8 +29,14 @@ def corrupt(args: argparse.Namespace) -> int:
     from shaketable.terminal import print_notes
 
     suites = suites_from(args)
+    if len(suites) > 1:
+        raise InputError("--grid must be given once here: a folder holds one suite")
     if suites:
+        if args.uint8:
+            raise InputError("--uint8 is for --corruption; a suite of uint8 pictures stays uint8")
         return _corrupt_by_suite(args, suites[0])
+    if args.form:
+        raise InputError("--form is for --suite and --grid; the ending of --out says it here")
     out_file(args.out, COPY_ENDINGS)
     for source in (args.data, args.test):
         if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():

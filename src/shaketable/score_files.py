@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,19 +21,26 @@ _SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 
 def read_scores(
-    path: str | Path, *, model: str | None = None, clean: str | None = None
+    path: str | Path,
+    *,
+    model: str | None = None,
+    clean: str | None = None,
+    conditions: Sequence[str] | None = None,
 ) -> tuple[Variation, ...]:
     r"""Scores of models from a ``.csv``, ``.csv.gz`` or ``.parquet`` file, in their own units.
 
     Parameters
     ----------
     path
-        A table with one row a model and one column a condition; nothing may be missing.
+        A table with one row a model and one column a condition; or with three columns, the model,
+        the condition and the score. Nothing may be missing.
     model
         Column of the models' names; by default the first, if it is not one of numbers.
     clean
         Column of the clean condition, which counts among the conditions; by default the one that is
         called ``clean``, in small or capital letters, if there is one.
+    conditions
+        Columns of scores; by default all but the names.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -55,20 +63,45 @@ def read_scores(
         table = read_table(file, model)  # once more, names as text: one may be called NA
     if model not in columns:
         raise unknown("model column", model, columns)
+    if (long := _long(table, model)) is not None:
+        table = long
     names = _names(table, model)
-    conditions = [column for column in columns if column != model]
-    if not conditions:
+    there = [column for column in map(str, table.columns) if column != model]
+    chosen = there if conditions is None else list(conditions)
+    for name in chosen:
+        if name not in there:
+            raise unknown("condition", name, there)
+    if len(chosen) < 2:
         raise InputError(
-            f"file {str(file)!r} must have a column of scores beside {model!r}, got none; add one "
-            "column a condition"
+            f"file {str(file)!r} must have two conditions or more beside {model!r}, got "
+            f"{', '.join(chosen) or 'none'}; add one column a condition"
         )
-    scores = np.column_stack([_numbers(table, column, names) for column in conditions])
-    clean = _clean_column(conditions, clean)
-    rows = (dict(zip(conditions, map(float, row), strict=True)) for row in scores)
+    scores = np.column_stack([_numbers(table, column, names) for column in chosen])
+    clean = _clean_column(chosen, clean)
+    rows = (dict(zip(chosen, map(float, row), strict=True)) for row in scores)
     return tuple(
         Variation(name, row, clean=None if clean is None else row[clean])
         for name, row in zip(names, rows, strict=True)
     )
+
+
+def _long(table: DataFrame, model: str) -> DataFrame | None:
+    """Return a table of model, condition and score as one with a column a condition."""
+    columns, words = list(map(str, table.columns)), text_columns(table)
+    others = [column for column in columns if column != model]
+    if len(columns) != 3 or len(named := [c for c in others if c in words]) != 1:
+        return None
+    (score,) = set(others) - set(named)
+    if (twice := table.duplicated([model, named[0]])).any():
+        pair = table[twice][[model, named[0]]].iloc[0].tolist()
+        raise InputError(
+            f"a table of model, condition and score must have every pair once, got {pair} twice; "
+            "average them"
+        )
+    order = list(dict.fromkeys(table[named[0]]))
+    rows = list(dict.fromkeys(table[model]))
+    wide = table.pivot(index=model, columns=named[0], values=score).loc[rows, order]
+    return wide.reset_index()
 
 
 def _column_of_names(file: Path, table: DataFrame) -> str:

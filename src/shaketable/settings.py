@@ -45,10 +45,15 @@ def suites_from(args: argparse.Namespace) -> list[Suite]:
 
     names = [args.suite] if isinstance(args.suite, str) else args.suite or []
     found = [suite(name) for name in names]
-    if args.grid is not None:
-        if len(args.grid) < 2:
-            raise InputError("--grid must have levels of two factors or more; one is --corruptions")
-        found.append(grid(*args.grid, orders=args.orders))
+    if args.orders and not args.grid:
+        raise InputError("--orders goes with --grid; leave it out")
+    for factors in args.grid or ():
+        if len(factors) < 2:
+            raise InputError(
+                "--grid must have levels of two factors or more, each in quotes, such as 'sp(0.1), "
+                f"sp(0.2)' 'rotation(30)', got {len(factors)}; one factor is no grid"
+            )
+        found.append(grid(*factors, orders=args.orders or "both"))
     published = getattr(args, "published", None)
     for flag, folder in (("--published", published), ("--frost-textures", args.frost_textures)):
         if folder is not None and not any(s.metric in COMMON_METRICS for s in found):

@@ -41,7 +41,7 @@ from shaketable.variation import Variation
 _METHOD = "CV linearised, its lower limit free of what chance adds"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stability:
     """One fitted model over the sets of a suite; all as fractions, but for the variation's CV."""
 
@@ -79,6 +79,14 @@ class Stability:
     def floor(self) -> float:
         """CV that chance alone would show if all sets were equally hard, as a fraction."""
         return _Linearised.of(self.shares).floor
+
+    def __str__(self) -> str:
+        v = self.variation
+        return (
+            f"{self.result.first.model}: mean accuracy {self.mean}, CV {self.cv}, of which chance "
+            f"alone would show {self.floor:.3f}; clean {v.clean:.3f}, from {v.least:.3f} "
+            f"({v.lowest}) to {v.most:.3f} ({v.highest}) over {len(v.scores)} sets"
+        )
 
     def json(self) -> dict[str, Any]:
         """Numbers in per cent; intervals where they are told."""

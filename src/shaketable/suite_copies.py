@@ -106,6 +106,8 @@ def check_target(folder: str | Path, suite: Suite) -> None:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         what = "is not empty" if path.is_dir() else "is a file"
         raise InputError(f"folder {str(folder)!r} {what}; name a new one")
+    if path.name.lower().endswith((".npz", ".npy", ".csv", ".parquet")):
+        raise InputError(f"a suite is written to a folder, got {str(folder)!r}; name a folder")
     if published_in(suite.names):
         raise InputError(f"suite {suite.name!r} is a folder of pictures already; copy that")
 
@@ -149,7 +151,9 @@ class _Plan:
         """Corruptions by the file or folder that holds them."""
         found: dict[str, list[Corruption]] = {}
         for c in self.members:
-            name = c.name if isinstance(c, CommonCorruption) else _file_name(set_name(c.spec))
+            name = _file_name(set_name(c.spec))
+            if self.is_common and isinstance(c, CommonCorruption):
+                name = c.name
             found.setdefault(name, []).append(c)
         return found
 

@@ -9,7 +9,7 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from shaketable.corruptions import Bounds, CameraGaussian, parse
+from shaketable.corruptions import Bounds, CameraGaussian, Corruption, parse
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
 from shaketable.corruptions.published import check_folder_name, published_in
 from shaketable.errors import InputError, unknown
@@ -22,7 +22,7 @@ COMMON_METRICS = ("mce", "mce_15", "mce_xn")
 _RELATIVE = frozenset({"l0", "sp", "ga", "rotation", *NAMES})
 """Corruptions whose sizes are relative to the value range."""
 
-Levels: TypeAlias = "Iterable[str] | Mapping[str, str]"
+Levels: TypeAlias = "Iterable[str | Corruption] | Mapping[str, str | Corruption]"
 Orders: TypeAlias = Literal["both", "all", "given"]
 
 
@@ -69,7 +69,7 @@ class Suite:
         if self.metric in COMMON_METRICS:
             return self._on_pictures(shape)
         if self.d is None and not self.family:
-            return self
+            return self._on_points(shape)
         d = math.prod(shape)
         other = next((s.name for s in SUITES.values() if self.name in s.family), "")
         if self.d is not None and d != self.d:
@@ -102,6 +102,17 @@ class Suite:
         sized = CommonCorruption(NAMES[0], 1).sized(shape)
         how = f"severities interpolated for pictures of {sized.profile}" if sized.derived else ""
         return replace(self, derived=how)
+
+    def _on_points(self, shape: tuple[int, ...]) -> Suite:
+        """Return the same suite; refuse points that are no pictures where it turns them."""
+        turns = any(f.startswith("rotation(") for name in self.names for f in factors(name))
+        if turns and len(shape) not in (2, 3):
+            raise InputError(
+                f"suite {self.name!r} turns pictures, height x width x channels, got points of "
+                f"shape {shape}; reshape pictures that are flat rows; for tables there is "
+                "'two-factor-table'"
+            )
+        return self
 
     def with_textures(self, folder: str | Path) -> Suite:
         """Return the same suite with frost from the pictures of a folder."""
@@ -152,7 +163,7 @@ def grid(
     second: Levels,
     *more: Levels,
     orders: Orders = "both",
-    title: str = "grid",
+    title: str = "",
     about: str = "",
 ) -> Suite:
     """Suite of faults that follow one another: every level of every factor, and none of it.
@@ -165,12 +176,12 @@ def grid(
     Parameters
     ----------
     first, second, *more
-        Levels of every factor: specs, or a mapping from labels to specs. ``clean`` stands for none
-        of the factor, and is added where it is missing.
+        Levels of every factor: specs, or specs with labels, as a mapping or as ``a as LABEL``.
+        ``clean`` stands for none of the factor, and is added where it is missing.
     orders
         ``"both"``, or ``"all"`` of more than two, or only as ``"given"``.
     title, about
-        How the suite is called, and described.
+        How the suite is called, and described; by default by the kinds of its factors.
 
     >>> grid(["sp(0.1)"], ["rotation(30)"], orders="given").names
     ('clean', 'rotation(30)', 'sp(0.1)', 'sp(0.1) + rotation(30)')
@@ -179,20 +190,22 @@ def grid(
     """
     if orders not in get_args(Orders):
         raise unknown("orders", str(orders), get_args(Orders))
-    given = first, second, *more
-    labelled = isinstance(first, Mapping)
-    if any(isinstance(levels, Mapping) != labelled for levels in given):
+    known = [_levels(levels) for levels in (first, second, *more)]
+    labelled = any(label not in ("", spec) for levels in known for label, spec in levels.items())
+    if labelled and any(label == spec != "clean" for way in known for label, spec in way.items()):
         raise InputError("levels must have labels for every factor, or for none; got both")
-    known = [_levels(levels) for levels in given]
     found: dict[str, str] = {}
     for way in [known] if orders == "given" else permutations(known):
         for chosen in product(*(levels.items() for levels in way)):
             spec = " + ".join(spec for _, spec in chosen if spec != "clean")
             name = "".join(label for label, _ in chosen) if labelled else spec
             full = f"{spec} as {name}" if labelled else spec
+            if spec:
+                parse(full, eps_min=lambda _: 1.0)  # refuses what has no place in a sequence
             if spec and found.setdefault(name, full) != full:
                 raise InputError(f"labels must tell all sets apart, got {name!r} twice")
     kinds = [parse_call(f).name for way in known for spec in way.values() for f in factors(spec)]
+    title = title or " x ".join(dict.fromkeys(kinds))
     said = (
         f"{' and '.join(dict.fromkeys(kinds))}, {'as given' if orders == 'given' else 'all orders'}"
     )
@@ -201,15 +214,29 @@ def grid(
 
 def _levels(levels: Levels) -> dict[str, str]:
     """Specs by label, with none of the factor among them; without labels by themselves."""
-    if isinstance(levels, str):
-        raise InputError(f"levels must be a list of specs, got {levels!r}; write [{levels!r}]")
-    pairs = list(levels.items()) if isinstance(levels, Mapping) else [(s, s) for s in levels]
-    known = {label: spec if "eps_min" in spec else parse(spec).spec for label, spec in pairs}
+    if isinstance(levels, str) or not isinstance(levels, Iterable):
+        raise InputError(f"levels must be a list of specs, got {levels!r}; write ['sp(0.1)']")
+    if isinstance(levels, Mapping):
+        pairs = [(str(label), _spec(level)) for label, level in levels.items()]
+    else:  # a spec may have a name, which is its label
+        specs = [_spec(level) for level in levels]
+        pairs = [("" if s == "clean" else set_name(s), named(s)[0]) for s in specs]
+    known = dict(pairs)
     if odd := [spec for spec in known.values() if named(spec)[1]]:
-        raise InputError(f"levels must have no names of their own, got {odd[0]!r}; use a mapping")
+        raise InputError(f"levels that have labels must have no names besides, got {odd[0]!r}")
     if len(known) < len(pairs) or not set(known.values()) - {"clean"}:
-        raise InputError(f"levels must be corruptions, each once, got {[s for _, s in pairs]}")
+        raise InputError(
+            f"levels must be corruptions, each once, got {[s for _, s in pairs]}; clean is added "
+            "by itself"
+        )
     return known if "clean" in known.values() else {"": "clean", **known}
+
+
+def _spec(level: str | Corruption) -> str:
+    """Canonical spec of a level; ``eps_min`` stays as it is."""
+    if isinstance(level, str) and "eps_min" in level:
+        return level
+    return (parse(level) if not hasattr(level, "spec") else level).spec
 
 
 def _linf(*epsilons: float | str) -> tuple[str, ...]:

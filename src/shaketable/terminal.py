@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+
+@contextmanager
+def showing() -> Iterator[None]:
+    """Where a reader, such as ``head``, may have seen enough: what comes after is still done."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_notes(notes: Iterable[str]) -> None:
@@ -30,6 +42,10 @@ def print_table(
     from rich.console import Console
     from rich.table import Table
 
+    class Output(Console):
+        def on_broken_pipe(self) -> None:  # its own ends the program
+            raise BrokenPipeError
+
     def piece(columns: Sequence[int]) -> Table:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=padding)
         for i in columns:
@@ -42,7 +58,7 @@ def print_table(
         return out.measure(piece(columns), options=out.options.update(max_width=10_000)).maximum
 
     padding = (0, spaces // 2, 0, (spaces - 1) // 2)
-    out = Console(highlight=False, markup=False)
+    out = Output(highlight=False, markup=False)
     room = out.width if sys.stdout.isatty() else 10_000
     print(f"\n{title}")
     todo = list(range(1, len(header)))

@@ -36,6 +36,11 @@ class Summary:
     most: float
     clean: float | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("mean", "cv", "least", "most", *(() if self.clean is None else ("clean",))):
+            what = f"{name} of {self.label!r}"
+            real(what, getattr(self, name), "be a finite number", low=-HUGE, high=HUGE)
+
 
 @dataclass(frozen=True)
 class Variation:
@@ -59,10 +64,10 @@ class Variation:
     clean: float | None = None
 
     def __post_init__(self) -> None:
-        if not self.scores:
+        if not isinstance(self.scores, Mapping) or not self.scores:
             raise InputError(
-                f"scores of {self.label!r} must have one condition or more, got none; give "
-                "{condition: score}"
+                f"scores of {self.label!r} must have one condition or more, got {self.scores!r}; "
+                "give {condition: score}"
             )
         named = {f"score {name!r} of {self.label!r}": v for name, v in self.scores.items()}
         if self.clean is not None:
@@ -128,6 +133,8 @@ def group(
     >>> group(85.75, 3.33, (85.25, 2.28)), group(0.5, 3.0, (0.6, 3.0), lower_is_better=True)
     ('II', 'I')
     """
+    for name, value in zip(("mean", "cv"), (mean, cv), strict=True):
+        real(name, value, "be a number", low=-math.inf, high=math.inf)
     good = mean <= reference[0] if lower_is_better else mean >= reference[0]
     steady = cv <= reference[1]
     return ("I" if steady else "II") if good else ("III" if steady else "IV")

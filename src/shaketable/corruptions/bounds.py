@@ -50,7 +50,9 @@ class Bounds:
         if not self.steps:
             return x
         span = self.high - self.low
-        # in this order whole numbers, and those over 255, come out exactly
+        if span == self.steps:
+            return (x - self.low).round() + self.low
+        # in this order k/255 comes out as uint8 pictures have it
         return ((x - self.low) * (self.steps / span)).round() * span / self.steps + self.low
 
     def check(self, x: Array) -> None:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from functools import lru_cache
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from shaketable.corruptions.bounds import Bounds
 from shaketable.corruptions.common import finite_range, layout
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.corruptions.noise import Gaussian
 from shaketable.corruptions.rows import over_rows
-from shaketable.errors import HUGE, real, unknown
+from shaketable.errors import HUGE, InputError, real, unknown
 from shaketable.spec import Call, Value
 from shaketable.types import Array, KeyArray
 
@@ -37,6 +37,8 @@ class SaltPepper(Corruption):
 
     density: float
     bounds: Bounds | None = None
+
+    on_steps = True
 
     def __post_init__(self) -> None:
         density = real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
@@ -60,10 +62,6 @@ class SaltPepper(Corruption):
     def bind(self, bounds: Bounds | None) -> SaltPepper:
         """Return the same noise with the data's value range filled in."""
         return replace(self, bounds=bounds)
-
-    def draw(self, x: Array, keys: KeyArray) -> KeyArray:  # noqa: ARG002  (part of the role)
-        """Return the keys: what is random is made where it is used."""
-        return keys
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -92,6 +90,8 @@ class CameraGaussian(Corruption):
     var: float = 0.01
     bounds: Bounds | None = None
 
+    on_steps = True
+
     def __post_init__(self) -> None:
         mean = real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
         var = real("var", self.var, "be 0 or more and finite", low=0, high=HUGE)
@@ -117,17 +117,34 @@ class CameraGaussian(Corruption):
         """Return the same noise with the data's value range filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> Any:
-        """Standard normal numbers."""
-        return Gaussian(1.0).draw(x, keys)
-
-    def apply(self, x: Array, drawn: Any) -> Array:
-        """Add the noise, scaled to the value range."""
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Add the noise, scaled to the value range; on 256 levels, draw the level it leads to."""
         bounds = finite_range(self.bounds, self.spec)
+        if bounds.rule == "truncate":
+            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
+        from shaketable.corruptions.replacing import moved, redrawn  # compiled, slow to load
+
+        if bounds.steps == 255 and self.var:
+            return redrawn(x, drawn, _normal_table(self.mean, self.var), bounds)
         span = bounds.high - bounds.low
-        noise = Gaussian(math.sqrt(self.var) * span, self.mean * span, bounds)
-        noisy: Array = noise.apply(x, drawn)
-        return bounds.held(noisy) if bounds.steps else noisy
+        noisy = moved(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
+        return np.asarray(bounds.held(noisy)) if bounds.steps else noisy
+
+
+@lru_cache(maxsize=32)
+def _normal_table(mean: float, var: float) -> Array:
+    r"""Law of a level from 0 to 255, given the level v before; as a table to draw from.
+
+    .. math:: P(level \le k) = \Phi\big((k + 1/2 - v - 255\,m) / (255 \sqrt{var})\big)
+    """
+    from scipy.special import ndtr
+
+    from shaketable.corruptions.replacing import law_table
+
+    levels = np.arange(256.0)
+    over = levels[:-1] + 0.5 - levels[:, None] - 255 * mean
+    return law_table(ndtr(over / (255 * math.sqrt(var))))
 
 
 @dataclass(frozen=True)
@@ -145,6 +162,8 @@ class Rotation(Corruption):
     interpolation: Interpolation = "nearest"
     fill: float = 0.0
     bounds: Bounds | None = None
+
+    on_steps = True
 
     def __post_init__(self) -> None:
         degrees = real("degrees", self.degrees, "be a finite number", low=-HUGE, high=HUGE)
@@ -178,11 +197,8 @@ class Rotation(Corruption):
         """Return the same rotation with the data's value range filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> None:
-        """Nothing is random."""
-
     @on_arrays
-    def apply(self, x: Array, drawn: None) -> Array:  # noqa: ARG002  (part of the role)
+    def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
         """Turn every picture."""
         from shaketable.corruptions.turning import fill_turned, sources  # compiled, slow to load
 

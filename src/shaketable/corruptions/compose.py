@@ -12,6 +12,11 @@ from shaketable.keys import fold
 from shaketable.spec import named
 from shaketable.types import Array, KeyArray
 
+NAME_RULE = (
+    "the name after as must be letters, digits, points, dashes and underscores, the first one a "
+    "letter or digit"
+)
+
 
 @dataclass(frozen=True)
 class Sequence(Corruption):
@@ -90,10 +95,7 @@ class Named(Corruption):
 
     def __post_init__(self) -> None:
         if named(f"x as {self.name}") != ("x", self.name):
-            raise InputError(
-                "name of a set must be letters, digits, points, dashes and underscores, the first "
-                f"one a letter or digit, got {self.name!r}"
-            )
+            raise InputError(f"{NAME_RULE}, got {self.name!r}")
         if self.corruption.by_row or isinstance(self.corruption, Named):
             raise InputError(f"{self.corruption.spec} cannot be given a name; leave out as")
 

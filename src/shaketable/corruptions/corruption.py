@@ -122,7 +122,7 @@ def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array
             return apply(self, x, drawn)
         from shaketable.corruptions.device import through_arrays  # torch is there, as x is
 
-        moved: Array = through_arrays(lambda array: apply(self, array, drawn), x)
+        moved: Array = through_arrays(lambda array, keys: apply(self, array, keys), x, drawn)
         return moved
 
     return applied

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from shaketable.corruptions.bounds import Bounds
-from shaketable.corruptions.compose import Sequence
+from shaketable.corruptions.compose import Named, Sequence
 from shaketable.corruptions.corruption import Clean, Corruption
 from shaketable.corruptions.noise import Gaussian, Impulse
 from shaketable.corruptions.parse import corrupt_array
@@ -58,6 +58,8 @@ def corrupt(
 def call(corruption: Corruption, x: Any, keys: Any, out: Any = None) -> Any:
     """Corrupted copy of the rows of `x`, written to `out` if that is given, which may be `x`."""
     x = x.detach() if x.requires_grad else x  # else it stays the same object
+    if isinstance(corruption, Named):
+        return call(corruption.corruption, x, keys, out)
     if isinstance(corruption, Sequence):
         noisy, host = x, _host_keys(keys)
         for i, factor in enumerate(corruption.factors):
@@ -103,9 +105,9 @@ def apply(corruption: Corruption, x: Any, drawn: Any) -> Any:
     return noisy.reshape(x.shape).to(x.dtype)
 
 
-def through_arrays(work: Callable[[Array], Array], x: Any) -> Any:
-    """Result of work on arrays, for a tensor: on the CPU, and moved back."""
-    return _moved(work(_array(x.detach().cpu())), x).to(x.dtype)
+def through_arrays(work: Callable[[Array, KeyArray], Array], x: Any, keys: Any) -> Any:
+    """Result of work on arrays and keys, for a tensor: on the CPU, and moved back."""
+    return _moved(work(_array(x.detach().cpu()), _host_keys(keys)), x).to(x.dtype)
 
 
 class _Noise(NamedTuple):

@@ -11,7 +11,7 @@ from shaketable.corruptions.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.corruptions.cameras import CameraGaussian, Rotation, SaltPepper
 from shaketable.corruptions.common import NAMES as COMMON
 from shaketable.corruptions.common import CommonCorruption
-from shaketable.corruptions.compose import Named, Sequence
+from shaketable.corruptions.compose import NAME_RULE, Named, Sequence
 from shaketable.corruptions.corruption import Clean, Columns, Corruption
 from shaketable.corruptions.noise import Gaussian, Impulse
 from shaketable.corruptions.pnorm import PNormNoise
@@ -66,6 +66,8 @@ def parse(spec: str, *, eps_min: Callable[[float], float] | None = None) -> Corr
     if not isinstance(spec, str):
         raise InputError(f"corruption must be a spec such as 'linf(0.1)', got {spec!r}")
     text, name = named(spec)
+    if not name and (odd := re.search(r"[)\w]\s+as\s+([^)]*)$", spec)):
+        raise InputError(f"{NAME_RULE}, got {odd[1]!r}")
     factors = [_parse_one(parse_call(part), eps_min) for part in split(text, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")

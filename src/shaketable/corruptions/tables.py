@@ -30,6 +30,8 @@ class Jitter(Corruption):
     bounds: Bounds | None = None
     spread: FloatArray | None = field(default=None, compare=False, repr=False)
 
+    on_steps = True
+
     def __post_init__(self) -> None:
         size = real("deviations", self.deviations, "be 0 or more and finite", low=0, high=HUGE)
         object.__setattr__(self, "deviations", size)
@@ -51,15 +53,11 @@ class Jitter(Corruption):
 
     def fitted(self, columns: Columns) -> Jitter:
         """Return the same noise with the spread of the columns filled in."""
-        return self if self.spread is not None else replace(self, spread=columns.spread)
+        return replace(self, spread=columns.spread)
 
     def bind(self, bounds: Bounds | None) -> Jitter:
         """Return the same noise with the data's bounds filled in."""
         return replace(self, bounds=bounds)
-
-    def draw(self, x: Array, keys: KeyArray) -> KeyArray:  # noqa: ARG002  (part of the role)
-        """Return the keys: noise is made where it is used."""
-        return keys
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -83,6 +81,8 @@ class Missing(Corruption):
     bounds: Bounds | None = None
     mean: FloatArray | None = field(default=None, compare=False, repr=False)
 
+    on_steps = True
+
     def __post_init__(self) -> None:
         share = real("share", self.share, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
         object.__setattr__(self, "share", share)
@@ -104,15 +104,11 @@ class Missing(Corruption):
 
     def fitted(self, columns: Columns) -> Missing:
         """Return the same corruption with the means of the columns filled in."""
-        return self if self.mean is not None else replace(self, mean=columns.mean)
+        return replace(self, mean=columns.mean)
 
     def bind(self, bounds: Bounds | None) -> Missing:
         """Return the same corruption with the data's bounds filled in."""
         return replace(self, bounds=bounds)
-
-    def draw(self, x: Array, keys: KeyArray) -> KeyArray:  # noqa: ARG002  (part of the role)
-        """Return the keys: what is random is made where it is used."""
-        return keys
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -133,6 +129,8 @@ class Rescaling(Corruption):
 
     factor: float
     bounds: Bounds | None = None
+
+    on_steps = True
 
     def __post_init__(self) -> None:
         factor = real("factor", self.factor, "be a finite number", low=-HUGE, high=HUGE)
@@ -157,11 +155,8 @@ class Rescaling(Corruption):
         """Return the same corruption with the data's bounds filled in."""
         return replace(self, bounds=bounds)
 
-    def draw(self, x: Array, keys: KeyArray) -> None:
-        """Nothing is random."""
-
     @on_arrays
-    def apply(self, x: Array, drawn: None) -> Array:  # noqa: ARG002  (part of the role)
+    def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
         """Multiply every value."""
         return _inside(x * x.dtype.type(self.factor), self.bounds)
 

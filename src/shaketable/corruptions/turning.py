@@ -15,13 +15,13 @@ import numpy as np
 from shaketable.types import Array, FloatArray, IntArray
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-_NEARLY = 1e-9  # of a pixel: what rounding moves must not change which pixel is the nearest
+_DIGITS = 9  # of places: what rounding moves must not change which pixel is the nearest
 
 
 class Sources(NamedTuple):
     """Pixels that every pixel is a weighted sum of."""
 
-    index: IntArray
+    index: Array
     """(pixels, taps); 0 where there is none."""
     weight: FloatArray
     """(pixels, taps); 0 where there is none."""
@@ -41,25 +41,24 @@ def sources(height: int, width: int, degrees: float, interpolation: str) -> Sour
     y, x = down - (height - 1) / 2, right - (width - 1) / 2
     cos, sin = math.cos(angle), math.sin(angle)
     # seen on a screen, with y downwards, turning back is counter-clockwise
-    rows = cos * y - sin * x + (height - 1) / 2
-    columns = sin * y + cos * x + (width - 1) / 2
-    parts = [_taps(rows, interpolation), _taps(columns, interpolation)]
-    (i, a), (j, b) = parts
+    rows = (cos * y - sin * x + (height - 1) / 2).round(_DIGITS)
+    columns = (sin * y + cos * x + (width - 1) / 2).round(_DIGITS)
+    (i, a), (j, b) = _taps(rows, interpolation), _taps(columns, interpolation)
     index = i[:, :, None] * width + j[:, None, :]
     inside = ((i >= 0) & (i < height))[:, :, None] & ((j >= 0) & (j < width))[:, None, :]
     weight = np.where(inside, a[:, :, None] * b[:, None, :], 0.0).reshape(height * width, -1)
     index = np.where(inside, index, 0).reshape(height * width, -1)
-    rest = 1 - weight.sum(axis=1) if weight.shape[1] > 1 else 1 - weight[:, 0]
-    return Sources(index, weight, rest)
+    # unsigned: the compiled loop need not ask whether an index counts from the end
+    return Sources(index.astype(np.uint32), weight, 1 - weight.sum(axis=1))
 
 
 def _taps(place: FloatArray, interpolation: str) -> tuple[IntArray, FloatArray]:
     """Whole places around `place`, and their weights: (places, taps) each."""
     if interpolation == "nearest":
-        nearest = np.floor(place + 0.5 + _NEARLY).astype(np.int64)
+        nearest = np.floor(place + 0.5).astype(np.int64)
         return nearest[:, None], np.ones((len(place), 1))
-    start = np.floor(place + _NEARLY)
-    t = np.maximum(place - start, 0)[:, None]
+    start = np.floor(place)
+    t = (place - start)[:, None]
     first = start.astype(np.int64)[:, None]
     if interpolation == "bilinear":
         return first + np.arange(2), np.hstack([1 - t, t])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shaketable import mcv_charts
-from shaketable.mcv_boards import Entry, MCVBoard, mcv_boards
+from shaketable.mcv_boards import Entry, MCVBoard, mcv_boards, several
 from shaketable.records import Records
 from shaketable.report import page, words
 from shaketable.report.content import Methods, noted
@@ -27,11 +27,10 @@ class Section:
     @property
     def facts(self) -> str:
         """What was measured, in a sentence."""
-        cell = self.board.entries[0].result.first
-        draws = f"{cell.k} {'draw' if cell.k == 1 else 'draws'} each"
         return (
-            f"{len(self.board.suite.specs)} sets of {cell.n} test points, {draws}: clean points, "
-            "single faults, and faults that follow one another."
+            f"{len(self.board.suite.specs)} sets of {self.board.draws}: clean points, "
+            "single faults, and faults that follow one another. Sets with names are draws of their "
+            "own, also where two hold the same faults; names tell the faults in their order."
         )
 
     @property
@@ -87,7 +86,7 @@ def _rows(columns: list[dict[str, Estimate]]) -> list[tuple[str, list[Estimate |
 
 
 def _main(entry: Entry) -> dict[str, Estimate]:
-    return {one.factor: one.value for m in entry.effects.main for one in (m, *m.levels)}
+    return {one.factor: one.value for m in entry.effects.main for one in (m, *several(m))}
 
 
 def _orders(entry: Entry) -> dict[str, Estimate]:

@@ -118,6 +118,8 @@ def _template(name: str) -> jinja2.Template:
         "percent": words.percent,
         "signed": words.signed,
         "interval": words.interval,
+        "points": words.points,
+        "points_interval": words.points_interval,
         "number": words.number,
         "short": words.short,
         "sentence": words.sentence,

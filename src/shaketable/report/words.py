@@ -44,8 +44,9 @@ SUITE_ERRORS = (
 )
 MCV = (
     "A point a model: up is better on average, left is steadier. Bars reach from its lowest to its "
-    "highest accuracy on any set, rings are its accuracy on clean points; dashed lines go through "
-    "the reference."
+    "highest accuracy on any set, rings are its accuracy on clean points, thin lines 95 % "
+    "intervals of the CV. Dashed lines go through the reference and make the groups I (above and "
+    "left: better and steadier), II (above and right), III (below and left) and IV."
 )
 FACTORS = (
     "Accuracy of the sets with a factor minus that of the same sets without it, with 95 % "
@@ -69,6 +70,16 @@ def interval(value: Estimate) -> str:
     digits = value.percent_digits
     sign = "+" if value.low < 0 else ""
     return f"{value.low:{sign}.{digits}%} to {value.high:{sign}.{digits}%}"
+
+
+def points(value: Estimate) -> str:
+    """Difference in percentage points, with its sign and no unit."""
+    return signed(value).removesuffix("%")
+
+
+def points_interval(value: Estimate) -> str:
+    """Interval of a difference in percentage points, without a unit."""
+    return interval(value).replace("%", "")
 
 
 def number(value: float | None) -> str:
