@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable import balls as balls
     from shaketable import metrics as metrics
+    from shaketable.adversary.agreement import agreement as agreement
+    from shaketable.adversary.curves import adversarial_accuracy as adversarial_accuracy
+    from shaketable.adversary.curves import adversarial_curve as adversarial_curve
+    from shaketable.adversary.measures import AdversarialAccuracy as AdversarialAccuracy
     from shaketable.arrays import make_dataset as make_dataset
     from shaketable.assessments import Assessment as Assessment
     from shaketable.assessments import assess as assess
@@ -63,6 +67,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.variation import VariationTable as VariationTable
 
 _HOME = {
+    "AdversarialAccuracy": "adversary.measures",
     "Assessment": "assessments",
     "Audit": "audits",
     "Bounds": "corruptions",
@@ -92,6 +97,9 @@ _HOME = {
     "UndefinedError": "errors",
     "Variation": "variation",
     "VariationTable": "variation",
+    "adversarial_accuracy": "adversary.curves",
+    "adversarial_curve": "adversary.curves",
+    "agreement": "adversary.agreement",
     "assess": "assessments",
     "audit": "audits",
     "balls": "",

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import shaketable
+from shaketable.adversary_cli import adversary
 from shaketable.errors import InputError, ShaketableError, StoreError, UndefinedError, unknown
 from shaketable.flags import parse_args
 from shaketable.mcv_cli import mcv
@@ -321,6 +322,7 @@ COMMANDS = {
     "study": study,
     "score": score,
     "mcv": mcv,
+    "adversary": adversary,
     "corrupt": corrupt,
     "gallery": gallery,
     "balls": balls,

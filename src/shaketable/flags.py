@@ -155,6 +155,7 @@ def _parser(
         help="results file, or a table of scores: one row a model, one column a condition",
     )  # fmt: skip
     _mcv_flags(sub)
+    _adversary_flags(command("adversary", "the worst point around every point, or in its cell"))
     noise_commands(command)
     sub = command("list", "what can be named")
     kinds = ["datasets", "models", "corruptions", "suites", "metrics"]
@@ -223,6 +224,53 @@ def _study_flags(sub: argparse.ArgumentParser) -> None:
     copies_flags(sub)
     bounds_flags(sub)
     output_flags(sub)
+
+
+def _adversary_flags(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--data", metavar="DATA", help="file, folder of pictures or built-in set")
+    data_flags(sub)
+    model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in")
+    sub.add_argument(
+        "--fit", action="store_true", help="train the models on the training part first"
+    )
+    sub.add_argument(
+        "--own", action="store_true", help="train and measure on all points, as theorems have it"
+    )
+    sub.add_argument("--norm", default="2", help="1, 2, inf or another order (default: 2)")
+    sub.add_argument(
+        "--eps", type=_epsilons, required=True, metavar="LIST",
+        help="how far the adversary may go: numbers or eps_min, with commas",
+    )  # fmt: skip
+    kinds = ["none", "genuine-max", "genuine-exact"]
+    sub.add_argument(
+        "--constraint", type=one_of("constraint", kinds), action="append", metavar="|".join(kinds),
+        help="none: the whole ball; genuine: only what is nearer to the point than to any other "
+        "test point, up to epsilon or exactly epsilon away; more than once to compare (default: "
+        "none)",
+    )  # fmt: skip
+    sub.add_argument(
+        "--attack", action="append", default=[], metavar="SPEC",
+        help="such as 'pgd(steps=20)', 'apgd(loss=ce)', 'random(queries=1000)', 'rays', 'cover'; "
+        "more than once for several (default: what suits the model)",
+    )  # fmt: skip
+    sub.add_argument("--points", type=int, metavar="N", help="only the first N test points")
+    sub.add_argument(
+        "--random", type=int, default=0, metavar="K",
+        help="also accuracy under random noise of the same sizes, K copies of every point",
+    )  # fmt: skip
+    bounds_flags(sub)
+    seed_flag(sub, "what random starts follow from")
+    sub.add_argument("--json", action="store_true", help="for programs; percentages")
+    out_flag(sub, "chart to write", CHART_ENDINGS)
+    sub.add_argument(
+        "--map", type=path_name, metavar="FILE", help="chart of points of two features: regions, "
+        "cells, and where the adversary went",
+    )  # fmt: skip
+    sub.add_argument(
+        "--examples", type=path_name, metavar="FILE.npz",
+        help="adversarial examples found at the largest epsilon: rows, points, labels",
+    )  # fmt: skip
+    quiet_flag(sub)
 
 
 def _mcv_flags(sub: argparse.ArgumentParser) -> None:

@@ -54,7 +54,7 @@ class Attack(Protocol):
 def confirmed(
     model: Classifier, region: Region, rows: IntArray, y: IntArray, moved: Array
 ) -> Array:
-    """Whether points, one a row, count: as the model takes them, in the region, and labelled wrongly.
+    """Whether points count, one a row: in the region, as the model takes them, labelled wrongly.
 
     Every attack asks this of what it found, so that no rounding can pass for a hit.
     """

@@ -76,4 +76,4 @@ class Region:
 
     def as_given(self, moved: Array) -> Array:
         """Points as a model takes them."""
-        return moved.astype(self.dtype, copy=False).reshape(-1, *self.shape)
+        return moved.astype(self.dtype, copy=False).reshape(len(moved), *self.shape)

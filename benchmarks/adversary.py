@@ -1,0 +1,120 @@
+"""What the genuine constraint costs: PGD in balls, and in balls cut by Voronoi cells, in turns.
+
+On test points of CIFAR-10 that are labelled rightly, margin loss, started at the points. Ways:
+- used: the attack as it is, which takes no more steps where it has a hit: cheap where it hits
+  early, and dearer on the genuine side for every point that the constraint spares;
+- full: every point takes every step, and only where it ends is looked at.
+
+The genuine side finds its neighbour lists (`Cells.of`) anew each time, and that counts.
+
+    python benchmarks/adversary.py cifar10.npz --model net:net
+    python benchmarks/adversary.py cifar10.npz --model net:net --way full --rounds 1
+
+The model is named as on the command line of shaketable; it takes pictures channels first, in
+[0, 1]. The file holds x_test and y_test, uint8. Result: see results/adversary.md.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+import numpy as np
+import torch
+
+from shaketable.adversary.attack import confirmed
+from shaketable.adversary.cells import Cells
+from shaketable.adversary.climbs import Ground, PGDWalk
+from shaketable.adversary.gradients import BATCH_VALUES, PGD
+from shaketable.adversary.losses import slopes
+from shaketable.adversary.region import Region
+from shaketable.adversary.region_tensors import TensorRegion, cells_on
+from shaketable.arrays import make_dataset
+from shaketable.keys import row_keys
+from shaketable.models import Classifier, as_classifier, load_model
+from shaketable.types import Array, FloatArray, IntArray
+
+BALLS = [("L2 1", 2.0, 1.0), ("L2 4", 2.0, 4.0)]
+BALLS += [(f"L-inf {step}/255", np.inf, step / 255) for step in (8, 27)]
+HEAD = """
+| ball | rows with neighbours | list entries | accuracy: ball | genuine | s: lists | ball \
+| genuine, with lists | ratio | of CPU time | at most 1.3 |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def used(attack: PGD, model: Classifier, y: IntArray, rows: IntArray, region: Region) -> Array:
+    """Whether rows are hit by the attack as it is."""
+    return attack(model, region, rows, y[rows], row_keys(0, rows, np.arange(1))[:, 0]).hit
+
+
+def full(attack: PGD, model: Classifier, y: IntArray, rows: IntArray, region: Region) -> Array:
+    """Whether rows are hit where all its steps lead."""
+    moved, size = region.x[rows].astype(region.dtype), BATCH_VALUES // region.x.shape[1]
+    with slopes(model, region.shape) as asked:
+        cells = cells_on(asked.device, region)
+        for first in range(0, len(rows), size):
+            some = rows[first : first + size]
+            around = TensorRegion.of(region, some, asked.device, cells)
+            label = torch.from_numpy(y[some]).to(asked.device)
+            ground = Ground(some, around, label, label, row_keys(0, some, np.arange(1))[:, 0])
+            walk = PGDWalk(around.x, 2.5 / attack.steps * region.epsilon)
+            for _ in range(attack.steps):
+                _, loss, gradient = asked(attack.loss, walk.moved, label, label)
+                walk = walk.stepped(ground, loss, gradient)
+            moved[first : first + size] = walk.moved.cpu().numpy()
+    return confirmed(model, region, rows, y[rows], moved)
+
+
+def clocks() -> FloatArray:
+    """Seconds: on the clock, and of all threads."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def compared(attacked: Callable[[Region], Array], region: Region, rounds: int) -> str:
+    """Columns of the table; of each side the fastest of its rounds, which take turns."""
+    hits, best, lists = [np.empty(0, bool)] * 2, np.full((2, 2), np.inf), np.inf
+    for side in ([0, 1, 1, 0] * rounds)[: 2 * rounds]:
+        started, inside = clocks(), region
+        if side:
+            cells = Cells.of(region.x, region.p, region.epsilon, dtype=region.dtype)
+            lists = min(lists, (clocks() - started)[0])
+            inside = replace(region, constraint="genuine-max", cells=cells)
+        hits[side] = attacked(inside)
+        best[side] = np.minimum(best[side], clocks() - started)
+    wall, cpu = best[1] / best[0]
+    return (
+        f"{cells.crowded().sum()} | {len(cells.lists.others)} "
+        f"| {' | '.join(f'{(~hit).sum() / len(region.x):.4f}' for hit in hits)} "
+        f"| {lists:.1f} | {best[0, 0]:.1f} | {best[1, 0]:.1f} "
+        f"| {wall:.2f} | {cpu:.2f} | {'yes' if wall <= 1.3 else 'NO'}"
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--way", choices=("used", "full"), default="used")
+    for option, default in {"--points": 10_000, "--steps": 20, "--rounds": 2}.items():
+        parser.add_argument(option, type=int, default=default)
+    options = parser.parse_args()
+    x, y = (np.load(options.file)[name][: options.points] for name in ("x_test", "y_test"))
+    data = make_dataset(x, y.ravel(), classes=tuple(range(10)))
+    model, given = as_classifier(load_model(options.model)[0], data), data.rows(slice(None))
+    rows, attack = np.flatnonzero(model(given) == data.y), PGD(options.steps)
+    attacked = partial({"used": used, "full": full}[options.way], attack, model, data.y)
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {torch.get_num_threads()} CPU threads, {attack.spec},")
+    print(f"way {options.way}, {len(rows)} of {data.n} points labelled rightly\n{HEAD}")
+    flat = given.reshape(data.n, -1).astype(np.float64)
+    for title, p, epsilon in BALLS:
+        region = Region(flat, data.shape, given.dtype, p, epsilon, bounds=data.bounds)
+        compared(partial(attacked, rows[:20]), replace(region, x=flat[: rows[20]]), 1)  # compiles
+        columns = compared(partial(attacked, rows), region, options.rounds)
+        print(f"| {title} | {columns} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

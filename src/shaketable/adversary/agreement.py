@@ -1,0 +1,150 @@
+"""Agreement with 1-NN: where two models differ, which of them labels as the nearest point does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shaketable.errors import InputError, UndefinedError, unknown, whole
+from shaketable.one_nns import OneNN
+
+Ties: TypeAlias = Literal["neither", "majority"]
+
+ALPHA = 0.01
+"""Level at which differences count as significant in the paper."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    r"""How often each of two models agrees with 1-NN where they differ from each other.
+
+    .. math:: s_1 = b / n, \quad s_2 = c / n
+
+    with n differing predictions, b of them labelled by the first model as 1-NN does, and c by the
+    second. No point counts for both, so b and c are the discordant counts of McNemar's test: were
+    the models alike in this, b would be binomial with b + c tries and probability 1/2 (exact,
+    two-sided; Sec. 4 and Table 1 of the paper on genuine adversarial accuracy).
+
+    >>> print(Agreement(differing=154, first=30, second=16, names=("plain", "PGD-AT")))
+    of 154 differing predictions plain shares 19.48 % with 1-NN, PGD-AT 10.39 %: McNemar p = 0.05408
+    """
+
+    differing: int
+    first: int
+    second: int
+    names: tuple[str, str] = ("first", "second")
+    ties: Ties = "neither"
+
+    def __post_init__(self) -> None:
+        for name in ("differing", "first", "second"):
+            object.__setattr__(self, name, whole(name, getattr(self, name), least=0))
+        if self.first + self.second > self.differing:
+            raise InputError(
+                f"first + second must be at most differing, got {self.first} + {self.second} > "
+                f"{self.differing}; count only points where the models differ"
+            )
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Share of the differing predictions in which each model agrees with 1-NN."""
+        if not self.differing:
+            raise UndefinedError(
+                f"{self.names[0]} and {self.names[1]} never differ, so no share can be told; "
+                "compare them on more points"
+            )
+        return self.first / self.differing, self.second / self.differing
+
+    @property
+    def p_value(self) -> float:
+        """McNemar's exact two-sided test that both agree with 1-NN equally often.
+
+        >>> [round(Agreement(89, *pair).p_value, 4) for pair in ((30, 16), (49, 40), (0, 0))]
+        [0.0541, 0.3966, 1.0]
+        """
+        if not self.first + self.second:
+            return 1.0
+        from scipy.stats import binomtest  # slow to load
+
+        return float(binomtest(self.first, self.first + self.second).pvalue)
+
+    @property
+    def significant(self) -> bool:
+        """Whether the test rejects at the level `ALPHA`."""
+        return self.p_value < ALPHA
+
+    def __str__(self) -> str:
+        if not self.differing:
+            return f"{self.names[0]} and {self.names[1]} never differ"
+        one, two = (f"{100 * share:.2f} %" for share in self.shares)
+        return (
+            f"of {self.differing} differing predictions {self.names[0]} shares {one} with 1-NN, "
+            f"{self.names[1]} {two}: McNemar p = {self.p_value:.4g}"
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Counts, shares in per cent and the test as an object."""
+        shares = [100 * share for share in self.shares] if self.differing else [None, None]
+        return {
+            "differing": self.differing,
+            "ties": self.ties,
+            "models": [
+                {"model": name, "agrees": count, "share": share}
+                for name, count, share in zip(
+                    self.names, (self.first, self.second), shares, strict=True
+                )
+            ],
+            "p_value": self.p_value,
+        }
+
+
+def agreement(
+    first: ArrayLike,
+    second: ArrayLike,
+    nearest: OneNN,
+    *,
+    ties: Ties = "neither",
+    names: tuple[str, str] = ("first", "second"),
+) -> Agreement:
+    """Compare two models' labels of the same test points with those of 1-NN.
+
+    Parameters
+    ----------
+    first, second
+        Labels that the models give the test points, in the order and the words of `nearest`.
+    nearest
+        What `one_nn` found for these points.
+    ties
+        A point with several nearest neighbours agrees with ``neither`` model; or it has the label
+        of the ``majority`` of them, and with several majorities agrees with neither. Table 1 has
+        both, the second in parentheses.
+    names
+        What to call the models.
+
+    >>> from shaketable.one_nns import one_nn
+    >>> x = np.array([[0.0], [4.0]])
+    >>> nearest = one_nn((x, ["a", "b"]), (x + 1, ["a", "b"]))
+    >>> agreement(["a", "b"], ["b", "b"], nearest).shares
+    (1.0, 0.0)
+    """
+    if ties not in get_args(Ties):
+        raise unknown("way of ties", str(ties), get_args(Ties))
+    one, two, labels = np.asarray(first), np.asarray(second), nearest.labels
+    for name, given in zip(("first", "second"), (one, two), strict=True):
+        if given.shape != labels.shape:
+            raise InputError(
+                f"{name} must have one label for each of the {len(labels)} test points, got shape "
+                f"{given.shape}"
+            )
+    undecided = nearest.neighbour_count if ties == "neither" else nearest.winner_count
+    differ = one != two
+    counts = differ & (undecided == 1)
+    return Agreement(
+        differing=int(differ.sum()),
+        first=int((counts & (one == labels)).sum()),
+        second=int((counts & (two == labels)).sum()),
+        names=names,
+        ties=ties,
+    )

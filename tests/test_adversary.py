@@ -1,0 +1,252 @@
+"""Standard and genuine adversarial accuracy: theorems, the paper's examples, the command."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+import shaketable as st
+from commands import fails, in_a_folder_of_its_own, loads, run  # noqa: F401  (a fixture)
+from shaketable.adversary.covers import Cover
+from shaketable.adversary.curves import adversarial_accuracy, adversarial_curve
+from shaketable.adversary.examples import circle, f1, f2, f3, flat, oracle
+from shaketable.adversary.parse import parse_attack
+from shaketable.adversary.searches import RandomSearch, RayBisection
+from shaketable.errors import InputError, UndefinedError
+
+GENUINE = ("genuine-max", "genuine-exact")
+
+
+def blobs(seed, n, d, classes=2):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)), rng.integers(0, classes, n)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    seed=some.integers(0, 10_000),
+    n=some.integers(4, 40),
+    d=some.integers(1, 4),
+    p=some.sampled_from([1, 2, np.inf]),
+    epsilon=some.sampled_from([0.05, 0.7, 5.0, 40.0]),
+    constraint=some.sampled_from(GENUINE),
+)
+def test_theorem_2_one_nn_is_never_turned_on_its_own_data(  # noqa: PLR0917  (all are drawn)
+    seed, n, d, p, epsilon, constraint
+):
+    x, y = blobs(seed, n, d)
+    y[:2] = 0, 1
+    model = KNeighborsClassifier(1, p=p).fit(x, y)
+    proven = adversarial_accuracy(model, x, y, norm=p, epsilon=epsilon, constraint=constraint)
+    assert "Theorem 2" in proven.bound
+    # the theorem is not taken for granted: a callable is searched, and nothing is found
+    searched = adversarial_accuracy(
+        model.predict, x, y, norm=p, epsilon=epsilon, constraint=constraint,
+        attacks=[Cover(0.1) if d <= 2 else RandomSearch(60), RandomSearch(40)],
+    )  # fmt: skip
+    assert not len(searched.examples)
+    assert searched.withstood.all()
+    assert searched.queries > 0 or not searched.n
+
+
+@pytest.mark.parametrize("constraint", GENUINE)
+@pytest.mark.parametrize("p", [1, 2, np.inf])
+def test_theorem_1_no_point_is_used_for_two(constraint, p):
+    x, y = blobs(3, 60, 2)
+    found = adversarial_accuracy(
+        lambda z: (z[:, 0] > 0.2).astype(int), x, y, norm=p, epsilon=0.6, constraint=constraint
+    )
+    assert len(found.examples) > 5
+    for row, moved in zip(found.examples.rows, found.examples.moved, strict=True):
+        away = np.linalg.norm(x - moved, ord=p, axis=1)
+        assert away.argmin() == row
+        assert np.sort(away)[1] > away[row]
+
+
+def test_examples_are_what_they_are_said_to_be():
+    x, y = blobs(5, 80, 2)
+    model = RandomForestClassifier(20, random_state=0).fit(x, y)
+    found = adversarial_accuracy(model, x, y, epsilon=0.3)
+    examples = found.examples
+    assert (model.predict(examples.moved) != y[examples.rows]).all()
+    np.testing.assert_array_equal(model.predict(examples.moved), examples.codes)
+    assert (np.linalg.norm(examples.moved - x[examples.rows], axis=1) <= 0.3 * (1 + 1e-6)).all()
+    hit = np.zeros(80, bool)
+    hit[examples.rows] = True
+    np.testing.assert_array_equal(found.withstood, ~hit & (model.predict(x) == y))
+    assert found.low <= found.value <= found.high
+
+
+TOY = np.linspace(0, 3.2, 161)
+
+
+def test_standard_accuracy_cannot_tell_f2_from_f3():
+    toy = st.load("toy1d(n=200)")
+    curves = {f.__name__: adversarial_curve(f, toy, TOY) for f in (f1, f2, f3)}
+    for a, b in zip(curves["f2"], curves["f3"], strict=True):
+        np.testing.assert_array_equal(a.withstood, b.withstood)
+    for curve in curves.values():
+        assert curve.area == pytest.approx(1.5, abs=0.01)
+        assert curve.clean == 1
+
+
+def test_genuine_accuracy_puts_f3_first():
+    toy = st.load("toy1d(n=200)")
+    for epsilon in (0.3, 0.9):
+        values = [
+            adversarial_accuracy(f, toy.x, toy.labels, epsilon=epsilon, constraint="genuine-exact")
+            for f in (f1, f2, f3)
+        ]
+        assert [v.n for v in values] == [4, 4, 4]  # the four ends have fresh space
+        assert [v.value for v in values] == [0.75, 1, 1]
+        assert values[0].remains_exactly
+    for epsilon in (2.1, 3.0):
+        values = [
+            adversarial_accuracy(
+                f, toy.x, toy.labels, epsilon=epsilon, constraint="genuine-exact"
+            ).value
+            for f in (f1, f2, f3)
+        ]
+        assert values == [1, 0.5, 1]
+
+
+def test_sunset_standard_prefers_invariance_genuine_the_oracle():
+    sun = st.load("sunset(n=400)")
+    one = KNeighborsClassifier(1).fit(sun.x, sun.labels)
+
+    def value(model, constraint, epsilon=0.5):
+        found = adversarial_accuracy(
+            model, sun.x, sun.labels, epsilon=epsilon, constraint=constraint
+        )
+        return found.value
+
+    assert value(flat, "none") > value(oracle, "none") + 0.2
+    assert value(flat, "none") > value(one, "none") + 0.2
+    genuine = {f: value(f, "genuine-exact", 0.1) for f in (circle, flat, oracle)}
+    assert genuine[oracle] > max(genuine[flat], genuine[circle]) + 0.1
+    assert value(one, "genuine-exact", 0.1) == value(one, "genuine-max") == 1
+
+
+@pytest.mark.parametrize("constraint", ["none", "genuine-max"])
+def test_accuracy_falls_along_epsilon_and_keeps_its_examples(constraint):
+    x, y = blobs(1, 100, 3)
+    model = RandomForestClassifier(10, random_state=0).fit(x, y)
+    curve = adversarial_curve(
+        model, (x, y), [0.4, 0.1, 0.2], constraint=constraint, attacks=[RandomSearch(60)]
+    )
+    values = [a.value for a in curve]
+    assert [a.epsilon for a in curve] == [0.1, 0.2, 0.4]
+    assert values == sorted(values, reverse=True)
+    for a, b in zip(curve.accuracies, curve.accuracies[1:], strict=False):
+        assert set(a.examples.rows) <= set(b.examples.rows)
+
+
+def test_genuine_is_never_below_standard_and_zero_is_clean():
+    x, y = blobs(2, 120, 2)
+    model = RandomForestClassifier(10, random_state=0, max_depth=3).fit(x, y)
+    for epsilon in (0.1, 0.5):
+        standard, genuine = (
+            adversarial_accuracy(model, x, y, epsilon=epsilon, constraint=c)
+            for c in ("none", "genuine-max")
+        )
+        assert (genuine.withstood >= standard.withstood).all()
+    for constraint in ("none", *GENUINE):
+        at_zero = adversarial_accuracy(model, x, y, epsilon=0, constraint=constraint)
+        assert at_zero.value == (model.predict(x) == y).mean()
+        assert at_zero.proven
+
+
+def test_one_nn_elsewhere_is_exact_in_l2():
+    x, y = blobs(4, 60, 3)
+    test, labels = blobs(7, 40, 3)
+    model = KNeighborsClassifier(1).fit(x, y)
+    exact = adversarial_accuracy(model, test, labels, epsilon=0.4)
+    assert exact.proven
+    searched = adversarial_accuracy(
+        model.predict, test, labels, epsilon=0.4,
+        attacks=[RandomSearch(500), RayBisection(500, closest=False)],
+    )  # fmt: skip
+    assert exact.value <= searched.value
+    assert (exact.withstood <= searched.withstood).all()
+
+
+def test_results_follow_from_the_seed():
+    x, y = blobs(6, 60, 4)
+    model = RandomForestClassifier(10, random_state=0).fit(x, y)
+    one, two, other = (
+        adversarial_accuracy(model, x, y, epsilon=0.3, attacks=[RandomSearch(40)], seed=s)
+        for s in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(one.examples.moved, two.examples.moved)
+    assert not np.array_equal(one.examples.moved, other.examples.moved)
+
+
+def test_what_cannot_be_measured_is_refused():
+    x, y = blobs(0, 10, 2)
+    y[:2] = 0, 1
+    model = lambda z: np.zeros(len(z), int)  # noqa: E731
+    with pytest.raises(InputError, match="unknown constraint 'genuin'"):
+        adversarial_accuracy(model, x, y, epsilon=0.1, constraint="genuin")
+    with pytest.raises(InputError, match="epsilon must be 0 or more, got -1"):
+        adversarial_accuracy(model, x, y, epsilon=-1)
+    with pytest.raises(InputError, match="norm must be 1 or more for cells"):
+        adversarial_accuracy(model, x, y, epsilon=1, norm=0.5, constraint="genuine-max")
+    clash = np.vstack([x, x[:1]]), np.append(y, 1 - y[0])
+    with pytest.raises(InputError, match="drop_clashes"):
+        adversarial_accuracy(model, *clash, epsilon=1, constraint="genuine-max")
+    square = np.array([[0.0], [1.0], [0.5]]), np.array([0, 1, 0])
+    found = adversarial_accuracy(model, *square, epsilon=0.4, constraint="genuine-exact",
+                                 bounds=(0, 1))  # fmt: skip
+    assert found.n == 0
+    with pytest.raises(UndefinedError, match="take a smaller epsilon"):
+        found.value  # noqa: B018
+    assert json.dumps(found.json())
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["random(queries=50)", "rays(queries=80)", "cover(resolution=0.1)",
+     "pgd(steps=5, restarts=2, loss=ce)", "apgd(steps=7, restarts=1, loss=margin)"],
+)  # fmt: skip
+def test_attacks_have_names(spec):
+    pytest.importorskip("torch") if "pgd" in spec else None
+    assert parse_attack(spec).spec == spec
+    with pytest.raises(InputError, match="is not understood"):
+        parse_attack(spec.replace(")", ", x=3)"))
+    with pytest.raises(InputError, match="did you mean"):
+        parse_attack(f"x{spec}")
+
+
+def test_the_command(capsys, tmp_path):
+    name = "shaketable.adversary.examples"
+    arguments = ("adversary", "--data", "toy1d(n=40)", "--model", f"{name}:f2", "--model",
+                 f"{name}:f3", "--eps", "0.3,2.5", "--quiet")  # fmt: skip
+    code, out, err = run(capsys, *arguments, "--constraint", "none", "--constraint",
+                         "genuine-exact", "--random", "5", "-o", "c.svg")  # fmt: skip
+    assert code == 0, err
+    assert "genuine adversarial accuracy, exact norm" in out
+    assert "accuracy under random noise" in out
+    assert (tmp_path / "c.svg").exists()
+    found = loads(capsys, *arguments, "--constraint", "genuine-exact")
+    assert found["eps_min"] > 0
+    values = {c["model"][-2:]: [p["mean"] for p in c["points"]] for c in found["curves"]}
+    assert values == {"f2": [100, 50], "f3": [100, 100]}
+    run(capsys, "adversary", "--data", "sunset(n=40)", "--model", "1nn", "--own", "--eps", "0.3",
+        "--constraint", "genuine-max", "--map", "m.svg", "--examples", "e.npz",
+        "--quiet")  # fmt: skip
+    assert (tmp_path / "m.svg").read_text().startswith("<svg")
+    with np.load("e.npz") as kept:
+        assert len(kept["rows"]) == 0  # Theorem 2
+    for wrong, message in (
+        (("--constraint", "genuine"), "unknown constraint"),
+        (("--attack", "pdg"), "unknown attack 'pdg'; did you mean 'pgd'"),
+        (("--map", "m.svg"), "two features"),
+        (("--norm", "x"), "norm must be"),
+    ):
+        assert message in fails(capsys, *arguments, *wrong)
+    error = fails(capsys, "adversary", "--data", "iris", "--model", "rf", "--eps", "x")
+    assert "numbers or eps_min" in error
