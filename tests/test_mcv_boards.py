@@ -119,7 +119,7 @@ def test_any_suite_can_be_asked_for(tmp_path):
 
 
 def test_the_plot_shows_every_model_with_bar_ring_and_names(board):
-    rows = [r for r in rows_of(mcv_plot([board])) if "cv" in r]
+    rows = [r for r in rows_of(mcv_plot([board])) if "cv_low" in r]
     assert [r["model"] for r in rows] == list(MODELS)
     for row, entry in zip(rows, board.entries, strict=True):
         v = entry.variation
@@ -169,7 +169,7 @@ def test_effects_are_drawn_with_their_intervals(board):
 
 
 def test_intervals_of_the_cv_are_drawn(board):
-    rows = [r for r in rows_of(mcv_plot([board])) if "cv" in r]
+    rows = [r for r in rows_of(mcv_plot([board])) if "cv_low" in r]
     for row, entry in zip(rows, board.entries, strict=True):
         cv = entry.stability.cv
         assert (row["cv_low"], row["cv_high"]) == (100 * cv.low, 100 * cv.high)

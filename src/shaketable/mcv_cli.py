@@ -88,7 +88,8 @@ def _store(args: argparse.Namespace) -> _Views:
     if not boards:
         for sentence in unfinished(records):
             raise InputError(sentence)
-        if any(r.suite.metric == "mcv" for r in suite_results(records)):
+        met = [r.suite for r in suite_results(records)]
+        if any(s.name == args.suite if args.suite else s.metric == "mcv" for s in met):
             raise UndefinedError(
                 "no model has a right answer in any set, so there is no CV; check that their "
                 "labels are the data's"
