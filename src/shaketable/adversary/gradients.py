@@ -71,11 +71,11 @@ class PGD:
 class APGD:
     """Auto-PGD: momentum, and steps that are halved where they do not pay.
 
-    Algorithm 1 of Croce & Hein (ICML 2020), with two changes that found more in 20 steps, and none
-    less in 50: the first steps are epsilon, which from the point itself is as far as the ball goes,
-    not twice that; and the waits between checkpoints are rounded down, not up. Where a step is
-    halved the walk goes on from the best point so far, without momentum. In L1 the share of values
-    that move is halved as well.
+    Algorithm 1 of Croce & Hein (ICML 2020), with two changes that find more in few steps
+    (`benchmarks/results/attacks.md`): the first steps are epsilon, which from the point itself is
+    as far as the ball goes, not twice that; and checkpoints are rounded down, not up. Where a step
+    is halved the walk goes on from the best point so far, without momentum. In L1 the share of
+    values that move is halved as well.
 
     >>> APGD(loss="dlr").spec
     'apgd(steps=100, restarts=1, loss=dlr, two_classes=margin)'
