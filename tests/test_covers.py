@@ -158,7 +158,7 @@ def test_the_toy_example_on_a_finite_sample(epsilon, left, accuracies):
     assert [1 - one.hit.mean() for one in found] == accuracies
 
 
-def brute_remaining(place, n=20000):
+def brute_remaining(place, n=8000):
     angle = np.linspace(0, 2 * np.pi, n, endpoint=False)
     unit = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     unit /= pnorm(unit, place.p)[:, None]
@@ -169,7 +169,7 @@ def brute_remaining(place, n=20000):
 
 
 @pytest.mark.parametrize("p", [1, 1.5, 2, 5, math.inf])
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_rows_that_remain_in_the_plane_equal_brute_force(p, seed):
     rng = np.random.default_rng(seed)
@@ -182,7 +182,7 @@ def test_rows_that_remain_in_the_plane_equal_brute_force(p, seed):
     # an arc may be narrower than a step of the brute force: then the exact one shows a point
     for row in np.flatnonzero(exact & ~brute):
         _, begin, end = covers._free_arcs(place, np.array([row]))
-        assert (end - begin).max() < 4e-4
+        assert (end - begin).max() < 1e-3
 
 
 def test_arcs_in_l2_follow_from_two_points():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from shaketable.adversary.cells import Cells
+from shaketable.adversary.parse import parse_attack
 from shaketable.adversary.region import Region
 from shaketable.arrays import make_dataset
 from shaketable.corruptions import Bounds
@@ -424,8 +425,13 @@ def test_two_classes_have_no_dlr_and_climb_the_margin():
     ]
     assert 0 < results[0].hit.sum() < 30
     assert np.array_equal(results[0].moved, results[1].moved)
-    assert APGD(10, loss="dlr").spec == "apgd(steps=10, restarts=1, loss=dlr, two_classes=margin)"
+    assert APGD(10, loss="dlr").spec == "apgd(steps=10, restarts=1, loss=dlr/margin)"
     assert PGD(step=0.1).spec == "pgd(steps=20, restarts=1, loss=margin, step=0.1)"
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS, PGD(step=0.1), PGD(loss="dlr")])
+def test_specs_parse_back(attack):
+    assert parse_attack(attack.spec) == attack
 
 
 def test_losses_are_their_formulas():

@@ -59,7 +59,7 @@ def confirmed(
     Every attack asks this of what it found, so that no rounding can pass for a hit.
     """
     given = region.as_given(moved)
-    hit = region.contains(rows, given.reshape(len(rows), -1))
+    hit = region.contains(rows, given.reshape(len(rows), region.x.shape[1]))
     if hit.any():
         hit[hit] = model(given[hit]) != y[hit]
     return np.asarray(hit)

@@ -198,7 +198,9 @@ def adversarial_curve(
             )
         base = replace(base, cells=cells)
     key = digest("adversary", SCHEME, data.fingerprint, int(seed))
-    search = _Search(classifier, y, row_keys(key, rows, np.arange(1))[:, 0], as_one_nn(model))
+    raw = unscale and not refit and data.scaling is not None  # the model's points are in raw units
+    one_nn = None if raw else as_one_nn(model)
+    search = _Search(classifier, y, row_keys(key, rows, np.arange(1))[:, 0], one_nn)
     found: list[AdversarialAccuracy] = []
     with steps(f"attacking {classifier.name}", total=len(ladder), enabled=progress) as step:
         for epsilon in ladder:
@@ -221,7 +223,7 @@ def suited(classifier: Classifier, region: Region, one_nn: FittedOneNN | None) -
     if region.x.shape[1] <= 2:
         from shaketable.adversary.covers import Cover
 
-        return [Cover(0.02)]
+        return [Cover(0.001 if region.x.shape[1] == 1 else 0.05)]
     if classifier.device is not None:
         from shaketable.adversary.gradients import APGD, PGD
 

@@ -31,6 +31,8 @@ from shaketable.types import Array, IntArray, KeyArray
 BATCH_VALUES = 1 << 20
 """Values of points that are at work at a time: backward passes keep what every layer made."""
 
+_DLR = "dlr/margin"  # its name in specs, as there is none for two classes
+
 
 @dataclass(frozen=True)
 class PGD:
@@ -75,10 +77,11 @@ class APGD:
     (`benchmarks/results/attacks.md`): the first steps are epsilon, which from the point itself is
     as far as the ball goes, not twice that; and checkpoints are rounded down, not up. Where a step
     is halved the walk goes on from the best point so far, without momentum. In L1 the share of
-    values that move is halved as well.
+    values that move is halved as well. The loss ``dlr``, also written ``dlr/margin``, takes three
+    classes: with two it is the margin.
 
     >>> APGD(loss="dlr").spec
-    'apgd(steps=100, restarts=1, loss=dlr, two_classes=margin)'
+    'apgd(steps=100, restarts=1, loss=dlr/margin)'
     """
 
     steps: int = 100
@@ -105,14 +108,16 @@ class APGD:
 def _check(attack: PGD | APGD) -> None:
     whole("steps", attack.steps, least=1)
     whole("restarts", attack.restarts, least=1)
+    if attack.loss == _DLR:
+        object.__setattr__(attack, "loss", "dlr")
     if attack.loss not in get_args(Loss):
         raise unknown("loss", str(attack.loss), get_args(Loss))
 
 
 def _spec(name: str, attack: PGD | APGD, more: dict[str, Value]) -> str:
     budget: dict[str, Value] = {"steps": attack.steps, "restarts": attack.restarts}
-    two = {"two_classes": "margin"} if attack.loss == "dlr" else {}
-    return str(Call(name, options=budget | {"loss": attack.loss} | two | more))
+    loss = _DLR if attack.loss == "dlr" else attack.loss
+    return str(Call(name, options=budget | {"loss": loss} | more))
 
 
 class _Search:

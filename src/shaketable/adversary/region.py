@@ -16,7 +16,10 @@ from shaketable.types import Array, FloatArray, IntArray
 Constraint: TypeAlias = Literal["none", "genuine-max", "genuine-exact"]
 
 TOLERANCE = 1e-6
-"""Share of epsilon by which rounding may carry a point out of its ball, or off its surface."""
+"""Share of epsilon by which a point may be out of its ball, or off its surface.
+
+What rounding to the model's type does comes on top.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +46,13 @@ class Region:
 
     def contains(self, rows: IntArray, moved: Array) -> Array:
         """Whether points, one for each of these rows, lie in the row's region: in float64."""
-        away = pnorm(moved.astype(np.float64) - self.x[rows], self.p)
-        inside = away <= self.epsilon * (1 + TOLERANCE)
+        exact = moved.astype(np.float64)
+        away = pnorm(exact - self.x[rows], self.p)
+        grain = float(np.finfo(self.dtype).eps)
+        slack = TOLERANCE * self.epsilon + grain * pnorm(exact, self.p)
+        inside = away <= self.epsilon + slack
         if self.constraint == "genuine-exact":
-            inside &= away >= self.epsilon * (1 - TOLERANCE)
+            inside &= away >= self.epsilon - slack
         if self.bounds is not None:
             inside &= ((moved >= self.bounds.low) & (moved <= self.bounds.high)).all(axis=1)
         if self.cells is not None and inside.any():
