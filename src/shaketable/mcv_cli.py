@@ -61,6 +61,8 @@ def _table(args: argparse.Namespace) -> _Views:
         rows, reference=args.reference or "", lower_is_better=args.lower_is_better
     )
     names = list(rows[0].scores)
+    if len(names) < 2:
+        raise InputError(f"scores must be of two conditions or more, got {names[0]}; add columns")
     if rows[0].clean is None and any(row.label.lower() == "clean" for row in rows):
         note = "a row is called clean, and no column is; rows must be models, columns conditions"
         print(f"note: {note}", file=sys.stderr)

@@ -71,10 +71,10 @@ def read_scores(
     for name in chosen:
         if name not in there:
             raise unknown("condition", name, there)
-    if len(chosen) < 2:
+    if not chosen:
         raise InputError(
-            f"file {str(file)!r} must have two conditions or more beside {model!r}, got "
-            f"{', '.join(chosen) or 'none'}; add one column a condition"
+            f"file {str(file)!r} must have a column of scores beside {model!r}, got none; add one "
+            "column a condition"
         )
     scores = np.column_stack([_numbers(table, column, names) for column in chosen])
     clean = _clean_column(chosen, clean)
