@@ -250,3 +250,27 @@ def test_the_command(capsys, tmp_path):
         assert message in fails(capsys, *arguments, *wrong)
     error = fails(capsys, "adversary", "--data", "iris", "--model", "rf", "--eps", "x")
     assert "numbers or eps_min" in error
+
+
+def test_gradients_of_a_network_are_looked_at():
+    torch = pytest.importorskip("torch")
+    x, y = blobs(8, 120, 3)
+    y = (x[:, 0] > 0).astype(int)
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+    optimiser = torch.optim.Adam(net.parameters(), 0.05)
+    for _ in range(60):
+        optimiser.zero_grad()
+        scores = net(torch.from_numpy(x.astype(np.float32)))
+        torch.nn.functional.cross_entropy(scores, torch.from_numpy(y)).backward()
+        optimiser.step()
+    found = adversarial_accuracy(net, x, y, epsilon=0.3)
+    assert [trial.spec.partition("(")[0] for trial in found.trials] == [
+        "pgd", "apgd", "apgd", "random"
+    ]  # fmt: skip
+    assert "No sign of masked gradients" in found.notes[0]
+    black = adversarial_accuracy(
+        lambda z: net(torch.from_numpy(z.astype(np.float32))).detach().numpy(), x, y, epsilon=0.3
+    )
+    assert black.notes == ()
+    assert found.value <= black.value + 0.02

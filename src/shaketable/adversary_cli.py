@@ -73,6 +73,8 @@ def _print(curves: list[Curve], eps_min: float | None, random: dict[str, Any]) -
         title = f"{curve.model}: {curve.title}, {norm_title(first.p)}; {clean}"
         print_table(title, header, rows)
         print(f"area under it: {curve.area:.4g}; {curve.accuracies[-1].bound}")
+        for note in curve.accuracies[-1].notes:
+            print(note)
     for model, points in random.items():
         rows = [[f"{e:g}", f"{100 * v:.2f} [{100 * lo:.2f}, {100 * hi:.2f}]"]
                 for e, (v, lo, hi) in points]  # fmt: skip

@@ -12,7 +12,7 @@ from torch import Tensor
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
 from shaketable.types import IntArray, KeyArray
 
-_L1_START = 0.03  # share of values that APGD moves in L1, before it is halved
+_L1_START = 0.02  # share of values that APGD moves in L1, before it is halved
 
 
 class Walk(Protocol):

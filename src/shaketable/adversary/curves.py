@@ -28,6 +28,7 @@ from shaketable.progress import steps
 from shaketable.types import Array, FloatArray, IntArray, KeyArray
 
 _BATCH = 1 << 22  # values of points that a model is asked about at a time
+_CHECKED = 100  # points at which gradients are looked at
 _TRIES = 64  # points of a sphere that are looked at for one with room
 
 
@@ -207,7 +208,11 @@ def adversarial_curve(
             before = found[-1] if found and constraint != "genuine-exact" else None
             found.append(search(replace(base, epsilon=epsilon), attacks, before, rows))
             step()
-    clean = float(search.right(base).mean())
+    right = search.right(base)
+    if classifier.device is not None and not found[-1].proven and ladder[-1] > 0:
+        health = search.health(replace(base, epsilon=ladder[-1]), np.flatnonzero(right)[:_CHECKED])
+        found = [replace(one, notes=(health,)) for one in found]
+    clean = float(right.mean())
     return Curve(classifier.name, data.name, tuple(found), clean, rows, (classifier, x, y))
 
 
@@ -243,6 +248,15 @@ class _Search:
     def right(self, region: Region) -> Array:
         """Whether each point is labelled rightly as it is."""
         return np.asarray(self._codes(region, region.x) == self.y)
+
+    def health(self, region: Region, rows: IntArray) -> str:
+        """What gradients look like at some points that are labelled rightly, in words."""
+        from shaketable.adversary.health import gradient_health  # needs torch
+
+        if not len(rows):
+            return "No point is labelled rightly, so that gradients were not looked at."
+        keys = fold(self.keys[rows], _TRIES)
+        return str(gradient_health(self.classifier, region, rows, self.y[rows], keys))
 
     def __call__(
         self,
