@@ -1,7 +1,6 @@
 """What the genuine constraint costs: PGD in balls, and in balls cut by Voronoi cells, in turns.
 
 On test points of CIFAR-10 that are labelled rightly, margin loss, started at the points. Ways:
-
 - used: the attack as it is, which takes no more steps where it has a hit: cheap where it hits
   early, and dearer on the genuine side for every point that the constraint spares;
 - full: every point takes every step, and only where it ends is looked at.
@@ -9,7 +8,7 @@ On test points of CIFAR-10 that are labelled rightly, margin loss, started at th
 The time to find neighbour lists (`Cells.of`) counts on the genuine side.
 
     python benchmarks/adversary.py cifar10.npz --model net:net
-    python benchmarks/adversary.py cifar10.npz --model net:net --way full
+    python benchmarks/adversary.py cifar10.npz --model net:net --way full --attacked 1023
 
 The model is named as on the command line of shaketable; it takes pictures channels first, in
 [0, 1]. The file holds x_test and y_test, uint8. Result: see results/adversary.md.
@@ -73,20 +72,22 @@ def clocks() -> FloatArray:
     return np.array([time.perf_counter(), time.process_time()])
 
 
-def compared(attacked: Callable[[IntArray, Region], Array], rows: IntArray, region: Region) -> str:
+def compared(
+    attacked: Callable[[IntArray, Region], Array], rows: IntArray, region: Region, clean: float
+) -> str:
     """Columns of the table; the sides take turns at every batch, so that both see the same load."""
     started = clocks()
     cells = Cells.of(region.x, region.p, region.epsilon, dtype=region.dtype)
     lists = clocks() - started
     sides = region, replace(region, constraint="genuine-max", cells=cells)
-    hits, spent = np.zeros(2, int), np.array([np.zeros(2), lists])
+    hits, spent = np.zeros(2), np.array([np.zeros(2), lists])
     for i in range(0, len(rows), size := BATCH_VALUES // region.x.shape[1]):
         for side in (0, 1) if i // size % 2 else (1, 0):
             started = clocks()
             hits[side] += attacked(rows[i : i + size], sides[side]).sum()
             spent[side] += clocks() - started
     wall, cpu = spent[1] / spent[0]
-    accuracy = [f"{(len(rows) - hit) / len(region.x):.4f}" for hit in hits]
+    accuracy = [f"{clean * (1 - hit / len(rows)):.4f}" for hit in hits]
     seconds = [f"{wall:.1f} ({cpu:.1f})" for wall, cpu in (lists, *spent)]
     return (
         f"{cells.crowded().sum()} | {len(cells.lists.others)} | {' | '.join(accuracy + seconds)} "
@@ -101,20 +102,22 @@ def main() -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--way", choices=("used", "full"), default="used")
     parser.add_argument("--points", type=int, default=10_000)
+    parser.add_argument("--attacked", type=int, help="only so many of them; cells are of all")
     parser.add_argument("--steps", type=int, default=20)
     options = parser.parse_args()
     x, y = (np.load(options.file)[name][: options.points] for name in ("x_test", "y_test"))
     data = make_dataset(x, y.ravel(), classes=tuple(range(10)))
     model, given = as_classifier(load_model(options.model)[0], data), data.rows(slice(None))
-    rows, attack = np.flatnonzero(model(given) == data.y), PGD(options.steps)
+    right, attack = model(given) == data.y, PGD(options.steps)
+    rows, clean = np.flatnonzero(right)[: options.attacked], float(right.mean())
     attacked = partial({"used": used, "full": full}[options.way], attack, model, data.y)
     print(f"{datetime.now(UTC):%Y-%m-%d}, {torch.get_num_threads()} CPU threads, {attack.spec},")
-    print(f"way {options.way}, {len(rows)} of {data.n} points labelled rightly\n{HEAD}")
+    print(f"way {options.way}, {data.n} points, {clean:.4f} right, {len(rows)} attacked\n{HEAD}")
     flat = given.reshape(data.n, -1).astype(np.float64)
     for title, p, epsilon in BALLS:
         region = Region(flat, data.shape, given.dtype, p, epsilon, bounds=data.bounds)
-        compared(attacked, rows[:20], replace(region, x=flat[: rows[20]]))  # compiles
-        print(f"| {title} | {compared(attacked, rows, region)} |", flush=True)
+        compared(attacked, rows[:20], region, clean)  # compiles
+        print(f"| {title} | {compared(attacked, rows, region, clean)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -129,12 +129,14 @@ def timed(found: Callable[[], Array]) -> tuple[Array, float]:
     return found(), time.perf_counter() - started
 
 
-def lines(points: Points) -> Iterator[str]:
-    """Rows of the table."""
+def lines(points: Points, against: str) -> Iterator[str]:
+    """Rows of the table, about libraries whose name has this in it."""
     n, wrong = points.n_all, np.zeros(points.n_all - len(points.x))
     for p, epsilon in SIZES.items():
         known: dict[str, tuple[Array, float]] = {}
         for name, (attack, own) in CONTESTS.items():
+            if against not in name:
+                continue
             hit, seconds = timed(partial(theirs, attack, points, p, epsilon))
             right = np.concatenate([~hit, wrong])
             for mine in own:
@@ -157,11 +159,14 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("file")
     parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--first", type=int, default=0, help="row to begin with")
+    parser.add_argument("--against", default="", help="only this library")
     options = parser.parse_args()
     torch.manual_seed(0)
     module, data = load_model(options.model)[0], np.load(options.file)
-    x = (data["x_test"][: options.rows] / 255).astype(np.float32)
-    y = data["y_test"][: options.rows].ravel().astype(np.int64)
+    part = slice(options.first, options.first + options.rows)
+    x = (data["x_test"][part] / 255).astype(np.float32)
+    y = data["y_test"][part].ravel().astype(np.int64)
     model = as_classifier(module, make_dataset(x, y, classes=tuple(range(10)), bounds=(0, 1)))
     right = model(x) == y
     points = Points(model, module, x[right], y[right], len(x))
@@ -170,7 +175,7 @@ def main() -> None:
     print(f"{len(x)} points, {right.mean():.4f} of them labelled rightly\n")
     print("| ball | ours | theirs | robust: ours | theirs | difference | holds | s ours | theirs |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for line in lines(points):
+    for line in lines(points, options.against):
         print(line, flush=True)
 
 
