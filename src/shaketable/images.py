@@ -19,6 +19,9 @@ from shaketable.types import Array
 SUFFIXES = (".png", ".jpg", ".jpeg")
 """Endings of the files that count as pictures, in lower case."""
 
+CHANNELS = {1, 3, 4}
+"""How many channels arrays of pictures may have: grey, RGB, RGBA."""
+
 _GREY = ("1", "L", "LA")
 _COLOUR = ("P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 

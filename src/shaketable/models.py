@@ -15,6 +15,7 @@ from shaketable.data import Dataset
 from shaketable.errors import InputError, unknown
 from shaketable.identity import content_hash, is_module
 from shaketable.keys import digest
+from shaketable.onnx_models import OnnxModel
 from shaketable.types import Array, IntArray
 
 if TYPE_CHECKING:
@@ -27,10 +28,20 @@ BUILTIN: Mapping[str, str] = {
     "mlp": "neural network, one hidden layer of 100, on standardised features",
     "logistic": "logistic regression on standardised features",
 }
-"""Models the command line knows by name, with their descriptions."""
+"""Models the command line knows by name and trains, with their descriptions."""
+
+EXAMPLES: Mapping[str, str] = {
+    "f1": "on toy1d: 1 from 1 on, no room at the edge of the class",
+    "f2": "on toy1d: 1 from 0 on, and again far to the left",
+    "f3": "on toy1d: 1 from 0 on, the oracle",
+    "circle": "on sunset: A on the hypersphere and in it, no room around",
+    "oracle": "on sunset: A above the paraboloid that is as far from both classes",
+    "flat": "on sunset: A above a plane, blind to changes that matter",
+}
+"""Classifiers of the teaching examples (`adversary.examples`), which need no training."""
 
 _TORCH_FILES = (".pt", ".pth")
-_FILES = (".joblib", ".pkl", ".pickle", *_TORCH_FILES)
+_FILES = (".joblib", ".pkl", ".pickle", *_TORCH_FILES, ".onnx")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +130,13 @@ def as_classifier(
     model
         A fitted scikit-learn estimator, or any callable from points to labels or to scores, one
         column a class in the order of ``data.classes``. A torch module gives scores; it runs in
-        evaluation mode on its own device, and gets images channels first (`modules.arranged`).
+        evaluation mode on its own device, and gets images channels first (`modules.arranged`). An
+        `OnnxModel` gets them as its graph declares.
     data
         Whose classes the answers are read as.
     name, model_id
-        What to call it, and what tells it from other models. Estimators and modules are told by
-        their content; a bare callable is only recognised again by its `model_id`.
+        What to call it, and what tells it from other models. Estimators, modules and ONNX files are
+        told by their content; a bare callable is only recognised again by its `model_id`.
     unscale
         Give the model features that were scaled to [0, 1] back in the raw units it was trained on.
     """
@@ -146,8 +158,10 @@ def as_classifier(
             f"model must be an estimator or a callable, got {type(model).__name__}; "
             "wrap it in a function from points to labels"
         )
-    if model_id is None:
-        model_id = content_hash(model) if _is_estimator(model) or is_module(model) else None
+    if model_id is None and isinstance(model, OnnxModel):
+        model_id = model.identity
+    elif model_id is None and (_is_estimator(model) or is_module(model)):
+        model_id = content_hash(model)
     if data.scaling is not None and unscale:
         raw, undo, device = answer, data.scaling.undo, None  # scaling takes arrays
         answer = lambda x: raw(undo(x))  # noqa: E731  (one expression, used once)
@@ -184,18 +198,27 @@ def load_model(source: str) -> tuple[Any, bool]:
     """Model named on the command line, and whether it still has to be fitted.
 
     `source` is a built-in name, ``package.module:attribute`` (the working directory is importable),
-    a ``.joblib``, ``.pkl`` or ``.pickle`` file, or a ``.pt`` or ``.pth`` file that holds a whole
-    torch module. Importing and unpickling run the code in it.
+    a ``.joblib``, ``.pkl`` or ``.pickle`` file, a ``.pt`` or ``.pth`` file that holds a whole torch
+    module, or a ``.onnx`` file. Importing and unpickling run the code in it; ONNX holds none.
     """
     if source in BUILTIN:
         return builtin(source), True
+    if source in EXAMPLES:
+        from shaketable.adversary import examples
+
+        return getattr(examples, source), False
     if "" not in sys.path:
         sys.path.insert(0, "")
     if Path(source).suffix in _FILES:
         return _load_file(Path(source)), False
     module_name, colon, attribute = source.partition(":")
     if not colon or not module_name or not attribute:
-        known = [*BUILTIN, "package.module:attribute", *(f"file{suffix}" for suffix in _FILES)]
+        known = [
+            *BUILTIN,
+            *EXAMPLES,
+            "package.module:attribute",
+            *(f"file{suffix}" for suffix in _FILES),
+        ]
         raise unknown("model", source, known)
     if module_name.endswith(".py"):
         raise InputError(
@@ -270,6 +293,8 @@ def _load_file(path: Path) -> Any:
 
 
 def _loader(suffix: str) -> Callable[[Path], Any]:
+    if suffix == ".onnx":
+        return OnnxModel
     if suffix not in _TORCH_FILES:
         import joblib
 
@@ -325,4 +350,6 @@ def _estimator_answer(
 
 
 def _name(model: Any) -> str:
+    if isinstance(model, OnnxModel):
+        return model.name
     return getattr(model, "__name__", None) or type(model).__name__

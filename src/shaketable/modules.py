@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
 from shaketable.errors import InputError
+from shaketable.images import CHANNELS
 from shaketable.types import Array
 
-_CHANNELS = {1, 3, 4}  # grey, RGB, RGBA
 _REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
 """What layers raise at points of a shape they do not take."""
 
@@ -110,7 +110,7 @@ def arranged(x: Tensor, module: nn.Module) -> Tensor:
     torch.Size([5, 3, 32, 32])
     """
     shape = x.shape[1:]
-    if len(shape) == 3 and shape[-1] in _CHANNELS and shape[0] not in _CHANNELS:
+    if len(shape) == 3 and shape[-1] in CHANNELS and shape[0] not in CHANNELS:
         return x.permute(0, 3, 1, 2)
     if len(shape) == 2:
         convolutions = (part for part in module.modules() if isinstance(part, _ConvNd))

@@ -24,12 +24,12 @@ def over_rows(work: Callable[..., None], *arrays: Array, settings: tuple[Any, ..
     one that is written to.
     """
     n, size = len(arrays[-1]), arrays[-1].size
-    parts = min(n, size // _VALUES, 4 * _threads())
-    if parts < 2 or _threads() == 1:
+    parts = min(n, size // _VALUES, 4 * threads())
+    if parts < 2 or threads() == 1:
         work(*arrays, *settings)
         return
     edges = np.linspace(0, n, parts + 1).astype(int)
-    with ThreadPoolExecutor(_threads()) as pool:  # 0.1 ms, where joblib would take 5
+    with ThreadPoolExecutor(threads()) as pool:  # 0.1 ms, where joblib would take 5
         tasks = [
             pool.submit(work, *(a[start:end] for a in arrays), *settings)
             for start, end in pairwise(edges)
@@ -38,7 +38,7 @@ def over_rows(work: Callable[..., None], *arrays: Array, settings: tuple[Any, ..
         task.result()
 
 
-def _threads() -> int:
+def threads() -> int:
     """One a core; or as many as OMP_NUM_THREADS says, which joblib sets in its workers."""
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:

@@ -23,6 +23,7 @@ from shaketable.corruptions.common.severities import (
 )
 from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.errors import InputError, unknown
+from shaketable.images import CHANNELS
 from shaketable.spec import Call, Value
 from shaketable.types import Array, KeyArray
 
@@ -194,7 +195,7 @@ def layout(shape: tuple[int, ...], name: str) -> tuple[int, int, int, bool]:
         raise InputError(
             f"{name} is for pictures, height x width x channels, got points of shape {shape}"
         )
-    first = shape[0] in (1, 3, 4) and shape[2] not in (1, 3, 4)
+    first = shape[0] in CHANNELS and shape[2] not in CHANNELS
     if shape[0] < shape[2] and not first:
         raise InputError(
             f"{name} cannot tell the channels of pictures of shape {shape}; put them last, as in "
