@@ -168,7 +168,7 @@ def test_one_nn_elsewhere_is_exact_in_l2():
     assert exact.proven
     searched = adversarial_accuracy(
         model.predict, test, labels, epsilon=0.4,
-        attacks=[RandomSearch(500), RayBisection(500, closest=False)],
+        attacks=[RandomSearch(500), RayBisection(500, aim="first")],
     )  # fmt: skip
     assert exact.value <= searched.value
     assert (exact.withstood <= searched.withstood).all()
@@ -209,7 +209,7 @@ def test_what_cannot_be_measured_is_refused():
 
 @pytest.mark.parametrize(
     "spec",
-    ["random(queries=50)", "rays(queries=80)", "cover(resolution=0.1)",
+    ["random(queries=50)", "rays(queries=80, aim=first)", "cover(resolution=0.1)",
      "pgd(steps=5, restarts=2, loss=ce)", "apgd(steps=7, restarts=1, loss=margin)"],
 )  # fmt: skip
 def test_attacks_have_names(spec):
@@ -219,37 +219,6 @@ def test_attacks_have_names(spec):
         parse_attack(spec.replace(")", ", x=3)"))
     with pytest.raises(InputError, match="did you mean"):
         parse_attack(f"x{spec}")
-
-
-def test_the_command(capsys, tmp_path):
-    name = "shaketable.adversary.examples"
-    arguments = ("adversary", "--data", "toy1d(n=40)", "--model", f"{name}:f2", "--model",
-                 f"{name}:f3", "--eps", "0.3,2.5", "--quiet")  # fmt: skip
-    code, out, err = run(capsys, *arguments, "--constraint", "none", "--constraint",
-                         "genuine-exact", "--random", "5", "-o", "c.svg")  # fmt: skip
-    assert code == 0, err
-    assert "genuine adversarial accuracy, exact norm" in out
-    assert "accuracy under random noise" in out
-    assert (tmp_path / "c.svg").exists()
-    found = loads(capsys, *arguments, "--constraint", "genuine-exact")
-    assert found["eps_min"] > 0
-    values = {c["model"][-2:]: [p["mean"] for p in c["points"]] for c in found["curves"]}
-    assert values == {"f2": [100, 50], "f3": [100, 100]}
-    run(capsys, "adversary", "--data", "sunset(n=40)", "--model", "1nn", "--own", "--eps", "0.3",
-        "--constraint", "genuine-max", "--map", "m.svg", "--examples", "e.npz",
-        "--quiet")  # fmt: skip
-    assert (tmp_path / "m.svg").read_text().startswith("<svg")
-    with np.load("e.npz") as kept:
-        assert len(kept["rows"]) == 0  # Theorem 2
-    for wrong, message in (
-        (("--constraint", "genuine"), "unknown constraint"),
-        (("--attack", "pdg"), "unknown attack 'pdg'; did you mean 'pgd'"),
-        (("--map", "m.svg"), "two features"),
-        (("--norm", "x"), "norm must be"),
-    ):
-        assert message in fails(capsys, *arguments, *wrong)
-    error = fails(capsys, "adversary", "--data", "iris", "--model", "rf", "--eps", "x")
-    assert "numbers or eps_min" in error
 
 
 def test_gradients_of_a_network_are_looked_at():

@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 
 from pages import images, renamed, study_of
+from shaketable.adversary.examples import oracle
+from shaketable.adversary.worst_cases import worst_case
 from shaketable.data import Dataset
 from shaketable.one_nns import one_nn
 from shaketable.records import Records
-from shaketable.report import write_report, write_separation
+from shaketable.report import write_report, write_separation, write_worst_case
 from shaketable.separations import separation
 
 
@@ -137,3 +139,18 @@ def test_every_picture_is_shown_in_a_browser(
     assert set(browser.execute_script(fetched)) <= {"data:"}
     heat = "return getComputedStyle(document.querySelector('td.heat.least')).backgroundColor"
     assert browser.execute_script(heat) not in ("", "rgba(0, 0, 0, 0)")
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_worst_case_is_drawn_in_a_browser(browser: Any, tmp_path: Path, width: int) -> None:
+    kinds = ["none", "genuine-max"]
+    found = worst_case(oracle, "sunset(n=60)", [0.05, 0.2], constraints=kinds, random=5)
+    opened(browser, write_worst_case(tmp_path / "w.html", found), width)
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('#maps svg')]"
+        ".map(s => s.querySelector('.background').getBoundingClientRect())"
+        ".map(box => box.width / box.height)"
+    )
+    wide, high = np.ptp(found.data.x, axis=0) + 0.4
+    assert len(boxes) == 2
+    assert all(abs(box / (wide / high) - 1) < 0.05 for box in boxes), "cells are not squeezed"

@@ -13,11 +13,12 @@ import pytest
 from shaketable import metrics
 from shaketable.arrays import make_dataset
 from shaketable.data import Dataset
+from shaketable.differences import Difference
 from shaketable.display import evaluation_json, print_evaluation
 from shaketable.errors import InputError
 from shaketable.evaluation import evaluate
 from shaketable.records import Record, Records, SeparationRecord
-from shaketable.scores import Difference, Score, Scoreboard, percent, scoreboards
+from shaketable.scores import Score, Scoreboard, percent, scoreboards
 from shaketable.statistics import Estimate
 from shaketable.store import Store
 from shaketable.subjects import subjects
@@ -156,7 +157,8 @@ def test_models_are_compared_on_the_same_noise(
     ],
 )
 def test_differences_claim_no_more_than_their_interval(low: float, high: float, words: str) -> None:
-    assert Difference("s", "a", "b", Estimate((low + high) / 2, low, high, 0.95, "")).words == words
+    gap = Estimate((low + high) / 2, low, high, 0.95, "")
+    assert Difference("a", "b", gap, "makes fewer errors", lower_is_better=True).words == words
 
 
 @pytest.mark.parametrize(

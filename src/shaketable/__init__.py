@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.adversary.curves import adversarial_accuracy as adversarial_accuracy
     from shaketable.adversary.curves import adversarial_curve as adversarial_curve
     from shaketable.adversary.measures import AdversarialAccuracy as AdversarialAccuracy
+    from shaketable.adversary.worst_cases import WorstCase as WorstCase
+    from shaketable.adversary.worst_cases import worst_case as worst_case
     from shaketable.arrays import make_dataset as make_dataset
     from shaketable.assessments import Assessment as Assessment
     from shaketable.assessments import assess as assess
@@ -49,10 +51,12 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.galleries import gallery as gallery
     from shaketable.one_nns import OneNN as OneNN
     from shaketable.one_nns import one_nn as one_nn
+    from shaketable.onnx_models import OnnxModel as OnnxModel
     from shaketable.records import Record as Record
     from shaketable.records import Records as Records
     from shaketable.report import write_report as write_report
     from shaketable.report import write_separation as write_separation
+    from shaketable.report import write_worst_case as write_worst_case
     from shaketable.score_files import read_scores as read_scores
     from shaketable.separations import Separation as Separation
     from shaketable.separations import separation as separation
@@ -83,6 +87,7 @@ _HOME = {
     "Missing": "corruptions",
     "NoiseAugmented": "augment",
     "OneNN": "one_nns",
+    "OnnxModel": "onnx_models",
     "PNormNoise": "corruptions",
     "Record": "records",
     "Records": "records",
@@ -97,6 +102,7 @@ _HOME = {
     "UndefinedError": "errors",
     "Variation": "variation",
     "VariationTable": "variation",
+    "WorstCase": "adversary.worst_cases",
     "adversarial_accuracy": "adversary.curves",
     "adversarial_curve": "adversary.curves",
     "agreement": "adversary.agreement",
@@ -117,9 +123,11 @@ _HOME = {
     "separation": "separations",
     "study": "studies",
     "suite": "suites",
+    "worst_case": "adversary.worst_cases",
     "write_report": "report",
     "write_separation": "report",
     "write_suite": "suite_copies",
+    "write_worst_case": "report",
 }
 
 __all__ = list(_HOME)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import altair as alt
 import numpy as np
@@ -10,44 +10,31 @@ import numpy as np
 from shaketable import drawing
 from shaketable.adversary.curves import Curve
 from shaketable.adversary.measures import AdversarialAccuracy
+from shaketable.adversary.worst_cases import WorstCase
 from shaketable.drawing import HEIGHT, Chart, Row, tips
 from shaketable.errors import InputError
-from shaketable.models import Classifier
 from shaketable.norms import norm_title
 from shaketable.subjects import one_line
-from shaketable.types import FloatArray, IntArray
+from shaketable.types import Array, FloatArray
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
 _SIDE, _GRID = 420, 110  # pixels of a map, and cells of its raster
 
-Noise = Sequence[tuple[float, tuple[float, float, float]]]
-"""Accuracy under random noise of every size: value, and the ends of its interval."""
 
-
-def curves_chart(
-    curves: Sequence[Curve],
-    *,
-    eps_min: float | None = None,
-    random: Mapping[str, Noise] | None = None,
-) -> Chart:
-    """Accuracy against epsilon: a panel a model, a line a measure, eps_min marked.
-
-    `random` has accuracies under random noise of the same sizes, by model.
-    """
+def curves_chart(found: WorstCase) -> Chart:
+    """Accuracy against epsilon: a panel a model, a line a measure, eps_min marked."""
     panels = []
-    for model in dict.fromkeys(curve.model for curve in curves):
+    for model in found.models:
         rows: list[Row] = []
-        for curve in curves:
-            if curve.model == model:
-                rows.append(_row(curve.title, 0.0, (curve.clean,) * 3))
-                known = [a for a in curve if a.n and a.epsilon > 0]
-                rows += [_row(a.title, a.epsilon, (a.value, a.low, a.high)) for a in known]
-        rows += [_row("random noise", e, found) for e, found in (random or {}).get(model, ())]
-        panels.append(_panel(rows, eps_min).properties(title=one_line(model)))
-    first = curves[0]
-    norm = norm_title(first.accuracies[0].p)
-    title = f"Worst case within {norm} epsilon on {first.data}"
-    title = f"{title}, {first.model}" if len(panels) == 1 else title
+        for curve in found.of(model):
+            rows.append(_row(curve.name, 0.0, (curve.clean,) * 3))
+            known = [a for a in curve if a.n and a.epsilon > 0]
+            rows += [_row(a.name, a.epsilon, (a.value, a.low, a.high)) for a in known]
+        for epsilon, noisy in found.random.get(model, {}).items():
+            rows.append(_row("random noise", epsilon, (noisy.value, noisy.low, noisy.high)))
+        panels.append(_panel(rows, found.eps_min).properties(title=one_line(model)))
+    title = f"Worst case within {found.norm} epsilon on {found.data.name}"
+    title = f"{title}, {found.models[0]}" if len(panels) == 1 else title
     return drawing.finish(panels, title=one_line(title))
 
 
@@ -64,66 +51,83 @@ def _panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
     return alt.layer(*lines, *marks).properties(height=HEIGHT)
 
 
-def map_chart(
-    classifier: Classifier, x: FloatArray, y: IntArray, found: AdversarialAccuracy, rows: IntArray
-) -> Chart:
+def map_chart(curve: Curve, found: AdversarialAccuracy) -> Chart:
     """Decision regions, points, their Voronoi cells, and where the adversary went, in the plane."""
+    target, classifier = curve.target, curve.target.classifier
+    x, y = target.points.reshape(len(target.rows), -1), target.y
     if x.shape[1] != 2:
         raise InputError(f"a map is for points of two features, got {x.shape[1]}")
+    labels = [str(label) for label in classifier.codes]
+    named = np.array([*labels, "none"])  # code -1 is the last
     low, high = x.min(axis=0) - found.epsilon, x.max(axis=0) + found.epsilon
     at = [np.linspace(a, b, _GRID) for a, b in zip(low, high, strict=True)]
-    grid = np.stack(np.meshgrid(*at, indexing="ij"), axis=-1).reshape(-1, 2)
-    codes = classifier(grid.astype(x.dtype))
-    labels = [str(label) for label in classifier.codes]
-    size = [(b - a) / (_GRID - 1) / 2 for a, b in zip(low, high, strict=True)]
-    regions = [
-        {"x": u - size[0], "x2": u + size[0], "y": v - size[1], "y2": v + size[1],
-         "class": labels[code] if code >= 0 else "none"}
-        for (u, v), code in zip(grid.tolist(), codes, strict=True)
-    ]  # fmt: skip
+    grid = np.stack(np.meshgrid(*at, indexing="ij"), axis=-1)
+    codes = classifier(grid.reshape(-1, 2).astype(x.dtype)).reshape(_GRID, _GRID)
     scales = [alt.Scale(domain=[a, b], nice=False) for a, b in zip(low, high, strict=True)]
-    axes = [alt.X("x:Q", title="x1", scale=scales[0]), alt.Y("y:Q", title="x2", scale=scales[1])]
-    colour = alt.Color("class:N", title=None, scale=alt.Scale(domain=labels))
-    points = [{"x": a, "y": b, "class": labels[c]} for (a, b), c in zip(x.tolist(), y, strict=True)]
-    places = np.searchsorted(rows, found.examples.rows)
-    moves = [
-        {"x": a, "y": b, "x2": c, "y2": d, "class": labels[code] if code >= 0 else "none"}
-        for (a, b), (c, d), code in zip(
-            x[places].tolist(), found.examples.moved.reshape(-1, 2).tolist(),
-            found.examples.codes, strict=True,
-        )
+    names = [target.data.feature_name(i) for i in (0, 1)]
+    axes = [
+        alt.X("x:Q", title=names[0], scale=scales[0]), alt.Y("y:Q", title=names[1], scale=scales[1])
     ]  # fmt: skip
-    edges = [{"x": a, "y": b} for a, b in _edges(grid, x, found.p).tolist()]
     ends = alt.X2("x2:Q"), alt.Y2("y2:Q")
-    away = drawing.chart(moves).encode(*axes, *ends)
+    colour = alt.Color("class:N", title=None, scale=alt.Scale(domain=labels))
+    points = [{"x": a, "y": b, "class": c} for (a, b), c in zip(x.tolist(), named[y], strict=True)]
+    places = np.searchsorted(target.rows, found.examples.rows)
+    went = zip(x[places].tolist(), found.examples.moved.reshape(-1, 2).tolist(), strict=True)
+    moves = [{"x": a, "y": b, "x2": c, "y2": d} for (a, b), (c, d) in went]
+    fine = [np.linspace(a, b, 3 * _GRID) for a, b in zip(low, high, strict=True)]
+    borders = _borders(x.astype(np.float64), found.p, fine)
     layers = (
-        drawing.chart(regions).mark_rect(opacity=0.22).encode(*axes, *ends, color=colour),
-        drawing.chart(edges).mark_square(size=3, opacity=0.35, color="#767d88").encode(*axes),
-        away.mark_rule(strokeWidth=1, opacity=0.6),
+        drawing.chart(_rectangles(at, named[codes])).mark_rect(opacity=0.22)
+        .encode(*axes, *ends, color=colour),
+        drawing.chart(borders)
+        .mark_rule(clip=True, strokeWidth=0.8, strokeCap="round", opacity=0.45, color="#767d88")
+        .encode(*axes, *ends),
+        drawing.chart(moves).mark_rule(strokeWidth=1, opacity=0.6, color="#767d88")
+        .encode(*axes, *ends),
         drawing.chart([{"x": m["x2"], "y": m["y2"]} for m in moves])
-        .mark_point(shape="cross", angle=45, size=40, strokeWidth=1.5, color="#2b3037")
-        .encode(*axes),
+        .mark_text(text="×", fontSize=13, baseline="middle").encode(*axes),
         drawing.chart(points).mark_point(filled=True, size=22, opacity=1)
         .encode(*axes, color=colour, tooltip=tips(**{"class": "class"})),
     )  # fmt: skip
     title = f"{classifier.name}, {found.title}, {norm_title(found.p)} epsilon {found.epsilon:g}"
-    wide = (high - low)[0] / (high - low).max(), (high - low)[1] / (high - low).max()
-    chart = alt.layer(*layers).properties(
-        width=max(120, _SIDE * wide[0]), height=max(120, _SIDE * wide[1]), title=one_line(title),
-        config=dict(drawing.THEME),
-    )  # fmt: skip
-    return chart
+    sides = np.maximum(120, _SIDE * (high - low) / (high - low).max())
+    return alt.layer(*layers).properties(
+        width=sides[0], height=sides[1], title=one_line(title), config=dict(drawing.THEME)
+    )
 
 
-def _edges(grid: FloatArray, x: FloatArray, p: float) -> FloatArray:
-    """Places of a raster at which the nearest point changes."""
-    from scipy.spatial import cKDTree  # slow to load
+def _rectangles(at: Sequence[FloatArray], labels: Array) -> list[Row]:
+    """Decision regions as upright rectangles, as long as the label stays the same."""
+    (left, below), (wide, high) = at, ((a[1] - a[0]) / 2 for a in at)
+    rows = []
+    for u, column in zip(left.tolist(), labels, strict=True):
+        ends = np.flatnonzero(np.append(column[1:] != column[:-1], True))
+        for start, end in zip([0, *(ends[:-1] + 1)], ends, strict=True):
+            rows.append(
+                {"x": u - wide, "x2": u + wide, "y": below[start] - high, "y2": below[end] + high,
+                 "class": str(column[start])}
+            )  # fmt: skip
+    return rows
 
-    nearest = np.asarray(cKDTree(x).query(grid, p=p)[1]).reshape(_GRID, _GRID)
+
+def _borders(x: FloatArray, p: float, at: Sequence[FloatArray]) -> list[Row]:
+    """Borders of Voronoi cells: lines in L2, else places of a raster where the nearest changes."""
+    from scipy.spatial import Voronoi, cKDTree  # slow to load
+
+    if p == 2:
+        corner, size = np.array([a[0] for a in at]), max(float(a[-1] - a[0]) for a in at)
+        frame = corner + size * np.array([[-9, 0.5], [10, 0.5], [0.5, -9], [0.5, 10]])
+        places = np.unique(x, axis=0)
+        cells = Voronoi(np.concatenate([places, frame]))
+        own = (cells.ridge_points < len(places)).all(axis=1)
+        ends = cells.vertices[np.array(cells.ridge_vertices)[own]]
+        return [{"x": a, "y": b, "x2": c, "y2": d} for (a, b), (c, d) in ends.tolist()]
+    grid = np.stack(np.meshgrid(*at, indexing="ij"), axis=-1)
+    nearest = np.asarray(cKDTree(x).query(grid, p=p)[1])
     changes = np.zeros(nearest.shape, bool)
     changes[1:] |= nearest[1:] != nearest[:-1]
     changes[:, 1:] |= nearest[:, 1:] != nearest[:, :-1]
-    return grid[changes.ravel()]
+    return [{"x": a, "y": b, "x2": a, "y2": b} for a, b in grid[changes].tolist()]
 
 
 def _row(model: str, epsilon: float, found: tuple[float, float, float]) -> Row:

@@ -1,4 +1,4 @@
-"""The command about adversaries: standard and genuine adversarial accuracy along epsilon."""
+"""The commands about adversaries: adversarial accuracy along epsilon, and agreement with 1-NN."""
 
 from __future__ import annotations
 
@@ -6,151 +6,157 @@ import argparse
 import json
 import sys
 from contextlib import redirect_stdout
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from shaketable.errors import InputError, UndefinedError
+from shaketable.errors import InputError
 from shaketable.settings import bounds_from, data_from
 from shaketable.terminal import print_notes, print_table, showing
 
 if TYPE_CHECKING:
-    from shaketable.adversary.curves import Curve
-    from shaketable.data import Dataset
+    from shaketable.adversary.measures import AdversarialAccuracy
+    from shaketable.adversary.worst_cases import WorstCase
 
 
 def adversary(args: argparse.Namespace) -> int:
     """Find out what the worst point around every test point does to a model."""
-    from shaketable.adversary.curves import adversarial_curve
     from shaketable.adversary.parse import parse_attack
+    from shaketable.adversary.worst_cases import worst_case
     from shaketable.models import load_model
 
-    args.constraint = args.constraint or ["none"]
     attacks = [parse_attack(spec) for spec in args.attack] or None
+    constraints = args.constraint or ["none"]
     data = data_from(args)
-    if args.map is not None and (data.d != 2 or len(args.model) > 1 or len(args.constraint) > 1):
+    if args.map is not None and (data.d != 2 or len(args.model) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
-    eps_min = _eps_min(args, data)
-    ladder = [_size(e, eps_min) for e in args.eps]
-    curves: list[Curve] = []
+    parts = []
     for name in args.model:
         model, unfitted = load_model(name)
-        for constraint in args.constraint:
-            with redirect_stdout(sys.stderr):  # whatever models print must not end up in results
-                curves.append(
-                    adversarial_curve(
-                        model, data, ladder, norm=args.norm, constraint=constraint, attacks=attacks,
-                        bounds=bounds_from(args, data), seed=args.seed, name=name,
-                        refit=unfitted or args.fit, own=args.own,
-                        unscale=True, points=args.points,
-                        progress=not args.quiet,
-                    )
-                )  # fmt: skip
-    random = _random(args, data, ladder) if args.random else {}
+        with redirect_stdout(sys.stderr):  # whatever models print must not end up in results
+            parts.append(
+                worst_case(
+                    model, data, args.eps, norm=args.norm, constraints=constraints,
+                    attacks=attacks, random=args.random, bounds=bounds_from(args, data),
+                    seed=args.seed, name=name, refit=unfitted or args.fit, own=args.own,
+                    unscale=True, points=args.points, progress=not args.quiet,
+                )
+            )  # fmt: skip
+    found = parts[0]
+    for part in parts[1:]:
+        found += part
+    notes = data.notes()
     with showing():
         if args.json:
-            found: dict[str, Any] = {"eps_min": eps_min, "curves": [c.json() for c in curves]}
-            print(json.dumps(found | {"random": random}, indent=2))
+            print(json.dumps(found.json() | {"notes": notes}, indent=2))
         else:
-            _print(curves, eps_min, random)
-    print_notes(data.notes())
-    _write(args, data, curves, eps_min, random)
+            _print(found)
+            print_notes(notes)
+    _write(args, found, notes)
     return 0
 
 
-def _print(curves: list[Curve], eps_min: float | None, random: dict[str, Any]) -> None:
-    from shaketable.norms import norm_title
+def agreement(args: argparse.Namespace) -> int:
+    """Tell which of two models labels more like 1-NN where they differ."""
+    import numpy as np
 
-    first = curves[0].accuracies[0]
-    known = "" if eps_min is None else f"; {norm_title(first.p)} eps_min = {eps_min:.6g}"
-    print(f"{curves[0].data}: {len(first.remains)} points{known}")
-    for curve in curves:
-        rows = []
-        for a in curve:
-            found = a.estimate.percent() if a.n else "no point has room"
-            share = f"{100 * a.share:.1f}{'' if a.remains_exactly else ' found'}"
-            rows.append([f"{a.epsilon:g}", found, share, str(len(a.examples)), f"{a.queries:,}"])
-        header = ["epsilon", "accuracy, %", "points with room, %", "examples", "queries"]
-        clean = f"clean accuracy {100 * curve.clean:.2f} %"
-        title = f"{curve.model}: {curve.title}, {norm_title(first.p)}; {clean}"
-        print_table(title, header, rows)
-        print(f"area under it: {curve.area:.4g}; {curve.accuracies[-1].bound}")
-        for note in curve.accuracies[-1].notes:
-            print(note)
-    for model, points in random.items():
-        rows = [[f"{e:g}", f"{100 * v:.2f} [{100 * lo:.2f}, {100 * hi:.2f}]"]
-                for e, (v, lo, hi) in points]  # fmt: skip
-        print_table(f"{model}: accuracy under random noise", ["epsilon", "accuracy, %"], rows)
-
-
-def _write(
-    args: argparse.Namespace, data: Dataset, curves: list[Curve], eps_min: float | None, random: Any
-) -> None:
-    if args.out is not None:
-        from shaketable.adversary_charts import curves_chart
-        from shaketable.drawing import save
-
-        chart = curves_chart(curves, eps_min=eps_min, random=random)
-        print(f"chart: {save(chart, args.out)}", file=sys.stderr)
-    if args.map is not None:
-        from shaketable.adversary_charts import map_chart
-        from shaketable.drawing import save
-
-        chart = map_chart(*curves[0].plane, curves[0].accuracies[-1], curves[0].rows)
-        print(f"map: {save(chart, args.map)}", file=sys.stderr)
-    if args.examples is not None:
-        import numpy as np
-
-        last = curves[0].accuracies[-1].examples
-        classes = np.array([*map(str, data.classes), "none"])
-        try:
-            with open(args.examples, "wb") as file:
-                np.savez_compressed(
-                    file, rows=last.rows, x=last.moved, predicted=classes[last.codes],
-                    label=classes[data.y[last.rows]],
-                )  # fmt: skip
-        except OSError as error:
-            raise InputError(f"--examples cannot be written: {error.strerror}") from error
-        print(f"{len(last)} examples: {args.examples}", file=sys.stderr)
-
-
-def _size(given: float | str, eps_min: float | None) -> float:
-    if given != "eps_min":
-        return float(given)
-    if eps_min is None:
-        raise UndefinedError("eps_min is 0 on these data: classes touch; give numbers for --eps")
-    return eps_min
-
-
-def _eps_min(args: argparse.Namespace, data: Dataset) -> float | None:
-    """Half the separation of the data; None where classes touch."""
-    from shaketable.separations import separation
-
-    try:
-        return separation(data, norm=args.norm, points=False).epsilon_min
-    except UndefinedError:
-        return None
-
-
-def _random(args: argparse.Namespace, data: Dataset, ladder: list[float]) -> dict[str, Any]:
-    """Accuracy of every model under random noise of the same sizes."""
-    from shaketable import metrics
-    from shaketable.evaluation import evaluate
+    from shaketable.adversary.agreement import agreement
+    from shaketable.adversary.curves import Target
     from shaketable.models import load_model
-    from shaketable.norms import as_p, norm_name
-    from shaketable.spec import format_value
+    from shaketable.norms import norm_title
+    from shaketable.one_nns import one_nn
 
-    norm, found = norm_name(as_p(args.norm)), {}
-    specs = [f"{norm}({format_value(e)})" for e in ladder if e > 0]
+    if len(args.model) < 2:
+        raise InputError("--model must name two models or more; say it again for the second")
+    data = data_from(args)
+    nearest = one_nn(data, norm=args.norm, seed=args.seed, progress=not args.quiet)
+    classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
+    labels: dict[str, Any] = {}
     for name in args.model:
         model, unfitted = load_model(name)
         with redirect_stdout(sys.stderr):
-            records = evaluate(
-                model, data, specs, k=args.random, seed=args.seed, name=name,
-                bounds=bounds_from(args, data), refit=unfitted or args.fit, unscale=True,
-                draws="ladder", progress=not args.quiet,
-            )  # fmt: skip
-        values = [metrics.accuracy(records, corruption=spec) for spec in specs]
-        found[name] = [
-            (e, (v.value, v.low, v.high))
-            for e, v in zip([e for e in ladder if e > 0], values, strict=True)
-        ]
-    return found
+            fitted = Target.of(
+                model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
+            ).classifier
+            labels[name] = classes[fitted(data.rows(nearest.test))]
+    pairs = [
+        agreement(labels[a], labels[b], nearest, ties=args.ties, names=(a, b))
+        for a, b in combinations(labels, 2)
+    ]
+    low, high = nearest.accuracy if args.ties == "neither" else nearest.majority_accuracy
+    truth = classes[nearest.y]
+    accuracy = {name: float(np.mean(given == truth)) for name, given in labels.items()}
+    with showing():
+        if args.json:
+            shown = {
+                "data": data.name, "norm": args.norm, "n": len(truth),
+                "one_nn": {"low": 100 * low, "high": 100 * high},
+                "accuracy": {name: 100 * value for name, value in accuracy.items()},
+                "pairs": [pair.json() for pair in pairs],
+            }  # fmt: skip
+            print(json.dumps(shown, indent=2))
+            return 0
+        told = f"{100 * low:.2f}" if low == high else f"{100 * low:.2f} to {100 * high:.2f}"
+        print(f"{data.name}: {len(truth)} test points; {norm_title(nearest.p)} 1-NN has {told} %")
+        for name, value in accuracy.items():
+            print(f"{name} has {100 * value:.2f} %")
+        for pair in pairs:
+            print(f"\n{pair}\n{pair.words}")
+        print_notes(data.notes())
+    return 0
+
+
+def _print(found: WorstCase) -> None:
+    known = "" if found.eps_min is None else f"; {found.norm} eps_min = {found.eps_min:.6g}"
+    print(f"{found.data.name}: {len(found.curves[0].target.rows)} points{known}")
+    for model in found.models:
+        curves, noisy = found.of(model), found.random.get(model, {})
+        rows = []
+        for at in zip(*curves, strict=True):
+            random = noisy.get(at[0].epsilon)
+            rows.append([f"{at[0].epsilon:g}", *map(_told, at)])
+            rows[-1] += [] if not noisy else ["" if random is None else random.percent()]
+        header = ["epsilon", *(curve.name for curve in curves)]
+        header += ["random noise"] if noisy else []
+        clean = f"clean accuracy {100 * curves[0].clean:.2f} %"
+        print_table(f"{model}: accuracy in %, {found.norm}; {clean}", header, rows)
+        for curve in curves:
+            print(f"{curve.name}: area {curve.area:.4g}; {curve.accuracies[-1].bound}")
+        for note in dict.fromkeys(note for curve in curves for note in curve.accuracies[-1].notes):
+            print(note)
+        for sentence in found.sentences(model):
+            print(sentence)
+    last = max(a.epsilon for a in found.curves[0])
+    rows = [
+        [a.name, d.first, d.second, d.value.percent(sign="+"), d.words]
+        for a, d in found.differences()
+        if a.epsilon == last
+    ]
+    if rows:
+        header = ["measure", "first", "second", "difference", "in words"]
+        print_table(f"Which withstands more at epsilon {last:g}? In points", header, rows)
+
+
+def _told(a: AdversarialAccuracy) -> str:
+    """An accuracy, and of how many points where not of all."""
+    if not a.n:
+        return "no point has room"
+    found = "" if a.remains_exactly else " found"
+    return a.estimate.percent() + ("" if a.remains.all() else f" of {a.n}{found}")
+
+
+def _write(args: argparse.Namespace, found: WorstCase, notes: list[str]) -> None:
+    from shaketable.adversary_charts import curves_chart, map_chart
+    from shaketable.drawing import save
+
+    if args.out is not None:
+        print(f"chart: {save(curves_chart(found), args.out)}", file=sys.stderr)
+    curve = found.curves[0]
+    if args.map is not None:
+        print(f"map: {save(map_chart(curve, curve.accuracies[-1]), args.map)}", file=sys.stderr)
+    if args.examples is not None:
+        print(f"examples: {found.save_examples(args.examples)}", file=sys.stderr)
+    if args.report is not None:
+        from shaketable.report import write_worst_case
+
+        page = write_worst_case(args.report, found, notes=notes)
+        print(f"page: {page}", file=sys.stderr)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import shaketable
-from shaketable.adversary_cli import adversary
+from shaketable.adversary_cli import adversary, agreement
 from shaketable.errors import InputError, ShaketableError, StoreError, UndefinedError, unknown
 from shaketable.flags import parse_args
 from shaketable.mcv_cli import mcv
@@ -226,6 +226,7 @@ def score(args: argparse.Namespace) -> int:
 def list_names(args: argparse.Namespace) -> int:
     """List what can be named."""
     from shaketable import datasets, metrics, models, suites
+    from shaketable.adversary.parse import ATTACK_NAMES
     from shaketable.corruptions import CORRUPTION_NAMES
     from shaketable.terminal import print_list
 
@@ -234,9 +235,10 @@ def list_names(args: argparse.Namespace) -> int:
 
     entries = {
         "datasets": {name: first_line(make) for name, make in datasets.BUILTIN.items()},
-        "models": dict(models.BUILTIN),
+        "models": {**models.BUILTIN, **models.EXAMPLES},
         "corruptions": CORRUPTION_NAMES,
         "suites": {s.name: str(s) for s in suites.SUITES.values()},
+        "attacks": ATTACK_NAMES,
         "metrics": {name: first_line(metric) for name, metric in metrics.METRICS.items()},
     }[args.kind]
     if args.json:
@@ -323,6 +325,7 @@ COMMANDS = {
     "score": score,
     "mcv": mcv,
     "adversary": adversary,
+    "agreement": agreement,
     "corrupt": corrupt,
     "gallery": gallery,
     "balls": balls,

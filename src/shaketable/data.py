@@ -265,19 +265,7 @@ class Dataset:
 
     @cached_property
     def _equal(self) -> list[IntArray]:
-        x = np.ascontiguousarray(self.x.reshape(self.n, -1))
-        sums = _checksums(x)
-        order = np.argsort(sums, kind="stable")
-        ends = np.flatnonzero(np.diff(sums[order], append=~sums[order[-1]]))
-        sizes = np.diff(ends, prepend=-1)
-        groups: list[IntArray] = []
-        for end, size in zip(ends[sizes > 1], sizes[sizes > 1], strict=True):
-            rows = order[end + 1 - size : end + 1]
-            while len(rows) > 1:  # once, unless different points have the same sum
-                same = (x[rows] == x[rows[0]]).all(axis=1)
-                groups += [rows[same]] if same.sum() > 1 else []
-                rows = rows[~same]
-        return sorted(groups, key=lambda rows: int(rows[0]))
+        return equal_rows(self.x.reshape(self.n, -1))
 
     def _ranges(self) -> FloatArray:
         return np.asarray(np.ptp(self.rows(slice(None)).reshape(self.n, -1), axis=0))
@@ -290,6 +278,27 @@ class Dataset:
                 "the test part must have at least as many points as there are classes "
                 f"({present}), got {n_test}; add points or give a larger test part"
             )
+
+
+def equal_rows(x: Array) -> list[IntArray]:
+    """Rows of each group that coincides, in order.
+
+    >>> equal_rows(np.array([[1.0], [0.0], [1.0], [-0.0]]))
+    [array([0, 2]), array([1, 3])]
+    """
+    x = np.ascontiguousarray(x)
+    sums = _checksums(x)
+    order = np.argsort(sums, kind="stable")
+    ends = np.flatnonzero(np.diff(sums[order], append=~sums[order[-1]]))
+    sizes = np.diff(ends, prepend=-1)
+    groups: list[IntArray] = []
+    for end, size in zip(ends[sizes > 1], sizes[sizes > 1], strict=True):
+        rows = order[end + 1 - size : end + 1]
+        while len(rows) > 1:  # once, unless different points have the same sum
+            same = (x[rows] == x[rows[0]]).all(axis=1)
+            groups += [rows[same]] if same.sum() > 1 else []
+            rows = rows[~same]
+    return sorted(groups, key=lambda rows: int(rows[0]))
 
 
 def _checksums(x: Array) -> KeyArray:

@@ -199,11 +199,19 @@ def _measure_missing(
     """Measure the cells that `store` does not have yet, and return all that were asked for."""
     known = store.keys()
     groups = together(cell for cell in cells if cell.key not in known)
+    for records in shaken(groups, classifier, progress=progress):
+        store.add(records)
+    return recorded(store, cells)
+
+
+def shaken(
+    groups: Sequence[Sequence[Cell]], classifier: Classifier, *, progress: bool
+) -> Iterator[list[Record]]:
+    """Measure group after group of cells that meet the same draws."""
     questions = sum(len(group) * len(list(_batches(group[0]))) for group in groups)
     with steps(f"shaking {classifier.name}", total=questions, enabled=progress) as step:
         for group in groups:
-            store.add(measure(group, classifier, step))
-    return recorded(store, cells)
+            yield measure(group, classifier, step)
 
 
 def recorded(store: Store, cells: Iterable[Cell]) -> Records:

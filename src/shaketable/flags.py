@@ -125,7 +125,7 @@ def _parser(
         "test points",
     )  # fmt: skip
     data_flags(sub)
-    model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in")
+    model_flag(sub, "file.joblib, file.pt, file.onnx, package.module:attribute or built-in")
     sub.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )
@@ -156,9 +156,10 @@ def _parser(
     )  # fmt: skip
     _mcv_flags(sub)
     _adversary_flags(command("adversary", "the worst point around every point, or in its cell"))
+    _agreement_flags(command("agreement", "which of two models labels more like 1-NN"))
     noise_commands(command)
     sub = command("list", "what can be named")
-    kinds = ["datasets", "models", "corruptions", "suites", "metrics"]
+    kinds = ["datasets", "models", "corruptions", "suites", "attacks", "metrics"]
     sub.add_argument("kind", type=one_of("kind", kinds), metavar="|".join(kinds))
     sub.add_argument("--json", action="store_true", help="for programs")
     return parser, commands
@@ -229,7 +230,7 @@ def _study_flags(sub: argparse.ArgumentParser) -> None:
 def _adversary_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--data", metavar="DATA", help="file, folder of pictures or built-in set")
     data_flags(sub)
-    model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in")
+    model_flag(sub, "file.joblib, file.pt, file.onnx, package.module:attribute or built-in")
     sub.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )
@@ -270,6 +271,26 @@ def _adversary_flags(sub: argparse.ArgumentParser) -> None:
         "--examples", type=path_name, metavar="FILE.npz",
         help="adversarial examples found at the largest epsilon: rows, points, labels",
     )  # fmt: skip
+    page_flag(sub, "--report", about="write a page with tables, figures and examples")
+    quiet_flag(sub)
+
+
+def _agreement_flags(sub: argparse.ArgumentParser) -> None:
+    sub.add_argument("--data", metavar="DATA", help="file, folder of pictures or built-in set")
+    data_flags(sub)
+    model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in; two or more")
+    sub.add_argument(
+        "--fit", action="store_true", help="train the models on the training part first"
+    )
+    sub.add_argument("--norm", default="2", help="1, 2, inf or another order (default: 2)")
+    ties = ["neither", "majority"]
+    sub.add_argument(
+        "--ties", type=one_of("ties", ties), default="neither", metavar="|".join(ties),
+        help="points with several nearest neighbours agree with neither model (default), or have "
+        "the label of the majority of them",
+    )  # fmt: skip
+    seed_flag(sub, "what the split follows from, where the data have none")
+    sub.add_argument("--json", action="store_true", help="for programs; percentages")
     quiet_flag(sub)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from shaketable import metrics
 from shaketable.corruptions.published import published_in
+from shaketable.differences import Difference
 from shaketable.errors import UndefinedError
 from shaketable.groups import clean_beside
 from shaketable.metrics import SUITE_METRICS, Series, SuiteResult
@@ -222,30 +223,6 @@ class Score:
         }
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Mean error of one model under a suite minus that of another, on the same points and noise."""
-
-    suite: str
-    first: str
-    second: str
-    value: Estimate
-
-    @property
-    def words(self) -> str:
-        """Which of the two makes fewer errors, if that is shown."""
-        if self.value.low > 0:
-            return f"{self.second} makes fewer errors"
-        if self.value.high < 0:
-            return f"{self.first} makes fewer errors"
-        return "the difference may be chance"
-
-    def json(self) -> dict[str, Any]:
-        """Difference as an object, in percentage points."""
-        names = {"suite": self.suite, "first": self.first, "second": self.second}
-        return {**names, **self.value.json(), "method": self.value.method}
-
-
 @dataclass(frozen=True, eq=False)
 class Scoreboard:
     """All models under one suite on the same data."""
@@ -288,11 +265,12 @@ class Scoreboard:
             return []
         return [
             Difference(
-                self.suite.name, a.label, b.label, metrics.mean_error_difference(a.result, b.result)
+                a.label, b.label, metrics.mean_error_difference(a.result, b.result),
+                "makes fewer errors", lower_is_better=True,
             )
             for a, b in combinations(self.scores, 2)
             if metrics.meets_same_suite(a.result, b.result)
-        ]
+        ]  # fmt: skip
 
 
 def scoreboards(records: Records) -> list[Scoreboard]:
@@ -330,7 +308,9 @@ def suites_json(boards: Sequence[Scoreboard]) -> dict[str, Any]:
         return {}
     return {
         "suites": [score.json() for board in boards for score in board.scores],
-        "suite_differences": [d.json() for board in boards for d in board.differences],
+        "suite_differences": [
+            {"suite": board.suite.name, **d.json()} for board in boards for d in board.differences
+        ],
     }
 
 

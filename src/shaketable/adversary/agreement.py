@@ -75,6 +75,14 @@ class Agreement:
         """Whether the test rejects at the level `ALPHA`."""
         return self.p_value < ALPHA
 
+    @property
+    def words(self) -> str:
+        """Which of the two labels more like 1-NN, if the test shows it at that level."""
+        if not self.significant:
+            return f"neither is shown to label more like 1-NN (p >= {ALPHA:g})"
+        first = self.first > self.second
+        return f"{self.names[not first]} labels more like 1-NN (p < {ALPHA:g})"
+
     def __str__(self) -> str:
         if not self.differing:
             return f"{self.names[0]} and {self.names[1]} never differ"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from shaketable.data import equal_rows
 from shaketable.errors import InputError
 from shaketable.neighbours import MAX_TREE_DIMENSION, pairs_within, search
 from shaketable.norms import pnorm
@@ -84,6 +84,7 @@ class Cells:
         *,
         dtype: DTypeLike = np.float32,
         progress: bool = False,
+        device: str | None = None,
     ) -> Cells:
         """Find the neighbours of every point.
 
@@ -99,6 +100,8 @@ class Cells:
             What pulled points are rounded to before they are used: they stay inside even then.
         progress
             Show a bar where points of many dimensions are compared.
+        device
+            Device of torch's to compare them on, such as ``"cuda"``; the cells are the same.
         """
         if not p >= 1:
             raise InputError(f"p must be 1 or more, got {p!r}: cells need a norm")
@@ -108,7 +111,8 @@ class Cells:
         grain = float(np.finfo(np.dtype(dtype)).eps)
         sizes = np.concatenate([pnorm(part, p) for part in np.array_split(x, len(x) // 1024 + 1)])
         radius = 2 * reach * (1 + _BEYOND) + 4 * grain * (float(sizes.max()) + reach)
-        return cls(x, float(p), grain, sizes, radius, _lists(x, p, radius, progress=progress))
+        lists = _lists(x, p, radius, progress=progress, device=device)
+        return cls(x, float(p), grain, sizes, radius, lists)
 
     def inside(self, rows: IntArray, moved: Array) -> Array:
         """Whether points, one for each of these rows, lie in the row's cell.
@@ -198,7 +202,7 @@ class Cells:
         return np.asarray(mixed[first])
 
 
-def _lists(x: FloatArray, p: float, radius: float, *, progress: bool) -> Lists:
+def _lists(x: FloatArray, p: float, radius: float, *, progress: bool, device: str | None) -> Lists:
     first = _first(x)
     places = np.flatnonzero(first == np.arange(len(x)))
     distinct = x if len(places) == len(x) else x[places]
@@ -208,7 +212,8 @@ def _lists(x: FloatArray, p: float, radius: float, *, progress: bool) -> Lists:
         found = [_sorted(*part, most) for part in _by_tree(distinct, p, radius, most)]
     else:
         radius = _affordable(distinct, p, radius)
-        found = [_sorted(*_by_pairs(distinct, p, radius, progress=progress), most)]
+        pairs = _by_pairs(distinct, p, radius, progress=progress, device=device)
+        found = [_sorted(*pairs, most)]
     rows, others, apart = (np.concatenate(part) for part in zip(*found, strict=True))
     sizes = np.bincount(places[rows], minlength=len(x))
     starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -220,9 +225,10 @@ def _lists(x: FloatArray, p: float, radius: float, *, progress: bool) -> Lists:
 
 def _first(x: FloatArray) -> IntArray:
     """Of every row the lowest one that coincides with it."""
-    seen: dict[bytes, int] = {}
-    digests = (blake2b(row + 0.0, digest_size=16).digest() for row in x)  # -0 is 0
-    return np.array([seen.setdefault(digest, i) for i, digest in enumerate(digests)], np.int64)
+    first = np.arange(len(x))
+    for rows in equal_rows(x):
+        first[rows] = rows[0]
+    return first
 
 
 Found = tuple[IntArray, Array, FloatArray]  # rows, others, and their distances
@@ -257,12 +263,15 @@ def _by_tree(x: FloatArray, p: float, radius: float, most: int) -> Iterator[Foun
         yield place[near_enough] + start, others[near_enough], apart[near_enough]
 
 
-def _by_pairs(x: FloatArray, p: float, radius: float, *, progress: bool) -> Found:
+def _by_pairs(
+    x: FloatArray, p: float, radius: float, *, progress: bool, device: str | None
+) -> Found:
     """Neighbours in many dimensions."""
     from shaketable.kernels import measure_pairs
 
     groups = np.arange(len(x))
-    pairs = pairs_within(x, groups, p, np.full(len(x), radius), progress=progress)
+    within = np.full(len(x), radius)
+    pairs = pairs_within(x, groups, p, within, progress=progress, device=device)
     apart = measure_pairs(x, pairs, p)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     return both[:, 0], both[:, 1], np.concatenate([apart, apart])

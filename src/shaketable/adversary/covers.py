@@ -65,6 +65,11 @@ class Cover:
         """Name and resolution."""
         return str(Call("cover", (), {"resolution": self.resolution}))
 
+    @property
+    def covers(self) -> str:
+        """How closely it looks, in words."""
+        return f"all places within {self.resolution:g} epsilon of one that was asked about"
+
     def __call__(
         self,
         model: Classifier,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -15,7 +15,7 @@ from shaketable.adversary.measures import AdversarialAccuracy, Examples, Trial
 from shaketable.adversary.nearest_points import FittedOneNN, OneNNExact, as_one_nn, proven_robust
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.searches import RandomSearch, RayBisection
-from shaketable.corruptions import BoundsLike
+from shaketable.corruptions import Bounds, BoundsLike
 from shaketable.corruptions.pnorm import unit_ball
 from shaketable.data import Dataset
 from shaketable.errors import HUGE, InputError, real, unknown, whole
@@ -36,23 +36,33 @@ _TRIES = 64  # points of a sphere that are looked at for one with room
 class Curve:
     """Adversarial accuracy along a ladder of epsilon."""
 
-    model: str
-    data: str
+    target: Target
     accuracies: tuple[AdversarialAccuracy, ...]
     clean: float
     """Accuracy on the points as they are."""
-    rows: IntArray
-    """Rows of the data that it is measured on."""
-    plane: tuple[Classifier, FloatArray, IntArray]
-    """The model, the points and their class codes, for a map."""
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[AdversarialAccuracy]:
         return iter(self.accuracies)
 
     @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self.target.classifier.name
+
+    @property
+    def constraint(self) -> Constraint:
+        """What the adversary is held to."""
+        return self.accuracies[0].constraint
+
+    @property
     def title(self) -> str:
-        """Name of the measure."""
+        """Measure as people know it."""
         return self.accuracies[0].title
+
+    @property
+    def name(self) -> str:
+        """Measure in a word or two."""
+        return self.accuracies[0].name
 
     @cached_property
     def area(self) -> float:
@@ -69,7 +79,7 @@ class Curve:
         """Curve as an object, accuracies in per cent."""
         return {
             "model": self.model,
-            "data": self.data,
+            "data": self.target.data.name,
             "measure": self.title,
             "clean": 100 * self.clean,
             "area": self.area,
@@ -174,46 +184,110 @@ def adversarial_curve(
     progress
         Show a bar on stderr.
     """
-    data, p = as_dataset(data), as_p(norm)
-    if constraint not in get_args(Constraint):
-        raise unknown("constraint", str(constraint), get_args(Constraint))
-    if p < 1 and constraint != "none":
-        raise InputError(f"norm must be 1 or more for cells, got {p:g}; take constraint none")
-    ladder = sorted({real("epsilon", e, "be 0 or more", low=0, high=HUGE) for e in epsilons})
-    if not ladder:
-        raise InputError("epsilons must hold one size or more, got none")
-    rows, model = _points(model, data, seed, refit=refit, own=own)
-    rows = rows if points is None else rows[: whole("points", points, least=1)]
-    classifier = as_classifier(model, data, name=name, unscale=unscale and not refit)
-    given = data.rows(rows)
-    x = given.reshape(len(rows), -1).astype(np.float64)
-    y = data.y[rows]
-    base = Region(x, data.shape, given.dtype, p, max(ladder), constraint)
-    base = replace(base, bounds=bounds_of(data, bounds))
-    if constraint != "none":
-        cells = Cells.of(x, p, max(ladder), dtype=given.dtype, progress=progress)
-        if cells.contested(y).any():
+    target = Target.of(
+        model, data, bounds=bounds, seed=seed, name=name, refit=refit, own=own, unscale=unscale,
+        points=points,
+    )  # fmt: skip
+    return target.curve(
+        epsilons, norm=norm, constraint=constraint, attacks=attacks, progress=progress
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A fitted model, and the points it is attacked at."""
+
+    data: Dataset
+    rows: IntArray
+    """Rows of the points, ascending."""
+    classifier: Classifier
+    one_nn: FittedOneNN | None
+    """The model, where it is a 1-NN in the units of the data."""
+    bounds: Bounds | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        data: Any,
+        *,
+        bounds: BoundsLike | Literal["declared"] = "declared",
+        seed: int = 0,
+        name: str | None = None,
+        refit: bool = False,
+        own: bool = False,
+        unscale: bool = False,
+        points: int | None = None,
+    ) -> Target:
+        """Make ready what `adversarial_curve` describes."""
+        data = as_dataset(data)
+        rows, model = _points(model, data, seed, refit=refit, own=own)
+        rows = rows if points is None else rows[: whole("points", points, least=1)]
+        unscale = unscale and not refit and data.scaling is not None
+        classifier = as_classifier(model, data, name=name, unscale=unscale)
+        one_nn = None if unscale else as_one_nn(model)
+        return cls(data, rows, classifier, one_nn, bounds_of(data, bounds), seed)
+
+    @cached_property
+    def points(self) -> Array:
+        """The points as models take them."""
+        return self.data.rows(self.rows)
+
+    @cached_property
+    def y(self) -> IntArray:
+        """Their class codes."""
+        return self.data.y[self.rows]
+
+    def curve(
+        self,
+        epsilons: Iterable[float],
+        *,
+        norm: str | float,
+        constraint: Constraint,
+        attacks: Sequence[Attack] | None,
+        progress: bool = False,
+    ) -> Curve:
+        """Adversarial accuracy of the model at its points."""
+        p = as_p(norm)
+        if constraint not in get_args(Constraint):
+            raise unknown("constraint", str(constraint), get_args(Constraint))
+        if p < 1 and constraint != "none":
+            raise InputError(f"norm must be 1 or more for cells, got {p:g}; take constraint none")
+        ladder = sorted({real("epsilon", e, "be 0 or more", low=0, high=HUGE) for e in epsilons})
+        if not ladder:
+            raise InputError("epsilons must hold one size or more, got none")
+        base = self._region(p, max(ladder), constraint, progress=progress)
+        key = digest("adversary", SCHEME, self.data.fingerprint, int(self.seed))
+        keys = row_keys(key, self.rows, np.arange(1))[:, 0]
+        search = _Search(self.classifier, self.y, keys, self.one_nn)
+        found: list[AdversarialAccuracy] = []
+        words = f"attacking {self.classifier.name}"
+        with steps(words, total=len(ladder), enabled=progress) as step:
+            for epsilon in ladder:
+                before = found[-1] if found and constraint != "genuine-exact" else None
+                found.append(search(replace(base, epsilon=epsilon), attacks, before, self.rows))
+                step()
+        right = search.right(base)
+        if self.classifier.device is not None and not found[-1].proven and ladder[-1] > 0:
+            health = search.health(base, np.flatnonzero(right)[:_CHECKED])
+            found = [replace(one, notes=(health,)) for one in found]
+        return Curve(self, tuple(found), float(right.mean()))
+
+    def _region(self, p: float, reach: float, constraint: Constraint, *, progress: bool) -> Region:
+        x = self.points.reshape(len(self.rows), -1).astype(np.float64)
+        region = Region(x, self.data.shape, self.points.dtype, p, reach, constraint)
+        region = replace(region, bounds=self.bounds)
+        if constraint == "none":
+            return region
+        device = _fast(self.classifier.device)
+        cells = Cells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
+        if cells.contested(self.y).any():
             raise InputError(
                 "points must not coincide across classes: their cells would be contested; leave "
                 "them out with drop_clashes (--drop-clashes)"
             )
-        base = replace(base, cells=cells)
-    key = digest("adversary", SCHEME, data.fingerprint, int(seed))
-    raw = unscale and not refit and data.scaling is not None  # the model's points are in raw units
-    one_nn = None if raw else as_one_nn(model)
-    search = _Search(classifier, y, row_keys(key, rows, np.arange(1))[:, 0], one_nn)
-    found: list[AdversarialAccuracy] = []
-    with steps(f"attacking {classifier.name}", total=len(ladder), enabled=progress) as step:
-        for epsilon in ladder:
-            before = found[-1] if found and constraint != "genuine-exact" else None
-            found.append(search(replace(base, epsilon=epsilon), attacks, before, rows))
-            step()
-    right = search.right(base)
-    if classifier.device is not None and not found[-1].proven and ladder[-1] > 0:
-        health = search.health(replace(base, epsilon=ladder[-1]), np.flatnonzero(right)[:_CHECKED])
-        found = [replace(one, notes=(health,)) for one in found]
-    clean = float(right.mean())
-    return Curve(classifier.name, data.name, tuple(found), clean, rows, (classifier, x, y))
+        return replace(region, cells=cells)
 
 
 def suited(classifier: Classifier, region: Region, one_nn: FittedOneNN | None) -> list[Attack]:
@@ -233,7 +307,7 @@ def suited(classifier: Classifier, region: Region, one_nn: FittedOneNN | None) -
         from shaketable.adversary.gradients import APGD, PGD
 
         return [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
-    return [RandomSearch(200), RayBisection(1000, closest=False)]
+    return [RandomSearch(200), RayBisection(1000, aim="first")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,7 +363,8 @@ class _Search:
             new = todo[found.hit]
             hit[new], withstood[new], moved[new] = True, False, found.moved[found.hit]
             remains[new] = True
-            trials.append(Trial(attack.spec, len(todo), len(new), found.queries))
+            covers = getattr(attack, "covers", "")
+            trials.append(Trial(attack.spec, len(todo), len(new), found.queries, covers))
             if isinstance(attack, OneNNExact):
                 proven = "nearest wrong labels of 1-NN are computed, not searched for"
         at = np.flatnonzero(hit)
@@ -321,6 +396,11 @@ class _Search:
             moved = region.held(todo, region.x[todo] + region.epsilon * unit)
             found[todo] = region.contains(todo, moved.astype(region.dtype))
         return found, False
+
+
+def _fast(device: Any) -> str | None:
+    """Device of a model, where it compares points faster than the CPU, in float64."""
+    return str(device) if getattr(device, "type", "") == "cuda" else None
 
 
 def _measure(region: Region) -> tuple[float, float, Constraint]:

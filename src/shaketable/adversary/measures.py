@@ -10,10 +10,11 @@ import numpy as np
 
 from shaketable import statistics
 from shaketable.adversary.region import Constraint
+from shaketable.data import Dataset
 from shaketable.errors import UndefinedError
-from shaketable.norms import norm_title
+from shaketable.norms import norm_title, pnorm
 from shaketable.statistics import Estimate
-from shaketable.types import Array, IntArray
+from shaketable.types import Array, FloatArray, IntArray
 
 TITLES: dict[Constraint, str] = {
     "none": "standard adversarial accuracy",
@@ -21,6 +22,13 @@ TITLES: dict[Constraint, str] = {
     "genuine-exact": "genuine adversarial accuracy, exact norm",
 }
 """Measures as people know them."""
+
+NAMES: dict[Constraint, str] = {
+    "none": "standard",
+    "genuine-max": "genuine, max",
+    "genuine-exact": "genuine, exact",
+}
+"""Measures in a word or two."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +40,8 @@ class Trial:
     """Points it was let loose on: those that no attack before it had hit."""
     found: int
     queries: int
+    covers: str = ""
+    """What an attack that looks everywhere says of how closely it looked."""
 
     def json(self) -> dict[str, Any]:
         """Trial as an object."""
@@ -51,6 +61,11 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def distances(self, data: Dataset, p: float) -> FloatArray:
+        """How far they are from their points."""
+        step = self.moved.astype(np.float64) - data.rows(self.rows)
+        return pnorm(step.reshape(len(self), data.d), p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,8 +131,13 @@ class AdversarialAccuracy:
 
     @property
     def title(self) -> str:
-        """Name of the measure."""
+        """Measure as people know it."""
         return TITLES[self.constraint]
+
+    @property
+    def name(self) -> str:
+        """Measure in a word or two."""
+        return NAMES[self.constraint]
 
     @property
     def bound(self) -> str:
@@ -125,7 +145,8 @@ class AdversarialAccuracy:
         if self.proven:
             return f"proven: {self.proven}"
         names = ", ".join(trial.spec for trial in self.trials) or "nothing"
-        return f"an upper bound: {names} found no more in {self.queries:,} queries"
+        bound = f"an upper bound: {names} found no more in {self.queries:,} queries"
+        return "; ".join([bound, *(trial.covers for trial in self.trials if trial.covers)])
 
     def __str__(self) -> str:
         left = "" if self.remains.all() else f", {self.n} of {len(self.remains)} points have room"

@@ -9,19 +9,18 @@ from shaketable.adversary.attack import Attack
 from shaketable.adversary.covers import Cover
 from shaketable.adversary.searches import RandomSearch, RayBisection
 from shaketable.errors import InputError, unknown
-from shaketable.spec import Call, parse_call
+from shaketable.spec import Call, Value, parse_call
 
 ATTACK_NAMES = {
     "pgd(steps=20, restarts=1, loss=margin)": "projected gradient ascent, for torch modules",
     "apgd(steps=100, restarts=1, loss=ce|dlr|margin)": "the same with steps that adapt themselves",
     "random(queries=1000)": "random points of the region, for any model",
-    "rays(queries=1000)": "rays to wrong labels, halved, for any model",
-    "cover(resolution=0.02)": "the whole region, in one or two dimensions",
+    "rays(queries=1000, aim=closest|first)": "rays to wrong labels, halved, for any model",
+    "cover(resolution=0.05)": "the whole region, in one or two dimensions",
 }
 """What can be written, with its meaning."""
 
 _OF_GRADIENTS = ("pgd", "apgd")
-_WHOLE = ("steps", "restarts", "queries")
 
 
 def parse_attack(spec: str) -> Attack:
@@ -37,16 +36,18 @@ def parse_attack(spec: str) -> Attack:
     if call.name not in (*plain, *_OF_GRADIENTS):
         raise unknown("attack", call.name, (*plain, *_OF_GRADIENTS))
     make = plain[call.name] if call.name in plain else _of_gradients(call)
-    options: dict[str, Any] = {
-        name: int(value) if name in _WHOLE and isinstance(value, float) else value
-        for name, value in call.options.items()
-    }
+    options = {name: _plain(value) for name, value in call.options.items()}
     try:
-        return make(*call.args, **options)
+        return make(*map(_plain, call.args), **options)
     except TypeError as error:
         raise InputError(
             f"attack {call} is not understood; write for example {', '.join(ATTACK_NAMES)}"
         ) from error
+
+
+def _plain(value: Value) -> Any:
+    """Whole numbers as such."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _of_gradients(call: Call) -> Callable[..., Attack]:

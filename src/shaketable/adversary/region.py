@@ -21,6 +21,8 @@ TOLERANCE = 1e-6
 What rounding to the model's type does comes on top.
 """
 
+_HALVINGS = 36  # of the range of factors
+
 
 @dataclass(frozen=True, eq=False)
 class Region:
@@ -62,23 +64,43 @@ class Region:
     def held(self, rows: IntArray, moved: FloatArray) -> FloatArray:
         """Points brought back: to the ball, the range, and along the ray into the cell.
 
-        With ``genuine-exact`` only to the surface of the ball: what then lies elsewhere is no point
-        of the region.
+        With ``genuine-exact`` to the surface of the ball, within the range: what then lies outside
+        of the cell, or has no room for a step of that length, is no point of the region.
         """
-        step = moved - self.x[rows]
-        if math.isinf(self.p) and self.constraint != "genuine-exact":
+        origin = self.x[rows]
+        step = moved - origin
+        if self.constraint == "genuine-exact":
+            return self._on_surface(origin, step)
+        if math.isinf(self.p):
             step = np.clip(step, -self.epsilon, self.epsilon)
         else:
             away = pnorm(step, self.p)
-            exact = self.constraint == "genuine-exact"
-            factor = self.epsilon / np.where(away > 0, away, 1)
-            step *= (factor if exact else np.minimum(factor, 1))[:, None]
-        held = self.x[rows] + step
-        if self.constraint == "genuine-exact":
-            return held
+            step *= np.minimum(1, self.epsilon / np.where(away > 0, away, 1))[:, None]
+        held = origin + step
         if self.bounds is not None:
             held = np.clip(held, self.bounds.low, self.bounds.high)
         return held if self.cells is None else self.cells.pulled(rows, held)
+
+    def _on_surface(self, origin: FloatArray, step: FloatArray) -> FloatArray:
+        """Ends of steps that are epsilon long once clipped to the range.
+
+        The factor before clipping is sought, up to 2^10.
+        """
+        away = pnorm(step, self.p)
+        step *= (self.epsilon / np.where(away > 0, away, 1))[:, None]
+        moved = origin + step
+        if self.bounds is None:
+            return moved
+        out = ((moved < self.bounds.low) | (moved > self.bounds.high)).any(axis=1)
+        origin, step = origin[out], step[out]
+        low, high = np.zeros(len(step)), np.full(len(step), 10.0)  # powers of two
+        for _ in range(_HALVINGS if len(step) else 0):
+            power = (low + high) / 2
+            tried = origin + np.exp2(power)[:, None] * step
+            moved[out] = np.clip(tried, self.bounds.low, self.bounds.high)
+            short = pnorm(moved[out] - origin, self.p) < self.epsilon
+            low, high = np.where(short, power, low), np.where(short, high, power)
+        return moved
 
     def as_given(self, moved: Array) -> Array:
         """Points as a model takes them."""

@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from shaketable.adversary.attack import Found, confirmed
 from shaketable.adversary.region import Region
 from shaketable.corruptions.pnorm import unit_ball
-from shaketable.errors import TINY, whole
+from shaketable.errors import TINY, unknown, whole
 from shaketable.evaluation import BATCH_ROWS, BATCH_VALUES
 from shaketable.keys import fold, uniforms
 from shaketable.models import Classifier
 from shaketable.norms import pnorm
-from shaketable.spec import Call
+from shaketable.spec import Call, Value
 from shaketable.types import Array, FloatArray, IntArray, KeyArray
+
+Aim: TypeAlias = Literal["closest", "first"]
 
 _OPPONENTS = 8  # points that the model labels otherwise, whose directions are tried
 _ROUND = 32  # points of a row that are asked about at a time
@@ -93,16 +95,19 @@ class RayBisection:
 
     queries: int = 1000
     """Points of a row that the model is asked about, at most; and once about all evaluated ones."""
-    closest: bool = True
-    """Whether the nearest wrong label is wanted; else a row ends with its first hit."""
+    aim: Aim = "closest"
+    """Whether the nearest wrong label is wanted, or the ``first``: a row then ends with a hit."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "queries", whole("queries", self.queries, least=2 + _SHOT))
+        if self.aim not in get_args(Aim):
+            raise unknown("aim", str(self.aim), get_args(Aim))
 
     @property
     def spec(self) -> str:
         """Name and budget."""
-        return str(Call("rays", () if self.closest else ("first",), {"queries": self.queries}))
+        aim: dict[str, Value] = {} if self.aim == "closest" else {"aim": self.aim}
+        return str(Call("rays", (), {"queries": self.queries, **aim}))
 
     def __call__(
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray, keys: KeyArray
@@ -117,7 +122,7 @@ class RayBisection:
         steps = replace(steps, reach=np.maximum(region.epsilon, steps.reach))
         for some in _parts(np.arange(len(rows)), _PROBES * region.x.shape[1]):
             rays = _Rays(steps.of_rows(some), questions, y[some], best[some], away[some])
-            rays.spend(self.queries - 2, enough=0 if self.closest else region.epsilon)
+            rays.spend(self.queries - 2, enough=0 if self.aim == "closest" else region.epsilon)
             best[some], away[some] = rays.best, rays.away
         hit = np.isfinite(away)
         questions.region = region
@@ -201,7 +206,7 @@ class Steps:
     def ends(self, steps: list[FloatArray]) -> FloatArray:
         """Points that steps lead to, held in the region, (rows, steps, d)."""
         origin = self.region.x[self.rows]
-        return np.stack([held(self.region, self.rows, origin + step) for step in steps], axis=1)
+        return np.stack([self.region.held(self.rows, origin + step) for step in steps], axis=1)
 
     def step(self, j: int) -> FloatArray:
         """Step number j of every row, of length 1 or less: odd ones are noise, even ones aim."""
@@ -236,26 +241,6 @@ class Steps:
             which = np.floor(uniforms(keys, 1)[:, 0] * 2 * d).astype(np.int64)
             return np.asarray(np.concatenate([np.eye(d), -np.eye(d)])[which])
         return np.asarray(unit_ball(keys, d, p, kind="vertices"))
-
-
-def held(region: Region, rows: IntArray, moved: FloatArray) -> FloatArray:
-    """Points brought back as `Region.held` does; with ``genuine-exact`` in the value range too.
-
-    There the clipped step has to be epsilon long: the factor before clipping is sought for which it
-    is. Where there is none, what comes back is no point of the region.
-    """
-    bounds = region.bounds
-    if region.constraint != "genuine-exact" or bounds is None:
-        return region.held(rows, moved)
-    origin = region.x[rows]
-    step = region.held(rows, moved) - origin
-    low, high = np.zeros(len(rows)), np.full(len(rows), 10.0)  # powers of two
-    for _ in range(36):
-        power = (low + high) / 2
-        tried = np.clip(origin + np.exp2(power)[:, None] * step, bounds.low, bounds.high)
-        short = pnorm(tried - origin, region.p) < region.epsilon
-        low, high = np.where(short, power, low), np.where(short, high, power)
-    return np.asarray(tried)
 
 
 def steepest(slope: FloatArray, p: float) -> FloatArray:

@@ -11,9 +11,10 @@ from shaketable.errors import InputError
 from shaketable.records import Records, SeparationRecord
 from shaketable.report import content, mcv, page, provenance, suites, words
 from shaketable.report.separations import write_separation
+from shaketable.report.worst_cases import write_worst_case
 from shaketable.subjects import Subject, subjects
 
-__all__ = ["write_report", "write_separation"]
+__all__ = ["write_report", "write_separation", "write_worst_case"]
 
 
 def write_report(

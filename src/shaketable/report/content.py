@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from shaketable import metrics
+from shaketable.differences import Difference
 from shaketable.errors import InputError, UndefinedError
 from shaketable.groups import clean_beside
 from shaketable.metrics import ErrorProbability, Series
@@ -200,24 +201,6 @@ def matrix(subject: Subject, methods: Methods) -> Matrix:
     )
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Two models compared on the same points and noise."""
-
-    first: str
-    second: str
-    value: Estimate
-
-    @property
-    def words(self) -> str:
-        """Which of the two keeps more of its accuracy, if that is shown."""
-        if self.value.low > 0:
-            return f"{self.first} keeps more of its accuracy"
-        if self.value.high < 0:
-            return f"{self.second} keeps more of its accuracy"
-        return "no difference shown"
-
-
 def differences(found: Sequence[Subject], methods: Methods) -> tuple[list[Difference], int]:
     """Paired differences in MSCR, and how many more could be told.
 
@@ -233,7 +216,8 @@ def differences(found: Sequence[Subject], methods: Methods) -> tuple[list[Differ
         except InputError:  # MSCR is undefined for one of them, which the headline tells
             continue
         noted(methods, "Difference in MSCR", value)
-        result.append(Difference(_entry(one, a), _entry(two, b), value))
+        who = _entry(one, a), _entry(two, b)
+        result.append(Difference(*who, value, "keeps more of its accuracy"))
     return result, len(pairs[MAX_PAIRS:])
 
 

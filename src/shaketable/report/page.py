@@ -66,9 +66,16 @@ def write(
 
 
 def drawn(
-    draw: Callable[..., drawing.Chart], *data: Any, caption: str, min_width: int = 0
+    draw: Callable[..., drawing.Chart],
+    *data: Any,
+    caption: str,
+    min_width: int = 0,
+    own_size: bool = False,
 ) -> list[Figure]:
-    """A figure for every panel of a chart, as wide as the page; none if nothing is to be shown."""
+    """A figure for every panel of a chart; none if nothing is to be shown.
+
+    As wide as the page, unless a chart is better in its `own_size`.
+    """
     try:
         spec = draw(*data).to_dict()
     except InputError:
@@ -81,19 +88,21 @@ def drawn(
     elif "concat" in spec:  # small ones under a common heading, with short titles
         panels, about = spec["concat"], f"{title['text']}: "
         titles = [panel["title"] for panel in panels]
-    own = (
+    own = {
         "$schema",
         "config",
         "title",
         "datasets",
-    )  # the page has its own look, and its own titles
+    }  # the page has its own look, and its own titles
+    own |= set() if own_size else {"width"}
     return [
         Figure(
             "",
             name,
             caption,
-            {key: value for key, value in panel.items() if key not in own}
-            | {"width": "container", "description": about + name, "datasets": _used(spec, panel)},
+            {"width": "container"}
+            | {key: value for key, value in panel.items() if key not in own}
+            | {"description": about + name, "datasets": _used(spec, panel)},
             min_width,
         )
         for name, panel in zip(titles, panels, strict=True)

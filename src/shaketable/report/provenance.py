@@ -26,11 +26,12 @@ MAX_CLASSES = 20
 def title(records: Records) -> str:
     """Heading that names models and data."""
     models, data = records.models, list(dict.fromkeys(cell.data for cell in records))
-    who, where = _listed(models, "models"), _listed(data, "data sets")
+    who, where = listed(models, "models"), listed(data, "data sets")
     return f"How robust {'is' if len(models) == 1 else 'are'} {who} on {where}?"
 
 
-def _listed(names: list[str], kind: str) -> str:
+def listed(names: list[str], kind: str) -> str:
+    """Up to three names, or how many there are of a kind."""
     if len(names) > 3:
         return f"{len(names)} {kind}"
     return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from shaketable import charts
 from shaketable.corruptions.published import published_in
+from shaketable.differences import Difference
 from shaketable.records import Records
 from shaketable.report import page, words
 from shaketable.report.content import MAX_PAIRS, Methods, noted
-from shaketable.scores import Difference, Ladder, Level, Scoreboard, scoreboards
+from shaketable.scores import Ladder, Level, Scoreboard, scoreboards
 
 _DRAWS = {
     "ladder": "A point’s noise was drawn once per norm and scaled to all sizes.",

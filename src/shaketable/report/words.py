@@ -52,6 +52,15 @@ FACTORS = (
     "Accuracy of the sets with a factor minus that of the same sets without it, with 95 % "
     "intervals; left of zero the factor costs accuracy."
 )
+WORST_CASE = (
+    "A line a measure, bars are 95 % intervals. The standard measure must fall beyond eps_min, the "
+    "dashed line; a genuine one need not fall at all."
+)
+MAP = (
+    "Colours are what the model says, dots the points in the colour of their labels, grey lines "
+    "the borders of Voronoi cells. Every cross is a wrong label, joined to the point it was found "
+    "for."
+)
 POINTS = "The rings and the line between them mark the pair of points that sets 2r."
 
 

@@ -1,0 +1,235 @@
+"""The worst case as a whole: every measure of every model, beside random noise of the same size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shaketable import statistics
+from shaketable.adversary.attack import Attack
+from shaketable.adversary.curves import Curve, Target
+from shaketable.adversary.measures import AdversarialAccuracy
+from shaketable.adversary.region import Constraint
+from shaketable.corruptions import PNormNoise
+from shaketable.data import Dataset
+from shaketable.differences import Difference
+from shaketable.errors import InputError, UndefinedError
+from shaketable.evaluation import AS_GIVEN, Cell, Maker, Noise, make_points, shaken
+from shaketable.files import as_dataset
+from shaketable.norms import as_p, norm_title
+from shaketable.separations import separation
+from shaketable.statistics import Estimate
+from shaketable.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class WorstCase:
+    """Adversarial accuracies of models on the same data, along the same ladder of epsilon."""
+
+    data: Dataset
+    p: float
+    eps_min: float | None
+    """Half the separation of the data in this norm; None where classes touch."""
+    curves: tuple[Curve, ...]
+    random: Mapping[str, Mapping[float, Estimate]] = field(default_factory=dict)
+    """Of every model its accuracy under random noise, by epsilon; empty if not asked for."""
+
+    def __add__(self, other: WorstCase) -> WorstCase:
+        """Return both, of the same data."""
+        if (self.data.fingerprint, self.p) != (other.data.fingerprint, other.p):
+            raise InputError("worst cases must be of the same data and norm to be joined")
+        random = {**self.random, **other.random}
+        return WorstCase(self.data, self.p, self.eps_min, self.curves + other.curves, random)
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the models, in the order they came."""
+        return list(dict.fromkeys(curve.model for curve in self.curves))
+
+    @property
+    def norm(self) -> str:
+        """Name of the norm."""
+        return norm_title(self.p)
+
+    def of(self, model: str) -> list[Curve]:
+        """Curves of one model, a measure each."""
+        return [curve for curve in self.curves if curve.model == model]
+
+    def avoidable(self, model: str) -> list[AdversarialAccuracy]:
+        """Of every measure the accuracy at the largest epsilon at which 1-NN would lose nothing.
+
+        1-NN on the points that are attacked, that is: within eps_min no ball reaches half way to
+        another class, and cells never do (Theorem 2). What is lost there need not be.
+        """
+        found = []
+        for curve in self.of(model):
+            genuine = curve.constraint != "none"
+            fair = [a for a in curve if a.n and (genuine or self.within(a.epsilon))]
+            found += fair[-1:]
+        return found
+
+    def within(self, epsilon: float) -> bool:
+        """Whether epsilon is at most eps_min."""
+        return self.eps_min is not None and epsilon <= self.eps_min
+
+    def sentences(self, model: str) -> list[str]:
+        """What of that is lost, a sentence a measure."""
+        told = []
+        for a in self.avoidable(model):
+            at = f"{a.name}, epsilon {a.epsilon:.6g}"
+            if lost := len(a.examples):
+                told.append(f"{lost} of {a.n} points are lost that 1-NN on them would keep ({at})")
+            elif a.proven:
+                told.append(f"no point is lost, which is proven ({at})")
+            else:
+                told.append(f"no point was found to be lost, which is no proof ({at})")
+        return told
+
+    def save_examples(self, path: str | Path) -> Path:
+        """Write what was found at the largest epsilon of every curve as ``.npz``.
+
+        One entry an example: ``model``, ``constraint``, ``epsilon``, ``row`` of the data, its
+        ``label``, the point ``x`` as the model takes it, ``distance`` and what is ``predicted``.
+        """
+        classes = np.array([*map(str, self.data.classes), "none"])  # code -1 is the last
+        columns: dict[str, list[Array]] = {}
+        for curve in self.curves:
+            last = curve.accuracies[-1]
+            found = last.examples
+            for name, values in {
+                "model": np.full(len(found), curve.model),
+                "constraint": np.full(len(found), last.constraint),
+                "epsilon": np.full(len(found), last.epsilon),
+                "row": found.rows,
+                "label": classes[self.data.y[found.rows]],
+                "x": found.moved,
+                "distance": found.distances(self.data, self.p),
+                "predicted": classes[found.codes],
+            }.items():
+                columns.setdefault(name, []).append(values)
+        try:
+            with Path(path).open("wb") as file:
+                arrays: dict[str, Any] = {n: np.concatenate(parts) for n, parts in columns.items()}
+                np.savez_compressed(file, **arrays)
+        except OSError as error:
+            raise InputError(
+                f"examples cannot be written to {str(path)!r} ({error.strerror}); name another file"
+            ) from error
+        return Path(path)
+
+    def differences(self) -> list[tuple[AdversarialAccuracy, Difference]]:
+        """Paired differences of every two models, for every measure and epsilon."""
+        found = []
+        for one, two in combinations(self.curves, 2):
+            if one.title != two.title or not np.array_equal(one.target.rows, two.target.rows):
+                continue
+            for a, b in zip(one, two, strict=True):
+                both = a.remains & b.remains
+                if a.epsilon == b.epsilon and both.any():
+                    value = statistics.mean_difference(
+                        a.withstood[both].astype(int), b.withstood[both].astype(int), 1
+                    )
+                    found.append((a, Difference(one.model, two.model, value, "withstands more")))
+        return found
+
+    def json(self) -> dict[str, Any]:
+        """All of it as an object, accuracies in per cent."""
+        return {
+            "data": self.data.name,
+            "norm": "inf" if np.isinf(self.p) else self.p,
+            "eps_min": self.eps_min,
+            "curves": [curve.json() for curve in self.curves],
+            "random": [
+                {"model": model, "epsilon": epsilon, **value.json()}
+                for model, found in self.random.items()
+                for epsilon, value in found.items()
+            ],
+            "differences": [
+                {"constraint": a.constraint, "epsilon": a.epsilon, **difference.json()}
+                for a, difference in self.differences()
+            ],
+        }
+
+
+def worst_case(
+    model: Any,
+    data: Any,
+    epsilons: Iterable[float | str] = ("eps_min",),
+    *,
+    norm: str | float = 2,
+    constraints: Sequence[Constraint] = ("none",),
+    attacks: Sequence[Attack] | None = None,
+    random: int = 0,
+    progress: bool = False,
+    **options: Any,
+) -> WorstCase:
+    """Measure a model against one adversary after the other; join several models with ``+``.
+
+    Parameters
+    ----------
+    model, data, norm, attacks, progress
+        As in `adversarial_curve`, with all its other options.
+    epsilons
+        The ladder; ``eps_min`` stands for half the separation of these data.
+    constraints
+        ``none``, ``genuine-max``, ``genuine-exact``: a curve each.
+    random
+        Noisy copies of every point, for the accuracy under random noise of the same sizes, uniform
+        in the ball, on the same points; 0 for none.
+
+    >>> from shaketable.adversary.examples import f2, f3
+    >>> kinds = ["none", "genuine-exact"]
+    >>> found = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
+    >>> found += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
+    >>> [(curve.model, [a.value for a in curve]) for curve in found.curves]
+    [('f2', [1.0, 0.0]), ('f2', [1.0, 0.5]), ('f3', [1.0, 0.0]), ('f3', [1.0, 1.0])]
+    """
+    data, p = as_dataset(data), as_p(norm)
+    eps_min = _eps_min(data, p, progress=progress)
+    ladder = [_size(e, eps_min) for e in epsilons]
+    target = Target.of(model, data, **options)
+    curves = tuple(
+        target.curve(ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
+        for c in constraints
+    )
+    found = _random(target, p, ladder, random, progress=progress) if random else {}
+    named = {target.classifier.name: found} if found else {}
+    return WorstCase(data, p, eps_min, curves, named)
+
+
+def _eps_min(data: Dataset, p: float, *, progress: bool) -> float | None:
+    """Half the separation of the data; None where classes touch."""
+    try:
+        return separation(data, norm=p, points=False, progress=progress).epsilon_min
+    except UndefinedError:
+        return None
+
+
+def _size(given: float | str, eps_min: float | None) -> float:
+    if given != "eps_min":
+        return given  # type: ignore[return-value]  # looked at by `Target.curve`
+    if eps_min is None:
+        raise UndefinedError("eps_min is 0 on these data: classes touch; give numbers for epsilon")
+    return eps_min
+
+
+def _random(
+    target: Target, p: float, ladder: Iterable[float], k: int, *, progress: bool
+) -> dict[float, Estimate]:
+    """Accuracy under random noise of every size, on the points that are attacked."""
+    noise = Noise(k=k, seed=target.seed, draws="ladder", bounds=target.bounds)
+    points = make_points(target.data, target.rows)
+    maker = Maker(target.classifier.name, recipe="", train=AS_GIVEN)
+    if not (sizes := sorted({e for e in ladder if e > 0})):
+        return {}
+    cells = [Cell(target.data, points, PNormNoise(p, e), noise, maker, "") for e in sizes]
+    return {
+        epsilon: statistics.clustered(record.hits, record.k)
+        for records in shaken([cells], target.classifier, progress=progress)
+        for epsilon, record in zip(sizes, records, strict=True)
+    }
