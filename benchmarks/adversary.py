@@ -27,6 +27,7 @@ import torch
 from shaketable.adversary.attack import confirmed
 from shaketable.adversary.cells import Cells
 from shaketable.adversary.climbs import Ground, PGDWalk
+from shaketable.adversary.curves import fast_device
 from shaketable.adversary.gradients import BATCH_VALUES, PGD
 from shaketable.adversary.losses import slopes
 from shaketable.adversary.region import Region
@@ -73,11 +74,15 @@ def clocks() -> FloatArray:
 
 
 def compared(
-    attacked: Callable[[IntArray, Region], Array], rows: IntArray, region: Region, clean: float
+    attacked: Callable[[IntArray, Region], Array],
+    rows: IntArray,
+    region: Region,
+    clean: float,
+    device: str | None,
 ) -> str:
     """Columns of the table; the sides take turns at every batch, so that both see the same load."""
     started = clocks()
-    cells = Cells.of(region.x, region.p, region.epsilon, dtype=region.dtype)
+    cells = Cells.of(region.x, region.p, region.epsilon, dtype=region.dtype, device=device)
     lists = clocks() - started
     sides = region, replace(region, constraint="genuine-max", cells=cells)
     hits, spent = np.zeros(2), np.array([np.zeros(2), lists])
@@ -109,15 +114,17 @@ def main() -> None:
     data = make_dataset(x, y.ravel(), classes=tuple(range(10)))
     model, given = as_classifier(load_model(options.model)[0], data), data.rows(slice(None))
     right, attack = model(given) == data.y, PGD(options.steps)
+    device = fast_device(model)
     rows, clean = np.flatnonzero(right)[: options.attacked], float(right.mean())
     attacked = partial({"used": used, "full": full}[options.way], attack, model, data.y)
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {torch.get_num_threads()} CPU threads, {attack.spec},")
+    where = torch.cuda.get_device_name() if device else f"{torch.get_num_threads()} CPU threads"
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {where}, {attack.spec},")
     print(f"way {options.way}, {data.n} points, {clean:.4f} right, {len(rows)} attacked\n{HEAD}")
     flat = given.reshape(data.n, -1).astype(np.float64)
     for title, p, epsilon in BALLS:
         region = Region(flat, data.shape, given.dtype, p, epsilon, bounds=data.bounds)
-        compared(attacked, rows[:20], region, clean)  # compiles
-        print(f"| {title} | {compared(attacked, rows, region, clean)} |", flush=True)
+        compared(attacked, rows[:20], region, clean, device)  # compiles
+        print(f"| {title} | {compared(attacked, rows, region, clean, device)} |", flush=True)
 
 
 if __name__ == "__main__":

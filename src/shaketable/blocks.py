@@ -10,13 +10,15 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
+from shaketable.corruptions.rows import threads
 from shaketable.distances import MAXIMUM
-from shaketable.kernels import LANES, Best, Sketch, compare
+from shaketable.kernels import LANES, Best, Sketch, compare, measure_pairs
 from shaketable.nearest import Nearest
 from shaketable.progress import bar
 from shaketable.sketches import sketch
@@ -25,6 +27,7 @@ from shaketable.types import Array, FloatArray, IntArray
 _BLOCK = 4096  # positions of a task, at least
 _BLOCKS = 64  # blocks, at most
 _NONE = np.iinfo(np.int64).max  # a row that is none
+_CHUNK = 1024  # pairs that a thread measures at a time
 _ROOM = 1 << 17  # pairs that a task can hold
 
 Block = tuple[int, int]
@@ -74,6 +77,13 @@ def pairs_within(
     jobs = (delayed(_within)(points, p, task, state.bounds(task)) for task in tasks)
     found = bar(_run(jobs), "collecting near points", enabled=progress, total=len(tasks))
     return np.concatenate([np.empty((0, 2), np.int64), *found])
+
+
+def measured(x: Array, pairs: IntArray, p: float) -> FloatArray:
+    """Measures of pairs of rows, to the last bit as a search finds them; threads share them."""
+    chunks = np.array_split(pairs, len(pairs) // _CHUNK + 1)
+    with ThreadPoolExecutor(threads()) as pool:
+        return np.concatenate([*pool.map(lambda chunk: measure_pairs(x, chunk, p), chunks)])
 
 
 def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[Any]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -29,7 +28,6 @@ from shaketable.types import Array, FloatArray, IntArray
 
 _BLOCK = 2048  # points of a block
 _PENDING = 1 << 22  # pairs that wait for their measures, about
-_CHUNK = 4096  # pairs that a thread measures at a time
 _NONE = np.iinfo(np.int64).max  # a row that is none
 _DEPTH = 1024  # products of centred bytes whose sums are whole numbers that float32 holds
 _EPSILON = 2.0**-52
@@ -132,13 +130,9 @@ class _Points:
         """Measures of pairs of positions with given lower bounds, to the last bit."""
         if self.bounds.exact:
             return low
-        from shaketable.kernels import measure_pairs  # compiles
+        from shaketable.blocks import measured  # compiles
 
-        pairs = self.pairs(i, j)
-        chunks = [pairs[k : k + _CHUNK] for k in range(0, len(pairs), _CHUNK)]
-        with ThreadPoolExecutor() as threads:
-            values = threads.map(lambda chunk: measure_pairs(self.given, chunk, self.p), chunks)
-            return torch.from_numpy(np.concatenate([np.empty(0), *values])).to(self.device)
+        return torch.from_numpy(measured(self.given, self.pairs(i, j), self.p)).to(self.device)
 
     def pairs(self, i: Tensor, j: Tensor) -> IntArray:
         """Rows of pairs of positions."""

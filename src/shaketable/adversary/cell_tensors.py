@@ -33,9 +33,13 @@ class TensorCells(Protocol):
 
 
 def tensor_cells(cells: Cells, device: Any) -> TensorCells:
-    """Cells for tensors on a device of torch's."""
-    kind = torch.device(device).type
-    return HostCells(cells) if kind in {"cpu", "mps"} else DeviceCells(cells, device)
+    """Cells for tensors on a device of torch's, put there once."""
+    place = str(torch.device(device))
+    if place not in cells.on_devices:
+        on_host = torch.device(device).type in {"cpu", "mps"}
+        cells.on_devices[place] = HostCells(cells) if on_host else DeviceCells(cells, device)
+    found: TensorCells = cells.on_devices[place]
+    return found
 
 
 class HostCells:
@@ -141,6 +145,11 @@ class DeviceCells:
 
     def _boundary(self, steps: _Steps, other: Tensor) -> Tensor:
         """Largest shares of steps that one neighbour each leaves room for."""
+        if self.cells.p == 2:  # as `cell_kernels` has it
+            gaps = self._points[other] - steps.origin
+            across, along = gaps.square().sum(1), (gaps * steps.way).sum(1)
+            share = (across - steps.room**2) / (2 * (along + steps.away * steps.room))
+            return torch.where(across <= steps.room**2, 0, share).clamp(max=1)
         low, high = torch.zeros_like(steps.away), torch.ones_like(steps.away)
         for _ in range(_HALVINGS):
             middle = (low + high) / 2

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from shaketable.corruptions.rows import threads
 from shaketable.data import equal_rows
 from shaketable.errors import InputError
 from shaketable.neighbours import MAX_TREE_DIMENSION, pairs_within, search
@@ -24,7 +26,7 @@ _BEYOND = 1e-3  # share of reach that lists go farther, for points that rounding
 _LONGEST = 512  # neighbours that a list holds, at most
 _ENTRIES = 1 << 24  # of all lists together, about
 _PAIRS = 1 << 22  # that a search may find, about
-_SAMPLE = 1 << 15  # pairs that tell how many there are
+_SAMPLE = 1 << 13  # pairs that tell how many there are
 _SHORT = 1 - 1e-9  # share of a distance that rounding in a tree leaves
 
 
@@ -74,6 +76,8 @@ class Cells:
     radius: float
     """How near a neighbour must be to matter to any point within reach."""
     lists: Lists
+    on_devices: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The same for torch's tensors, by device: see `cell_tensors`."""
 
     @classmethod
     def of(
@@ -109,7 +113,9 @@ class Cells:
             raise InputError(f"reach must be a distance, 0 or more, got {reach!r}")
         x = np.ascontiguousarray(x, np.float64)
         grain = float(np.finfo(np.dtype(dtype)).eps)
-        sizes = np.concatenate([pnorm(part, p) for part in np.array_split(x, len(x) // 1024 + 1)])
+        parts = np.array_split(x, len(x) // 256 + 1)
+        with ThreadPoolExecutor(threads()) as pool:
+            sizes = np.concatenate([*pool.map(lambda part: pnorm(part, p), parts)])
         radius = 2 * reach * (1 + _BEYOND) + 4 * grain * (float(sizes.max()) + reach)
         lists = _lists(x, p, radius, progress=progress, device=device)
         return cls(x, float(p), grain, sizes, radius, lists)
@@ -267,12 +273,12 @@ def _by_pairs(
     x: FloatArray, p: float, radius: float, *, progress: bool, device: str | None
 ) -> Found:
     """Neighbours in many dimensions."""
-    from shaketable.kernels import measure_pairs
+    from shaketable.blocks import measured  # compiles
 
     groups = np.arange(len(x))
     within = np.full(len(x), radius)
     pairs = pairs_within(x, groups, p, within, progress=progress, device=device)
-    apart = measure_pairs(x, pairs, p)
+    apart = measured(x, pairs, p)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     return both[:, 0], both[:, 1], np.concatenate([apart, apart])
 
@@ -282,8 +288,8 @@ def _affordable(x: FloatArray, p: float, radius: float) -> float:
     share = 2 * _PAIRS / len(x) ** 2
     if share >= 1:
         return radius
-    from shaketable.kernels import measure_pairs
+    from shaketable.blocks import measured
 
     sample = np.random.default_rng(0).integers(len(x), size=(_SAMPLE, 2))
     # below what it must not hold: many pairs may be equally far apart
-    return min(radius, float(np.quantile(measure_pairs(x, sample, p), share)) * _SHORT)
+    return min(radius, float(np.quantile(measured(x, sample, p), share)) * _SHORT)

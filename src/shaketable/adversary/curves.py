@@ -280,7 +280,7 @@ class Target:
         region = replace(region, bounds=self.bounds)
         if constraint == "none":
             return region
-        device = _fast(self.classifier.device)
+        device = fast_device(self.classifier)
         cells = Cells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
         if cells.contested(self.y).any():
             raise InputError(
@@ -398,9 +398,9 @@ class _Search:
         return found, False
 
 
-def _fast(device: Any) -> str | None:
+def fast_device(model: Classifier) -> str | None:
     """Device of a model, where it compares points faster than the CPU, in float64."""
-    return str(device) if getattr(device, "type", "") == "cuda" else None
+    return str(model.device) if getattr(model.device, "type", "") == "cuda" else None
 
 
 def _measure(region: Region) -> tuple[float, float, Constraint]:

@@ -54,6 +54,8 @@ class TensorRegion:
     ) -> TensorRegion:
         """Regions of these rows on a device, with the cells that `cells_on` put there."""
         x, eps, bounds = region.x[rows], region.epsilon, region.bounds
+        if region.cells is not None and not region.cells.crowded()[rows].any():
+            cells = None  # they hold the balls
         low, high = x - eps, x + eps
         if bounds is not None:
             low, high = np.maximum(low, bounds.low), np.minimum(high, bounds.high)
