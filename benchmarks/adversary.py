@@ -27,11 +27,11 @@ import torch
 from shaketable.adversary.attack import confirmed
 from shaketable.adversary.cells import Cells
 from shaketable.adversary.climbs import Ground, PGDWalk
-from shaketable.adversary.curves import fast_device
 from shaketable.adversary.gradients import BATCH_VALUES, PGD
 from shaketable.adversary.losses import slopes
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import TensorRegion, cells_on
+from shaketable.adversary.targets import fast_device
 from shaketable.arrays import make_dataset
 from shaketable.keys import row_keys
 from shaketable.models import Classifier, as_classifier, load_model

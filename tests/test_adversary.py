@@ -221,18 +221,26 @@ def test_attacks_have_names(spec):
         parse_attack(f"x{spec}")
 
 
+def trained(x, y):
+    """A small network of torch's."""
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(x.shape[1], 16), torch.nn.ReLU(),
+                              torch.nn.Linear(16, 2))  # fmt: skip
+    optimiser = torch.optim.Adam(net.parameters(), 0.05)
+    points, labels = torch.from_numpy(x.astype(np.float32)), torch.from_numpy(y)
+    for _ in range(60):
+        optimiser.zero_grad()
+        torch.nn.functional.cross_entropy(net(points), labels).backward()
+        optimiser.step()
+    return net
+
+
 def test_gradients_of_a_network_are_looked_at():
     torch = pytest.importorskip("torch")
     x, y = blobs(8, 120, 3)
     y = (x[:, 0] > 0).astype(int)
-    torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(3, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
-    optimiser = torch.optim.Adam(net.parameters(), 0.05)
-    for _ in range(60):
-        optimiser.zero_grad()
-        scores = net(torch.from_numpy(x.astype(np.float32)))
-        torch.nn.functional.cross_entropy(scores, torch.from_numpy(y)).backward()
-        optimiser.step()
+    net = trained(x, y)
     found = adversarial_accuracy(net, x, y, epsilon=0.3)
     assert [trial.spec.partition("(")[0] for trial in found.trials] == [
         "pgd", "apgd", "apgd", "random"
@@ -243,3 +251,124 @@ def test_gradients_of_a_network_are_looked_at():
     )
     assert black.notes == ()
     assert found.value <= black.value + 0.02
+
+
+def test_ladders_go_on_where_no_point_is_left():
+    x, y = blobs(11, 60, 3)
+    y = (x[:, 0] > 0).astype(int)
+    model = KNeighborsClassifier(1).fit(x, y)
+    test = blobs(12, 20, 3)[0]
+    labels = (test[:, 0] > 0).astype(int)
+    curve = adversarial_curve(model, (test, labels), [0.5, 4, 8])
+    assert [a.value for a in curve][1:] == [0, 0]
+    assert curve.accuracies[-1].proven == "no point withstands"
+    assert curve.accuracies[-1].trials == ()  # nothing was left to try
+    wrong = adversarial_accuracy(model, test, 1 - model.predict(test), epsilon=0.5)
+    assert (wrong.value, len(wrong.examples)) == (0, 0)
+
+
+def test_theorem_2_is_about_labels_too():
+    x, _ = blobs(13, 40, 2)
+    y = (x[:, 0] > 0).astype(int)
+    model = KNeighborsClassifier(1).fit(x, 1 - y)
+    for constraint in GENUINE:
+        found = adversarial_accuracy(model, x, y, epsilon=0.1, constraint=constraint)
+        assert "Theorem 2" in found.proven
+        assert found.value == 0
+
+
+def test_columns_of_a_frame_are_told_by_name():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(14)
+    x, test = (rng.normal(size=(n, 3)) * [1, 5, 1] for n in (60, 50))
+    y, labels = ((z[:, 0] + 0.1 * z[:, 1] > 0).astype(int) for z in (x, test))
+    frame, asked = (pd.DataFrame(z, columns=list("abc")) for z in (x, test))
+    one, two = (
+        adversarial_accuracy(KNeighborsClassifier(1).fit(f, y), asked, labels, epsilon=0.5)
+        for f in (frame, frame[["b", "c", "a"]])
+    )
+    assert one.proven
+    assert one.value == two.value
+
+
+def test_no_example_leaves_the_ball_or_the_range_by_rounding():
+    rng = np.random.default_rng(15)
+    x = (2000 + rng.normal(size=(40, 3))).astype(np.float32)
+    y = np.arange(40) % 2
+    own = {row.tobytes(): label for row, label in zip(x, y, strict=True)}
+    elsewhere = lambda z: np.array([own.get(row.tobytes(), 1) for row in z])  # noqa: E731
+    for epsilon in (1e-4, 2e-3):  # below and above what float32 can tell apart there
+        found = adversarial_accuracy(elsewhere, x, y, epsilon=epsilon, attacks=[RandomSearch(100)])
+        away = np.linalg.norm(
+            found.examples.moved.astype(float) - x[found.examples.rows].astype(float), axis=1
+        )
+        assert (away <= epsilon * (1 + 1e-6)).all()
+        assert len(found.examples) == (20 if epsilon > 1e-3 else 0)
+    x = rng.uniform(0, 0.3, (30, 3)).astype(np.float32)
+    over = lambda z: (z.astype(float) > 0.3).any(axis=1).astype(int)  # noqa: E731
+    found = adversarial_accuracy(over, x, [1] + [0] * 29, epsilon=0.5, bounds=(0, 0.3))
+    assert len(found.examples) == 0
+    # values that rounding put beyond the range may stay there
+    x[:, 0] = np.float32(0.3)
+    found = adversarial_accuracy(
+        lambda z: (z[:, 1] > 0.2).astype(int), x, [1] + [0] * 29, epsilon=0.5, bounds=(0, 0.3)
+    )
+    assert found.value == 0
+
+
+def test_room_is_found_by_one_rule_for_all_points():
+    x = np.random.default_rng(3).uniform(0, 1, (300, 3))
+    y = (x[:, 0] > 0.5).astype(int)
+    late = lambda z: (z[:, 0] > 0.55).astype(int)  # noqa: E731
+    other = lambda z: (z[:, 1] > 0.5).astype(int)  # noqa: E731
+    found, other = (
+        adversarial_accuracy(f, x, y, epsilon=0.3, constraint="genuine-exact")
+        for f in (late, other)
+    )
+    assert not found.remains_exactly
+    assert (found.remains == other.remains).all()  # whatever the model says
+    assert "an upper bound for the points found to have room" in found.bound
+
+
+def test_norms_below_1_need_no_cover():
+    x, _ = blobs(16, 30, 2)
+    y = (x[:, 0] > 0).astype(int)
+    sure = lambda z: (z[:, 0] > 0).astype(int)  # noqa: E731
+    found = adversarial_accuracy(sure, x, y, epsilon=0.3, norm=0.5)
+    lost = np.abs(x[:, 0]) < 0.3  # a step along the first axis
+    assert (found.withstood == ~lost).mean() > 0.9
+    assert not (~found.withstood & ~lost).any()
+
+
+def test_the_health_of_gradients_is_told_where_points_withstand():
+    x, _ = blobs(8, 120, 3)
+    y = (x[:, 0] > 0).astype(int)
+    curve = adversarial_curve(trained(x, y), (x, y), [0, 1e-7, 0.2, 100])
+    notes = [a.notes for a in curve]
+    assert notes[0] == notes[3] == ()  # nothing moves, or nothing withstands
+    assert notes[1] == notes[2]
+    assert "Gradients at epsilon 0.2: No sign of masked gradients" in notes[1][0]
+    tiny = adversarial_accuracy(trained(x, y), x, y, epsilon=1e-6)
+    assert "No sign" in tiny.notes[0]  # rounding of float32 is no sign
+
+
+def test_where_gradients_are_masked_rays_follow():
+    torch = pytest.importorskip("torch")
+    x, _ = blobs(8, 120, 3)
+    y = (x[:, 0] > 0).astype(int)
+    plain = trained(x, y)
+
+    class Sharp(torch.nn.Module):
+        """Scores that are all but 0 and 1: slopes vanish."""
+
+        def forward(self, scores):
+            return (1e3 * scores).softmax(dim=1)
+
+    masked = torch.nn.Sequential(plain, Sharp())
+    found, free = (adversarial_accuracy(net, x, y, epsilon=0.3) for net in (masked, plain))
+    assert "may be masked" in found.notes[0]
+    assert found.trials[-1].spec == "rays(queries=500, aim=first)"
+    assert abs(found.value - free.value) <= 0.02
+    chosen = adversarial_accuracy(masked, x, y, epsilon=0.3, attacks=[parse_attack("pgd")])
+    assert len(chosen.trials) == 1  # what was asked for, and the note
+    assert chosen.value > free.value + 0.02

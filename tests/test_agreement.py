@@ -87,6 +87,8 @@ def test_bad_input_is_refused():
         InputError, match="second must have one label for each of the 2 test points"
     ):
         agreement([0, 1], [0], nearest)
+    with pytest.raises(InputError, match=r"no label of first is among .* give labels in the same"):
+        agreement(["0", "1"], [0, 1], nearest)
     with pytest.raises(InputError, match="unknown way of ties 'majorty'; did you mean 'majority'"):
         agreement([0, 1], [1, 1], nearest, ties="majorty")
     with pytest.raises(InputError, match=r"first \+ second must be at most differing"):

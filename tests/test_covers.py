@@ -103,6 +103,20 @@ def test_cells_in_l2_that_are_narrower_than_rays_are_apart_are_covered(turn, bou
         assert distance.max() <= 0.1
 
 
+def test_corners_of_cells_at_walls_are_covered():
+    gap = 1e-3
+    across = np.array([4 * gap, 1]) / np.hypot(4 * gap, 1)
+    first = np.array([0.5, gap])
+    x = np.array([first, first + 2 * gap / np.hypot(4 * gap, 1) * across, [3.0, 3.0]])
+    place = region(x, 2, 1.0, "genuine-max", Bounds(0, 5))  # a wedge between a cell and a wall
+    asked = asked_points(Cover(0.05), place, 0)
+    held = np.stack([np.linspace(0.5, 1.5, 2001), np.full(2001, 1e-6)], axis=1)
+    held = held[place.contains(np.zeros(2001, np.int64), held)]
+    assert held[:, 0].max() > 0.7
+    distance, _ = cKDTree(asked).query(held)
+    assert distance.max() <= 0.05
+
+
 def test_ends_and_corners_are_asked_about():
     x = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     asked = asked_points(Cover(0.1), region(x, 2, 2.0, "genuine-max"), 0)

@@ -60,7 +60,7 @@ def agreement(args: argparse.Namespace) -> int:
     import numpy as np
 
     from shaketable.adversary.agreement import agreement
-    from shaketable.adversary.curves import Target
+    from shaketable.adversary.targets import Target
     from shaketable.models import load_model
     from shaketable.norms import norm_title
     from shaketable.one_nns import one_nn
@@ -120,20 +120,21 @@ def _print(found: WorstCase) -> None:
         clean = f"clean accuracy {100 * curves[0].clean:.2f} %"
         print_table(f"{model}: accuracy in %, {found.norm}; {clean}", header, rows)
         for curve in curves:
-            print(f"{curve.name}: area {curve.area:.4g}; {curve.accuracies[-1].bound}")
+            last = curve.accuracies[-1]
+            print(f"{curve.name}: area {curve.area:.4g} up to {last.epsilon:g}; {last.bound}")
         for note in dict.fromkeys(note for curve in curves for note in curve.accuracies[-1].notes):
             print(note)
         for sentence in found.sentences(model):
             print(sentence)
-    last = max(a.epsilon for a in found.curves[0])
+    largest = max(a.epsilon for a in found.curves[0])
     rows = [
         [a.name, d.first, d.second, d.value.percent(sign="+"), d.words]
         for a, d in found.differences()
-        if a.epsilon == last
+        if a.epsilon == largest
     ]
     if rows:
         header = ["measure", "first", "second", "difference", "in words"]
-        print_table(f"Which withstands more at epsilon {last:g}? In points", header, rows)
+        print_table(f"Which withstands more at epsilon {largest:g}? In points", header, rows)
 
 
 def _told(a: AdversarialAccuracy) -> str:

@@ -119,16 +119,7 @@ def _parser(
     _audit_flags(sub)
 
     sub = command("evaluate", "shake models with noise and other corruptions")
-    sub.add_argument(
-        "--data", metavar="DATA",
-        help="file, folder of pictures or built-in set; without --test, 20 %% of it are drawn as "
-        "test points",
-    )  # fmt: skip
-    data_flags(sub)
-    model_flag(sub, "file.joblib, file.pt, file.onnx, package.module:attribute or built-in")
-    sub.add_argument(
-        "--fit", action="store_true", help="train the models on the training part first"
-    )
+    _subject_flags(sub)
     sub.add_argument("--model-id", help="by which to know a model again that is a bare function")
     sub.add_argument(
         "--corruptions", nargs="+", default=[], metavar="SPEC",
@@ -227,13 +218,23 @@ def _study_flags(sub: argparse.ArgumentParser) -> None:
     output_flags(sub)
 
 
-def _adversary_flags(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--data", metavar="DATA", help="file, folder of pictures or built-in set")
+def _subject_flags(sub: argparse.ArgumentParser, how_many: str = "") -> None:
+    """What is measured: data, and models that come fitted or are trained first."""
+    sub.add_argument(
+        "--data", metavar="DATA",
+        help="file, folder of pictures or built-in set; without --test, 20 %% of it are drawn as "
+        "test points",
+    )  # fmt: skip
     data_flags(sub)
-    model_flag(sub, "file.joblib, file.pt, file.onnx, package.module:attribute or built-in")
+    files = "file.joblib, file.pt, file.onnx, package.module:attribute or built-in"
+    model_flag(sub, files + how_many)
     sub.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )
+
+
+def _adversary_flags(sub: argparse.ArgumentParser) -> None:
+    _subject_flags(sub)
     sub.add_argument(
         "--own", action="store_true", help="train and measure on all points, as theorems have it"
     )
@@ -276,12 +277,7 @@ def _adversary_flags(sub: argparse.ArgumentParser) -> None:
 
 
 def _agreement_flags(sub: argparse.ArgumentParser) -> None:
-    sub.add_argument("--data", metavar="DATA", help="file, folder of pictures or built-in set")
-    data_flags(sub)
-    model_flag(sub, "file.joblib, file.pt, package.module:attribute or built-in; two or more")
-    sub.add_argument(
-        "--fit", action="store_true", help="train the models on the training part first"
-    )
+    _subject_flags(sub, "; two or more")
     sub.add_argument("--norm", default="2", help="1, 2, inf or another order (default: 2)")
     ties = ["neither", "majority"]
     sub.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -339,7 +340,7 @@ def _estimator_answer(
         )
 
     def answer(x: Array) -> Any:
-        flat = x.reshape(len(x), -1)
+        flat = x.reshape(len(x), math.prod(x.shape[1:]))
         if not wanted:
             return model.predict(flat)
         import pandas as pd

@@ -85,7 +85,10 @@ class Estimate:
     def __str__(self) -> str:
         width = self.high - self.low
         digits = max(2, 2 - math.floor(math.log10(width))) if width > 0 else 4
-        value, low, high = (f"{x:.{digits}f}" for x in (self.value, self.low, self.high))
+        value, low, high = (
+            f"{round(x, digits) + 0.0:.{digits}f}"  # no negative zero
+            for x in (self.value, self.low, self.high)
+        )
         return f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
 
 

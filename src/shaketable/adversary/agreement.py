@@ -146,6 +146,12 @@ def agreement(
                 f"{name} must have one label for each of the {len(labels)} test points, got shape "
                 f"{given.shape}"
             )
+    for name, given in zip(names, (one, two), strict=True):
+        if len(given) and not set(given.tolist()) & set(nearest.classes):
+            raise InputError(
+                f"no label of {name} is among those of 1-NN, got {given.tolist()[0]!r} where they "
+                f"are {', '.join(map(repr, nearest.classes[:5]))}; give labels in the same words"
+            )
     undecided = nearest.neighbour_count if ties == "neither" else nearest.winner_count
     differ = one != two
     counts = differ & (undecided == 1)

@@ -25,6 +25,8 @@ class Found:
     """Whether a point was found, one a row."""
     queries: int
     """Points that the model was asked about, in all; a gradient counts as one more."""
+    proven: Array | None = None
+    """Of every row whether nothing is left to find: it was hit, or shown to have no wrong label."""
 
 
 class Attack(Protocol):
@@ -58,7 +60,7 @@ def confirmed(
 
     Every attack asks this of what it found, so that no rounding can pass for a hit.
     """
-    given = region.as_given(moved)
+    given = region.given(rows, moved)
     hit = region.contains(rows, given.reshape(len(rows), region.x.shape[1]))
     if hit.any():
         hit[hit] = model(given[hit]) != y[hit]

@@ -223,8 +223,9 @@ def _corners(region: Region, rows: IntArray) -> list[tuple[IntArray, FloatArray]
 def _vertices(region: Region, row: int) -> FloatArray:
     """Corners of a cell in L2, seen from its point, as far as neighbours within reach decide.
 
-    Corners v solve v·a = v·b = 1 for two neighbours of the cell, a and b the duals 2z/|z|^2: they
-    are the edges of the convex hull of all duals (a frame around the ball closes open cells).
+    Corners v solve v·a = v·b = 1 for two neighbours of the cell, a and b the duals 2z/|z|^2, or
+    u/r for a wall in direction u at the distance r: they are the edges of the convex hull of all
+    duals (a frame around the ball closes open cells).
     """
     from scipy.spatial import ConvexHull
 
@@ -232,7 +233,9 @@ def _vertices(region: Region, row: int) -> FloatArray:
     square = np.square(z).sum(axis=1)
     near = (square > 0) & (square <= (2 * region.epsilon) ** 2)
     frame = np.concatenate([np.eye(2), -np.eye(2)]) / (2 * region.epsilon)
-    duals = np.concatenate([2 * z[near] / square[near, None], frame])
+    _, walls, room = _walls(region, np.array([row]))
+    walls = walls / np.maximum(room, TIE * region.epsilon)[:, None]  # x itself may be on one
+    duals = np.concatenate([2 * z[near] / square[near, None], walls, frame])
     scale = np.abs(duals).max()
     faces = ConvexHull(duals / scale).equations
     return np.asarray(faces[:, :2] / (-faces[:, 2:] * scale))

@@ -73,11 +73,11 @@ class PGD:
 class APGD:
     """Auto-PGD: momentum, and steps that are halved where they do not pay.
 
-    Algorithm 1 of Croce & Hein (ICML 2020), with two changes that find more in few steps
-    (`benchmarks/results/attacks.md`): the first steps are epsilon, which from the point itself is
-    as far as the ball goes, not twice that; and checkpoints are rounded down, not up. Where a step
-    is halved the walk goes on from the best point so far, without momentum. In L1 the share of
-    values that move is halved as well. The loss ``dlr``, also written ``dlr/margin``, takes three
+    Algorithm 1 of Croce & Hein (ICML 2020), with changes that find more in few steps
+    (`benchmarks/results/attacks.md`): it starts at the point itself, with steps of epsilon, not
+    twice that; checkpoints are rounded down, as in the authors' code, not up; where a step is
+    halved the walk goes on from the best point so far, without momentum. In L1 the share of values
+    that move is halved as well. The loss ``dlr``, also written ``dlr/margin``, takes three
     classes: with two it is the margin.
 
     >>> APGD(loss="dlr").spec

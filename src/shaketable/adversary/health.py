@@ -22,6 +22,7 @@ from shaketable.types import Array, IntArray, KeyArray
 
 _ODD = 0.05  # share of points above which a sign counts
 _SHORT = 0.1  # of epsilon: the step that must raise the loss
+_ROUNDING = 64  # units in the last place by which scores may be off
 
 
 @dataclass(frozen=True)
@@ -147,10 +148,13 @@ def gradient_health(
 def _slopes(asked: Slopes, around: TensorRegion, y: IntArray) -> tuple[Array, Array, Array]:
     """Where the gradient of the margin is 0, where it is not finite, and where the margin rises."""
     labels = torch.from_numpy(y).to(around.x.device)
-    _, loss, gradient = asked("margin", around.x, labels, labels)
+    scores, loss, gradient = asked("margin", around.x, labels, labels)
     step, _ = around.ascent(around.x, gradient, torch.full_like(loss, L1_SHARE))
     moved = around.held(around.x + _SHORT * around.region.epsilon * step)
     higher = losses("margin", asked.scores(moved), labels, labels) > loss
+    # what the slope promises may be less than the rounding of scores: then nothing can be told
+    promised = ((moved - around.x) * gradient).sum(dim=1)
+    higher |= promised <= _ROUNDING * torch.finfo(scores.dtype).eps * scores.abs().amax(dim=1)
     zero, broken = (gradient == 0).all(dim=1), ~gradient.isfinite().all(dim=1)
     rising = higher & ~zero & ~broken
     return zero.cpu().numpy(), broken.cpu().numpy(), rising.cpu().numpy()

@@ -145,7 +145,8 @@ class AdversarialAccuracy:
         if self.proven:
             return f"proven: {self.proven}"
         names = ", ".join(trial.spec for trial in self.trials) or "nothing"
-        bound = f"an upper bound: {names} found no more in {self.queries:,} queries"
+        of = "" if self.remains_exactly else " for the points found to have room"
+        bound = f"an upper bound{of}: {names} found no more in {self.queries:,} queries"
         return "; ".join([bound, *(trial.covers for trial in self.trials if trial.covers)])
 
     def __str__(self) -> str:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from shaketable.adversary.attack import Found
 from shaketable.adversary.cells import TIE
-from shaketable.adversary.region import Region
+from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.adversary.searches import Questions
-from shaketable.errors import TINY, InputError, ShaketableError
+from shaketable.data import equal_rows
+from shaketable.errors import TINY, InputError
 from shaketable.models import Classifier
+from shaketable.neighbours import search
+from shaketable.norms import pnorm
 from shaketable.types import Array, FloatArray, IntArray, KeyArray
 
 _METRICS = {
@@ -28,44 +33,109 @@ _METRICS = {
     "infinity": math.inf,
 }
 _SCREENED = 64  # nearest right points that the first bound of a wrong one is taken from
-_DEPENDENT = 1e-12  # square of what is left of a unit normal that others span
+_MENDED = 1e-6  # square of what is left of a unit normal that others span: less is rounding too
+_DEPENDENT = 1e-22  # the same: less is nothing
+_TRIED = 8  # wrong points of a row that places are tried of, until the model confirms one
+_SMALLER = (0.1, 1e-2, 1e-3, 1e-4, 1e-5, 0.0)  # shares of the margin that are tried as well
+_ROUGH = 1e-4  # share of a distance that the margin may add, before smaller ones are tried
+_FAR = 1e150  # what is as far or nearer has a square
+_BEYOND = 30  # times as far as all training points: what is farther is looked at last
 
 THEOREM_2 = "1-NN on its own points, in the norm of its cells (Theorem 2)"
 
-HalfSpace: TypeAlias = "tuple[float, FloatArray]"
-"""By how much a point lies outside, and the unit normal that points out."""
+HalfSpace: TypeAlias = "tuple[float, FloatArray, float]"
+"""By how much a point lies outside, the unit normal that points out, and its offset from 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FittedOneNN:
-    """What a fitted 1-nearest-neighbour classifier is made of."""
+    """What a fitted 1-nearest-neighbour classifier is made of, and what it can tell apart."""
 
     points: FloatArray
-    """Training points, (m, d)."""
+    """Training points, (m, d); those that coincide have the same label."""
+    labels: Array
     p: float
+    expanded: bool = False
+    """Whether its distances are off by a share of norms, and not only of themselves.
+
+    As |a|^2 - 2ab + |b|^2 is, and the distance to a ball of a tree, less its radius.
+    """
+    grain: float = sys.float_info.epsilon
+    """Of the numbers that it computes in."""
+
+    @property
+    def share(self) -> float:
+        """Share of distances that rounding takes at most, the classifier's and ours."""
+        d: int = self.points.shape[1]
+        return 4 * (d + 8) * self.grain
+
+    @cached_property
+    def largest(self) -> float:
+        """Norm of the largest training point."""
+        return float(pnorm(self.points, self.p).max())
+
+    @cached_property
+    def apart(self) -> float:
+        """Least distance between training points of different labels."""
+        group = np.unique(self.labels, return_inverse=True)[1]
+        near = search(self.points, group, self.p, of=np.ones(len(group), bool)).near
+        return min(float(near.min()), _FAR)
+
+    def error(self, norm: Any) -> Any:
+        """By how much squared distances to a place of this norm may differ and compare wrongly.
+
+        What is a `share` of the distances themselves comes on top.
+        """
+        size = np.maximum(self.largest, norm)
+        return self.share * size**2 if self.expanded else 0.0 * size
+
+    def keeps_apart(self, norm: Any, half: Any) -> Any:
+        """Whether no place in a training point's cell gets the label of one twice `half` away.
+
+        In its cell a place at distance b is nearer by a share `TIE`, so that squared distances
+        differ by 2 TIE b^2; and where they are about equal, b is `half` or more. Farther out that
+        grows faster than the error does.
+        """
+        return 1.8 * (TIE - self.share) * half**2 > self.error(norm + half)
 
 
 def as_one_nn(model: Any, *, features: Sequence[str] | None = None) -> FittedOneNN | None:
-    """Training points and norm of a fitted scikit-learn classifier, if it is a 1-NN; else None.
+    """Training points, labels and norm of a fitted scikit-learn classifier, if it is a 1-NN.
 
     A `KNeighborsClassifier` with one neighbour, any p-norm without weights of features, fitted on
-    an array or a frame; `features` are the columns of the points it will be asked about, where they
-    may be in another order.
+    an array or a frame. None for all else, and where training points of different labels coincide:
+    which of them a tree finds changes from place to place.
+
+    Parameters
+    ----------
+    features
+        Columns of the points that it will be asked about, which may be in another order; None where
+        they have no names and are in the model's.
     """
     from sklearn.neighbors import KNeighborsClassifier  # heavy
 
-    if type(model) is not KNeighborsClassifier or model.n_neighbors != 1:
+    if type(model) is not KNeighborsClassifier or model.n_neighbors != 1 or model.outputs_2d_:
         return None
     metric, options = getattr(model, "effective_metric_", ""), model.effective_metric_params_
     p = options.get("p", 2.0) if metric in ("minkowski", "p") else _METRICS.get(metric)
-    points = model._fit_X
+    points, labels = model._fit_X, model.classes_[model._y]
     plain = options.get("w") is None and model.weights in ("uniform", "distance")
     if p is None or not plain or not isinstance(points, np.ndarray):
         return None
+    method, single = model._fit_method, points.dtype == np.float32
+    points = np.asarray(points, np.float64)
+    if any((labels[rows] != labels[rows[0]]).any() for rows in equal_rows(points)):
+        return None
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if names and features is not None:
+        if sorted(set(names)) != sorted(features):
+            return None
         points = points[:, [names.index(name) for name in features]]
-    return FittedOneNN(np.asarray(points, np.float64), float(p))
+    products = method == "brute" and p == 2
+    # trees and products are computed in float64, differences in the type of the points
+    narrow = single and method == "brute" and metric not in ("euclidean", "sqeuclidean")
+    grain = float(np.finfo(np.float32 if narrow else np.float64).eps)
+    return FittedOneNN(points, labels, float(p), products or method == "ball_tree", grain)
 
 
 def proven_robust(one_nn: FittedOneNN | None, region: Region) -> str:
@@ -74,28 +144,46 @@ def proven_robust(one_nn: FittedOneNN | None, region: Region) -> str:
     A 1-NN classifier that was fitted on exactly the evaluated points, in the norm of their cells,
     gives every point of a cell the label of its own point. So genuine accuracy is clean accuracy at
     every epsilon, of both kinds, and 1 where classes are exclusive. More or fewer training points,
-    or another norm, and it does not hold.
+    or another norm, and it does not hold; nor does it where powers of distances leave the range of
+    numbers, or where rounding of norms outweighs what places in cells are nearer by.
 
     >>> region = Region(np.eye(2), (2,), np.dtype(float), 2, 0.1, "genuine-max")
-    >>> proven_robust(FittedOneNN(np.eye(2)[::-1], 2), region)
+    >>> proven_robust(FittedOneNN(np.eye(2)[::-1], np.arange(2), 2), region)
     '1-NN on its own points, in the norm of its cells (Theorem 2)'
-    >>> proven_robust(FittedOneNN(np.eye(2), 1), region)
+    >>> proven_robust(FittedOneNN(np.eye(2), np.arange(2), 1), region)
     ''
     """
     if one_nn is None or one_nn.p != region.p or region.constraint == "none":
         return ""
     mine, theirs = (np.unique(x + 0.0, axis=0) for x in (one_nn.points, region.x))
-    return THEOREM_2 if np.array_equal(mine, theirs) else ""
+    if not np.array_equal(mine, theirs):
+        return ""
+    if one_nn.expanded and not one_nn.keeps_apart(one_nn.largest, one_nn.apart / 2):
+        return ""
+    if 2 < one_nn.p < math.inf:
+        ends = (one_nn.p * math.log10(max(x, TINY)) for x in (one_nn.apart / 2, region.epsilon))
+        most = 290 if one_nn.grain < TIE else 35  # decimal powers of float64 and of float32
+        if next(ends) < -most or next(ends) > most:
+            return ""
+    return THEOREM_2 if one_nn.share < TIE else f"{THEOREM_2}, rounding aside"
 
 
 @dataclass(frozen=True, eq=False)
 class Smallest:
-    """Of every row the smallest step to a wrong label: at every epsilon below it none exists."""
+    """Of every row the smallest step to a wrong label."""
 
     distance: FloatArray
-    """Infinite where there is no wrong label within the radius."""
+    """Of a wrong label that the model confirms; infinite where there is none within epsilon."""
     moved: FloatArray
     """The wrong label's place, (rows, d); the point itself where there is none."""
+    least: FloatArray
+    """Nothing nearer than that is labelled wrongly; infinite where nothing within epsilon is.
+
+    It differs from the distance by rounding, and where wrong labels are too near to right ones for
+    the model to tell them apart.
+    """
+    queries: int
+    """Points that the model was asked about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,25 +200,24 @@ class OneNNExact:
     perspective", Eq. 6, without the points labelled as z, which only split what is wrong.) With
     ``genuine-max`` the half-spaces of x's own cell come on top, with bounds those of the value
     range. The distance is the least over all z: they come in the order of a lower bound, the
-    distance to the farthest of the half-spaces, and end when it exceeds what was found. The program
-    is solved by the dual method (Goldfarb & Idnani 1983), whose steps are lower bounds too.
+    distance to the farthest of the half-spaces, and end when it exceeds what was found.
 
-    Half-spaces of points are drawn in by what rounding may do (`_margin`), so that the model itself
-    labels the place wrongly: all is proven up to that margin, of about 1e-10 in float64.
+    First half-spaces are pushed out by what rounding may do, in the model or here: if nothing is
+    within epsilon even so, no wrong label is. Else they are drawn in, so that the model should
+    label the place wrongly, by less where it does not; and what it does not confirm is not decided.
 
     >>> from shaketable.models import Classifier
     >>> z = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 6.0]])
     >>> nearest = lambda x: np.square(x[:, None] - z).sum(axis=2).argmin(axis=1)
-    >>> exact = OneNNExact(Classifier("1nn", nearest, {0: 0, 1: 1, 2: 2}, None), z)
+    >>> model = Classifier("1nn", nearest, {0: 0, 1: 1, 2: 2}, None)
     >>> region = Region(np.array([[1.0, 1.0]]), (2,), np.dtype(float), 2, 5.0)
-    >>> exact.smallest(region, np.array([0]), np.array([0])).distance.round(8)
+    >>> exact = OneNNExact(FittedOneNN(z, np.arange(3), 2))
+    >>> exact.smallest(model, region, np.array([0]), np.array([0])).distance.round(8)
     array([1.])
     """
 
-    model: Classifier
-    """The classifier itself: what it answers at its training points are their labels."""
-    points: FloatArray
-    """Its training points, (m, d), in the units of the region."""
+    one_nn: FittedOneNN
+    """What the model is made of, in the units of the region."""
 
     @property
     def spec(self) -> str:
@@ -145,40 +232,116 @@ class OneNNExact:
         y: IntArray,
         keys: KeyArray,  # noqa: ARG002  (nothing is random here)
     ) -> Found:
-        """Find wrong labels in the region of these rows; what is not found does not exist."""
-        found = self.smallest(region, rows, y, radius=region.epsilon)
+        """Find wrong labels in the region of these rows, and tell where there is none."""
+        found = self.smallest(model, region, rows, y)
         hit = np.isfinite(found.distance)
-        last = Questions(model, region, asked=len(self.points) + len(rows))
-        hit[hit] = last.wrong(rows[hit], y[hit], found.moved[hit])
-        return Found(found.moved, hit, last.asked)
+        return Found(found.moved, hit, found.queries, hit | np.isinf(found.least))
 
-    def smallest(
-        self, region: Region, rows: IntArray, y: IntArray, *, radius: float = math.inf
-    ) -> Smallest:
-        """Nearest wrong labels of these rows, whatever the region's epsilon, up to a radius."""
+    def smallest(self, model: Classifier, region: Region, rows: IntArray, y: IntArray) -> Smallest:
+        """Nearest wrong labels of these rows within epsilon."""
         if region.p != 2 or region.constraint == "genuine-exact":
             raise InputError(
                 "exact distances of 1-NN need norm 2 and the constraint none or genuine-max, got "
                 f"norm {region.p:g} and {region.constraint}; use a search"
             )
-        labels = self.model(region.as_given(self.points))
-        at_once = self.model(region.as_given(region.x[rows])) != y
-        distance, moved = np.where(at_once, 0.0, math.inf), region.x[rows]
-        for i in np.flatnonzero(~at_once):
-            problem = _Problem.of(region, rows[i], self.points, labels == y[i])
-            step = problem.solved(radius)
-            if step is not None:
-                distance[i] = np.linalg.norm(step)
-                moved[i] += step
-        if region.bounds is not None:  # rounding may carry points through the walls
-            moved = np.clip(moved, region.bounds.low, region.bounds.high)
-        return Smallest(distance, moved)
+        questions = Questions(model, region)
+        moved, least = region.x[rows], np.zeros(len(rows))
+        distance = np.where(questions.wrong(rows, y, moved), 0.0, math.inf)
+
+        def ask(places: list[tuple[int, FloatArray]]) -> None:
+            """Keep of these steps, each with its row, the shortest that the model confirms."""
+            if not places:
+                return
+            i = np.array([i for i, _ in places])
+            x = region.x[rows[i]]
+            at = x + np.array([step for _, step in places])
+            if region.bounds is not None:  # rounding may carry points through the walls
+                at = np.clip(at, *_range(region, x))
+            away = np.linalg.norm(at - x, axis=1)
+            for k in np.flatnonzero(questions.wrong(rows[i], y[i], at)):
+                if away[k] < distance[i[k]]:
+                    distance[i[k]], moved[i[k]] = away[k], at[k]
+
+        setting = _Setting.of(self.one_nn, model, region)
+        left: dict[int, tuple[int, ...]] = {int(i): () for i in np.flatnonzero(distance)}
+        while left:  # rows, and which of their wrong points have been tried
+            near, places = {}, []
+            for i, tried in left.items():
+                problem = setting.problem(rows[i], y[i])
+                found = problem.nearest(tried)
+                if not tried:
+                    least[i] = math.inf if found is None else np.linalg.norm(found[1])
+                if found is not None:
+                    near[i] = found
+                    places += [(i, step) for step in problem.places(*found, [1.0])]
+            ask(places)
+            rough = [i for i in near if distance[i] > (1 + _ROUGH) * np.linalg.norm(near[i][1])]
+            places = []
+            for i in rough:
+                problem = setting.problem(rows[i], y[i])
+                places += [(i, step) for step in problem.places(*near[i], _SMALLER)]
+            ask(places)
+            left = {
+                i: (*left[i], found[0])
+                for i, found in near.items()
+                if math.isinf(distance[i]) and len(left[i]) + 1 < _TRIED
+            }
+        return Smallest(distance, moved, least, questions.asked)
+
+
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """What the problems of all rows have in common."""
+
+    one_nn: FittedOneNN
+    region: Region
+    codes: IntArray
+    """Class codes of the training points."""
+    evaluated: Array
+    """Whether each training point is one of the evaluated ones, whose cells are looked at."""
+    trained: IntArray
+    """Of every evaluated point the training point that it is, or -1."""
+
+    @classmethod
+    def of(cls, one_nn: FittedOneNN, model: Classifier, region: Region) -> _Setting:
+        codes = np.array([model.codes.get(label, -1) for label in one_nn.labels.tolist()])
+        m, n = len(one_nn.points), len(region.x)
+        evaluated, trained = np.zeros(m, bool), np.full(n, -1)
+        if region.cells is not None:
+            for same in equal_rows(np.concatenate([one_nn.points, region.x])):
+                if same[0] < m <= same[-1]:
+                    evaluated[same[same < m]] = True
+                    trained[same[same >= m] - m] = same[0]
+        return cls(one_nn, region, codes, evaluated, trained)
+
+    def problem(self, row: int, label: int) -> _Problem:
+        """Set up the problem of one row.
+
+        Points that are evaluated as well as trained on do not win in each other's cells, as far as
+        the classifier keeps them apart; half-spaces would only meet at the edge.
+        """
+        region, x = self.region, self.region.x[row]
+        own = region.x[:0] if region.cells is None else region.x - x
+        steps, norm = self.one_nn.points - x, float(np.linalg.norm(x))
+        right = self.codes == label
+        wrong = ~right
+        if self.trained[row] >= 0 and right[self.trained[row]]:
+            half = np.linalg.norm(steps, axis=1) / 2
+            wrong &= ~(self.evaluated & self.one_nn.keeps_apart(norm, half))
+        low, high = (-math.inf, math.inf) if region.bounds is None else _range(region, x) - x
+        grain = 2 * float(np.finfo(region.dtype).eps) * norm
+        radius = min(region.epsilon * (1 + 2 * TOLERANCE), _FAR)
+        return _Problem(
+            self.one_nn, steps[right], steps[wrong], own[own.any(axis=1)], low, high, norm, grain,
+            radius,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
     """One evaluated point: all others as steps from it."""
 
+    one_nn: FittedOneNN
     right: FloatArray
     """Training points that are labelled rightly, (r, d)."""
     wrong: FloatArray
@@ -187,83 +350,123 @@ class _Problem:
     low: FloatArray | float
     high: FloatArray | float
     """Steps to the ends of the value range."""
+    norm: float
+    """Of the evaluated point."""
     grain: float
     """By how much rounding may move a point, of about its own size."""
+    radius: float
 
-    @classmethod
-    def of(cls, region: Region, row: int, points: FloatArray, right: Array) -> _Problem:
-        """Set up the problem of one row."""
-        x = region.x[row]
-        own = region.x[:0] if region.cells is None else region.x - x
-        bounds = region.bounds
-        low, high = (-math.inf, math.inf) if bounds is None else (bounds.low - x, bounds.high - x)
-        grain = 2 * float(np.finfo(region.dtype).eps) * float(np.linalg.norm(x))
-        steps = points - x
-        return cls(steps[right], steps[~right], own[own.any(axis=1)], low, high, grain)
+    @cached_property
+    def sizes(self) -> FloatArray:
+        """Lengths of the steps to wrong points."""
+        return np.asarray(np.linalg.norm(self.wrong, axis=1))
 
-    def solved(self, radius: float) -> FloatArray | None:
-        """Smallest step to a wrong label, if there is one within the radius."""
+    @cached_property
+    def free(self) -> Array:
+        """Whether each wrong point is itself in the region, but for the radius."""
+        if len(self.own):
+            return np.zeros(len(self.wrong), bool)
+        return np.asarray(((self.wrong >= self.low) & (self.wrong <= self.high)).all(axis=1))
+
+    def nearest(self, tried: Collection[int] = ()) -> tuple[int, FloatArray] | None:
+        """Wrong point that may win nearest to x, and the step there; None where none can."""
+        far = _BEYOND * float(self.sizes.max(initial=0.0))
+        for radius in (self.radius,) if self.radius <= far else (far, self.radius):
+            found = self._nearest(tried, radius)
+            if found is not None:
+                return found
+        return None
+
+    def _nearest(self, tried: Collection[int], radius: float) -> tuple[int, FloatArray] | None:
         best = None
-        bound = self._bounds()
+        lost = self._lost(radius)
+        bound = self._bounds(lost)
         for i in np.argsort(bound):
             if bound[i] > radius:
                 break
-            step = least_step(self._outside(self.wrong[i]), self.wrong.shape[1], radius)
-            if step is not None:
-                best, radius = step, float(np.linalg.norm(step))
+            if i not in tried:
+                outside = self._outside(i, (-lost[i], 0.0), (0.0, 0.0))
+                step = least_step(outside, self.wrong.shape[1], radius)
+                if step is not None:
+                    best, radius = (int(i), step), min(radius, float(np.linalg.norm(step)))
         return best
 
-    def _bounds(self) -> FloatArray:
+    def places(self, i: int, step: FloatArray, shares: Sequence[float]) -> Iterator[FloatArray]:
+        """Steps to where a wrong point wins by more than rounding, or by a share of that.
+
+        After none of it, `step` itself comes, which goes to where it may win, and the point.
+        """
+        reach = float(self.sizes[i] + np.linalg.norm(step))
+        tie, lost = 2 * TIE * reach**2, self._lost(reach)[i]
+        room = self.grain + 1e-10 * reach
+        for share in shares:
+            outside = self._outside(i, (share * (tie + lost), share * room), (tie, room))
+            found = least_step(outside, len(step), self.radius)
+            if found is not None:
+                yield found
+        if shares[-1] == 0:
+            yield from (step, self.wrong[i])
+
+    def _lost(self, radius: float) -> FloatArray:
+        """By how much more the square of each wrong point's distance may be, and it yet wins.
+
+        Within the radius; within its own distance, where it is itself a place to go to.
+        """
+        reach = np.where(self.free, np.minimum(self.sizes, radius), radius)
+        share = 2 * self.one_nn.share * (self.sizes + reach) ** 2 + sys.float_info.min
+        return np.asarray(share + self.one_nn.error(self.norm + reach))
+
+    def _bounds(self, lost: FloatArray) -> FloatArray:
         """Distance to a half-space of every wrong point: it is no nearer than that."""
         if not len(self.right):
             return np.zeros(len(self.wrong))
-        square, wrong_square = np.square(self.right).sum(axis=1), np.square(self.wrong).sum(axis=1)
-        near = np.argsort(square)[:_SCREENED]
-        right, square = self.right[near], square[near]
-        square = wrong_square[:, None] + square
-        apart = np.maximum(square - 2 * self.wrong @ right.T, 0) + 1e-12 * square  # not too short
-        gap = 2 * wrong_square[:, None] - square
-        ratio = gap / (2 * np.sqrt(np.maximum(apart, TINY)))
-        return np.asarray(np.maximum(ratio.max(axis=1), 0.0))
+        right, wrong = np.square(self.right).sum(axis=1), np.square(self.sizes)
+        near = np.argsort(right)[:_SCREENED]
+        right, more = right[near], 1 + 1e-12 + self.one_nn.share  # no size may be too short
+        square = (more / 2) * (wrong[:, None] + right) - self.wrong @ self.right[near].T
+        gap = ((2 - more) * wrong - lost)[:, None] - more * right
+        gap /= np.sqrt(np.maximum(8 * square, TINY))
+        return np.asarray(np.maximum(gap.max(axis=1), 0.0))
 
-    def _outside(self, z: FloatArray) -> Callable[[FloatArray], HalfSpace]:
-        """Half-space that a step lies outside of most, where z wins and x's own cell is."""
-        square = float(z @ z)
+    def _outside(
+        self, i: int, ahead: tuple[float, float], inside: tuple[float, float]
+    ) -> Callable[[FloatArray], HalfSpace]:
+        """Half-space that a step lies outside of most, where a wrong point wins in x's own cell.
+
+        It is `ahead` of right ones, and x of others, by so much in squared distance, and by a
+        distance from where that holds.
+        """
         families = []
-        for points, centre in ((self.right, z), (self.own, np.zeros_like(z))):
+        for points, centre, (square, room) in (
+            (self.right, self.wrong[i], ahead),
+            (self.own, np.zeros_like(self.wrong[i]), inside),
+        ):
             normal = points - centre
             size = np.linalg.norm(normal, axis=1)
             keep = size > 0
             normal, size = normal[keep] / size[keep, None], size[keep]
-            offset = (np.square(points[keep]).sum(axis=1) - centre @ centre) / (2 * size)
-            families.append((normal, offset - self._margin(size, square)))
+            gap = np.square(points[keep]).sum(axis=1) - centre @ centre
+            families.append((normal, (gap - square) / (2 * size) - room))
 
         def outside(step: FloatArray) -> HalfSpace:
-            worst: HalfSpace = (-math.inf, step)
+            worst: HalfSpace = (-math.inf, step, 0.0)
             for normal, offset in families:
                 if len(normal):
                     excess = normal @ step - offset
                     i = int(excess.argmax())
-                    worst = max(worst, (float(excess[i]), normal[i]), key=_excess)
+                    worst = max(worst, (float(excess[i]), normal[i], float(offset[i])), key=_excess)
             return max(worst, *self._walls(step), key=_excess)
 
         return outside
 
-    def _margin(self, size: FloatArray, square: float) -> FloatArray:
-        """How far half-spaces are drawn in: distances then differ by more than a tie.
-
-        Points at distances a and b from a place are told apart if a and b differ by a share `TIE`;
-        the place is a^2 - b^2 over twice their distance `size` from the half-space's edge.
-        """
-        return np.asarray(4 * TIE * square / size + self.grain + 1e-10 * math.sqrt(square))
-
     def _walls(self, step: FloatArray) -> Iterator[HalfSpace]:
         """Walls of the value range that a step lies outside of most, a lower and an upper one."""
-        for way, excess in ((-1.0, self.low - step), (1.0, step - self.high)):
+        for way, wall in ((-1.0, -self.low), (1.0, self.high)):
+            excess = way * step - wall
             i = int(np.argmax(excess))
             normal = np.zeros_like(step)
             normal[i] = way
-            yield float(excess[i]), normal
+            yield float(excess[i]), normal, float(np.broadcast_to(wall, step.shape)[i])
 
 
 def least_step(
@@ -275,17 +478,19 @@ def least_step(
 
     The dual method of Goldfarb & Idnani (1983) for the identity: from 0, take in the half-space
     that is violated most, along what its normal adds to the active ones; those whose multiplier
-    falls to 0 leave. The length grows with every step, so a radius ends it early.
+    falls to 0 leave. The length grows with every step, so a radius ends it early. That none is
+    there is proven whatever rounding did (`_excluded`); a vector that comes back, on the other
+    hand, may be outside of half-spaces that are nearly parallel, or beyond the radius.
 
     Parameters
     ----------
     outside
-        Of a vector, the half-space that it violates most: by how much, and its unit normal.
+        Of a vector, the half-space that it violates most.
     """
-    step, active, weight = np.zeros(d), np.zeros((d, 0)), np.zeros(0)
+    step, active, weight, offsets = np.zeros(d), np.zeros((d, 0)), np.zeros(0), np.zeros(0)
     tolerance = 0.0
     for _ in range(100 * (d + 10)):
-        excess, normal = outside(step)
+        excess, normal, offset = outside(step)
         tolerance = max(tolerance, 1e-12 * abs(excess), 1e-12 * float(np.linalg.norm(step)))
         if excess <= tolerance:
             return step
@@ -293,27 +498,54 @@ def least_step(
         while excess > 0:
             share = np.linalg.lstsq(active, normal)[0] if active.size else weight
             ahead = normal - active @ share
+            if active.size and ahead @ ahead < _MENDED:
+                more = np.linalg.lstsq(active, ahead)[0]
+                share, ahead = share + more, ahead - active @ more
             square = float(ahead @ ahead)
             falls = np.flatnonzero(share > 1e-14)
             ratio = weight[falls] / share[falls]
             limit = float(ratio.min()) if len(falls) else math.inf
             full = excess / square if square > _DEPENDENT else math.inf
             move = min(limit, full)
-            if math.isinf(move):
-                return None  # no vector is in all of them
+            if math.isinf(move):  # no vector is in all of them
+                all_of = np.column_stack([active, normal]), np.append(offsets, offset)
+                return None if _excluded(*all_of, np.append(-share, 1.0), radius) else step
             weight, added = weight - move * share, added + move
             if math.isfinite(full):
                 step = step - move * ahead
                 excess -= move * square
             if move == full:
                 active = np.column_stack([active, normal])
-                weight = np.append(weight, added)
+                weight, offsets = np.append(weight, added), np.append(offsets, offset)
                 break
             keep = np.arange(len(weight)) != falls[ratio.argmin()]
-            active, weight = active[:, keep], weight[keep]
-        if np.linalg.norm(step) > radius:
+            active, weight, offsets = active[:, keep], weight[keep], offsets[keep]
+        length = np.linalg.norm(step)
+        if length > radius and _excluded(active, offsets, weight, radius):
             return None
-    raise ShaketableError("the exact search for 1-NN did not converge; use a search instead")
+        if length > 2 * radius:
+            break
+    return step
+
+
+def _excluded(normals: FloatArray, offsets: FloatArray, weight: FloatArray, radius: float) -> bool:
+    r"""Whether no vector within the radius is in all half-spaces: by weak duality.
+
+    .. math:: \lVert\delta\rVert \lVert\sum_i w_i a_i\rVert \ge -\sum_i w_i a_i\cdot\delta
+        \ge -\sum_i w_i b_i, \quad w_i \ge 0
+
+    Rounding is allowed for.
+    """
+    weight = np.maximum(weight, 0.0)
+    share = (sum(normals.shape) + 8) * sys.float_info.epsilon
+    lost = share * (weight @ (np.abs(offsets) + radius))
+    return bool(-(weight @ offsets) - lost > radius * np.linalg.norm(normals @ weight))
+
+
+def _range(region: Region, x: FloatArray) -> Array:
+    """Ends of the value range, which points themselves may be beyond."""
+    assert region.bounds is not None, "callers look"
+    return np.stack([np.minimum(region.bounds.low, x), np.maximum(region.bounds.high, x)])
 
 
 def _excess(half_space: HalfSpace) -> float:

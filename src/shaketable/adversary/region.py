@@ -18,7 +18,7 @@ Constraint: TypeAlias = Literal["none", "genuine-max", "genuine-exact"]
 TOLERANCE = 1e-6
 """Share of epsilon by which a point may be out of its ball, or off its surface.
 
-What rounding to the model's type does comes on top.
+Off the surface, what rounding to the model's type does comes on top.
 """
 
 _HALVINGS = 36  # of the range of factors
@@ -48,17 +48,17 @@ class Region:
 
     def contains(self, rows: IntArray, moved: Array) -> Array:
         """Whether points, one for each of these rows, lie in the row's region: in float64."""
-        exact = moved.astype(np.float64)
-        away = pnorm(exact - self.x[rows], self.p)
-        grain = float(np.finfo(self.dtype).eps)
-        slack = TOLERANCE * self.epsilon + grain * pnorm(exact, self.p)
-        inside = away <= self.epsilon + slack
+        exact, origin = moved.astype(np.float64), self.x[rows]
+        away = pnorm(exact - origin, self.p)
+        inside = away <= self.epsilon * (1 + TOLERANCE)
         if self.constraint == "genuine-exact":
-            inside &= away >= self.epsilon - slack
+            slack = TOLERANCE * self.epsilon + self._grain * pnorm(exact, self.p)
+            inside = np.abs(away - self.epsilon) <= slack
         if self.bounds is not None:
-            inside &= ((moved >= self.bounds.low) & (moved <= self.bounds.high)).all(axis=1)
+            low, high = self._range(origin)
+            inside &= ((exact >= low) & (exact <= high)).all(axis=1)
         if self.cells is not None and inside.any():
-            inside[inside] = self.cells.inside(rows[inside], moved[inside].astype(np.float64))
+            inside[inside] = self.cells.inside(rows[inside], exact[inside])
         return np.asarray(inside)
 
     def held(self, rows: IntArray, moved: FloatArray) -> FloatArray:
@@ -102,6 +102,34 @@ class Region:
             low, high = np.where(short, power, low), np.where(short, high, power)
         return moved
 
-    def as_given(self, moved: Array) -> Array:
-        """Points as a model takes them."""
-        return moved.astype(self.dtype, copy=False).reshape(len(moved), *self.shape)
+    def given(self, rows: IntArray, moved: Array) -> Array:
+        """Points, one for each of these rows, in numbers that the model takes, and in its shape.
+
+        Rounded towards the row's point, so that none leaves the ball or the range by that; with
+        ``genuine-exact`` to the nearest number within the range.
+        """
+        cast: Array = moved.astype(self.dtype)
+        if moved.dtype != self.dtype:
+            origin, exact = self.x[rows], cast.astype(np.float64)
+            if self.constraint != "genuine-exact":
+                beyond = np.abs(exact - origin) > np.abs(moved - origin)
+            elif self.bounds is not None:
+                low, high = self._range(origin)
+                beyond = (exact < low) | (exact > high)
+            else:
+                beyond = np.zeros(1, bool)
+            cast = np.where(beyond, np.nextafter(cast, origin.astype(self.dtype)), cast)
+        return self.as_given(cast)
+
+    def as_given(self, points: Array) -> Array:
+        """Points as a model takes them, rounded to the nearest numbers."""
+        return points.astype(self.dtype, copy=False).reshape(len(points), *self.shape)
+
+    @property
+    def _grain(self) -> float:
+        return float(np.finfo(self.dtype).eps)
+
+    def _range(self, origin: FloatArray) -> tuple[Array, Array]:
+        """Ends of the range, which rows' own numbers may be beyond by their rounding."""
+        assert self.bounds is not None, "callers look"
+        return np.minimum(self.bounds.low, origin), np.maximum(self.bounds.high, origin)

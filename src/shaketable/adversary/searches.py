@@ -86,8 +86,9 @@ class RayBisection:
     in the end are points of the region.
 
     The distance of what is found is an upper bound of that of the nearest wrong label: at every
-    epsilon above it the point is lost. With ``genuine-exact`` there is no nearer and farther, and
-    this is `RandomSearch`.
+    epsilon above it the point is lost. In many dimensions it is a weak one: of a linear model a
+    thousand queries miss one wrong label in fifteen in 30 dimensions, one in three in 400.
+    With ``genuine-exact`` there is no nearer and farther, and this is `RandomSearch`.
 
     >>> RayBisection(500).spec
     'rays(queries=500)'

@@ -12,9 +12,10 @@ import numpy as np
 
 from shaketable import statistics
 from shaketable.adversary.attack import Attack
-from shaketable.adversary.curves import Curve, Target
+from shaketable.adversary.curves import Curve, curve_of
 from shaketable.adversary.measures import AdversarialAccuracy
 from shaketable.adversary.region import Constraint
+from shaketable.adversary.targets import Target
 from shaketable.corruptions import PNormNoise
 from shaketable.data import Dataset
 from shaketable.differences import Difference
@@ -172,8 +173,8 @@ def worst_case(
 
     Parameters
     ----------
-    model, data, norm, attacks, progress
-        As in `adversarial_curve`, with all its other options.
+    model, data, norm, attacks, progress, **options
+        As in `adversarial_curve`.
     epsilons
         The ladder; ``eps_min`` stands for half the separation of these data.
     constraints
@@ -194,7 +195,7 @@ def worst_case(
     ladder = [_size(e, eps_min) for e in epsilons]
     target = Target.of(model, data, **options)
     curves = tuple(
-        target.curve(ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
+        curve_of(target, ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
         for c in constraints
     )
     found = _random(target, p, ladder, random, progress=progress) if random else {}
@@ -212,7 +213,7 @@ def _eps_min(data: Dataset, p: float, *, progress: bool) -> float | None:
 
 def _size(given: float | str, eps_min: float | None) -> float:
     if given != "eps_min":
-        return given  # type: ignore[return-value]  # looked at by `Target.curve`
+        return given  # type: ignore[return-value]  # looked at by `curve_of`
     if eps_min is None:
         raise UndefinedError("eps_min is 0 on these data: classes touch; give numbers for epsilon")
     return eps_min
