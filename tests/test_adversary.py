@@ -372,3 +372,15 @@ def test_where_gradients_are_masked_rays_follow():
     chosen = adversarial_accuracy(masked, x, y, epsilon=0.3, attacks=[parse_attack("pgd")])
     assert len(chosen.trials) == 1  # what was asked for, and the note
     assert chosen.value > free.value + 0.02
+
+
+def test_what_rounding_leaves_open_is_searched():
+    rng = np.random.default_rng(17)
+    x = 1e8 + rng.normal(size=(60, 20))  # squares of these lose all that tells them apart
+    model = KNeighborsClassifier(1).fit(x, (x[:, 0] > 1e8).astype(int))
+    y = model.predict(x)
+    found = adversarial_accuracy(model, x, y, epsilon=1.0)
+    assert found.trials[0].spec == "1nn-exact"
+    assert len(found.trials) > 1
+    assert found.trials[1].tried == 60 - found.trials[0].found  # no row was settled
+    assert found.proven in ("", "no point withstands")

@@ -11,13 +11,9 @@ from scipy.optimize import nnls
 from sklearn.neighbors import KNeighborsClassifier
 
 from shaketable.adversary.cells import Cells
-from shaketable.adversary.nearest_points import (
-    FittedOneNN,
-    OneNNExact,
-    as_one_nn,
-    least_step,
-    proven_robust,
-)
+from shaketable.adversary.fitted_one_nns import FittedOneNN, as_one_nn, proven_robust
+from shaketable.adversary.half_spaces import least_step
+from shaketable.adversary.nearest_points import OneNNExact
 from shaketable.adversary.region import Region
 from shaketable.adversary.searches import RandomSearch, RayBisection
 from shaketable.corruptions import Bounds

@@ -1,4 +1,4 @@
-"""The 1-nearest-neighbour classifier: its nearest wrong labels exactly, in L2, and Theorem 2."""
+"""Nearest wrong labels of a 1-nearest-neighbour classifier in L2: computed, not searched for."""
 
 from __future__ import annotations
 
@@ -7,165 +7,25 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from shaketable.adversary.attack import Found
 from shaketable.adversary.cells import TIE
+from shaketable.adversary.fitted_one_nns import FAR, FittedOneNN
+from shaketable.adversary.half_spaces import HalfSpace, least_step
 from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.adversary.searches import Questions
 from shaketable.data import equal_rows
 from shaketable.errors import TINY, InputError
 from shaketable.models import Classifier
-from shaketable.neighbours import search
-from shaketable.norms import pnorm
 from shaketable.types import Array, FloatArray, IntArray, KeyArray
 
-_METRICS = {
-    "euclidean": 2.0,
-    "l2": 2.0,
-    "sqeuclidean": 2.0,
-    "manhattan": 1.0,
-    "cityblock": 1.0,
-    "l1": 1.0,
-    "chebyshev": math.inf,
-    "infinity": math.inf,
-}
 _SCREENED = 64  # nearest right points that the first bound of a wrong one is taken from
-_MENDED = 1e-6  # square of what is left of a unit normal that others span: less is rounding too
-_DEPENDENT = 1e-22  # the same: less is nothing
 _TRIED = 8  # wrong points of a row that places are tried of, until the model confirms one
 _SMALLER = (0.1, 1e-2, 1e-3, 1e-4, 1e-5, 0.0)  # shares of the margin that are tried as well
 _ROUGH = 1e-4  # share of a distance that the margin may add, before smaller ones are tried
-_FAR = 1e150  # what is as far or nearer has a square
 _BEYOND = 30  # times as far as all training points: what is farther is looked at last
-
-THEOREM_2 = "1-NN on its own points, in the norm of its cells (Theorem 2)"
-
-HalfSpace: TypeAlias = "tuple[float, FloatArray, float]"
-"""By how much a point lies outside, the unit normal that points out, and its offset from 0."""
-
-
-@dataclass(frozen=True, eq=False)
-class FittedOneNN:
-    """What a fitted 1-nearest-neighbour classifier is made of, and what it can tell apart."""
-
-    points: FloatArray
-    """Training points, (m, d); those that coincide have the same label."""
-    labels: Array
-    p: float
-    expanded: bool = False
-    """Whether its distances are off by a share of norms, and not only of themselves.
-
-    As |a|^2 - 2ab + |b|^2 is, and the distance to a ball of a tree, less its radius.
-    """
-    grain: float = sys.float_info.epsilon
-    """Of the numbers that it computes in."""
-
-    @property
-    def share(self) -> float:
-        """Share of distances that rounding takes at most, the classifier's and ours."""
-        d: int = self.points.shape[1]
-        return 4 * (d + 8) * self.grain
-
-    @cached_property
-    def largest(self) -> float:
-        """Norm of the largest training point."""
-        return float(pnorm(self.points, self.p).max())
-
-    @cached_property
-    def apart(self) -> float:
-        """Least distance between training points of different labels."""
-        group = np.unique(self.labels, return_inverse=True)[1]
-        near = search(self.points, group, self.p, of=np.ones(len(group), bool)).near
-        return min(float(near.min()), _FAR)
-
-    def error(self, norm: Any) -> Any:
-        """By how much squared distances to a place of this norm may differ and compare wrongly.
-
-        What is a `share` of the distances themselves comes on top.
-        """
-        size = np.maximum(self.largest, norm)
-        return self.share * size**2 if self.expanded else 0.0 * size
-
-    def keeps_apart(self, norm: Any, half: Any) -> Any:
-        """Whether no place in a training point's cell gets the label of one twice `half` away.
-
-        In its cell a place at distance b is nearer by a share `TIE`, so that squared distances
-        differ by 2 TIE b^2; and where they are about equal, b is `half` or more. Farther out that
-        grows faster than the error does.
-        """
-        return 1.8 * (TIE - self.share) * half**2 > self.error(norm + half)
-
-
-def as_one_nn(model: Any, *, features: Sequence[str] | None = None) -> FittedOneNN | None:
-    """Training points, labels and norm of a fitted scikit-learn classifier, if it is a 1-NN.
-
-    A `KNeighborsClassifier` with one neighbour, any p-norm without weights of features, fitted on
-    an array or a frame. None for all else, and where training points of different labels coincide:
-    which of them a tree finds changes from place to place.
-
-    Parameters
-    ----------
-    features
-        Columns of the points that it will be asked about, which may be in another order; None where
-        they have no names and are in the model's.
-    """
-    from sklearn.neighbors import KNeighborsClassifier  # heavy
-
-    if type(model) is not KNeighborsClassifier or model.n_neighbors != 1 or model.outputs_2d_:
-        return None
-    metric, options = getattr(model, "effective_metric_", ""), model.effective_metric_params_
-    p = options.get("p", 2.0) if metric in ("minkowski", "p") else _METRICS.get(metric)
-    points, labels = model._fit_X, model.classes_[model._y]
-    plain = options.get("w") is None and model.weights in ("uniform", "distance")
-    if p is None or not plain or not isinstance(points, np.ndarray):
-        return None
-    method, single = model._fit_method, points.dtype == np.float32
-    points = np.asarray(points, np.float64)
-    if any((labels[rows] != labels[rows[0]]).any() for rows in equal_rows(points)):
-        return None
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    if names and features is not None:
-        if sorted(set(names)) != sorted(features):
-            return None
-        points = points[:, [names.index(name) for name in features]]
-    products = method == "brute" and p == 2
-    # trees and products are computed in float64, differences in the type of the points
-    narrow = single and method == "brute" and metric not in ("euclidean", "sqeuclidean")
-    grain = float(np.finfo(np.float32 if narrow else np.float64).eps)
-    return FittedOneNN(points, labels, float(p), products or method == "ball_tree", grain)
-
-
-def proven_robust(one_nn: FittedOneNN | None, region: Region) -> str:
-    """Why nothing is left to search for: Theorem 2, if it applies; else nothing.
-
-    A 1-NN classifier that was fitted on exactly the evaluated points, in the norm of their cells,
-    gives every point of a cell the label of its own point. So genuine accuracy is clean accuracy at
-    every epsilon, of both kinds, and 1 where classes are exclusive. More or fewer training points,
-    or another norm, and it does not hold; nor does it where powers of distances leave the range of
-    numbers, or where rounding of norms outweighs what places in cells are nearer by.
-
-    >>> region = Region(np.eye(2), (2,), np.dtype(float), 2, 0.1, "genuine-max")
-    >>> proven_robust(FittedOneNN(np.eye(2)[::-1], np.arange(2), 2), region)
-    '1-NN on its own points, in the norm of its cells (Theorem 2)'
-    >>> proven_robust(FittedOneNN(np.eye(2), np.arange(2), 1), region)
-    ''
-    """
-    if one_nn is None or one_nn.p != region.p or region.constraint == "none":
-        return ""
-    mine, theirs = (np.unique(x + 0.0, axis=0) for x in (one_nn.points, region.x))
-    if not np.array_equal(mine, theirs):
-        return ""
-    if one_nn.expanded and not one_nn.keeps_apart(one_nn.largest, one_nn.apart / 2):
-        return ""
-    if 2 < one_nn.p < math.inf:
-        ends = (one_nn.p * math.log10(max(x, TINY)) for x in (one_nn.apart / 2, region.epsilon))
-        most = 290 if one_nn.grain < TIE else 35  # decimal powers of float64 and of float32
-        if next(ends) < -most or next(ends) > most:
-            return ""
-    return THEOREM_2 if one_nn.share < TIE else f"{THEOREM_2}, rounding aside"
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +116,7 @@ class OneNNExact:
             x = region.x[rows[i]]
             at = x + np.array([step for _, step in places])
             if region.bounds is not None:  # rounding may carry points through the walls
-                at = np.clip(at, *_range(region, x))
+                at = np.clip(at, *region.ends(x))
             away = np.linalg.norm(at - x, axis=1)
             for k in np.flatnonzero(questions.wrong(rows[i], y[i], at)):
                 if away[k] < distance[i[k]]:
@@ -328,9 +188,9 @@ class _Setting:
         if self.trained[row] >= 0 and right[self.trained[row]]:
             half = np.linalg.norm(steps, axis=1) / 2
             wrong &= ~(self.evaluated & self.one_nn.keeps_apart(norm, half))
-        low, high = (-math.inf, math.inf) if region.bounds is None else _range(region, x) - x
+        low, high = (-math.inf, math.inf) if region.bounds is None else np.stack(region.ends(x)) - x
         grain = 2 * float(np.finfo(region.dtype).eps) * norm
-        radius = min(region.epsilon * (1 + 2 * TOLERANCE), _FAR)
+        radius = min(region.epsilon * (1 + 2 * TOLERANCE), FAR)
         return _Problem(
             self.one_nn, steps[right], steps[wrong], own[own.any(axis=1)], low, high, norm, grain,
             radius,
@@ -449,12 +309,13 @@ class _Problem:
             families.append((normal, (gap - square) / (2 * size) - room))
 
         def outside(step: FloatArray) -> HalfSpace:
-            worst: HalfSpace = (-math.inf, step, 0.0)
+            worst = HalfSpace(-math.inf, step, 0.0)
             for normal, offset in families:
                 if len(normal):
                     excess = normal @ step - offset
                     i = int(excess.argmax())
-                    worst = max(worst, (float(excess[i]), normal[i], float(offset[i])), key=_excess)
+                    there = HalfSpace(float(excess[i]), normal[i], float(offset[i]))
+                    worst = max(worst, there, key=_excess)
             return max(worst, *self._walls(step), key=_excess)
 
         return outside
@@ -466,87 +327,8 @@ class _Problem:
             i = int(np.argmax(excess))
             normal = np.zeros_like(step)
             normal[i] = way
-            yield float(excess[i]), normal, float(np.broadcast_to(wall, step.shape)[i])
-
-
-def least_step(
-    outside: Callable[[FloatArray], HalfSpace], d: int, radius: float
-) -> FloatArray | None:
-    r"""Shortest vector in an intersection of half-spaces, or None if none is within the radius.
-
-    .. math:: \min \lVert\delta\rVert \quad \text{s.t.} \quad a_i\cdot\delta \le b_i
-
-    The dual method of Goldfarb & Idnani (1983) for the identity: from 0, take in the half-space
-    that is violated most, along what its normal adds to the active ones; those whose multiplier
-    falls to 0 leave. The length grows with every step, so a radius ends it early. That none is
-    there is proven whatever rounding did (`_excluded`); a vector that comes back, on the other
-    hand, may be outside of half-spaces that are nearly parallel, or beyond the radius.
-
-    Parameters
-    ----------
-    outside
-        Of a vector, the half-space that it violates most.
-    """
-    step, active, weight, offsets = np.zeros(d), np.zeros((d, 0)), np.zeros(0), np.zeros(0)
-    tolerance = 0.0
-    for _ in range(100 * (d + 10)):
-        excess, normal, offset = outside(step)
-        tolerance = max(tolerance, 1e-12 * abs(excess), 1e-12 * float(np.linalg.norm(step)))
-        if excess <= tolerance:
-            return step
-        added = 0.0
-        while excess > 0:
-            share = np.linalg.lstsq(active, normal)[0] if active.size else weight
-            ahead = normal - active @ share
-            if active.size and ahead @ ahead < _MENDED:
-                more = np.linalg.lstsq(active, ahead)[0]
-                share, ahead = share + more, ahead - active @ more
-            square = float(ahead @ ahead)
-            falls = np.flatnonzero(share > 1e-14)
-            ratio = weight[falls] / share[falls]
-            limit = float(ratio.min()) if len(falls) else math.inf
-            full = excess / square if square > _DEPENDENT else math.inf
-            move = min(limit, full)
-            if math.isinf(move):  # no vector is in all of them
-                all_of = np.column_stack([active, normal]), np.append(offsets, offset)
-                return None if _excluded(*all_of, np.append(-share, 1.0), radius) else step
-            weight, added = weight - move * share, added + move
-            if math.isfinite(full):
-                step = step - move * ahead
-                excess -= move * square
-            if move == full:
-                active = np.column_stack([active, normal])
-                weight, offsets = np.append(weight, added), np.append(offsets, offset)
-                break
-            keep = np.arange(len(weight)) != falls[ratio.argmin()]
-            active, weight, offsets = active[:, keep], weight[keep], offsets[keep]
-        length = np.linalg.norm(step)
-        if length > radius and _excluded(active, offsets, weight, radius):
-            return None
-        if length > 2 * radius:
-            break
-    return step
-
-
-def _excluded(normals: FloatArray, offsets: FloatArray, weight: FloatArray, radius: float) -> bool:
-    r"""Whether no vector within the radius is in all half-spaces: by weak duality.
-
-    .. math:: \lVert\delta\rVert \lVert\sum_i w_i a_i\rVert \ge -\sum_i w_i a_i\cdot\delta
-        \ge -\sum_i w_i b_i, \quad w_i \ge 0
-
-    Rounding is allowed for.
-    """
-    weight = np.maximum(weight, 0.0)
-    share = (sum(normals.shape) + 8) * sys.float_info.epsilon
-    lost = share * (weight @ (np.abs(offsets) + radius))
-    return bool(-(weight @ offsets) - lost > radius * np.linalg.norm(normals @ weight))
-
-
-def _range(region: Region, x: FloatArray) -> Array:
-    """Ends of the value range, which points themselves may be beyond."""
-    assert region.bounds is not None, "callers look"
-    return np.stack([np.minimum(region.bounds.low, x), np.maximum(region.bounds.high, x)])
+            yield HalfSpace(float(excess[i]), normal, float(np.broadcast_to(wall, step.shape)[i]))
 
 
 def _excess(half_space: HalfSpace) -> float:
-    return half_space[0]
+    return half_space.excess

@@ -55,7 +55,7 @@ class Region:
             slack = TOLERANCE * self.epsilon + self._grain * pnorm(exact, self.p)
             inside = np.abs(away - self.epsilon) <= slack
         if self.bounds is not None:
-            low, high = self._range(origin)
+            low, high = self.ends(origin)
             inside &= ((exact >= low) & (exact <= high)).all(axis=1)
         if self.cells is not None and inside.any():
             inside[inside] = self.cells.inside(rows[inside], exact[inside])
@@ -114,7 +114,7 @@ class Region:
             if self.constraint != "genuine-exact":
                 beyond = np.abs(exact - origin) > np.abs(moved - origin)
             elif self.bounds is not None:
-                low, high = self._range(origin)
+                low, high = self.ends(origin)
                 beyond = (exact < low) | (exact > high)
             else:
                 beyond = np.zeros(1, bool)
@@ -129,7 +129,7 @@ class Region:
     def _grain(self) -> float:
         return float(np.finfo(self.dtype).eps)
 
-    def _range(self, origin: FloatArray) -> tuple[Array, Array]:
+    def ends(self, origin: FloatArray) -> tuple[Array, Array]:
         """Ends of the range, which rows' own numbers may be beyond by their rounding."""
         assert self.bounds is not None, "callers look"
         return np.minimum(self.bounds.low, origin), np.maximum(self.bounds.high, origin)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from shaketable.adversary.attack import Attack
+from shaketable.adversary.fitted_one_nns import FittedOneNN, proven_robust
 from shaketable.adversary.measures import AdversarialAccuracy, Examples, Trial
-from shaketable.adversary.nearest_points import FittedOneNN, OneNNExact, proven_robust
+from shaketable.adversary.nearest_points import OneNNExact
 from shaketable.adversary.region import Region
 from shaketable.adversary.searches import RandomSearch, RayBisection
 from shaketable.adversary.targets import Target
@@ -50,7 +51,7 @@ def attacked(
     remains, known = _remaining(target, region) if exact else (every, True)
     proven = proven_robust(target.one_nn, region)
     withstood = every.copy() if exact and not proven else target.right.copy()
-    moved, hit = np.array(region.x), np.zeros(n, bool)
+    moved, hit, settled = np.array(region.x), np.zeros(n, bool), np.zeros(n, bool)
     trials: list[Trial] = []
     for one in before:
         place = np.searchsorted(rows, one.examples.rows)
@@ -58,17 +59,17 @@ def attacked(
         moved[place] = one.examples.moved.reshape(len(place), moved.shape[1])
         trials += one.trials if one.epsilon == region.epsilon else ()
     for attack in () if proven else attacks or suited(target.classifier, region, target.one_nn):
-        if not len(todo := np.flatnonzero(withstood & remains)):
+        if not len(todo := np.flatnonzero(withstood & remains & ~settled)):
             break
         found = attack(target.classifier, region, todo, target.y[todo], target.keys[todo])
         new = todo[found.hit]
         hit[new], withstood[new], moved[new] = True, False, found.moved[found.hit]
         covers = getattr(attack, "covers", "")
         trials.append(Trial(attack.spec, len(todo), len(new), found.queries, covers))
-        if found.proven is not None and found.proven.all():
-            proven = "nearest wrong labels are computed, not searched for"
-    if not proven and not (withstood & remains).any():
-        proven = "no point withstands"
+        settled[todo] = False if found.proven is None else found.proven
+    if not proven and not (withstood & remains & ~settled).any():
+        computed = "nearest wrong labels are computed, not searched for"
+        proven = computed if (withstood & settled).any() else "no point withstands"
     at = np.flatnonzero(hit)
     given = region.given(at, moved[at])
     examples = Examples(rows[at], given, target.codes(given))
@@ -78,21 +79,24 @@ def attacked(
 def suited(classifier: Classifier, region: Region, one_nn: FittedOneNN | None) -> list[Attack]:
     """Attacks that suit a model, in the order they are made.
 
-    A 1-NN in L2 is solved exactly. In one and two dimensions the region is covered. Torch modules
-    are attacked along their gradients, with cross-entropy and margin, and by random search, which
-    needs none (and where gradients look masked, by rays); all else by rays to the boundary.
+    A 1-NN in L2 is solved exactly, and what rounding leaves open is searched. In one and two
+    dimensions the region is covered. Torch modules are attacked along their gradients, with
+    cross-entropy and margin, and by random search, which needs none (and where gradients look
+    masked, by rays); all else by random search and rays to the boundary.
     """
-    if one_nn is not None and region.p == 2 and region.constraint != "genuine-exact":
-        return [OneNNExact(one_nn)]
-    if region.x.shape[1] <= 2 and region.p >= 1:
+    few = region.x.shape[1] <= 2 and region.p >= 1
+    attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]
+    if few:
         from shaketable.adversary.covers import Cover
 
-        return [Cover(0.001 if region.x.shape[1] == 1 else 0.05)]
-    if classifier.device is not None:
+        attacks = [Cover(0.001 if region.x.shape[1] == 1 else 0.05)]
+    elif classifier.device is not None:
         from shaketable.adversary.gradients import APGD, PGD
 
-        return [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
-    return [RandomSearch(200), RayBisection(1000, aim="first")]
+        attacks = [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
+    if one_nn is not None and region.p == 2 and region.constraint != "genuine-exact":
+        attacks = [OneNNExact(one_nn), *attacks]
+    return attacks
 
 
 def _remaining(target: Target, region: Region) -> tuple[Array, bool]:

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from shaketable.adversary.cells import Cells
-from shaketable.adversary.nearest_points import FittedOneNN, as_one_nn
+from shaketable.adversary.fitted_one_nns import FittedOneNN, as_one_nn
 from shaketable.adversary.region import Constraint, Region
 from shaketable.corruptions import Bounds, BoundsLike
 from shaketable.data import Dataset
