@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,8 +53,17 @@ def test_models_are_joined_and_measured_as_one_by_one(sunset):
                 model, x, y, epsilon=a.epsilon, constraint=a.constraint, attacks=[Cover(0.05)]
             )
             assert (a.value, a.n) == (alone.value, alone.n)
-    with pytest.raises(InputError, match="same data and norm"):
-        sunset + worst_case(oracle, "sunset(n=40)", [0.1])
+    kinds = ["none", "genuine-max", "genuine-exact"]
+    for data, ladder, some in (
+        ("sunset(n=40)", [0.05, 0.2], kinds),
+        ("sunset(n=80)", [0.05, 0.1], kinds),
+        ("sunset(n=80)", [0.05, 0.2], kinds[:2]),
+    ):
+        other = worst_case(oracle, data, ladder, constraints=some, name="other")
+        with pytest.raises(InputError, match="same data, norm, epsilons and constraints"):
+            sunset + other
+    with pytest.raises(InputError, match="'circle' twice; give one of them another"):
+        sunset + replace(sunset, curves=sunset.curves[3:])
 
 
 def test_random_noise_is_met_by_the_very_points_that_are_attacked():

@@ -30,7 +30,7 @@ def adversary(args: argparse.Namespace) -> int:
     if args.map is not None and (data.d != 2 or len(args.model) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
     parts = []
-    for name in args.model:
+    for name in dict.fromkeys(args.model):
         model, unfitted = load_model(name)
         with redirect_stdout(sys.stderr):  # whatever models print must not end up in results
             parts.append(
@@ -65,13 +65,13 @@ def agreement(args: argparse.Namespace) -> int:
     from shaketable.norms import norm_title
     from shaketable.one_nns import one_nn
 
-    if len(args.model) < 2:
+    if len(names := dict.fromkeys(args.model)) < 2:
         raise InputError("--model must name two models or more; say it again for the second")
     data = data_from(args)
     nearest = one_nn(data, norm=args.norm, seed=args.seed, progress=not args.quiet)
     classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
     labels: dict[str, Any] = {}
-    for name in args.model:
+    for name in names:
         model, unfitted = load_model(name)
         with redirect_stdout(sys.stderr):
             fitted = Target.of(

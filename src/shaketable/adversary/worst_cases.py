@@ -41,11 +41,23 @@ class WorstCase:
     """Of every model its accuracy under random noise, by epsilon; empty if not asked for."""
 
     def __add__(self, other: WorstCase) -> WorstCase:
-        """Return both, of the same data."""
-        if (self.data.fingerprint, self.p) != (other.data.fingerprint, other.p):
-            raise InputError("worst cases must be of the same data and norm to be joined")
+        """Return both, of different models on the same data."""
+        if self._setting != other._setting:
+            raise InputError(
+                "worst cases must be of the same data, norm, epsilons and constraints to be joined"
+            )
+        if same := set(self.models) & set(other.models):
+            raise InputError(
+                f"worst cases must be of models with different names, got {min(same)!r} twice; "
+                "give one of them another (name=…)"
+            )
         random = {**self.random, **other.random}
         return WorstCase(self.data, self.p, self.eps_min, self.curves + other.curves, random)
+
+    @property
+    def _setting(self) -> tuple[Any, ...]:
+        measures = {(c.constraint, tuple(a.epsilon for a in c)) for c in self.curves}
+        return self.data.fingerprint, self.p, measures
 
     @property
     def models(self) -> list[str]:
@@ -196,7 +208,7 @@ def worst_case(
     target = Target.of(model, data, **options)
     curves = tuple(
         curve_of(target, ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
-        for c in constraints
+        for c in dict.fromkeys(constraints)
     )
     found = _random(target, p, ladder, random, progress=progress) if random else {}
     named = {target.classifier.name: found} if found else {}
