@@ -191,7 +191,7 @@ def test_what_cannot_be_measured_is_refused():
     model = lambda z: np.zeros(len(z), int)  # noqa: E731
     with pytest.raises(InputError, match="unknown constraint 'genuin'"):
         adversarial_accuracy(model, x, y, epsilon=0.1, constraint="genuin")
-    with pytest.raises(InputError, match="epsilon must be 0 or more, got -1"):
+    with pytest.raises(InputError, match="epsilon must be finite, 0 or more, got -1"):
         adversarial_accuracy(model, x, y, epsilon=-1)
     with pytest.raises(InputError, match="norm must be 1 or more for cells"):
         adversarial_accuracy(model, x, y, epsilon=1, norm=0.5, constraint="genuine-max")

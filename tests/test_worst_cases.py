@@ -15,7 +15,7 @@ import shaketable as st
 from commands import fails, in_a_folder_of_its_own, loads, run  # noqa: F401  (a fixture)
 from pages import EVIL, read
 from shaketable.adversary.covers import Cover
-from shaketable.adversary.curves import adversarial_accuracy
+from shaketable.adversary.curves import adversarial_accuracy, adversarial_curve
 from shaketable.adversary.examples import circle, f2, f3, oracle
 from shaketable.adversary.parse import parse_attack
 from shaketable.adversary.worst_cases import worst_case
@@ -60,7 +60,7 @@ def test_models_are_joined_and_measured_as_one_by_one(sunset):
         ("sunset(n=80)", [0.05, 0.2], kinds[:2]),
     ):
         other = worst_case(oracle, data, ladder, constraints=some, name="other")
-        with pytest.raises(InputError, match="same data, norm, epsilons and constraints"):
+        with pytest.raises(InputError, match="same data, points, norm, epsilons and constraints"):
             sunset + other
     with pytest.raises(InputError, match="'circle' twice; give one of them another"):
         sunset + replace(sunset, curves=sunset.curves[3:])
@@ -120,29 +120,118 @@ def test_what_need_not_be_lost_is_told():
     kinds = ["none", "genuine-max"]
     found = worst_case(early, (x, y), [0.5, "eps_min", 9], constraints=kinds, name="early")
     assert found.eps_min == 4.5
-    at = [(a.constraint, a.epsilon, len(a.examples)) for a in found.avoidable("early")]
-    # 1 is turned beyond 2; 0 lies in a cell that ends at 0.5
-    assert at == [("none", 4.5, 2), ("genuine-max", 9, 1)]
+    at = [(a.at.constraint, a.at.epsilon, a.lost, a.of) for a in found.avoidable("early")]
+    # 1 is turned beyond 2, and so is 0; but 1 and 10 touch at eps_min. 0's cell ends at 0.5
+    assert at == [("none", 4.5, 1, 2), ("genuine-max", 9, 1, 4)]
+    kept = "that 1-NN made of the attacked points keeps"
     assert found.sentences("early") == [
-        "2 of 4 points are lost that 1-NN on them would keep (standard, epsilon 4.5)",
-        "1 of 4 points are lost that 1-NN on them would keep (genuine, max, epsilon 9)",
+        f"lost {kept}: 1 of 2 right answers (standard, epsilon 4.5)",
+        f"lost {kept}: 1 of 4 right answers (genuine-max, epsilon 9)",
     ]
     half = lambda z: (z[:, 0] > 5.5).astype(int)  # noqa: E731
     found = worst_case(half, (x, y), [4.0, 9.0], constraints=kinds, name="half")
-    assert [a.epsilon for a in found.avoidable("half")] == [4, 9]
+    assert [a.at.epsilon for a in found.avoidable("half")] == [4, 9]
     assert all("no proof" in sentence for sentence in found.sentences("half"))
     nearest = KNeighborsClassifier(1).fit(x, y)
-    found = worst_case(nearest, (x, y), [4.0, 9.0], constraints=kinds, name="1nn")
-    assert all("proven" in sentence for sentence in found.sentences("1nn"))
+    for ladder in ([4.0, 9.0], ["eps_min", 9.0]):
+        found = worst_case(nearest, (x, y), ladder, constraints=kinds, name="1nn")
+        assert all("proven" in sentence for sentence in found.sentences("1nn"))
+        assert not any(a.lost for a in found.avoidable("1nn"))
     found = worst_case(half, (x, y), [9.0], name="half")
     assert found.avoidable("half") == []  # beyond eps_min the standard measure is not fair
+
+
+def test_points_that_are_wrong_anyway_are_not_lost():
+    x = np.arange(12.0)[:, None]
+    y = (x[:, 0] > 5.5).astype(int)
+    late = lambda z: (z[:, 0] > 7.5).astype(int)  # noqa: E731  (two are wrong from the start)
+    kinds = ["none", "genuine-max", "genuine-exact"]
+    found = worst_case(late, (x, y), [0.45], constraints=kinds, name="late")
+    assert [(a.lost, a.of) for a in found.avoidable("late")] == [(0, 10)] * 3
+    assert [len(c.accuracies[0].examples) for c in found.curves] == [0, 0, 2]
+
+
+def test_models_that_were_attacked_by_other_means_are_not_compared():
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(80, 30)).astype(np.float32)
+    y = (x[:, 0] > 0).astype(int)
+    net = torch.nn.Linear(30, 2)
+    with torch.no_grad():
+        net.weight.zero_()
+        net.bias.zero_()
+        net.weight[1] = torch.from_numpy(rng.normal(size=30).astype(np.float32)) * 0.05
+        net.weight[1, 0] = 1
+    black = lambda z: net(torch.from_numpy(z)).detach().numpy()  # noqa: E731
+    both = worst_case(black, (x, y), 0.3, name="black") + worst_case(net, (x, y), 0.3, name="net")
+    ((_, difference),) = both.differences()
+    assert difference.words == "attacked by other means: not comparable"
+    assert not difference.shown
+    assert "without gradients" in both.curves[0].accuracies[0].notes[0]
+    one, two = (worst_case(net, (x, y), 0.3, name=name) for name in "ab")
+    assert (one + two).differences()[0][1].words == "the difference may be chance"
+    # against what is proven it can be told
+    sure = worst_case(lambda z: (z[:, 0] > 0).astype(int), (x[:, :1], y), 1e-9, name="sure")
+    nearest = KNeighborsClassifier(1).fit(x[:, :1], y)
+    proven = worst_case(nearest, (x[:, :1], y), 1e-9, name="1nn")
+    assert (proven + sure).differences()[0][1].doubt == ""
+
+
+def test_models_that_come_fitted_may_join_those_trained_here(capsys):
+    data = st.load("iris")
+    sure = lambda z: np.array(data.classes)[(z[:, 2] > 2.5) * 1 + (z[:, 2] > 4.9)]  # noqa: E731
+    trained = worst_case(RandomForestClassifier(5), "iris", 0.1, refit=True, name="rf")
+    with pytest.raises(InputError, match="same data, points, norm"):
+        trained + worst_case(sure, "iris", 0.1, name="sure")
+    joined = trained + worst_case(sure, "iris", 0.1, split=True, name="sure")
+    assert len(joined.differences()) == 1
+    assert len(joined.curves[1].target.rows) == 30
+    code, out, err = run(capsys, "adversary", "--data", "sunset(n=60)", "--model", "oracle",
+                         "--model", "1nn", "--eps", "0.1", "--quiet")  # fmt: skip
+    assert code == 0, err
+    assert "12 points" in out
+    assert "Which withstands more" in out
+
+
+def test_what_is_known_is_told_along_the_ladder():
+    x = np.arange(12.0)[:, None]
+    y = (x[:, 0] > 5.5).astype(int)
+    half = lambda z: (z[:, 0] > 5.5).astype(int)  # noqa: E731
+    (curve,) = worst_case(half, (x, y), [0.2, 20.0], name="half").curves
+    asked = sum(a.queries for a in curve)
+    assert f"found no more in {asked:,} queries" in curve.bound
+    assert curve.bound.endswith("; proven at epsilon 20: no point withstands")
+    assert "half, standard adversarial accuracy: 0.2: 100.00 %, 20: 0.00 %" in repr(curve)
+    (every,) = worst_case(half, (x, y), [15.0, 20.0], name="half").curves
+    assert every.bound == "proven: no point withstands"
+
+
+def test_calls_take_what_they_are_likely_to_be_given():
+    sure = lambda z: (z[:, 0] > 5.5).astype(int)  # noqa: E731
+    x = np.arange(12.0)[:, None]
+    data = x, (x[:, 0] > 5.5).astype(int)
+    one = worst_case(sure, data, 0.2, constraints="genuine-max", attacks="random(50)")
+    assert [c.constraint for c in one.curves] == ["genuine-max"]
+    assert one.curves[0].accuracies[0].trials[0].spec == "random(queries=50)"
+    assert worst_case(sure, data, "eps_min").curves[0].accuracies[0].epsilon == 0.5
+    assert adversarial_curve(sure, data, 0.2, attacks=["rays(60)"]).accuracies[0].value == 1
+    for wrong, message in (
+        ({"refitt": True}, "unknown option 'refitt'; did you mean 'refit'"),
+        ({"random": -1}, "random must be a whole number of at least 0"),
+        ({"epsilons": ["eps_mn"]}, "unknown epsilon 'eps_mn'; did you mean 'eps_min'"),
+        ({"constraints": []}, "constraints must name one or more"),
+        ({"constraints": "genuine"}, "unknown constraint 'genuine'"),
+        ({"attacks": "rnd"}, "unknown attack 'rnd'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            worst_case(sure, data, **({"epsilons": 0.2} | wrong))
 
 
 def test_where_classes_touch_there_is_no_eps_min():
     data = st.make_dataset([[0.0], [0.0], [1.0]], [0, 1, 1])
     sure = lambda z: (z[:, 0] > 0.5).astype(int)  # noqa: E731
     assert worst_case(sure, data, [0.1]).eps_min is None
-    with pytest.raises(UndefinedError, match="classes touch; give numbers"):
+    with pytest.raises(UndefinedError, match=r"\(0, 1\)"):
         worst_case(sure, data)
 
 
@@ -215,7 +304,7 @@ def test_a_page_says_what_was_measured(sunset, tmp_path):
             digits = a.estimate.percent_digits
             assert f"{a.value:.{digits}%}" in page.text
             assert f"{a.low:.{digits}%} to {a.high:.{digits}%}" in page.text
-        assert curve.accuracies[-1].bound[1:] in page.text
+        assert curve.bound[1:] in page.text
     for model in sunset.models:
         for sentence in sunset.sentences(model):
             assert sentence[1:] in page.text
@@ -235,7 +324,7 @@ def test_pictures_are_shown_with_their_difference(tiles, tmp_path):
     assert len(images) == 3 * shown
     assert all(i["src"].startswith("data:image/png") and i["alt"] for i in images)
     assert len({i["src"] for i in images}) == 3 * shown
-    assert "times" in page.text
+    assert "× " in page.text
 
 
 def test_features_are_told_in_their_own_units(tmp_path):
@@ -274,7 +363,7 @@ def test_the_command(capsys, tmp_path):
                          "w.html")  # fmt: skip
     assert code == 0, err
     assert "50.00 [1.26, 98.74] of 2" in out
-    assert "genuine, exact: area" in out
+    assert "genuine-exact: area" in out
     assert "random noise" in out
     assert "Which withstands more at epsilon 2.5?" in out
     assert (tmp_path / "c.svg").exists()
@@ -299,6 +388,8 @@ def test_the_command(capsys, tmp_path):
         (("--attack", "random(queries=1.5)"), "queries must be a whole number"),
         (("--map", "m.svg"), "two features"),
         (("--norm", "x"), "norm must be"),
+        (("--report", "x.pdf"), "must end in .html"),
+        (("--examples", "x.txt"), "must end in .npz"),
     ):
         assert message in fails(capsys, *arguments, *wrong)
     error = fails(capsys, "adversary", "--data", "iris", "--model", "rf", "--eps", "x")
@@ -351,5 +442,5 @@ def test_f2_and_f3_are_told_apart_by_the_genuine_measure_alone():
     found += worst_case(f3, "toy1d(n=40)", ladder, constraints=kinds)
     values = {(c.model, c.name): [a.value for a in c] for c in found.curves}
     assert values["f2", "standard"] == values["f3", "standard"]
-    assert values["f2", "genuine, exact"][-1] == 0.5
-    assert values["f3", "genuine, exact"][-1] == 1
+    assert values["f2", "genuine-exact"][-1] == 0.5
+    assert values["f3", "genuine-exact"][-1] == 1

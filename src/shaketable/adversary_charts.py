@@ -30,7 +30,9 @@ def curves_chart(found: WorstCase) -> Chart:
             rows.append(_row(curve.name, 0.0, (curve.clean,) * 3))
             known = [a for a in curve if a.n and a.epsilon > 0]
             rows += [_row(a.name, a.epsilon, (a.value, a.low, a.high)) for a in known]
-        for epsilon, noisy in found.random.get(model, {}).items():
+        noise = found.random.get(model, {})
+        rows += [_row("random noise", 0.0, (found.of(model)[0].clean,) * 3)] if noise else []
+        for epsilon, noisy in noise.items():
             rows.append(_row("random noise", epsilon, (noisy.value, noisy.low, noisy.high)))
         panels.append(_panel(rows, found.eps_min).properties(title=one_line(model)))
     title = f"Worst case within {found.norm} epsilon on {found.data.name}"
@@ -47,7 +49,8 @@ def _panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
     )
     scale = alt.Scale(domain=[0, 100])
     lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
-    marks = () if eps_min is None else (drawing.vertical_rule(eps_min, "eps_min"),)
+    near = eps_min is not None and eps_min <= 2 * max(row["epsilon"] for row in rows)
+    marks = (drawing.vertical_rule(eps_min, "eps_min"),) if eps_min is not None and near else ()
     return alt.layer(*lines, *marks).properties(height=HEIGHT)
 
 
@@ -89,7 +92,7 @@ def map_chart(curve: Curve, found: AdversarialAccuracy) -> Chart:
         drawing.chart(points).mark_point(filled=True, size=22, opacity=1)
         .encode(*axes, color=colour, tooltip=tips(**{"class": "class"})),
     )  # fmt: skip
-    title = f"{classifier.name}, {found.title}, {norm_title(found.p)} epsilon {found.epsilon:g}"
+    title = f"{classifier.name}: {found.name}, {norm_title(found.p)} epsilon {found.epsilon:g}"
     sides = np.maximum(120, _SIDE * (high - low) / (high - low).max())
     return alt.layer(*layers).properties(
         width=sides[0], height=sides[1], title=one_line(title), config=dict(drawing.THEME)

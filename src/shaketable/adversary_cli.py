@@ -29,16 +29,17 @@ def adversary(args: argparse.Namespace) -> int:
     data = data_from(args)
     if args.map is not None and (data.d != 2 or len(args.model) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
+    models = {name: load_model(name) for name in args.model}
+    split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
     parts = []
-    for name in dict.fromkeys(args.model):
-        model, unfitted = load_model(name)
+    for name, (model, unfitted) in models.items():
         with redirect_stdout(sys.stderr):  # whatever models print must not end up in results
             parts.append(
                 worst_case(
                     model, data, args.eps, norm=args.norm, constraints=constraints,
                     attacks=attacks, random=args.random, bounds=bounds_from(args, data),
                     seed=args.seed, name=name, refit=unfitted or args.fit, own=args.own,
-                    unscale=True, points=args.points, progress=not args.quiet,
+                    split=split, unscale=True, points=args.points, progress=not args.quiet,
                 )
             )  # fmt: skip
     found = parts[0]
@@ -100,13 +101,14 @@ def agreement(args: argparse.Namespace) -> int:
         for name, value in accuracy.items():
             print(f"{name} has {100 * value:.2f} %")
         for pair in pairs:
-            print(f"\n{pair}\n{pair.words}")
+            print(f"\n{pair}" + (f"\n{pair.words}" if pair.differing else ""))
         print_notes(data.notes())
     return 0
 
 
 def _print(found: WorstCase) -> None:
-    known = "" if found.eps_min is None else f"; {found.norm} eps_min = {found.eps_min:.6g}"
+    half = "0: classes touch" if found.eps_min is None else f"{found.eps_min:.6g}"
+    known = f"; {found.norm} eps_min = {half}"
     print(f"{found.data.name}: {len(found.curves[0].target.rows)} points{known}")
     for model in found.models:
         curves, noisy = found.of(model), found.random.get(model, {})
@@ -120,8 +122,8 @@ def _print(found: WorstCase) -> None:
         clean = f"clean accuracy {100 * curves[0].clean:.2f} %"
         print_table(f"{model}: accuracy in %, {found.norm}; {clean}", header, rows)
         for curve in curves:
-            last = curve.accuracies[-1]
-            print(f"{curve.name}: area {curve.area:.4g} up to {last.epsilon:g}; {last.bound}")
+            area = f"area {curve.area:.4g} up to epsilon {curve.accuracies[-1].epsilon:g}"
+            print(f"{curve.name}: {area}; {curve.bound}")
         for note in dict.fromkeys(note for curve in curves for note in curve.accuracies[-1].notes):
             print(note)
         for sentence in found.sentences(model):
@@ -134,7 +136,9 @@ def _print(found: WorstCase) -> None:
     ]
     if rows:
         header = ["measure", "first", "second", "difference", "in words"]
-        print_table(f"Which withstands more at epsilon {largest:g}? In points", header, rows)
+        print_table(
+            f"Which withstands more at epsilon {largest:g}? In percentage points", header, rows
+        )
 
 
 def _told(a: AdversarialAccuracy) -> str:

@@ -23,15 +23,19 @@ class Difference:
     better: str
     """What the better of the two does."""
     lower_is_better: bool = False
+    doubt: str = ""
+    """Why the two cannot be compared after all."""
 
     @property
     def shown(self) -> bool:
-        """Whether its interval leaves 0 out."""
-        return not self.value.low <= 0 <= self.value.high
+        """Whether its interval leaves 0 out, and nothing speaks against it."""
+        return not self.doubt and not self.value.low <= 0 <= self.value.high
 
     @property
     def words(self) -> str:
         """Which of the two is better, if that is shown."""
+        if self.doubt:
+            return self.doubt
         if not self.shown:
             return "the difference may be chance"
         first = (self.value.low > 0) != self.lower_is_better

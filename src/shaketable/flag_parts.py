@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -128,7 +129,8 @@ def output_flags(sub: argparse.ArgumentParser, *, store: bool = True) -> None:
 
 def page_flag(sub: argparse.ArgumentParser, *names: str, about: str) -> None:
     """A page to write."""
-    sub.add_argument(*names, type=page_name, metavar="FILE.html", help=about)
+    check = partial(file_to_write, endings=(".html", ".htm"))
+    sub.add_argument(*names, type=check, metavar="FILE.html", help=about)
 
 
 def quiet_flag(sub: argparse.ArgumentParser) -> None:
@@ -188,8 +190,8 @@ def path_name(text: str) -> str:
     return text
 
 
-def page_name(text: str) -> str:
-    """Path of a page that can be written: found out now, not after the work."""
+def file_name(text: str) -> str:
+    """Path of a file that can be written: found out now, not after the work."""
     path = Path(path_name(text))
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
@@ -222,4 +224,4 @@ def file_to_write(text: str, endings: Sequence[str]) -> str:
     """Path of a file that can be written and has one of the endings, as a flag's value."""
     if not text.lower().endswith(tuple(endings)):
         raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
-    return page_name(text)
+    return file_name(text)

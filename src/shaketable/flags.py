@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -16,6 +17,7 @@ from shaketable.flag_parts import (
     copies_flags,
     data_flags,
     draws_flag,
+    file_to_write,
     grid_flags,
     model_flag,
     norm_flag,
@@ -223,7 +225,7 @@ def _subject_flags(sub: argparse.ArgumentParser, how_many: str = "") -> None:
     sub.add_argument(
         "--data", metavar="DATA",
         help="file, folder of pictures or built-in set; without --test, 20 %% of it are drawn as "
-        "test points",
+        "test points where models are trained here",
     )  # fmt: skip
     data_flags(sub)
     files = "file.joblib, file.pt, file.onnx, package.module:attribute or built-in"
@@ -236,7 +238,7 @@ def _subject_flags(sub: argparse.ArgumentParser, how_many: str = "") -> None:
 def _adversary_flags(sub: argparse.ArgumentParser) -> None:
     _subject_flags(sub)
     sub.add_argument(
-        "--own", action="store_true", help="train and measure on all points, as theorems have it"
+        "--own", action="store_true", help="train on all points, and attack the same points"
     )
     sub.add_argument("--norm", default="2", help="1, 2, inf or another order (default: 2)")
     sub.add_argument(
@@ -265,11 +267,11 @@ def _adversary_flags(sub: argparse.ArgumentParser) -> None:
     sub.add_argument("--json", action="store_true", help="for programs; percentages")
     out_flag(sub, "chart to write", CHART_ENDINGS)
     sub.add_argument(
-        "--map", type=path_name, metavar="FILE", help="chart of points of two features: regions, "
-        "cells, and where the adversary went",
+        "--map", type=path_name, metavar="FILE", help="chart of points of two features, one model "
+        "and one constraint: regions, cells, and where the adversary went",
     )  # fmt: skip
     sub.add_argument(
-        "--examples", type=path_name, metavar="FILE.npz",
+        "--examples", type=partial(file_to_write, endings=(".npz",)), metavar="FILE.npz",
         help="adversarial examples found at the largest epsilon: rows, points, labels",
     )  # fmt: skip
     page_flag(sub, "--report", about="write a page with tables, figures and examples")

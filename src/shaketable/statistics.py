@@ -55,6 +55,10 @@ class Estimate:
     confidence: float
     method: str
 
+    def __post_init__(self) -> None:
+        for name in ("value", "low", "high"):
+            object.__setattr__(self, name, getattr(self, name) + 0.0)  # no negative zero
+
     @property
     def percent_digits(self) -> int:
         """Decimals that its interval supports when it is told in per cent: 2 to 4."""

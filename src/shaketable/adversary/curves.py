@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from shaketable.adversary.attack import Attack
 from shaketable.adversary.measures import AdversarialAccuracy
+from shaketable.adversary.parse import parse_attack
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.rounds import TRIES, attacked
 from shaketable.adversary.searches import RayBisection
-from shaketable.adversary.targets import Target
+from shaketable.adversary.targets import Target, checked
 from shaketable.corruptions import BoundsLike
 from shaketable.errors import HUGE, InputError, real
 from shaketable.evaluation import bounds_of
@@ -23,10 +24,14 @@ from shaketable.keys import fold
 from shaketable.norms import as_p
 from shaketable.progress import steps
 
+Attacks: TypeAlias = "str | Attack | Sequence[str | Attack] | None"
+"""Attacks, or specs of them: one, several, or those that suit a model."""
+
+_MANY = 16  # dimensions: in more, searches without gradients find little
 _CHECKED = 100  # points at which gradients are looked at
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Curve:
     """Adversarial accuracy along a ladder of epsilon."""
 
@@ -55,8 +60,24 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """Measure in a word or two."""
+        """Measure in a word."""
         return self.accuracies[0].name
+
+    @property
+    def bound(self) -> str:
+        """How much is known along the ladder: where it is proven, else by what it is bounded."""
+        open_ = [a for a in self if not a.proven]
+        told = []
+        if open_:
+            asked = sum(a.queries for a in self)
+            told.append(
+                open_[-1].bound.replace(f"{open_[-1].queries:,} queries", f"{asked:,} queries")
+            )
+        for why in dict.fromkeys(a.proven for a in self if a.proven):
+            sizes = [f"{a.epsilon:.6g}" for a in self if a.proven == why]
+            where = f" at epsilon {', '.join(sizes)}" if len(sizes) < len(self.accuracies) else ""
+            told.append(f"proven{where}: {why}")
+        return "; ".join(told)
 
     @cached_property
     def area(self) -> float:
@@ -68,6 +89,11 @@ class Curve:
         x = np.array([0.0, *(a.epsilon for a in known)])
         y = np.array([self.clean, *(a.value for a in known)])
         return float(np.trapezoid(y, x))
+
+    def __repr__(self) -> str:
+        values = [f"{a.epsilon:.6g}: {100 * a.value:.2f} %" if a.n else f"{a.epsilon:.6g}: no room"
+                  for a in self]  # fmt: skip
+        return f"<{self.model}, {self.title}: {', '.join(values)}; {self.bound}>"
 
     def json(self) -> dict[str, Any]:
         """Curve as an object, accuracies in per cent."""
@@ -89,7 +115,7 @@ def adversarial_accuracy(
     epsilon: float,
     norm: str | float = 2,
     constraint: Constraint = "none",
-    attacks: Sequence[Attack] | None = None,
+    attacks: Attacks = None,
     bounds: BoundsLike = None,
     seed: int = 0,
 ) -> AdversarialAccuracy:
@@ -115,7 +141,8 @@ def adversarial_accuracy(
     constraint
         See above.
     attacks
-        By default those that suit the model: see `suited`.
+        Spec strings such as ``"rays(queries=1000)"`` (``shaketable list attacks``) or attacks; by
+        default those that suit the model.
     bounds
         (low, high) of values, where they have a range.
     seed
@@ -141,11 +168,11 @@ def adversarial_accuracy(
 def adversarial_curve(
     model: Any,
     data: Any,
-    epsilons: Iterable[float],
+    epsilons: float | Iterable[float],
     *,
     norm: str | float = 2,
     constraint: Constraint = "none",
-    attacks: Sequence[Attack] | None = None,
+    attacks: Attacks = None,
     progress: bool = False,
     **options: Any,
 ) -> Curve:
@@ -157,33 +184,36 @@ def adversarial_curve(
     Parameters
     ----------
     model, data, **options
-        What is attacked, and where: see `Target.of`.
+        What is attacked, and where: ``bounds``, ``seed``, ``name``, ``refit``, ``own``, ``split``,
+        ``unscale`` and ``points``, see `Target.of`.
     epsilons
-        The ladder.
+        The ladder, or one size.
     norm, constraint, attacks
         As in `adversarial_accuracy`.
     progress
         Show a bar on stderr.
     """
     return curve_of(
-        Target.of(model, data, **options),
+        Target.of(model, data, **checked(options)),
         epsilons, norm=norm, constraint=constraint, attacks=attacks, progress=progress,
     )  # fmt: skip
 
 
 def curve_of(
     target: Target,
-    epsilons: Iterable[float],
+    epsilons: float | Iterable[float],
     *,
     norm: str | float = 2,
     constraint: Constraint = "none",
-    attacks: Sequence[Attack] | None = None,
+    attacks: Attacks = None,
     progress: bool = False,
 ) -> Curve:
     """Adversarial accuracy of a target for every epsilon, as `adversarial_curve` has it."""
-    ladder = sorted({real("epsilon", e, "be 0 or more", low=0, high=HUGE) for e in epsilons})
+    sizes = epsilons if isinstance(epsilons, Iterable) else [epsilons]
+    ladder = sorted({real("epsilon", e, "be finite, 0 or more", low=0, high=HUGE) for e in sizes})
     if not ladder:
         raise InputError("epsilons must hold one size or more, got none")
+    attacks = parsed(attacks)
     base = target.region(as_p(norm), max(ladder), constraint, progress=progress)
     found: list[AdversarialAccuracy] = []
     words = f"attacking {target.classifier.name}"
@@ -194,7 +224,24 @@ def curve_of(
             step()
     if target.classifier.device is not None:
         found = _checked(target, base, found, more=attacks is None)
+    elif target.data.d > _MANY:
+        note = "Searched without gradients, which a torch module would have: that finds far less."
+        found = [a if a.proven else replace(a, notes=(note,)) for a in found]
     return Curve(target, tuple(found), float(target.right.mean()))
+
+
+def parsed(attacks: Attacks) -> list[Attack] | None:
+    """Attacks, of which some may be written as specs.
+
+    >>> parsed("random(50)")
+    [RandomSearch(queries=50)]
+    """
+    if attacks is None:
+        return None
+    several = (
+        attacks if isinstance(attacks, Sequence) and not isinstance(attacks, str) else [attacks]
+    )
+    return [parse_attack(one) if isinstance(one, str) else one for one in several]
 
 
 def _checked(

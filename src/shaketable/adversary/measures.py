@@ -18,17 +18,10 @@ from shaketable.types import Array, FloatArray, IntArray
 
 TITLES: dict[Constraint, str] = {
     "none": "standard adversarial accuracy",
-    "genuine-max": "genuine adversarial accuracy, maximum norm",
-    "genuine-exact": "genuine adversarial accuracy, exact norm",
+    "genuine-max": "genuine adversarial accuracy, up to epsilon",
+    "genuine-exact": "genuine adversarial accuracy, exactly epsilon",
 }
 """Measures as people know them."""
-
-NAMES: dict[Constraint, str] = {
-    "none": "standard",
-    "genuine-max": "genuine, max",
-    "genuine-exact": "genuine, exact",
-}
-"""Measures in a word or two."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +61,7 @@ class Examples:
         return pnorm(step.reshape(len(self), data.d), p)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AdversarialAccuracy:
     """Share of points that withstand the adversary, for a fixed model.
 
@@ -136,8 +129,8 @@ class AdversarialAccuracy:
 
     @property
     def name(self) -> str:
-        """Measure in a word or two."""
-        return NAMES[self.constraint]
+        """Measure in a word."""
+        return "standard" if self.constraint == "none" else self.constraint
 
     @property
     def bound(self) -> str:
@@ -148,6 +141,9 @@ class AdversarialAccuracy:
         of = "" if self.remains_exactly else " for the points found to have room"
         bound = f"an upper bound{of}: {names} found no more in {self.queries:,} queries"
         return "; ".join([bound, *(trial.covers for trial in self.trials if trial.covers)])
+
+    def __repr__(self) -> str:
+        return f"<{self}>" if self.n else f"<{self.title}: no point has room>"
 
     def __str__(self) -> str:
         left = "" if self.remains.all() else f", {self.n} of {len(self.remains)} points have room"

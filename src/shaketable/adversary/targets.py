@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -47,6 +48,7 @@ class Target:
         name: str | None = None,
         refit: bool = False,
         own: bool = False,
+        split: bool = False,
         unscale: bool = False,
         points: int | None = None,
     ) -> Target:
@@ -63,11 +65,14 @@ class Target:
             What random starts follow from, and the split where the data have none.
         own
             Train, where that is asked for, and attack at all points: what theorems are about.
+        split
+            Attack at the test part that a model trained here would be attacked at, also where this
+            one comes fitted.
         points
             Attack only so many, the first.
         """
         data = as_dataset(data)
-        rows, model = _points(model, data, seed, refit=refit, own=own)
+        rows, model = _points(model, data, seed, refit=refit, own=own, split=split)
         rows = rows if points is None else rows[: whole("points", points, least=1)]
         unscale = unscale and not refit and data.scaling is not None
         classifier = as_classifier(model, data, name=name, unscale=unscale)
@@ -130,13 +135,22 @@ def fast_device(model: Classifier) -> str | None:
 
 
 def _points(
-    model: Any, data: Dataset, seed: int, *, refit: bool, own: bool
+    model: Any, data: Dataset, seed: int, *, refit: bool, own: bool, split: bool
 ) -> tuple[IntArray, Any]:
     """Rows to evaluate, in order, and the model, trained where that is wanted."""
     if own:
         every = np.arange(data.n)
         return every, fit(model, data, every, seed=seed) if refit else model
-    if refit:
+    if refit or split:
         train, test = data.parts(seed=seed)
-        return np.sort(test), fit(model, data, train, seed=seed)
+        return np.sort(test), fit(model, data, train, seed=seed) if refit else model
     return np.arange(data.n_train or 0, data.n), model
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `Target.of`, refused where it has none of that name."""
+    known = [name for name in signature(Target.of).parameters if name not in ("model", "data")]
+    for name in options:
+        if name not in known:
+            raise unknown("option", name, known)
+    return options

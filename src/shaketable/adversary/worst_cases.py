@@ -11,24 +11,47 @@ from typing import Any
 import numpy as np
 
 from shaketable import statistics
-from shaketable.adversary.attack import Attack
-from shaketable.adversary.curves import Curve, curve_of
+from shaketable.adversary.curves import Attacks, Curve, curve_of
 from shaketable.adversary.measures import AdversarialAccuracy
 from shaketable.adversary.region import Constraint
-from shaketable.adversary.targets import Target
+from shaketable.adversary.targets import Target, checked
 from shaketable.corruptions import PNormNoise
 from shaketable.data import Dataset
 from shaketable.differences import Difference
-from shaketable.errors import InputError, UndefinedError
+from shaketable.errors import InputError, UndefinedError, unknown, whole
 from shaketable.evaluation import AS_GIVEN, Cell, Maker, Noise, make_points, shaken
 from shaketable.files import as_dataset
-from shaketable.norms import as_p, norm_title
+from shaketable.neighbours import pairs_within
+from shaketable.norms import as_p, half_separation, norm_title
 from shaketable.separations import separation
 from shaketable.statistics import Estimate
-from shaketable.types import Array
+from shaketable.types import Array, IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
+class Avoidable:
+    """Right answers that an adversary turns, and that 1-NN made of the same points would keep."""
+
+    at: AdversarialAccuracy
+    lost: int
+    of: int
+    """Right answers that could be lost."""
+
+    def __str__(self) -> str:
+        where = f"{self.at.name}, epsilon {self.at.epsilon:.6g}"
+        if self.lost:
+            kept = "that 1-NN made of the attacked points keeps"
+            return f"lost {kept}: {self.lost} of {self.of} right answers ({where})"
+        known = "which is proven" if self.at.proven else "which is no proof that none can be"
+        return f"none of {self.of} right answers was lost, {known} ({where})"
+
+    def json(self) -> dict[str, Any]:
+        """Counts as an object."""
+        where = {"constraint": self.at.constraint, "epsilon": self.at.epsilon}
+        return {**where, "lost": self.lost, "of": self.of}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class WorstCase:
     """Adversarial accuracies of models on the same data, along the same ladder of epsilon."""
 
@@ -44,7 +67,8 @@ class WorstCase:
         """Return both, of different models on the same data."""
         if self._setting != other._setting:
             raise InputError(
-                "worst cases must be of the same data, norm, epsilons and constraints to be joined"
+                "worst cases must be of the same data, points, norm, epsilons and constraints to "
+                "be joined (split=True puts models that come fitted on the test part)"
             )
         if same := set(self.models) & set(other.models):
             raise InputError(
@@ -57,7 +81,7 @@ class WorstCase:
     @property
     def _setting(self) -> tuple[Any, ...]:
         measures = {(c.constraint, tuple(a.epsilon for a in c)) for c in self.curves}
-        return self.data.fingerprint, self.p, measures
+        return self.data.fingerprint, self.p, measures, self.curves[0].target.rows.tobytes()
 
     @property
     def models(self) -> list[str]:
@@ -73,35 +97,43 @@ class WorstCase:
         """Curves of one model, a measure each."""
         return [curve for curve in self.curves if curve.model == model]
 
-    def avoidable(self, model: str) -> list[AdversarialAccuracy]:
-        """Of every measure the accuracy at the largest epsilon at which 1-NN would lose nothing.
+    def avoidable(self, model: str) -> list[Avoidable]:
+        """Of every measure what is lost at the largest epsilon at which 1-NN would lose nothing.
 
-        1-NN on the points that are attacked, that is: within eps_min no ball reaches half way to
-        another class, and cells never do (Theorem 2). What is lost there need not be.
+        1-NN made of the points that are attacked, that is: cells never reach half way to another
+        class (Theorem 2), and balls do not up to eps_min. At eps_min itself the balls of the
+        closest points of different classes touch: those are left out.
         """
         found = []
         for curve in self.of(model):
             genuine = curve.constraint != "none"
             fair = [a for a in curve if a.n and (genuine or self.within(a.epsilon))]
-            found += fair[-1:]
+            for a in fair[-1:]:
+                right = curve.target.right & a.remains
+                if not genuine and a.epsilon == self.eps_min:
+                    right[self._closest(curve)] = False
+                lost = right[np.searchsorted(curve.target.rows, a.examples.rows)]
+                found.append(Avoidable(a, int(lost.sum()), int(right.sum())))
         return found
 
     def within(self, epsilon: float) -> bool:
         """Whether epsilon is at most eps_min."""
         return self.eps_min is not None and epsilon <= self.eps_min
 
+    def _closest(self, curve: Curve) -> IntArray:
+        """Which of the points attacked are as close to another class as any two points are."""
+        assert self.eps_min is not None, "callers look"
+        x = curve.target.points.reshape(len(curve.target.rows), -1).astype(np.float64)
+        two_r = self.eps_min / half_separation(1.0, self.p) * (1 + 1e-9)
+        pairs = pairs_within(x, curve.target.y, self.p, np.full(len(x), two_r))
+        return np.unique(pairs)
+
     def sentences(self, model: str) -> list[str]:
         """What of that is lost, a sentence a measure."""
-        told = []
-        for a in self.avoidable(model):
-            at = f"{a.name}, epsilon {a.epsilon:.6g}"
-            if lost := len(a.examples):
-                told.append(f"{lost} of {a.n} points are lost that 1-NN on them would keep ({at})")
-            elif a.proven:
-                told.append(f"no point is lost, which is proven ({at})")
-            else:
-                told.append(f"no point was found to be lost, which is no proof ({at})")
-        return told
+        return [str(avoidable) for avoidable in self.avoidable(model)]
+
+    def __repr__(self) -> str:
+        return "\n".join(repr(curve) for curve in self.curves)
 
     def save_examples(self, path: str | Path) -> Path:
         """Write what was found at the largest epsilon of every curve as ``.npz``.
@@ -139,15 +171,13 @@ class WorstCase:
         """Paired differences of every two models, for every measure and epsilon."""
         found = []
         for one, two in combinations(self.curves, 2):
-            if one.title != two.title or not np.array_equal(one.target.rows, two.target.rows):
-                continue
-            for a, b in zip(one, two, strict=True):
-                both = a.remains & b.remains
-                if a.epsilon == b.epsilon and both.any():
-                    value = statistics.mean_difference(
-                        a.withstood[both].astype(int), b.withstood[both].astype(int), 1
-                    )
-                    found.append((a, Difference(one.model, two.model, value, "withstands more")))
+            if one.constraint == two.constraint:
+                for a, b in zip(one, two, strict=True):
+                    if (both := a.remains & b.remains).any():
+                        first, second = (c.withstood[both].astype(int) for c in (a, b))
+                        value = statistics.mean_difference(first, second, 1)
+                        names = one.model, two.model, value, "withstands more"
+                        found.append((a, Difference(*names, doubt=_doubt(a, b))))
         return found
 
     def json(self) -> dict[str, Any]:
@@ -163,20 +193,31 @@ class WorstCase:
                 for epsilon, value in found.items()
             ],
             "differences": [
-                {"constraint": a.constraint, "epsilon": a.epsilon, **difference.json()}
+                {
+                    "constraint": a.constraint,
+                    "epsilon": a.epsilon,
+                    "words": difference.words,
+                    **difference.json(),
+                }
                 for a, difference in self.differences()
             ],
+            "avoidable": [
+                {"model": model, **found.json()}
+                for model in self.models
+                for found in self.avoidable(model)
+            ],
+            "seed": self.curves[0].target.seed,
         }
 
 
 def worst_case(
     model: Any,
     data: Any,
-    epsilons: Iterable[float | str] = ("eps_min",),
+    epsilons: float | str | Iterable[float | str] = "eps_min",
     *,
     norm: str | float = 2,
-    constraints: Sequence[Constraint] = ("none",),
-    attacks: Sequence[Attack] | None = None,
+    constraints: Constraint | Sequence[Constraint] = "none",
+    attacks: Attacks = None,
     random: int = 0,
     progress: bool = False,
     **options: Any,
@@ -188,9 +229,9 @@ def worst_case(
     model, data, norm, attacks, progress, **options
         As in `adversarial_curve`.
     epsilons
-        The ladder; ``eps_min`` stands for half the separation of these data.
+        The ladder, or one size; ``eps_min`` stands for half the separation of these data.
     constraints
-        ``none``, ``genuine-max``, ``genuine-exact``: a curve each.
+        ``none``, ``genuine-max``, ``genuine-exact``, one or several: a curve each.
     random
         Noisy copies of every point, for the accuracy under random noise of the same sizes, uniform
         in the ball, on the same points; 0 for none.
@@ -203,32 +244,50 @@ def worst_case(
     [('f2', [1.0, 0.0]), ('f2', [1.0, 0.5]), ('f3', [1.0, 0.0]), ('f3', [1.0, 1.0])]
     """
     data, p = as_dataset(data), as_p(norm)
-    eps_min = _eps_min(data, p, progress=progress)
-    ladder = [_size(e, eps_min) for e in epsilons]
-    target = Target.of(model, data, **options)
+    sizes = (
+        epsilons if isinstance(epsilons, Iterable) and not isinstance(epsilons, str) else [epsilons]
+    )
+    sizes, kinds = list(sizes), [constraints] if isinstance(constraints, str) else constraints
+    if not kinds:
+        raise InputError("constraints must name one or more, got none")
+    whole("random", random, least=0)
+    eps_min = _eps_min(data, p, needed="eps_min" in sizes, progress=progress)
+    ladder = [_size(e, eps_min) for e in sizes]
+    target = Target.of(model, data, **checked(options))
     curves = tuple(
         curve_of(target, ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
-        for c in dict.fromkeys(constraints)
+        for c in dict.fromkeys(kinds)
     )
     found = _random(target, p, ladder, random, progress=progress) if random else {}
     named = {target.classifier.name: found} if found else {}
     return WorstCase(data, p, eps_min, curves, named)
 
 
-def _eps_min(data: Dataset, p: float, *, progress: bool) -> float | None:
-    """Half the separation of the data; None where classes touch."""
+def _doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
+    """Why two accuracies do not tell which model is better: only one was attacked that hard."""
+    better = max(a, b, key=lambda one: (one.value, bool(one.proven)))
+    specs = [[trial.spec for trial in one.trials] for one in (a, b)]
+    alike = all(one == two for one, two in zip(*specs, strict=False))
+    return "" if better.proven or alike else "attacked by other means: not comparable"
+
+
+def _eps_min(data: Dataset, p: float, *, needed: bool, progress: bool) -> float | None:
+    """Half the separation of the data; None where classes touch, unless it is needed."""
     try:
         return separation(data, norm=p, points=False, progress=progress).epsilon_min
     except UndefinedError:
+        if needed:
+            raise
         return None
 
 
 def _size(given: float | str, eps_min: float | None) -> float:
-    if given != "eps_min":
-        return given  # type: ignore[return-value]  # looked at by `curve_of`
-    if eps_min is None:
-        raise UndefinedError("eps_min is 0 on these data: classes touch; give numbers for epsilon")
-    return eps_min
+    if given == "eps_min":
+        assert eps_min is not None, "it is needed"
+        return eps_min
+    if isinstance(given, str):
+        raise unknown("epsilon", given, ["eps_min"])
+    return given
 
 
 def _random(

@@ -30,6 +30,8 @@ class Figure:
     spec: dict[str, Any]
     min_width: int
     """Pixels below which it scrolls rather than shrinks; 0 for none."""
+    own_size: bool = False
+    """Whether it has a width of its own, and shrinks as a whole where that is too much."""
 
 
 def write(
@@ -104,6 +106,7 @@ def drawn(
             | {key: value for key, value in panel.items() if key not in own}
             | {"description": about + name, "datasets": _used(spec, panel)},
             min_width,
+            own_size,
         )
         for name, panel in zip(titles, panels, strict=True)
     ]

@@ -53,8 +53,8 @@ FACTORS = (
     "intervals; left of zero the factor costs accuracy."
 )
 WORST_CASE = (
-    "A line a measure, bars are 95 % intervals. The standard measure must fall beyond eps_min, the "
-    "dashed line; a genuine one need not fall at all."
+    "A line a measure, bars are 95 % intervals. A standard measure may have to fall from eps_min "
+    "on, the dashed line; a genuine one need not."
 )
 MAP = (
     "Colours are what the model says, dots the points in the colour of their labels, grey lines "

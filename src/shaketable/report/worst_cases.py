@@ -45,9 +45,9 @@ class Card:
     def of(cls, worst: WorstCase, model: str) -> Card:
         """Card of one of the models."""
         fair = worst.avoidable(model)
-        found = fair[0] if fair else None
-        lost = any(len(a.examples) for a in fair)
-        proven = bool(fair) and all(a.proven for a in fair)
+        found = fair[0].at if fair else None
+        lost = any(one.lost for one in fair)
+        proven = bool(fair) and all(one.at.proven for one in fair)
         return cls(
             model=model,
             clean=worst.of(model)[0].clean,
@@ -190,7 +190,7 @@ def _images(x: Array, moved: Array) -> list[tuple[str, str]]:
     shown = {
         "the point": x,
         "what was found": np.clip(moved, 0, 1),
-        f"the difference, {float(f'{0.5 / largest:.2g}'):g} times": 0.5 + 0.5 * step / largest,
+        f"the difference, × {float(f'{0.5 / largest:.2g}'):g}": 0.5 + 0.5 * step / largest,
     }
     return [(name, pictures.data_uri(image)) for name, image in shown.items()]
 
