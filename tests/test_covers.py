@@ -281,3 +281,11 @@ def test_epsilon_0_asks_about_the_points_themselves(constraint, d):
     found = Cover()(model, place, np.arange(3), np.array([0, 1, 0]), NO_KEYS)
     assert found.hit.tolist() == [False, True, False]
     assert remaining(place, np.arange(3)).all()
+
+
+def test_how_closely_it_looks_is_told():
+    x = np.array([[0.0, 0.0], [1.0, 0.0]])
+    cover = Cover(0.1)
+    assert cover.covers(region(x, 2, 1.0, "genuine-max")).endswith("asked about")
+    assert cover.covers(region(x, 1, 1.0)).endswith("asked about")
+    assert cover.covers(region(x, 1, 1.0, "genuine-max")).endswith("narrower than that")

@@ -65,10 +65,11 @@ class Cover:
         """Name and resolution."""
         return str(Call("cover", (), {"resolution": self.resolution}))
 
-    @property
-    def covers(self) -> str:
-        """How closely it looks, in words."""
-        return f"all places within {self.resolution:g} epsilon of one that was asked about"
+    def covers(self, region: Region) -> str:
+        """How closely it looks at a region, in words."""
+        places = f"all places within {self.resolution:g} epsilon of one that was asked about"
+        narrow = region.constraint == "genuine-max" and region.x.shape[1] > 1 and region.p != 2
+        return f"{places}, but for cells narrower than that" if narrow else places
 
     def __call__(
         self,

@@ -64,7 +64,8 @@ def attacked(
         found = attack(target.classifier, region, todo, target.y[todo], target.keys[todo])
         new = todo[found.hit]
         hit[new], withstood[new], moved[new] = True, False, found.moved[found.hit]
-        covers = getattr(attack, "covers", "")
+        closely = getattr(attack, "covers", None)
+        covers = closely(region) if closely else ""
         trials.append(Trial(attack.spec, len(todo), len(new), found.queries, covers))
         settled[todo] = False if found.proven is None else found.proven
     if not proven and not (withstood & remains & ~settled).any():
