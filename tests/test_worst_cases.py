@@ -123,7 +123,7 @@ def test_what_need_not_be_lost_is_told():
     at = [(a.at.constraint, a.at.epsilon, a.lost, a.of) for a in found.avoidable("early")]
     # 1 is turned beyond 2, and so is 0; but 1 and 10 touch at eps_min. 0's cell ends at 0.5
     assert at == [("none", 4.5, 1, 2), ("genuine-max", 9, 1, 4)]
-    kept = "that 1-NN made of the attacked points keeps"
+    kept = "that L2 1-NN made of the attacked points keeps"
     assert found.sentences("early") == [
         f"lost {kept}: 1 of 2 right answers (standard, epsilon 4.5)",
         f"lost {kept}: 1 of 4 right answers (genuine-max, epsilon 9)",

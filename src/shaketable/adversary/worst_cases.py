@@ -40,7 +40,7 @@ class Avoidable:
     def __str__(self) -> str:
         where = f"{self.at.name}, epsilon {self.at.epsilon:.6g}"
         if self.lost:
-            kept = "that 1-NN made of the attacked points keeps"
+            kept = f"that {norm_title(self.at.p)} 1-NN made of the attacked points keeps"
             return f"lost {kept}: {self.lost} of {self.of} right answers ({where})"
         known = "which is proven" if self.at.proven else "which is no proof that none can be"
         return f"none of {self.of} right answers was lost, {known} ({where})"
@@ -124,7 +124,7 @@ class WorstCase:
         """Which of the points attacked are as close to another class as any two points are."""
         assert self.eps_min is not None, "callers look"
         x = curve.target.points.reshape(len(curve.target.rows), -1).astype(np.float64)
-        two_r = self.eps_min / half_separation(1.0, self.p) * (1 + 1e-9)
+        two_r = self.eps_min / half_separation(1.0, self.p) * (1 + 1e-5)  # x/255 is rounded
         pairs = pairs_within(x, curve.target.y, self.p, np.full(len(x), two_r))
         return np.unique(pairs)
 
