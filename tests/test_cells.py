@@ -399,3 +399,17 @@ def test_what_is_nearer_by_rounding_alone_is_a_tie():
     cells = Cells.of(x, 2, 2.0)
     near, clear = 1 - TIE / 4, 1 - 4 * TIE
     assert cells.inside(np.array([0, 0]), np.array([[near], [clear]])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 3.0, math.inf])
+def test_lists_are_the_same_from_a_device(p):
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(9)
+    x = rng.uniform(size=(90, 20))
+    x[1::2] = x[::2] + 0.02 * rng.normal(size=(45, 20))
+    x[5] = x[4]  # one place
+    reach = 0.3 if math.isinf(p) else 0.5 * 20 ** (1 / p) / 4
+    here, there = (Cells.of(x, p, reach, device=device) for device in (None, "cpu"))
+    assert len(here.lists.others) > 80
+    for one, two in zip(here.lists, there.lists, strict=True):
+        np.testing.assert_array_equal(one, two)
