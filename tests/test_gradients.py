@@ -1,4 +1,4 @@
-"""PGD and APGD against closed forms on linear models, and signs of masked gradients."""
+"""PGD and APGD against closed forms on linear models."""
 
 import math
 
@@ -7,20 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from shaketable.adversary.cells import Cells
 from shaketable.adversary.parse import parse_attack
 from shaketable.adversary.region import Region
 from shaketable.arrays import make_dataset
 from shaketable.corruptions import Bounds
 from shaketable.errors import InputError
-from shaketable.keys import row_keys
 from shaketable.models import as_classifier
 from shaketable.norms import pnorm
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+from networks import classifier, keys_of, linear, network, points, region_of  # noqa: E402
+
 gradients = pytest.importorskip("shaketable.adversary.gradients")
 climbs = pytest.importorskip("shaketable.adversary.climbs")
-health = pytest.importorskip("shaketable.adversary.health")
 losses = pytest.importorskip("shaketable.adversary.losses")
 region_tensors = pytest.importorskip("shaketable.adversary.region_tensors")
 nn = torch.nn
@@ -35,36 +34,6 @@ ATTACKS = [
     APGD(steps=10, loss="dlr"),
     APGD(steps=10, loss="targeted", restarts=2),
 ]
-
-
-def classifier(module, n_classes):
-    codes = np.arange(n_classes)
-    return as_classifier(module, make_dataset(codes[:, None] * 1.0, codes))
-
-
-def linear(n_classes, d, dtype="float64"):
-    torch.manual_seed(n_classes)
-    return nn.Linear(d, n_classes, dtype=getattr(torch, dtype))
-
-
-def network(d, n_classes=3, seed=0):
-    torch.manual_seed(seed)
-    return nn.Sequential(nn.Linear(d, 16), nn.Tanh(), nn.Linear(16, n_classes))
-
-
-def keys_of(n, seed=0):
-    return row_keys(seed, np.arange(n), np.array([0]))[:, 0]
-
-
-def points(n, d, seed=0, dtype="float64"):
-    x = np.random.default_rng(seed).uniform(size=(n, d))
-    return x.astype(dtype).astype(np.float64)
-
-
-def region_of(x, p, epsilon, *, dtype="float64", constraint="none", bounds=None):
-    dtype = np.dtype(dtype)
-    cells = None if constraint == "none" else Cells.of(x, p, epsilon, dtype=dtype)
-    return Region(x, x.shape[1:], dtype, p, epsilon, constraint, cells, bounds)
 
 
 def attacked(attack, model, region, *, seed=0):
@@ -478,70 +447,6 @@ def test_a_row_without_a_gradient_moves_along_its_noise():
         assert 15 < found.hit.sum() < 45  # half of all directions lead up
 
 
-def looked_at(module, *, p=2.0, epsilon=0.1, n=40, **options):
-    x, model = points(n, 5), classifier(module, 3)
-    region = region_of(x, p, epsilon, dtype="float32")
-    y = model(region.as_given(x))
-    return health.gradient_health(model, region, np.arange(n), y, keys_of(n), **options)
-
-
-@pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
-def test_sound_gradients_show_no_sign(p):
-    sound = looked_at(network(5), p=p)
-    assert sound.signs == ()
-    assert (sound.points, sound.zero, sound.broken, sound.rising) == (40, 0, 0, 40)
-    assert sound.only_random == 0
-    assert sound.random <= sound.found < sound.found_farther
-    assert str(sound).startswith("No sign of masked gradients at 40 points")
-    assert "does not prove" in str(sound)
-
-
-class Front(nn.Module):
-    def __init__(self, front, module, back=lambda scores: scores):
-        super().__init__()
-        self.front, self.module, self.back = front, module, back
-
-    def forward(self, x):
-        return self.back(self.module(self.front(x)))
-
-
-def test_rounding_in_front_is_told_by_gradients_of_zero_and_by_random_tries():
-    masked = looked_at(Front(lambda x: (x * 8).round() / 8, network(5)), epsilon=0.2)
-    assert (masked.zero, masked.broken) == (40, 0)
-    assert masked.random > masked.found
-    first, second = masked.signs
-    assert first == ("At 40 of 40 points the gradient has no direction: 40 are zero, 0 not finite.")
-    assert second.startswith(
-        f"100 random tries a point found a wrong label at {masked.random} points"
-    )
-    assert str(masked).endswith("what they did not find is weak evidence of robustness.")
-
-
-def test_a_saturated_softmax_and_broken_gradients_are_told():
-    sure = Front(lambda x: x, network(5), lambda scores: (1000 * scores).softmax(dim=1))
-    assert looked_at(sure).zero > 20
-    root = Front(lambda x: x, network(5), lambda scores: scores + 0 * (scores - scores).sqrt())
-    broken = looked_at(root, tries=5)
-    assert broken.broken == 40
-    assert "0 are zero, 40 not finite" in broken.signs[0]
-
-
-def test_a_loss_that_falls_along_its_gradient_is_told():
-    class Reversed(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            return x * 1
-
-        @staticmethod
-        def backward(ctx, gradient):
-            return -gradient
-
-    wrong = looked_at(Front(Reversed.apply, network(5)))
-    assert wrong.rising < 4
-    assert f"the loss rises at {wrong.rising} of 40 points only" in wrong.signs[0]
-    assert "only random tries did" in wrong.signs[-1]
-
-
 def test_what_cannot_be_attacked_or_asked_for_is_told_in_a_line():
     x = points(5, 3)
     data = make_dataset(x, np.arange(5) % 2)
@@ -558,5 +463,3 @@ def test_what_cannot_be_attacked_or_asked_for_is_told_in_a_line():
         APGD(loss="margins")
     with pytest.raises(InputError, match="step must be a positive share of epsilon"):
         PGD(step=-1)
-    with pytest.raises(InputError, match="rows must name points"):
-        looked_at(network(5), n=0)

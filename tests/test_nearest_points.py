@@ -3,28 +3,19 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import nnls
 from sklearn.neighbors import KNeighborsClassifier
 
-from shaketable.adversary.cells import Cells
-from shaketable.adversary.fitted_one_nns import FittedOneNN, as_one_nn, proven_robust
-from shaketable.adversary.half_spaces import least_step
+from places import region
+from shaketable.adversary.fitted_one_nns import as_one_nn, proven_robust
 from shaketable.adversary.nearest_points import OneNNExact
-from shaketable.adversary.region import Region
 from shaketable.adversary.searches import RandomSearch, RayBisection
 from shaketable.corruptions import Bounds
 from shaketable.errors import InputError
 from shaketable.keys import row_keys
 from shaketable.models import Classifier
-
-
-def region(x, epsilon, constraint="none", bounds=None, *, p=2, dtype=np.float64):
-    cells = None if constraint == "none" else Cells.of(x, p, epsilon, dtype=dtype)
-    return Region(x, x.shape[1:], np.dtype(dtype), p, epsilon, constraint, cells, bounds)
 
 
 def problem(rng, d, m=30, n=15, classes=3):
@@ -333,166 +324,6 @@ def test_any_epsilon_and_no_rows_will_do():
         assert found.hit.mean() > 0.5
         nothing = smallest(model, region(x, 1.0, constraint), y, rows=np.arange(0))
         assert (nothing.distance.shape, nothing.queries) == ((0,), 0)
-
-
-def by_nnls(normals, offsets):
-    """Least distance programming by Lawson & Hanson (1974), chapter 23."""
-    system = np.vstack([-normals.T, -offsets])
-    target = np.r_[np.zeros(normals.shape[1]), 1.0]
-    residual = system @ nnls(system, target)[0] - target
-    return None if np.linalg.norm(residual) < 1e-7 else -residual[:-1] / residual[-1]
-
-
-def outside_of(normals, offsets):
-    """The half-space that a step violates most."""
-
-    def outside(step):
-        excess = normals @ step - offsets
-        i = excess.argmax()
-        return float(excess[i]), normals[i], float(offsets[i])
-
-    return outside
-
-
-@settings(max_examples=150, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_least_steps_equal_those_of_an_independent_method(seed):
-    rng = np.random.default_rng(seed)
-    d, m = rng.integers(1, 7), rng.integers(1, 25)
-    normals = rng.normal(size=(m, d))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
-    offsets = rng.normal(size=m) if seed % 2 else normals @ rng.normal(size=d) + rng.uniform(size=m)
-    outside = outside_of(normals, offsets)
-    expected, step = by_nnls(normals, offsets), least_step(outside, d, 1e5)
-    assert (step is None) == (expected is None)
-    if step is not None:
-        np.testing.assert_allclose(step, expected, atol=1e-6)
-        size = np.linalg.norm(step)
-        assert least_step(outside, d, 1.01 * size + 1e-9) is not None
-        assert size < 1e-9 or least_step(outside, d, 0.99 * size) is None
-
-
-@settings(max_examples=300, deadline=None, derandomize=True)
-@given(
-    seed=st.integers(0, 2**32 - 1),
-    d=st.integers(2, 6),
-    angle=st.floats(-9, -1).map(lambda power: 10**power),
-    wall=st.sampled_from(["none", "before", "behind"]),
-)
-def test_a_thin_wedge_is_nearest_at_its_apex(seed, d, angle, wall):
-    rng = np.random.default_rng(seed)
-    axis, side = np.linalg.qr(rng.normal(size=(d, 2)))[0].T
-    away = rng.uniform(0.5, 2)
-    normals = [sign * math.cos(angle) * side - math.sin(angle) * axis for sign in (-1, 1)]
-    offsets = [-away * math.sin(angle)] * 2
-    if wall != "none":
-        normals.append(axis)
-        gap = 10 ** rng.uniform(-5, -1)
-        offsets.append(away + gap * (1 if wall == "behind" else -1))
-    outside = outside_of(np.array(normals), np.array(offsets))
-    for radius in (0.5 * away, 1.5 * away, 100.0):
-        step = least_step(outside, d, radius)
-        if wall == "before" or radius < away:
-            assert step is None or angle < 1e-6
-        else:
-            np.testing.assert_allclose(step, away * axis, atol=1e-14 / angle + 1e-11)
-
-
-@pytest.mark.parametrize(
-    ("options", "p"),
-    [
-        ({}, 2),
-        ({"p": 1}, 1),
-        ({"p": math.inf}, math.inf),
-        ({"p": 3}, 3),
-        ({"metric": "l2", "weights": "distance"}, 2),
-        ({"metric": "cityblock", "algorithm": "brute"}, 1),
-        ({"metric": "chebyshev"}, math.inf),
-        ({"n_neighbors": 3}, None),
-        ({"metric": "cosine"}, None),
-        ({"metric": "minkowski", "metric_params": {"w": np.ones(2)}}, None),
-        ({"weights": np.ones_like}, None),
-    ],
-)
-def test_a_fitted_1nn_is_recognised(options, p):
-    x = np.array([[0.0, 1.0], [2.0, 3.0], [1.0, 7.0], [3.0, 3.0]])
-    model = KNeighborsClassifier(**{"n_neighbors": 1, **options}).fit(x, [0, 1, 0, 1])
-    found = as_one_nn(model)
-    assert (found and found.p) == p
-    if found is not None:
-        np.testing.assert_array_equal(found.points, x)
-        np.testing.assert_array_equal(found.labels, [0, 1, 0, 1])
-    assert as_one_nn(model.predict) is None
-
-
-def test_columns_come_in_the_order_of_the_data():
-    frame = pd.DataFrame({"a": [0.0, 1.0], "b": [5.0, 6.0]})
-    model = KNeighborsClassifier(1).fit(frame, [0, 1])
-    assert as_one_nn(model, features=("b", "a")).points.tolist() == [[5, 0], [6, 1]]
-    assert as_one_nn(model).points.tolist() == [[0, 5], [1, 6]]
-    assert as_one_nn(model, features=("b", "c")) is None
-    assert as_one_nn(model, features=("b", "a", "c")) is None
-    unnamed = KNeighborsClassifier(1).fit(frame.to_numpy(), [0, 1])
-    assert as_one_nn(unnamed, features=("b", "a")).points.tolist() == [[0, 5], [1, 6]]
-    twice = KNeighborsClassifier(1).fit(frame.to_numpy(), [[0, 1], [1, 0]])
-    assert as_one_nn(twice) is None
-
-
-@pytest.mark.parametrize(
-    ("options", "expanded"),
-    [
-        ({}, False),
-        ({"algorithm": "brute"}, True),
-        ({"algorithm": "brute", "metric": "sqeuclidean"}, True),
-        ({"algorithm": "brute", "p": 1}, False),
-        ({"algorithm": "ball_tree", "p": 1}, True),
-    ],
-)
-def test_how_distances_are_computed_is_known(options, expanded):
-    rng = np.random.default_rng(0)
-    x = rng.uniform(size=(40, 3))
-    one_nn = as_one_nn(KNeighborsClassifier(1, **options).fit(x, np.arange(40) % 2))
-    assert one_nn.expanded == expanded
-    assert (one_nn.error(1e3) > 1e-9) == expanded
-
-
-def labelled(x, p=2):
-    return FittedOneNN(x, np.arange(len(x)) % 2, p)
-
-
-def test_theorem_2_needs_the_same_points_and_norm():
-    x = np.array([[0.0, -0.0], [1.0, 2.0], [3.0, 1.0]])
-    own = region(x, 0.1, "genuine-max")
-    assert "Theorem 2" in proven_robust(labelled(x[::-1]), own)
-    assert "Theorem 2" in proven_robust(labelled(x[[0, 1, 0, 2]]), own)
-    assert proven_robust(labelled(x), region(x, 0.1, "genuine-exact"))
-    assert not proven_robust(labelled(x[:2]), own)
-    assert not proven_robust(labelled(np.vstack([x, x[:1] + 9])), own)
-    assert not proven_robust(labelled(x, 1), own)
-    assert not proven_robust(labelled(x), region(x, 0.1))
-    assert not proven_robust(None, own)
-
-
-def test_theorem_2_needs_powers_that_are_numbers():
-    rng = np.random.default_rng(0)
-    x, y = 0.01 * rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
-    for p, holds in ((3, True), (200, False)):
-        model = KNeighborsClassifier(1, p=p).fit(x, y)
-        place = region(x, 0.003, "genuine-max", p=p)
-        assert bool(proven_robust(as_one_nn(model), place)) == holds
-        assert (model.predict(x) == y).all() == holds
-    large = region(100 * x, 100.0, "genuine-max", p=200)
-    assert not proven_robust(as_one_nn(KNeighborsClassifier(1, p=200).fit(100 * x, y)), large)
-
-
-def test_theorem_2_says_where_differences_are_rounded_to_float32():
-    rng = np.random.default_rng(0)
-    x, y = rng.uniform(size=(60, 20)), rng.integers(0, 2, 60)
-    for dtype, aside in ((np.float64, False), (np.float32, True)):
-        given = x.astype(dtype)
-        one_nn = as_one_nn(KNeighborsClassifier(1, p=1).fit(given, y))
-        place = region(given.astype(float), 1.0, "genuine-max", p=1, dtype=dtype)
-        assert ("rounding aside" in proven_robust(one_nn, place)) == aside
 
 
 def test_only_l2_and_convex_regions_are_exact():

@@ -48,10 +48,10 @@ def _panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
         tooltip=tips(model="measure", epsilon="epsilon", **_VALUE),
     )
     scale = alt.Scale(domain=[0, 100])
-    lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
-    near = eps_min is not None and eps_min <= 2 * max(row["epsilon"] for row in rows)
-    marks = (drawing.vertical_rule(eps_min, "eps_min"),) if eps_min is not None and near else ()
-    return alt.layer(*lines, *marks).properties(height=HEIGHT)
+    layers: list[Chart] = [*drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)]
+    if eps_min is not None and eps_min <= 2 * max(row["epsilon"] for row in rows):
+        layers.append(drawing.vertical_rule(eps_min, "eps_min"))
+    return alt.layer(*layers).properties(height=HEIGHT)
 
 
 def map_chart(curve: Curve, found: AdversarialAccuracy) -> Chart:

@@ -11,7 +11,6 @@ import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
-from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,7 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     args = argparse.Namespace()
-    threading.excepthook = partial(_of_thread, threading.excepthook)
+    if threading.excepthook is threading.__excepthook__:
+        threading.excepthook = _of_thread
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a sign the terminal lacks must not end a study
             stream.reconfigure(errors="replace")
@@ -62,10 +62,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"error: {type(error).__name__}: {error}; --debug shows where", 4)
 
 
-def _of_thread(told: Callable[[Any], Any], error: threading.ExceptHookArgs) -> None:
+def _of_thread(error: threading.ExceptHookArgs) -> None:
     """Leave out what joblib's own thread says of workers that were stopped: its caller is told."""
     if error.thread is None or error.thread.name != "ExecutorManagerThread":
-        told(error)
+        threading.__excepthook__(error)
 
 
 def _print_json(result: dict[str, Any]) -> None:

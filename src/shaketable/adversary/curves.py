@@ -69,10 +69,7 @@ class Curve:
         open_ = [a for a in self if not a.proven]
         told = []
         if open_:
-            asked = sum(a.queries for a in self)
-            told.append(
-                open_[-1].bound.replace(f"{open_[-1].queries:,} queries", f"{asked:,} queries")
-            )
+            told.append(open_[-1].upper_bound(sum(a.queries for a in self)))
         for why in dict.fromkeys(a.proven for a in self if a.proven):
             sizes = [f"{a.epsilon:.6g}" for a in self if a.proven == why]
             where = f" at epsilon {', '.join(sizes)}" if len(sizes) < len(self.accuracies) else ""

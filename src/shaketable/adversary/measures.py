@@ -135,11 +135,13 @@ class AdversarialAccuracy:
     @property
     def bound(self) -> str:
         """How much is known: proven, or an upper bound, and by what."""
-        if self.proven:
-            return f"proven: {self.proven}"
+        return f"proven: {self.proven}" if self.proven else self.upper_bound(self.queries)
+
+    def upper_bound(self, queries: int) -> str:
+        """By what it is bounded, as found in so many queries."""
         names = ", ".join(trial.spec for trial in self.trials) or "nothing"
         of = "" if self.remains_exactly else " for the points found to have room"
-        bound = f"an upper bound{of}: {names} found no more in {self.queries:,} queries"
+        bound = f"an upper bound{of}: {names} found no more in {queries:,} queries"
         return "; ".join([bound, *(trial.covers for trial in self.trials if trial.covers)])
 
     def __repr__(self) -> str:
