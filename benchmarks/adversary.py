@@ -24,18 +24,18 @@ from functools import partial
 import numpy as np
 import torch
 
-from shaketable.adversary.attack import confirmed
-from shaketable.adversary.cells import Cells
-from shaketable.adversary.climbs import Ground, PGDWalk
-from shaketable.adversary.gradients import BATCH_VALUES, PGD
-from shaketable.adversary.losses import slopes
+from shaketable.adversary.attacks.attack import confirmed
+from shaketable.adversary.attacks.climbs import Ground, PGDWalk
+from shaketable.adversary.attacks.gradients import BATCH_VALUES, PGD
+from shaketable.adversary.attacks.losses import slopes
+from shaketable.adversary.cells.cells import Cells
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import TensorRegion, cells_on
-from shaketable.adversary.targets import fast_device
-from shaketable.arrays import make_dataset
-from shaketable.keys import row_keys
-from shaketable.models import Classifier, as_classifier, load_model
-from shaketable.types import Array, FloatArray, IntArray
+from shaketable.adversary.target import fast_device
+from shaketable.core.keys import row_keys
+from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.data.arrays import make_dataset
+from shaketable.models.classifier import Classifier, as_classifier, load_model
 
 BALLS = [("L2 1", 2.0, 1.0), ("L2 4", 2.0, 4.0)]
 BALLS += [(f"L-inf {step}/255", np.inf, step / 255) for step in (8, 27)]

@@ -23,16 +23,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from shaketable.adversary.attack import Attack
-from shaketable.adversary.gradients import APGD, PGD
+from shaketable.adversary.attacks.attack import Attack
+from shaketable.adversary.attacks.gradients import APGD, PGD
 from shaketable.adversary.region import Region
-from shaketable.arrays import make_dataset
-from shaketable.corruptions import Bounds
-from shaketable.keys import row_keys
-from shaketable.models import Classifier, as_classifier, load_model
-from shaketable.norms import norm_title
-from shaketable.statistics import mean_difference
-from shaketable.types import Array, IntArray
+from shaketable.core.keys import row_keys
+from shaketable.core.norms import norm_title
+from shaketable.core.types import Array, IntArray
+from shaketable.data.arrays import make_dataset
+from shaketable.data.bounds import Bounds
+from shaketable.models.classifier import Classifier, as_classifier, load_model
+from shaketable.statistics.intervals import mean_difference
 
 BATCH = 250
 PGD_STEPS = APGD_STEPS = 20

@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.core.keys import row_keys
+from shaketable.core.types import Array
 from shaketable.corruptions.common import NAMES, CommonCorruption, corrupt_images
-from shaketable.keys import row_keys
-from shaketable.types import Array
 
 ORIGINAL_SECONDS = 1500
 

@@ -1,4 +1,4 @@
-"""How often the 95 % intervals of shaketable.stability cover the true CV, and its difference.
+"""How often the 95 % intervals of the CV and of its difference cover the true value.
 
 Result: 94 % or more for the CV and 93 % or more for the difference in all 506 regimes
 (results/cv_coverage.md), from 20 points on.
@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shaketable.stability import coefficient, coefficient_difference
-from shaketable.types import FloatArray
+from shaketable.core.types import FloatArray
+from shaketable.findings.mcv.stability import coefficient, coefficient_difference
 
 SETS = (2, 5, 69)
 POINTS = (20, 100, 1000)

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from shaketable import blocks
-from shaketable.types import Array, IntArray
+from shaketable.core.types import Array, IntArray
+from shaketable.separations.search import blocks
 
 Search = Callable[..., Any]
 
@@ -76,7 +76,7 @@ def main() -> None:
     if options.device:
         import torch
 
-        from shaketable import tensors
+        from shaketable.separations.search import tensors
 
         ways[options.device] = (
             partial(tensors.search, device=options.device),

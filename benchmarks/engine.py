@@ -22,11 +22,11 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import shaketable as st
+from shaketable.core.keys import digest
 from shaketable.corruptions import Clean, noisy_copies, parse
-from shaketable.data import Dataset
-from shaketable.evaluation import Noise
-from shaketable.keys import digest
-from shaketable.models import seeded
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.evaluate import Noise
+from shaketable.models.classifier import seeded
 
 LEVELS = [0.0, 0.004, 0.01]
 K = 10

@@ -24,10 +24,12 @@ from functools import partial
 
 import numpy as np
 
-from shaketable.corruptions import Bounds, parse, ziggurat
-from shaketable.keys import row_keys
-from shaketable.suites import suite
-from shaketable.types import Array, KeyArray
+from shaketable.core.keys import row_keys
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions import parse
+from shaketable.corruptions.compiled import ziggurat
+from shaketable.corruptions.suites.catalogue import suite
+from shaketable.data.bounds import Bounds
 
 D = 3072
 ORDERS = (0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 200.0)

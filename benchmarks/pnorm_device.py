@@ -18,8 +18,9 @@ import numpy as np
 import torch
 import triton
 
-from shaketable.corruptions import Bounds, Corruption, Gaussian, Impulse, PNormNoise
-from shaketable.keys import row_keys
+from shaketable.core.keys import row_keys
+from shaketable.corruptions import Corruption, Gaussian, Impulse, PNormNoise
+from shaketable.data.bounds import Bounds
 
 NORMS = [math.inf, 1.0, 2.0, 0.1, 0.3, 0.5, 3.0, 5.0, 10.0, 50.0, 77.0, 200.0]
 BOUNDS = Bounds(0.0, 1.0)

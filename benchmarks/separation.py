@@ -29,8 +29,8 @@ import pandas as pd
 from sklearn.neighbors import NearestNeighbors
 
 import shaketable as st
-from shaketable.data import Dataset
-from shaketable.norms import norm_title
+from shaketable.core.norms import norm_title
+from shaketable.data.dataset import Dataset
 
 NORMS = [math.inf, 2.0, 1.0]
 QUESTIONS: dict[str, dict[str, Any]] = {

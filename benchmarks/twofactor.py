@@ -27,10 +27,11 @@ from typing import Any
 import numpy as np
 
 import shaketable as st
-from shaketable.corruptions import Bounds, parse
-from shaketable.keys import row_keys
-from shaketable.spec import set_name
-from shaketable.types import Array
+from shaketable.core.keys import row_keys
+from shaketable.core.spec import set_name
+from shaketable.core.types import Array
+from shaketable.corruptions import parse
+from shaketable.data.bounds import Bounds
 
 Work = Callable[[], object]
 

@@ -23,8 +23,8 @@ import torch
 from torch import Tensor, nn
 
 from shaketable import Dataset, corrupted, evaluate, load, suite
-from shaketable.spec import set_name
-from shaketable.types import Array
+from shaketable.core.spec import set_name
+from shaketable.core.types import Array
 
 BATCH, MARGIN = 512, 4
 """Pictures a step; pixels of black around a picture, before a part of it is cut out."""

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from shaketable.arrays import make_dataset
-from shaketable.data import Dataset
-from shaketable.datasets import build
-from shaketable.evaluation import evaluate
-from shaketable.models import builtin, fit
-from shaketable.records import Records
-from shaketable.suites import suite
-from shaketable.types import Array, IntArray
+from shaketable.core.types import Array, IntArray
+from shaketable.corruptions.suites.catalogue import suite
+from shaketable.data.arrays import make_dataset
+from shaketable.data.builtin import build
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.records import Records
+from shaketable.models.classifier import builtin, fit
 
 LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
 

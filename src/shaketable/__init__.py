@@ -12,21 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what __getattr__ does, for type checkers
-    from shaketable import balls as balls
     from shaketable import metrics as metrics
+    from shaketable.adversary.accuracy import AdversarialAccuracy as AdversarialAccuracy
     from shaketable.adversary.agreement import agreement as agreement
-    from shaketable.adversary.curves import adversarial_accuracy as adversarial_accuracy
-    from shaketable.adversary.curves import adversarial_curve as adversarial_curve
-    from shaketable.adversary.measures import AdversarialAccuracy as AdversarialAccuracy
-    from shaketable.adversary.worst_cases import WorstCase as WorstCase
-    from shaketable.adversary.worst_cases import worst_case as worst_case
-    from shaketable.arrays import make_dataset as make_dataset
-    from shaketable.assessments import Assessment as Assessment
-    from shaketable.assessments import assess as assess
-    from shaketable.audits import Audit as Audit
-    from shaketable.audits import audit as audit
-    from shaketable.augment import NoiseAugmented as NoiseAugmented
-    from shaketable.copies import corrupted as corrupted
+    from shaketable.adversary.curve import adversarial_accuracy as adversarial_accuracy
+    from shaketable.adversary.curve import adversarial_curve as adversarial_curve
+    from shaketable.adversary.page import write_worst_case as write_worst_case
+    from shaketable.adversary.worst_case import WorstCase as WorstCase
+    from shaketable.adversary.worst_case import worst_case as worst_case
+    from shaketable.core.errors import InputError as InputError
+    from shaketable.core.errors import ShaketableError as ShaketableError
+    from shaketable.core.errors import StoreError as StoreError
+    from shaketable.core.errors import UndefinedError as UndefinedError
     from shaketable.corruptions import Bounds as Bounds
     from shaketable.corruptions import CameraGaussian as CameraGaussian
     from shaketable.corruptions import Gaussian as Gaussian
@@ -39,98 +36,101 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.corruptions import SaltPepper as SaltPepper
     from shaketable.corruptions import corrupt as corrupt
     from shaketable.corruptions import parse as parse
+    from shaketable.corruptions.balls import numbers as balls  # noqa: F401  (its public name)
     from shaketable.corruptions.common import CommonCorruption as CommonCorruption
-    from shaketable.data import Dataset as Dataset
-    from shaketable.effects import Effects as Effects
-    from shaketable.errors import InputError as InputError
-    from shaketable.errors import ShaketableError as ShaketableError
-    from shaketable.errors import StoreError as StoreError
-    from shaketable.errors import UndefinedError as UndefinedError
-    from shaketable.evaluation import evaluate as evaluate
-    from shaketable.files import load as load
-    from shaketable.galleries import gallery as gallery
-    from shaketable.one_nns import OneNN as OneNN
-    from shaketable.one_nns import one_nn as one_nn
-    from shaketable.onnx_models import OnnxModel as OnnxModel
-    from shaketable.records import Record as Record
-    from shaketable.records import Records as Records
-    from shaketable.report import write_report as write_report
-    from shaketable.report import write_separation as write_separation
-    from shaketable.report import write_worst_case as write_worst_case
-    from shaketable.score_files import read_scores as read_scores
-    from shaketable.separations import Separation as Separation
-    from shaketable.separations import separation as separation
-    from shaketable.statistics import Estimate as Estimate
-    from shaketable.store import Store as Store
-    from shaketable.studies import study as study
-    from shaketable.suite_copies import write_suite as write_suite
-    from shaketable.suites import Suite as Suite
-    from shaketable.suites import grid as grid
-    from shaketable.suites import suite as suite
-    from shaketable.variation import Variation as Variation
-    from shaketable.variation import VariationTable as VariationTable
+    from shaketable.corruptions.gallery.gallery import gallery as gallery
+    from shaketable.corruptions.suites.catalogue import Suite as Suite
+    from shaketable.corruptions.suites.catalogue import grid as grid
+    from shaketable.corruptions.suites.catalogue import suite as suite
+    from shaketable.data.arrays import make_dataset as make_dataset
+    from shaketable.data.dataset import Dataset as Dataset
+    from shaketable.data.files import load as load
+    from shaketable.evaluation.copies import corrupted as corrupted
+    from shaketable.evaluation.evaluate import evaluate as evaluate
+    from shaketable.evaluation.records import Record as Record
+    from shaketable.evaluation.records import Records as Records
+    from shaketable.evaluation.store import Store as Store
+    from shaketable.evaluation.study import study as study
+    from shaketable.evaluation.suite_copies import write_suite as write_suite
+    from shaketable.findings.assessment import Assessment as Assessment
+    from shaketable.findings.assessment import assess as assess
+    from shaketable.findings.mcv.effects import Effects as Effects
+    from shaketable.findings.mcv.score_files import read_scores as read_scores
+    from shaketable.findings.mcv.variation import Variation as Variation
+    from shaketable.findings.mcv.variation import VariationTable as VariationTable
+    from shaketable.findings.page import write_report as write_report
+    from shaketable.models.augmented import NoiseAugmented as NoiseAugmented
+    from shaketable.models.onnx_models import OnnxModel as OnnxModel
+    from shaketable.separations.audit import Audit as Audit
+    from shaketable.separations.audit import audit as audit
+    from shaketable.separations.one_nn import OneNN as OneNN
+    from shaketable.separations.one_nn import one_nn as one_nn
+    from shaketable.separations.page import write_separation as write_separation
+    from shaketable.separations.separation import Separation as Separation
+    from shaketable.separations.separation import separation as separation
+    from shaketable.statistics.intervals import Estimate as Estimate
 
 _HOME = {
-    "AdversarialAccuracy": "adversary.measures",
-    "Assessment": "assessments",
-    "Audit": "audits",
+    "AdversarialAccuracy": "adversary.accuracy",
+    "Assessment": "findings.assessment",
+    "Audit": "separations.audit",
     "Bounds": "corruptions",
     "CameraGaussian": "corruptions",
     "CommonCorruption": "corruptions.common",
-    "Dataset": "data",
-    "Effects": "effects",
-    "Estimate": "statistics",
+    "Dataset": "data.dataset",
+    "Effects": "findings.mcv.effects",
+    "Estimate": "statistics.intervals",
     "Gaussian": "corruptions",
     "Impulse": "corruptions",
-    "InputError": "errors",
+    "InputError": "core.errors",
     "Jitter": "corruptions",
     "Missing": "corruptions",
-    "NoiseAugmented": "augment",
-    "OneNN": "one_nns",
-    "OnnxModel": "onnx_models",
+    "NoiseAugmented": "models.augmented",
+    "OneNN": "separations.one_nn",
+    "OnnxModel": "models.onnx_models",
     "PNormNoise": "corruptions",
-    "Record": "records",
-    "Records": "records",
+    "Record": "evaluation.records",
+    "Records": "evaluation.records",
     "Rescaling": "corruptions",
     "Rotation": "corruptions",
     "SaltPepper": "corruptions",
-    "Separation": "separations",
-    "ShaketableError": "errors",
-    "Store": "store",
-    "StoreError": "errors",
-    "Suite": "suites",
-    "UndefinedError": "errors",
-    "Variation": "variation",
-    "VariationTable": "variation",
-    "WorstCase": "adversary.worst_cases",
-    "adversarial_accuracy": "adversary.curves",
-    "adversarial_curve": "adversary.curves",
+    "Separation": "separations.separation",
+    "ShaketableError": "core.errors",
+    "Store": "evaluation.store",
+    "StoreError": "core.errors",
+    "Suite": "corruptions.suites.catalogue",
+    "UndefinedError": "core.errors",
+    "Variation": "findings.mcv.variation",
+    "VariationTable": "findings.mcv.variation",
+    "WorstCase": "adversary.worst_case",
+    "adversarial_accuracy": "adversary.curve",
+    "adversarial_curve": "adversary.curve",
     "agreement": "adversary.agreement",
-    "assess": "assessments",
-    "audit": "audits",
-    "balls": "",
+    "assess": "findings.assessment",
+    "audit": "separations.audit",
     "corrupt": "corruptions",
-    "corrupted": "copies",
-    "evaluate": "evaluation",
-    "gallery": "galleries",
-    "grid": "suites",
-    "load": "files",
-    "make_dataset": "arrays",
-    "metrics": "",
-    "one_nn": "one_nns",
+    "corrupted": "evaluation.copies",
+    "evaluate": "evaluation.evaluate",
+    "gallery": "corruptions.gallery.gallery",
+    "grid": "corruptions.suites.catalogue",
+    "load": "data.files",
+    "make_dataset": "data.arrays",
+    "one_nn": "separations.one_nn",
     "parse": "corruptions",
-    "read_scores": "score_files",
-    "separation": "separations",
-    "study": "studies",
-    "suite": "suites",
-    "worst_case": "adversary.worst_cases",
-    "write_report": "report",
-    "write_separation": "report",
-    "write_suite": "suite_copies",
-    "write_worst_case": "report",
+    "read_scores": "findings.mcv.score_files",
+    "separation": "separations.separation",
+    "study": "evaluation.study",
+    "suite": "corruptions.suites.catalogue",
+    "worst_case": "adversary.worst_case",
+    "write_report": "findings.page",
+    "write_separation": "separations.page",
+    "write_suite": "evaluation.suite_copies",
+    "write_worst_case": "adversary.page",
 }
 
-__all__ = list(_HOME)
+_MODULES = {"balls": "corruptions.balls.numbers", "metrics": "metrics"}
+
+__all__ = list(_HOME | _MODULES)
 
 
 def __getattr__(name: str) -> Any:
@@ -138,17 +138,15 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("shaketable")
-    if name not in _HOME:
+    if name in _MODULES:
+        value = import_module(f"shaketable.{_MODULES[name]}")
+    elif name in _HOME:
+        value = getattr(import_module(f"shaketable.{_HOME[name]}"), name)
+    else:
         raise AttributeError(f"module 'shaketable' has no attribute {name!r}")
-    home = _HOME[name]
-    value = (
-        getattr(import_module(f"shaketable.{home}"), name)
-        if home
-        else import_module(f"shaketable.{name}")
-    )
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*_HOME, "__version__"])
+    return sorted([*__all__, "__version__"])

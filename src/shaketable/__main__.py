@@ -2,6 +2,6 @@
 
 import sys
 
-from shaketable.cli import main
+from shaketable.cli.main import main
 
 sys.exit(main())

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.errors import InputError, UndefinedError, unknown, whole
-from shaketable.one_nns import OneNN
+from shaketable.core.errors import InputError, UndefinedError, unknown, whole
+from shaketable.separations.one_nn import OneNN
 
 Ties: TypeAlias = Literal["neither", "majority"]
 

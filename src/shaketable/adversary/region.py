@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shaketable.adversary.cells import Cells
-from shaketable.corruptions import Bounds
-from shaketable.norms import pnorm
-from shaketable.types import Array, FloatArray, IntArray
+from shaketable.adversary.cells.cells import Cells
+from shaketable.core.norms import pnorm
+from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.data.bounds import Bounds
 
 Constraint: TypeAlias = Literal["none", "genuine-max", "genuine-exact"]
 

@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from shaketable.adversary.cell_tensors import TensorCells, tensor_cells
+from shaketable.adversary.cells.tensors import TensorCells, tensor_cells
 from shaketable.adversary.region import TOLERANCE, Region
+from shaketable.core.norms import pnorm
+from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.pnorm import Kind, PNormNoise
-from shaketable.norms import pnorm
-from shaketable.types import Array, FloatArray, IntArray, KeyArray
 
 L1_SHARE = 0.01
 """Of all values, those that a step in L1 moves, as in Tramèr & Boneh (NeurIPS 2019)."""

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shaketable.adversary.attack import Attack
-from shaketable.adversary.fitted_one_nns import FittedOneNN, proven_robust
-from shaketable.adversary.measures import AdversarialAccuracy, Examples, Trial
-from shaketable.adversary.nearest_points import OneNNExact
+from shaketable.adversary.accuracy import AdversarialAccuracy, Examples, Trial
+from shaketable.adversary.attacks.attack import Attack
+from shaketable.adversary.attacks.searches import RandomSearch, RayBisection
+from shaketable.adversary.one_nn.fitted import FittedOneNN, proven_robust
+from shaketable.adversary.one_nn.nearest_points import OneNNExact
 from shaketable.adversary.region import Region
-from shaketable.adversary.searches import RandomSearch, RayBisection
-from shaketable.adversary.targets import Target
+from shaketable.adversary.target import Target
+from shaketable.core.keys import fold
+from shaketable.core.types import Array
 from shaketable.corruptions.pnorm import unit_ball
-from shaketable.keys import fold
-from shaketable.models import Classifier
-from shaketable.types import Array
+from shaketable.models.classifier import Classifier
 
 TRIES = 64
 """Points of a sphere that are looked at for one with room."""
@@ -88,11 +88,11 @@ def suited(classifier: Classifier, region: Region, one_nn: FittedOneNN | None) -
     few = region.x.shape[1] <= 2 and region.p >= 1
     attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]
     if few:
-        from shaketable.adversary.covers import Cover
+        from shaketable.adversary.attacks.covers import Cover
 
         attacks = [Cover(0.001 if region.x.shape[1] == 1 else 0.05)]
     elif classifier.device is not None:
-        from shaketable.adversary.gradients import APGD, PGD
+        from shaketable.adversary.attacks.gradients import APGD, PGD
 
         attacks = [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
     if one_nn is not None and region.p == 2 and region.constraint != "genuine-exact":
@@ -104,7 +104,7 @@ def _remaining(target: Target, region: Region) -> tuple[Array, bool]:
     """Whether each region holds a point, and whether that is exact or only what was found."""
     every = np.arange(len(region.x))
     if region.x.shape[1] <= 2:
-        from shaketable.adversary.covers import remaining
+        from shaketable.adversary.attacks.covers import remaining
 
         return remaining(region, every), True
     found = np.zeros(len(every), bool)

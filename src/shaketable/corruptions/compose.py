@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from shaketable.corruptions.bounds import Bounds
-from shaketable.corruptions.corruption import Columns, Corruption
-from shaketable.errors import InputError
-from shaketable.keys import fold
-from shaketable.spec import named
-from shaketable.types import Array, KeyArray
+from shaketable.core.errors import InputError
+from shaketable.core.keys import fold
+from shaketable.core.spec import named
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.corruption import Corruption
+from shaketable.data.bounds import Bounds
+from shaketable.data.columns import Columns
 
 NAME_RULE = (
     "the name after as must be letters, digits, points, dashes and underscores, the first one a "

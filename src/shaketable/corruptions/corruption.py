@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, wraps
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from shaketable.corruptions.bounds import Bounds
-from shaketable.types import Array, FloatArray, KeyArray
+from shaketable.core.types import Array, KeyArray
+from shaketable.data.bounds import Bounds
+from shaketable.data.columns import Columns
 
 if TYPE_CHECKING:
     from shaketable.corruptions.compose import Sequence
@@ -86,33 +87,6 @@ class Corruption(Protocol):
         return Sequence((self, other))
 
 
-@dataclass(frozen=True, eq=False)
-class Columns:
-    """What is usual in every feature, as far as corruptions refer to it; computed when asked for.
-
-    >>> Columns(lambda: np.array([[1.0, 5.0], [3.0, 5.0]])).spread
-    array([1., 0.])
-    """
-
-    read: Callable[[], Array]
-    """Gives the points, one a row."""
-
-    @cached_property
-    def mean(self) -> FloatArray:
-        """Mean of every feature, flattened."""
-        return np.asarray(self._points.mean(axis=0, dtype=np.float64))
-
-    @cached_property
-    def spread(self) -> FloatArray:
-        """Standard deviation of every feature, flattened."""
-        return np.asarray(self._points.std(axis=0, dtype=np.float64))
-
-    @property
-    def _points(self) -> Array:
-        x = self.read()
-        return x.reshape(len(x), -1)
-
-
 def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array, Any], Array]:
     """Turn an `apply` for arrays into one for tensors too, which are taken to the CPU and back."""
 
@@ -120,7 +94,7 @@ def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array
     def applied(self: Any, x: Array, drawn: Any) -> Array:
         if not hasattr(x, "detach"):
             return apply(self, x, drawn)
-        from shaketable.corruptions.device import through_arrays  # torch is there, as x is
+        from shaketable.corruptions.tensors.device import through_arrays  # torch is there, as x is
 
         moved: Array = through_arrays(lambda array, keys: apply(self, array, keys), x, drawn)
         return moved
@@ -145,7 +119,7 @@ def device_code(x: Any) -> DeviceCode | None:
     """Code for torch tensors, if `x` is one."""
     if not hasattr(x, "detach"):
         return None
-    from shaketable.corruptions import device  # torch is there, as x is
+    from shaketable.corruptions.tensors import device  # torch is there, as x is
 
     return device
 

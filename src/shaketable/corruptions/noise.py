@@ -8,12 +8,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.corruptions.bounds import Bounds
+from shaketable.core.errors import HUGE, InputError, real, unknown
+from shaketable.core.spec import Call, Value
+from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, device_code
 from shaketable.corruptions.rows import add_noise, over_rows
-from shaketable.errors import HUGE, InputError, real, unknown
-from shaketable.spec import Call, Value
-from shaketable.types import Array, FloatArray, IntArray, KeyArray
+from shaketable.data.bounds import Bounds
 
 Replacement: TypeAlias = Literal["extremes", "uniform"]
 
@@ -64,7 +64,9 @@ class Impulse(Corruption):
         """Places in the order they are hit, and a number in (0, 1) for each."""
         if device := device_code(x):
             return device.draw(self, x, keys)
-        from shaketable.corruptions.ziggurat import fill_places  # compiled code, slow to load
+        from shaketable.corruptions.compiled.ziggurat import (
+            fill_places,  # compiled code, slow to load
+        )
 
         d = math.prod(x.shape[1:])
         places = np.empty((len(keys), self.hits(d)), np.int64)
@@ -142,7 +144,7 @@ class Gaussian(Corruption):
         """Standard normal numbers."""
         if device := device_code(x):
             return device.draw(self, x, keys)
-        from shaketable.corruptions import ziggurat  # compiled code, slow to load
+        from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
 
         out = np.empty((len(keys), math.prod(x.shape[1:])), x.dtype)
         over_rows(ziggurat.fill_gaussian, keys, out, settings=ziggurat.layers(2.0))

@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.corruptions.bounds import Bounds, BoundsLike, as_bounds
-from shaketable.corruptions.cameras import CameraGaussian, Rotation, SaltPepper
+from shaketable.core.errors import InputError, unknown
+from shaketable.core.keys import Rng, key_from, row_keys
+from shaketable.core.norms import as_p
+from shaketable.core.spec import Call, Value, format_value, named, parse_call, split
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.camera_faults import CameraGaussian, Rotation, SaltPepper
 from shaketable.corruptions.common import NAMES as COMMON
 from shaketable.corruptions.common import CommonCorruption
 from shaketable.corruptions.compose import NAME_RULE, Named, Sequence
-from shaketable.corruptions.corruption import Clean, Columns, Corruption
+from shaketable.corruptions.corruption import Clean, Corruption
 from shaketable.corruptions.noise import Gaussian, Impulse
 from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.corruptions.published import PublishedCorruption
-from shaketable.corruptions.tables import Jitter, Missing, Rescaling
-from shaketable.errors import InputError, unknown
-from shaketable.keys import Rng, key_from, row_keys
-from shaketable.norms import as_p
-from shaketable.spec import Call, Value, format_value, named, parse_call, split
-from shaketable.types import Array, KeyArray
+from shaketable.corruptions.table_faults import Jitter, Missing, Rescaling
+from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
+from shaketable.data.columns import Columns
 
 CORRUPTION_NAMES = {
     "clean": "no corruption",
@@ -129,7 +130,7 @@ def corrupt(
     chosen = chosen.sized(tuple(x.shape[1:])).fitted(columns)
     keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]
     if tensor:
-        from shaketable.corruptions import device  # x is a tensor, so torch is there
+        from shaketable.corruptions.tensors import device  # x is a tensor, so torch is there
 
         return device.corrupt(x, chosen.bind(limits), keys, limits, dtype=dtype, out=out)
     noisy = corrupt_array(x, chosen.bind(limits), keys, limits, dtype=dtype)

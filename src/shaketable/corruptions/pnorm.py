@@ -9,14 +9,14 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import DTypeLike
 
-from shaketable.corruptions.bounds import Bounds
+from shaketable.core.errors import HUGE, TINY, InputError, real, unknown
+from shaketable.core.keys import fold, uniforms
+from shaketable.core.norms import norm_name
+from shaketable.core.spec import Call
+from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, device_code
 from shaketable.corruptions.rows import add_noise, over_rows
-from shaketable.errors import HUGE, TINY, InputError, real, unknown
-from shaketable.keys import fold, uniforms
-from shaketable.norms import norm_name
-from shaketable.spec import Call
-from shaketable.types import Array, FloatArray, KeyArray
+from shaketable.data.bounds import Bounds
 
 Kind: TypeAlias = Literal["ball", "surface", "vertices"]
 
@@ -144,7 +144,7 @@ def unit_ball(
     >>> np.abs(x).sum(axis=1).round(12)
     array([1., 1., 1.])
     """
-    from shaketable.corruptions import ziggurat  # compiled code, slow to load
+    from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
 
     out = np.empty((len(keys), d), dtype)
     if kind == "vertices":

@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from shaketable.corruptions.bounds import Bounds
+from shaketable.core.errors import InputError, listing, unknown, whole
+from shaketable.core.keys import digest
+from shaketable.core.spec import Call, Value, parse_call, split
+from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, finite_range, in_units, layout
 from shaketable.corruptions.common.severities import profile_of, side_of
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.errors import InputError, listing, unknown, whole
-from shaketable.images import SUFFIXES, read_all
-from shaketable.keys import digest
-from shaketable.spec import Call, Value, parse_call, split
-from shaketable.types import Array, IntArray, KeyArray
+from shaketable.data.bounds import Bounds
+from shaketable.data.images import SUFFIXES, read_all
 
 if TYPE_CHECKING:
-    from shaketable.data import Dataset
+    from shaketable.data.dataset import Dataset
 
 SEVERITIES = 5
 """Severities that every kind has."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.corruptions.bounds import Bounds
-from shaketable.types import Array
+from shaketable.core.types import Array
+from shaketable.data.bounds import Bounds
 
 _VALUES = 1 << 18  # a thread's share, at least
 
@@ -48,7 +48,7 @@ def threads() -> int:
 
 def add_noise(flat: Array, noise: Array, scale: float, bounds: Bounds | None) -> Array:
     """``flat + scale * noise``, clipped to the bounds: one pass over the values."""
-    from shaketable.corruptions.ziggurat import fill_sum  # compiled code, slow to load
+    from shaketable.corruptions.compiled.ziggurat import fill_sum  # compiled code, slow to load
 
     limits = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
     out = np.empty_like(noise)

@@ -12,7 +12,9 @@ from importlib import import_module
 
 import numpy as np
 
-from shaketable.corruptions.bounds import Bounds
+from shaketable.core.errors import InputError, unknown
+from shaketable.core.spec import Call, Value
+from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import (
     NAMES,
     Parameters,
@@ -22,10 +24,8 @@ from shaketable.corruptions.common.severities import (
     side_of,
 )
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.errors import InputError, unknown
-from shaketable.images import CHANNELS
-from shaketable.spec import Call, Value
-from shaketable.types import Array, KeyArray
+from shaketable.data.bounds import Bounds
+from shaketable.data.images import CHANNELS
 
 __all__ = ["BENCHMARK", "NAMES", "NO_NOISE", "CommonCorruption"]
 

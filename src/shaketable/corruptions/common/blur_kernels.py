@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from shaketable.corruptions.common.filters import gaussian_filter, motion_blur, motion_scratch
-from shaketable.corruptions.streams import uniform_of, word_at
+from shaketable.corruptions.compiled.streams import uniform_of, word_at
 
 LANES = 16
 """Values of a line that `fill_zoom_blur` makes at a time."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import Parameters
 from shaketable.corruptions.rows import over_rows
-from shaketable.types import Array, KeyArray
 
 
 def gaussian_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import fft
 
+from shaketable.core.keys import digest, uniforms
+from shaketable.core.types import Array, FloatArray
 from shaketable.corruptions.common.crystal_kernels import draw_feathers
-from shaketable.keys import digest, uniforms
-from shaketable.types import Array, FloatArray
 
 _SHARES = np.array([0, 1, 10, 25, 50, 75, 90, 99, 100]) / 100
 _SCALES = np.array([0, 1, 2, 4, 8, 16, 32, 64])

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.corruptions.common.digital_kernels import enlarge_pixels, flatten, shift_hsv
 from shaketable.corruptions.common.severities import Parameters
 from shaketable.corruptions.rows import over_rows
-from shaketable.types import Array, IntArray, KeyArray
 
 
 def brightness(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)

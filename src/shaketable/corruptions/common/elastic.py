@@ -6,11 +6,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from shaketable.core.keys import fold
+from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.elastic_kernels import distort
 from shaketable.corruptions.common.severities import Parameters
 from shaketable.corruptions.rows import over_rows
-from shaketable.keys import fold
-from shaketable.types import Array, FloatArray, KeyArray
 
 
 def elastic_transform(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)

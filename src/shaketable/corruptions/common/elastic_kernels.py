@@ -6,7 +6,7 @@
 import numba
 import numpy as np
 
-from shaketable.corruptions.streams import uniform_of, word_at
+from shaketable.corruptions.compiled.streams import uniform_of, word_at
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _summed = numba.njit(

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from shaketable.types import FloatArray, IntArray
+from shaketable.core.types import FloatArray, IntArray
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _QUANTUM = 257.0  # ImageMagick's 16-bit value of one 8-bit level

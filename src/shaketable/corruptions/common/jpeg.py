@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.jpeg_kernels import compress
 from shaketable.corruptions.common.severities import Parameters
 from shaketable.corruptions.rows import over_rows
-from shaketable.types import Array, FloatArray, KeyArray
 
 # Steps that the standard suggests for quality 50 (ITU-T T.81, Annex K)
 _LUMA = np.array([

@@ -10,7 +10,7 @@ draw takes 32 bits, the lower 8 for the column and the upper 24 for the place in
 import numba
 import numpy as np
 
-from shaketable.corruptions.streams import fill_halves
+from shaketable.corruptions.compiled.streams import fill_halves
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _COLUMN = 1 << 24  # weight of a column

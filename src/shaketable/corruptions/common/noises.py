@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.severities import Parameters
 from shaketable.corruptions.rows import over_rows
-from shaketable.types import Array, FloatArray, KeyArray
 
 _VALUES = np.arange(256.0)
 

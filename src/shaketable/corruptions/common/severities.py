@@ -11,7 +11,7 @@ import math
 import re
 from importlib.resources import files
 
-from shaketable.errors import InputError, unknown
+from shaketable.core.errors import InputError, unknown
 
 Parameters = tuple[float, ...]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
+from shaketable.core.errors import InputError
+from shaketable.core.keys import digest
+from shaketable.core.types import Array, IntArray
 from shaketable.corruptions.common.crystals import ICES, grow
-from shaketable.errors import InputError
-from shaketable.keys import digest
-from shaketable.types import Array, IntArray
 
 _ORIGINALS = ("frost1", "frost2", "frost3", "frost4", "frost5")
 _REDUCTIONS = {32: 0.2, 64: 0.3, 224: 1.0}
@@ -41,7 +41,7 @@ def frost_folder(path: str | Path) -> tuple[Array, ...]:
 
     The original never uses its sixth picture, and neither do we.
     """
-    from shaketable.images import is_image, pillow, read, shape_of  # only where one is named
+    from shaketable.data.images import is_image, pillow, read, shape_of  # only where one is named
 
     pillow()
     folder = Path(path)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.filters import gaussian_weights, motion_weights, zoom_places
 from shaketable.corruptions.common.severities import Parameters
 from shaketable.corruptions.common.spatter_kernels import fill_drops, fill_mud, fill_water
 from shaketable.corruptions.common.textures import ice
 from shaketable.corruptions.common.weather_kernels import fill_fog, fill_frost, fill_snow
+from shaketable.corruptions.compiled.ziggurat import layers
 from shaketable.corruptions.rows import over_rows
-from shaketable.corruptions.ziggurat import layers
-from shaketable.types import Array, KeyArray
 
 
 def fog(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)

@@ -9,8 +9,8 @@ import numba
 import numpy as np
 
 from shaketable.corruptions.common.filters import motion_blur, motion_scratch, zoom
-from shaketable.corruptions.streams import SIDE, mix, uniform_of, word_at
-from shaketable.corruptions.ziggurat import components
+from shaketable.corruptions.compiled.streams import SIDE, mix, uniform_of, word_at
+from shaketable.corruptions.compiled.ziggurat import components
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _ordered = numba.njit(error_model="numpy", fastmath={"nnan", "nsz"})

@@ -1,0 +1,133 @@
+"""Compiled loops over the neighbours of points: which side of all boundaries a point is on."""
+# numba compiles these functions from the types of a call, so they carry no annotations
+# mypy: ignore-errors
+# ruff: noqa: PLR0917, PLR1714
+
+import math
+
+import numba
+import numpy as np
+
+from shaketable.separations.search.distances import REORDER, at, compiled
+
+_CHUNK = 256  # values compared before a distance may be given up
+_HALVINGS = 50  # of a segment, in search of the boundary
+
+
+@compiled
+def inside(x, lists, rows, moved, p, tie):
+    """Whether every moved point is nearer to its row's than to any other."""
+    answer = np.empty(len(rows), np.bool_)
+    for k in range(len(rows)):
+        answer[k] = _is_inside(x, lists, lists.first[rows[k]], moved[k], p, tie)
+    return answer
+
+
+@compiled
+def _is_inside(x, lists, i, point, p, tie):
+    limit = _distance(x, i, i, point, 0.0, p, np.inf) * (1 + tie)
+    for k in range(lists.starts[i], lists.starts[i + 1]):
+        if lists.apart[k] > 2 * limit:
+            return True
+        if _distance(x, lists.others[k], i, point, 0.0, p, limit) <= limit:
+            return False
+    if 2 * limit < lists.known[i]:
+        return True
+    for j in range(len(x)):
+        other = lists.first[j] == j and j != i
+        if other and _distance(x, j, i, point, 0.0, p, limit) <= limit:
+            return False
+    return True
+
+
+@compiled
+def kept_shares(x, lists, rows, moved, p, room, share_of_room):
+    """Share of every step, from a row's point to the moved one, that stays inside, with room.
+
+    Room is one number a row, and a share of the step's length besides.
+    """
+    shares = np.empty(len(rows))
+    for k in range(len(rows)):
+        i = lists.first[rows[k]]
+        away = _distance(x, i, i, moved[k], 0.0, p, np.inf)
+        shares[k] = _kept_share(x, lists, i, moved[k], p, away, room[k] + share_of_room * away)
+    return shares
+
+
+@compiled
+def _kept_share(x, lists, i, point, p, away, room):
+    share = 1.0
+    for k in range(lists.starts[i], lists.starts[i + 1]):
+        if lists.apart[k] > 2 * share * away + room:
+            return share
+        share = _share_beside(x, lists.others[k], i, point, p, share, away, room)
+    if 2 * share * away + room < lists.known[i]:
+        return share
+    for j in range(len(x)):
+        if lists.first[j] == j and j != i:
+            share = _share_beside(x, j, i, point, p, share, away, room)
+    return share
+
+
+@compiled
+def _share_beside(x, j, i, point, p, share, away, room):
+    """Share of a step, `share` at most, that is nearer to row i than to row j by `room`."""
+    limit = share * away + room
+    if _distance(x, j, i, point, 1 - share, p, limit) >= limit:
+        return share
+    if p == 2:
+        # |n|^2 - 2 t s.n + t^2 a^2 = (t a + room)^2, n from i to j, s the whole step, a its length
+        across, along = 0.0, 0.0
+        for c in range(x.shape[1]):
+            gap = x[j, c] - x[i, c]
+            across += gap * gap
+            along += gap * (point[c] - x[i, c])
+        if across <= room * room:
+            return 0.0
+        return min(share, (across - room * room) / (2 * (along + away * room)))
+    low, high = 0.0, share
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        limit = middle * away + room
+        if _distance(x, j, i, point, 1 - middle, p, limit) >= limit:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={*REORDER, "nnan"})
+def _distance(x, j, i, point, back, p, most):
+    """Distance of row j to a point that is pulled back a share `back` of its way from row i.
+
+    Given up once it is above `most`: then it is anything above.
+    """
+    total = 0.0
+    limit = most * most if p == 2 else most
+    for start in range(0, x.shape[1], _CHUNK):
+        size = min(_CHUNK, x.shape[1] - start)
+        if p == 1:
+            for c in range(size):
+                total += _gap(x, j, i, point, back, at(start, c))
+        elif p == 2:
+            for c in range(size):
+                gap = _gap(x, j, i, point, back, at(start, c))
+                total += gap * gap
+        else:
+            for c in range(size):
+                total = max(total, _gap(x, j, i, point, back, at(start, c)))
+        if total > limit:
+            break
+    if p == 2:
+        return math.sqrt(total)
+    if p == 1 or p == np.inf or total > most or total == 0:
+        return total
+    largest, total = total, 0.0
+    for c in range(x.shape[1]):
+        total += (_gap(x, j, i, point, back, at(0, c)) / largest) ** p
+    return largest * max(1.0, total ** (1 / p))
+
+
+@compiled
+def _gap(x, j, i, point, back, c):
+    return abs(point[c] - x[j, c] - back * (point[c] - x[i, c]))

@@ -1,0 +1,156 @@
+"""What is attacked: a fitted model, and the points around which the adversary searches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from inspect import signature
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from shaketable.adversary.cells.cells import Cells
+from shaketable.adversary.one_nn.fitted import FittedOneNN, as_one_nn
+from shaketable.adversary.region import Constraint, Region
+from shaketable.core.errors import InputError, unknown, whole
+from shaketable.core.keys import SCHEME, digest, row_keys
+from shaketable.core.types import Array, IntArray, KeyArray
+from shaketable.data.bounds import Bounds, BoundsLike
+from shaketable.data.dataset import Dataset
+from shaketable.data.files import as_dataset
+from shaketable.evaluation.evaluate import bounds_of
+from shaketable.models.classifier import Classifier, as_classifier, fit
+
+_BATCH = 1 << 22  # values of points that a model is asked about at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A fitted model, and the points it is attacked at."""
+
+    data: Dataset
+    rows: IntArray
+    """Rows of the points, ascending."""
+    classifier: Classifier
+    one_nn: FittedOneNN | None
+    """The model, where it is a 1-NN in the units of the data."""
+    bounds: Bounds | None
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        data: Any,
+        *,
+        bounds: BoundsLike | Literal["declared"] = "declared",
+        seed: int = 0,
+        name: str | None = None,
+        refit: bool = False,
+        own: bool = False,
+        split: bool = False,
+        unscale: bool = False,
+        points: int | None = None,
+    ) -> Target:
+        """Make a model and its points ready.
+
+        Parameters
+        ----------
+        model, data
+            As in `evaluate`: attacked at the test part, at all points when there is none and the
+            model comes fitted.
+        bounds, name, refit, unscale
+            As in `evaluate`.
+        seed
+            What random starts follow from, and the split where the data have none.
+        own
+            Train, where that is asked for, and attack at all points: what theorems are about.
+        split
+            Attack at the test part that a model trained here would be attacked at, also where this
+            one comes fitted.
+        points
+            Attack only so many, the first.
+        """
+        data = as_dataset(data)
+        rows, model = _points(model, data, seed, refit=refit, own=own, split=split)
+        rows = rows if points is None else rows[: whole("points", points, least=1)]
+        unscale = unscale and not refit and data.scaling is not None
+        classifier = as_classifier(model, data, name=name, unscale=unscale)
+        one_nn = None if unscale else as_one_nn(model, features=data.features)
+        return cls(data, rows, classifier, one_nn, bounds_of(data, bounds), seed)
+
+    @cached_property
+    def points(self) -> Array:
+        """The points as models take them."""
+        return self.data.rows(self.rows)
+
+    @cached_property
+    def y(self) -> IntArray:
+        """Their class codes."""
+        return self.data.y[self.rows]
+
+    @cached_property
+    def right(self) -> Array:
+        """Whether each is labelled rightly as it is."""
+        return np.asarray(self.codes(self.points) == self.y)
+
+    @cached_property
+    def keys(self) -> KeyArray:
+        """One key a point: what is random around it follows from that."""
+        key = digest("adversary", SCHEME, self.data.fingerprint, int(self.seed))
+        return np.asarray(row_keys(key, self.rows, np.arange(1))[:, 0])
+
+    def codes(self, points: Array) -> IntArray:
+        """Class codes that the model gives points of its own type and shape."""
+        size = max(1, _BATCH // self.data.d)
+        parts = [self.classifier(points[i : i + size]) for i in range(0, len(points), size)]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
+    def region(
+        self, p: float, reach: float, constraint: Constraint, *, progress: bool = False
+    ) -> Region:
+        """Where the adversary may go, up to a distance; cells are those of these points."""
+        if constraint not in get_args(Constraint):
+            raise unknown("constraint", str(constraint), get_args(Constraint))
+        if p < 1 and constraint != "none":
+            raise InputError(f"norm must be 1 or more for cells, got {p:g}; take constraint none")
+        x = self.points.reshape(len(self.rows), -1).astype(np.float64)
+        region = Region(x, self.data.shape, self.points.dtype, p, reach, constraint)
+        region = replace(region, bounds=self.bounds)
+        if constraint == "none":
+            return region
+        device = fast_device(self.classifier)
+        cells = Cells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
+        if cells.contested(self.y).any():
+            raise InputError(
+                "points must not coincide across classes: their cells would be contested; leave "
+                "them out with drop_clashes (--drop-clashes)"
+            )
+        return replace(region, cells=cells)
+
+
+def fast_device(model: Classifier) -> str | None:
+    """Device of a model, where it compares points faster than the CPU, in float64."""
+    return str(model.device) if getattr(model.device, "type", "") == "cuda" else None
+
+
+def _points(
+    model: Any, data: Dataset, seed: int, *, refit: bool, own: bool, split: bool
+) -> tuple[IntArray, Any]:
+    """Rows to evaluate, in order, and the model, trained where that is wanted."""
+    if own:
+        every = np.arange(data.n)
+        return every, fit(model, data, every, seed=seed) if refit else model
+    if refit or split:
+        train, test = data.parts(seed=seed)
+        return np.sort(test), fit(model, data, train, seed=seed) if refit else model
+    return np.arange(data.n_train or 0, data.n), model
+
+
+def checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `Target.of`, refused where it has none of that name."""
+    known = [name for name in signature(Target.of).parameters if name not in ("model", "data")]
+    for name in options:
+        if name not in known:
+            raise unknown("option", name, known)
+    return options

@@ -1,0 +1,68 @@
+"""What the flags of several commands stand for: data, and the bounds of their values."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from shaketable.core.errors import InputError
+
+if TYPE_CHECKING:
+    from shaketable.corruptions.suites.catalogue import Suite
+    from shaketable.data.bounds import Bounds
+    from shaketable.data.dataset import Dataset
+
+
+def data_from(args: argparse.Namespace, **changes: Any) -> Dataset:
+    """Load the data as the flags say, or otherwise where `changes` say so."""
+    from shaketable.data.files import load
+
+    if args.data is None:
+        raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
+    names = "label", "test", "non_numeric", "scale", "drop_clashes"
+    return load(args.data, **{name: getattr(args, name) for name in names} | changes)
+
+
+def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["declared"] | None:
+    """Bounds as the flags say; None for none, and ``declared`` where they say nothing."""
+    from shaketable.data.bounds import Bounds
+
+    if args.range is None and args.bounds is None:
+        return "declared"
+    declared = data.bounds if args.range is None else Bounds(*args.range)
+    if args.bounds == "none":
+        return None
+    if declared is None:
+        hint = "--range 0,1: the features are scaled" if data.scaling else "--range LOW,HIGH"
+        raise InputError(f"--bounds {args.bounds} needs a value range; add {hint}")
+    return replace(declared, rule=args.bounds or declared.rule)
+
+
+def suites_from(args: argparse.Namespace) -> list[Suite]:
+    """Suites as the flags say, those of common corruptions with the folders that were named."""
+    from shaketable.corruptions.suites.catalogue import COMMON_METRICS, grid, suite
+
+    names = [args.suite] if isinstance(args.suite, str) else args.suite or []
+    found = [suite(name) for name in names]
+    if args.orders and not args.grid:
+        raise InputError("--orders goes with --grid; leave it out")
+    for factors in args.grid or ():
+        if len(factors) < 2:
+            raise InputError(
+                "--grid must have levels of two factors or more, each in quotes, such as 'sp(0.1), "
+                f"sp(0.2)' 'rotation(30)', got {len(factors)}; one factor is no grid"
+            )
+        found.append(grid(*factors, orders=args.orders or "both"))
+    published = getattr(args, "published", None)
+    for flag, folder in (("--published", published), ("--frost-textures", args.frost_textures)):
+        if folder is not None and not any(s.metric in COMMON_METRICS for s in found):
+            raise InputError(f"{flag} needs a suite of common corruptions, such as common-19")
+    if published and args.frost_textures:
+        raise InputError("--published pictures are not made here; leave out --frost-textures")
+    for i, one in enumerate(found):
+        if one.metric in COMMON_METRICS and published:
+            found[i] = one.published(published)
+        elif one.metric in COMMON_METRICS and args.frost_textures:
+            found[i] = one.with_textures(args.frost_textures)
+    return found

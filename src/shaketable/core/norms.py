@@ -1,0 +1,107 @@
+"""Norms by name or number: what users may write, and the distances themselves."""
+
+import difflib
+import math
+import re
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.spec import format_value, named, parse_call
+from shaketable.core.types import Array, FloatArray
+
+_FEW = 32  # columns that are added one by one
+
+
+def as_p(norm: str | float) -> float:
+    """Order p of a norm given as ``"inf"``, ``"linf"``, ``"L2"``, ``"2"`` or ``2``.
+
+    >>> as_p("inf"), as_p("L2"), as_p(1)
+    (inf, 2.0, 1.0)
+    """
+    try:
+        p = float(re.sub(r"^[lL]-?", "", norm) if isinstance(norm, str) else norm)
+    except (TypeError, ValueError):
+        p = math.nan
+    if not p > 0:
+        near = difflib.get_close_matches(str(norm), ["inf", "linf", "l2", "l1"], n=1, cutoff=0.3)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"norm must be 1, 2, inf or another positive number, got {norm!r}{hint}")
+    return p
+
+
+def norm_name(p: float) -> str:
+    """Name of a norm in spec strings: ``linf``, ``l2``, ``l0.5``."""
+    return f"l{format_value(float(p))}"
+
+
+def pnorm_level(spec: str) -> tuple[float, float] | None:
+    """Order and size of noise inside a p-norm ball; None for every other corruption.
+
+    >>> pnorm_level("l0.5(2.5e4)"), pnorm_level("l0(0.01)"), pnorm_level("l2(1, surface)")
+    ((0.5, 25000.0), (0.0, 0.01), None)
+    """
+    if "+" in spec or named(spec)[1]:  # of a set of its own
+        return None
+    call = parse_call(spec)
+    level = re.fullmatch(r"l(inf|[\d.]+(?:e-?\d+)?)", call.name)
+    if level is None or len(call.args) != 1 or call.options or isinstance(call.args[0], str):
+        return None
+    return float(level[1]), call.args[0]
+
+
+def norm_title(p: float) -> str:
+    """Name of a norm for people: ``L-inf``, ``L2``."""
+    return "L-inf" if math.isinf(p) else f"L{format_value(float(p))}"
+
+
+def half_separation(two_r: float, p: float) -> float:
+    r"""Radius eps_min up to which the balls around two points at distance `two_r` are disjoint.
+
+    .. math:: \epsilon_{min} = 2r / 2^{\max(1, 1/p)}
+
+    Half the distance in every norm; less below p = 1, where the triangle inequality holds only up
+    to the factor :math:`2^{1/p - 1}`.
+
+    >>> half_separation(4.0, 2), half_separation(4.0, 0.5)
+    (2.0, 1.0)
+    """
+    return two_r / 2 ** max(1.0, 1 / p)
+
+
+def pnorm(x: Array, p: float) -> FloatArray:
+    """p-norm of every row, scaled by the largest component so that large p cannot underflow.
+
+    >>> pnorm(np.array([[3.0, -4.0]]), 2), pnorm(np.array([[1e-3, 1e-3]]), 200)
+    (array([5.]), array([0.00100347]))
+    """
+    size = np.abs(x.reshape(len(x), math.prod(x.shape[1:]))).astype(np.float64)
+    if math.isinf(p):
+        return np.asarray(size.max(axis=1))
+    if p == 1:
+        return _sum(size)
+    largest = size.max(axis=1)
+    safe = np.where(largest > 0, largest, 1)
+    if p == 2:  # powers of two scale without rounding
+        safe = np.exp2(np.clip(np.frexp(safe)[1] - 1.0, -1000, 1000))
+        return np.asarray(safe * np.sqrt(_sum(np.square(size / safe[:, None]))))
+    norm = largest * _sum((size / safe[:, None]) ** p) ** (1 / p)
+    return np.asarray(np.maximum(largest, norm))
+
+
+def _sum(terms: FloatArray) -> FloatArray:
+    """Sum of every row; of a few columns as if added in twice the precision, in any order."""
+    if terms.shape[1] > _FEW:
+        return np.asarray(terms.sum(axis=1))
+    total, lost = np.zeros(len(terms)), np.zeros(len(terms))
+    for term in terms.T:
+        new = total + term
+        back = new - total
+        lost += (total - (new - back)) + (term - back)
+        total = new
+    return np.where(np.isfinite(total), total + lost, total)
+
+
+def norm_json(p: float) -> str | float:
+    """Order of a norm for JSON, which knows no infinity."""
+    return "inf" if math.isinf(p) else p

@@ -1,0 +1,155 @@
+"""Charts of the p-norms' balls: points from them, their volumes, and what they have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import altair as alt
+import numpy as np
+
+from shaketable.core.keys import Rng
+from shaketable.core.norms import as_p, norm_title
+from shaketable.core.types import FloatArray
+from shaketable.corruptions.balls.numbers import Overlap, Shares, VolumeFactor, samples
+from shaketable.corruptions.pnorm import Kind
+from shaketable.views import drawing
+from shaketable.views.drawing import HEIGHT, Chart, Row, tips
+
+PAPER_SAMPLES: tuple[tuple[float, Kind], ...] = (
+    (0.5, "surface"),
+    (1.0, "ball"),
+    (2.0, "ball"),
+    (10.0, "surface"),
+)
+"""Norms and kinds of points of Fig. 1 of Siedel et al. (2024)."""
+
+_KINDS: dict[Kind, str] = {"ball": "ball", "surface": "sphere", "vertices": "corners"}
+_SIDE, _PANEL = 165, 230  # pixels: of a square panel; of a wider one
+_COLUMNS = 3  # panels of an overlap beside each other
+_FEW = 60  # points of a line that are marked
+
+
+def sample_panels(
+    chosen: Iterable[tuple[str | float, Kind]] = PAPER_SAMPLES, n: int = 1000, *, rng: Rng = 0
+) -> dict[str, FloatArray]:
+    """Points for `samples_chart`: a panel for every norm and kind, by its title.
+
+    >>> list(sample_panels(n=10))
+    ['L0.5 sphere', 'L1 ball', 'L2 ball', 'L10 sphere']
+    """
+    return {
+        f"{norm_title(as_p(p))} {_KINDS.get(kind, kind)}": samples(p, n, kind=kind, rng=rng)
+        for p, kind in chosen
+    }
+
+
+def samples_chart(panels: Mapping[str, FloatArray]) -> Chart:
+    """Points in the plane, a square panel a ball: Fig. 1.
+
+    Parameters
+    ----------
+    panels
+        Points by the title of their panel, such as `sample_panels` returns.
+
+    >>> chart = samples_chart(sample_panels(n=10))
+    """
+    return drawing.side_by_side(
+        [_cloud(title, points) for title, points in panels.items()],
+        title="Points drawn uniformly from balls and spheres of radius 1",
+        columns=4,
+    )
+
+
+def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
+    """Volume factors against the dimension, a line a pair of norms, in powers of ten.
+
+    >>> from shaketable.balls import volume_table
+    >>> chart = volumes_chart(volume_table(range(1, 101)))
+    """
+    rows: list[Row] = [
+        {"model": f"{norm_title(v.p)} : {norm_title(v.q)}", "d": v.d, "log": v.log / math.log(10)}
+        for v in table
+    ]
+    names = [r["model"] for r in rows]
+    base = drawing.chart(rows).encode(
+        x=alt.X("d:Q", title="dimensions d", scale=alt.Scale(nice=False, zero=True)),
+        y=alt.Y(
+            "log:Q", title="how many times larger",
+            axis=alt.Axis(labelExpr="'10^' + format(datum.value, '~g')", titlePadding=30),
+        ),
+        color=drawing.model_colour(names),
+        tooltip=tips(model="balls", d="dimensions", log="log10 of the factor"),
+    )  # fmt: skip
+    line = base.mark_line(strokeWidth=2.5, point=len(rows) <= _FEW).properties(height=HEIGHT)
+    panels: list[Chart] = [line] if rows else []
+    title = "Volume of a ball over that of another of the same epsilon"
+    return drawing.finish(panels, title=title, otherwise="the table is empty")
+
+
+def overlap_chart(found: Sequence[Overlap]) -> Chart:
+    """What balls have in common with a second one, a panel a first norm: Fig. 5.
+
+    >>> from shaketable.balls import overlap
+    >>> chart = overlap_chart([overlap(p, 2, d=20, n=50) for p in (1, "inf")])
+    """
+    panels = [_shares(o, named=i % _COLUMNS == 0) for i, o in enumerate(found)]
+    title = "What balls have in common: first ones of growing epsilon, and a second one"
+    return drawing.side_by_side(panels, title=title, columns=_COLUMNS)
+
+
+def _cloud(title: str, points: FloatArray) -> Chart:
+    rows = [{"x": x, "y": y} for x, y in points.round(4).tolist()]
+    scale, axis = alt.Scale(domain=[-1.05, 1.05]), alt.Axis(values=[-1, 0, 1], format="d")
+    x, y = (alt.X("x:Q", title=None, scale=scale, axis=axis),
+            alt.Y("y:Q", title=None, scale=scale, axis=axis))  # fmt: skip
+    dots = drawing.chart(rows).mark_circle(style="count", size=7, opacity=0.6).encode(x=x, y=y)
+    cloud: Chart = dots.properties(title=title, width=_SIDE, height=_SIDE)
+    return cloud
+
+
+def _shares(o: Overlap, *, named: bool) -> Chart:
+    """Panel of two balls; only the first of a row has its y axis named."""
+    sides = {
+        "points of the first ball that lie in the second": o.first_in_second,
+        "points of the second ball that lie in the first": o.second_in_first,
+    }
+    rows = [row for name, side in sides.items() for row in _rows(o.epsilons, name, side)]
+    what = "share of dimensions, epsilon" if o.p == 0 else "epsilon"
+    large = float(o.epsilons.max()) >= 1e4
+    axis = alt.Axis(
+        values=_ticks(o.epsilons), format="~s" if large else "~g", grid=False, labelSeparation=4
+    )
+    ladder = alt.Scale(type="log", nice=False)
+    base = drawing.chart(rows).encode(
+        x=alt.X("epsilon:Q", title=what, scale=ladder, axis=axis),
+        color=drawing.model_colour(sides).legend(columns=1, labelLimit=0),
+        tooltip=tips(
+            model="points",
+            epsilon="epsilon",
+            value="share, %",
+            low="95 % interval from, %",
+            high="to, %",
+        ),
+    )
+    scale, title = alt.Scale(domain=[0, 100]), "points in the other ball, %" if named else None
+    y, low = (alt.Y(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
+    layers = (
+        base.mark_area(opacity=0.25).encode(y=low, y2=alt.Y2("high:Q")),
+        base.mark_line(strokeWidth=2).encode(y=y),
+    )
+    name = f"{norm_title(o.p)} and {norm_title(o.q)}({o.epsilon_q:g}), d = {o.d}"
+    return alt.layer(*layers).properties(title=name, width=_PANEL, height=_SIDE)
+
+
+def _rows(epsilons: FloatArray, name: str, side: Shares) -> list[Row]:
+    columns = np.stack([epsilons, 100 * side.value, 100 * side.low, 100 * side.high], axis=1)
+    keys = ("epsilon", "value", "low", "high")
+    return [{"model": name, **dict(zip(keys, row, strict=True))} for row in columns.tolist()]
+
+
+def _ticks(epsilons: FloatArray) -> list[float]:
+    """Round numbers within the sizes: 1, 2 and 5 times powers of ten."""
+    low, high = float(epsilons.min()), float(epsilons.max())
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [t for e in powers for m in (1, 2, 5) for t in [float(f"{m}e{e}")] if low <= t <= high]

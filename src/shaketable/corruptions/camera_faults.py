@@ -1,0 +1,228 @@
+"""Faults of cameras: salt & pepper, Gaussian noise as MATLAB's imnoise has it, rotation.
+
+Sizes are relative to the value range. Results lie in it and, where the data are whole numbers, such
+as uint8 pictures, are rounded to them: also between two factors, as imnoise does.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from shaketable.core.errors import HUGE, InputError, real, unknown
+from shaketable.core.spec import Call, Value
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.common import finite_range, layout
+from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.rows import over_rows
+from shaketable.data.bounds import Bounds
+
+Interpolation: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
+
+
+@dataclass(frozen=True)
+class SaltPepper(Corruption):
+    """Every value by itself is hit with probability ``density``, half of them black, half white.
+
+    imnoise's 'salt & pepper'. Channels are hit apart. `Impulse`, in contrast, hits a share of the
+    values exactly. What a lower density hits, a higher one hits likewise, in the same draw.
+
+    >>> SaltPepper(0.1).spec
+    'sp(0.1)'
+    """
+
+    density: float
+    bounds: Bounds | None = None
+
+    on_steps = True
+
+    def __post_init__(self) -> None:
+        density = real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
+        object.__setattr__(self, "density", density)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("sp", (self.density,)))
+
+    @property
+    def ladder(self) -> str:
+        """All densities."""
+        return "sp"
+
+    @property
+    def size(self) -> float:
+        """The density."""
+        return self.density
+
+    def bind(self, bounds: Bounds | None) -> SaltPepper:
+        """Return the same noise with the data's value range filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Set the values that are hit to the ends of their range."""
+        from shaketable.corruptions.compiled.replacing import (
+            replaced,  # compiled code, slow to load
+        )
+
+        ends = finite_range(self.bounds, self.spec)
+        low, high = (np.full(math.prod(x.shape[1:]), end) for end in (ends.low, ends.high))
+        return replaced(x, drawn, self.density / 2, low, high)
+
+
+@dataclass(frozen=True)
+class CameraGaussian(Corruption):
+    r"""Normal noise of a mean and a variance, for values in [0, 1]; then clipped.
+
+    .. math:: x + (high - low)\,(m + \sqrt{v}\,z), \quad z \sim N(0, 1)
+
+    imnoise's 'gaussian', whose first number is the mean; its variance is 0.01 unless another is
+    given.
+
+    >>> CameraGaussian(0.1).spec
+    'ga(mean=0.1, var=0.01)'
+    """
+
+    mean: float
+    var: float = 0.01
+    bounds: Bounds | None = None
+
+    on_steps = True
+
+    def __post_init__(self) -> None:
+        mean = real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
+        var = real("var", self.var, "be 0 or more and finite", low=0, high=HUGE)
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "var", var)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("ga", (), {"mean": self.mean, "var": self.var}))
+
+    @property
+    def ladder(self) -> str:
+        """All means and variances."""
+        return "ga"
+
+    @property
+    def size(self) -> float:
+        """The mean."""
+        return self.mean
+
+    def bind(self, bounds: Bounds | None) -> CameraGaussian:
+        """Return the same noise with the data's value range filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Add the noise, scaled to the value range; on 256 levels, draw the level it leads to."""
+        bounds = finite_range(self.bounds, self.spec)
+        if bounds.rule == "truncate":
+            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
+        from shaketable.corruptions.compiled.replacing import (  # compiled, slow to load
+            moved,
+            redrawn,
+        )
+
+        if bounds.steps == 255 and self.var:
+            return redrawn(x, drawn, _normal_table(self.mean, self.var), bounds)
+        span = bounds.high - bounds.low
+        noisy = moved(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
+        return np.asarray(bounds.held(noisy)) if bounds.steps else noisy
+
+
+@lru_cache(maxsize=32)
+def _normal_table(mean: float, var: float) -> Array:
+    r"""Law of a level from 0 to 255, given the level v before; as a table to draw from.
+
+    .. math:: P(level \le k) = \Phi\big((k + 1/2 - v - 255\,m) / (255 \sqrt{var})\big)
+    """
+    from scipy.special import ndtr
+
+    from shaketable.corruptions.compiled.replacing import law_table
+
+    levels = np.arange(256.0)
+    over = levels[:-1] + 0.5 - levels[:, None] - 255 * mean
+    return law_table(ndtr(over / (255 * math.sqrt(var))))
+
+
+@dataclass(frozen=True)
+class Rotation(Corruption):
+    """Pictures turned about their centre, clockwise by ``degrees``; their size is kept.
+
+    What comes into view is filled with ``fill``: 0 black, 1 white. imrotate's 'crop', which turns
+    the other way round.
+
+    >>> Rotation(-30).spec, Rotation(30, "bilinear", fill=1).spec
+    ('rotation(-30)', 'rotation(30, bilinear, fill=1)')
+    """
+
+    degrees: float
+    interpolation: Interpolation = "nearest"
+    fill: float = 0.0
+    bounds: Bounds | None = None
+
+    on_steps = True
+
+    def __post_init__(self) -> None:
+        degrees = real("degrees", self.degrees, "be a finite number", low=-HUGE, high=HUGE)
+        fill = real("fill", self.fill, "lie in [0, 1], 0 for black", low=0, high=1)
+        object.__setattr__(self, "degrees", degrees)
+        object.__setattr__(self, "fill", fill)
+        if self.interpolation not in get_args(Interpolation):
+            raise unknown("interpolation", str(self.interpolation), get_args(Interpolation))
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("rotation", (self.degrees, *self._way()), self._fill()))
+
+    @property
+    def ladder(self) -> str:
+        """All angles; nothing is random."""
+        return str(Call("rotation", self._way(), self._fill()))
+
+    @property
+    def size(self) -> float:
+        """The angle, to either side."""
+        return abs(self.degrees)
+
+    def sized(self, shape: tuple[int, ...]) -> Rotation:
+        """Refuse points that are no pictures."""
+        layout(shape, self.spec)
+        return self
+
+    def bind(self, bounds: Bounds | None) -> Rotation:
+        """Return the same rotation with the data's value range filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
+        """Turn every picture."""
+        from shaketable.corruptions.compiled.turning import (  # compiled, slow to load
+            fill_turned,
+            sources,
+        )
+
+        bounds = finite_range(self.bounds, self.spec)
+        height, width, channels, first = layout(x.shape[1:], self.spec)
+        planes = (-1, height * width, 1) if first else (len(x), height * width, channels)
+        taken = sources(height, width, self.degrees, self.interpolation)
+        pictures = np.ascontiguousarray(x.reshape(planes))
+        out = np.empty_like(pictures)
+        fill = bounds.low + (bounds.high - bounds.low) * self.fill
+        over_rows(fill_turned, pictures, out, settings=(*taken.of(x.dtype), x.dtype.type(fill)))
+        turned = out.reshape(x.shape)
+        return turned if self.interpolation == "nearest" else bounds.held(turned)
+
+    def _way(self) -> tuple[str, ...]:
+        return () if self.interpolation == "nearest" else (self.interpolation,)
+
+    def _fill(self) -> dict[str, Value]:
+        return {"fill": self.fill} if self.fill else {}

@@ -1,0 +1,278 @@
+r"""Points uniform in p-norm balls: compiled, exact, one key a point.
+
+Components with density proportional to :math:`\exp(-|x|^p)`, divided by their p-norm, are a uniform
+direction (Calafiore et al., CDC 1998). The density falls on both sides of 0 for every p, so it is
+cut into layers of equal area, a *ziggurat* (Marsaglia & Tsang, J. Stat. Softw. 2000): a random
+layer, a random place in it, and in all but one of 100 to 1000 cases the place is seen to lie under
+the curve without computing it. The rest is decided by the curve itself, and the tail is drawn from
+a Gamma law's: there is no approximation. 1024 layers take 16 KB, and 10 ms to make.
+
+Component c of a key comes from word c of its splitmix64 stream, as in `shaketable.keys`, and where
+that leaves it open from the stream that this word starts: components can be made in any order, also
+all at once on a device, and a point depends on its key alone. The radius is from a second stream.
+
+The functions hold no lock and start no threads: callers give every thread its own rows.
+"""
+# numba compiles these functions from the types of a call, so they carry no annotations
+# mypy: ignore-errors
+# ruff: noqa: PLR0917
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from shaketable.core.types import FloatArray, KeyArray
+from shaketable.corruptions.compiled.streams import SIDE, STEPS, mix, place_of, uniform_of, word_at
+
+LEAST_P, MOST_P = 0.1, 1e4
+"""Orders the layers are made for; beyond them float64 cannot hold them well."""
+
+_LAYERS = 1024
+_LANES = 16  # components made at a time: numba turns fixed loops of this length into vectors
+_U = np.uint64
+_TINY = 1e-200
+_LOG_2, _2_OVER_LOG_2 = math.log(2), 2 / math.log(2)
+_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
+_inlined = numba.njit(inline="always")
+_summed = numba.njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}
+)
+
+
+class Layers(NamedTuple):
+    """The area under exp(-x^p), cut into layers of equal area; the first reaches to infinity."""
+
+    p: float
+    step: FloatArray
+    """Width of every layer over 2**52."""
+    inside: KeyArray
+    """Steps that lie under the curve for certain."""
+    height: FloatArray
+    """The curve at the outer edge of every layer, and at 0."""
+    tail: float
+    """x^p where the first layer gives way to the tail."""
+
+
+@lru_cache(maxsize=64)
+def layers(p: float) -> Layers:
+    """Layers for one order: Marsaglia & Tsang's recursion, its start found by bisection."""
+    from scipy import optimize, special  # 0.3 s that L-inf noise can do without
+
+    a, area = 1 / p, special.gamma(1 + 1 / p)
+
+    def edges(tail: float) -> tuple[FloatArray, float]:
+        """Outer edges of all layers, and how far the last one ends below the top."""
+        height = math.exp(-tail)
+        each = tail**a * height + special.gammaincc(a, tail) * area
+        edge = np.zeros(_LAYERS + 1)
+        edge[:2] = each / height, tail**a
+        for i in range(2, _LAYERS):
+            height += each / edge[i - 1]
+            if height >= 1:
+                return edge, float(i - _LAYERS)
+            edge[i] = (-math.log(height)) ** a
+        return edge, 1 - height - each / edge[-2]
+
+    low, high = max(1.0, special.gammainccinv(a, 0.9)), special.gammainccinv(a, 1e-9)
+    tail = optimize.brentq(lambda t: edges(t)[1], low, high, xtol=1e-14, rtol=1e-14)
+    edge = edges(tail)[0]
+    height = np.exp(-(edge**p))
+    inside = np.floor(edge[1:] / edge[:-1] * STEPS).astype(np.uint64)
+    return Layers(p, edge[:-1] / STEPS, inside, height, tail)
+
+
+@_inlined
+def _signed(word, x):
+    return -x if word & _U(_LAYERS) else x
+
+
+@_compiled
+def components(key, g, step, inside, height, tail, p):
+    """Fill `g`, whose length is a multiple of the lanes."""
+    for block in range(len(g) // _LANES):
+        start, open_ = _U(block) * _U(_LANES), 0
+        for lane in range(_LANES):
+            c = start + _U(lane)
+            word = word_at(key, c)
+            layer = word & _U(_LAYERS - 1)
+            open_ += (word >> _U(12)) >= inside[layer]
+            g[c] = _signed(word, place_of(word) * step[layer])
+        if open_:
+            for lane in range(_LANES):
+                c = start + _U(lane)
+                word = word_at(key, c)
+                if (word >> _U(12)) >= inside[word & _U(_LAYERS - 1)]:
+                    g[c] = _decided(word, step, inside, height, tail, p)
+
+
+@_compiled
+def _decided(word, step, inside, height, tail, p):
+    """Component from a word that lies near the curve: accepted, drawn again, or in the tail.
+
+    More words are taken from the word's own stream, so that a component depends on no other.
+    """
+    while True:
+        layer = word & _U(_LAYERS - 1)
+        x = place_of(word) * step[layer]
+        if (word >> _U(12)) < inside[layer]:
+            return _signed(word, x)
+        if layer == 0:
+            return _signed(word, _beyond(word, tail, p))
+        u = uniform_of(word_at(word, 0))
+        if height[layer] + u * (height[layer + _U(1)] - height[layer]) < math.exp(-(x**p)):
+            return _signed(word, x)
+        word = word_at(word, 1)
+
+
+@_compiled
+def _beyond(stream, tail, p):
+    r"""Draw from the tail: t = x^p has density t^(1/p - 1) exp(-t) above `tail`, by rejection.
+
+    For p >= 1 from exp(-t), which is above it; for p < 1 from its tangent at `tail` in logarithms.
+    """
+    a = 1 / p
+    slope = 1.0 if p >= 1 else 1 - (a - 1) / tail
+    while True:
+        over = -math.log(uniform_of(word_at(stream, 0))) / slope / tail
+        stream = word_at(stream, 1)
+        drop = math.log1p(over) if p >= 1 else math.log1p(over) - over
+        if math.log(uniform_of(stream)) < (a - 1) * drop:
+            return (tail * (1 + over)) ** a
+
+
+@intrinsic
+def _bits(_context, _x):
+    """The bits of a float64 as an integer."""
+    return types.int64(types.float64), lambda context, builder, _, args: builder.bitcast(
+        args[0], context.get_value_type(types.int64)
+    )
+
+
+@intrinsic
+def _float(_context, _bits):
+    """The float64 with these bits."""
+    return types.float64(types.int64), lambda context, builder, _, args: builder.bitcast(
+        args[0], context.get_value_type(types.float64)
+    )
+
+
+@_inlined
+def _power(x, p):
+    """x^p to some 1e-15, no less than 2**-1000: a form that runs in vectors.
+
+    The logarithm is the series of 2 artanh((m - 1)/(m + 1)) on [sqrt(1/2), sqrt(2)], the
+    exponential its own on [-1/2, 1/2] log 2: ten times faster than the C library one by one.
+    """
+    bits = _bits(x)
+    exponent = (bits - np.int64(0x3FE6A09E667F3BCD)) >> np.int64(52)
+    m = _float(bits - (exponent << np.int64(52)))
+    s = (m - 1) / (m + 1)
+    t = s * s
+    q = ((((t / 23 + 1 / 21) * t + 1 / 19) * t + 1 / 17) * t + 1 / 15) * t + 1 / 13
+    q = ((((q * t + 1 / 11) * t + 1 / 9) * t + 1 / 7) * t + 1 / 5) * t + 1 / 3
+    y = max(p * (exponent + _2_OVER_LOG_2 * (s + s * t * q)), -1000.0)
+    whole = np.int64(math.floor(y + 0.5))
+    f = (y - whole) * _LOG_2
+    q = (((f / 6227020800 + 1 / 479001600) * f + 1 / 39916800) * f + 1 / 3628800) * f + 1 / 362880
+    q = ((((q * f + 1 / 40320) * f + 1 / 5040) * f + 1 / 720) * f + 1 / 120) * f + 1 / 24
+    q = (((q * f + 1 / 6) * f + 1 / 2) * f + 1) * f + 1
+    return q * _float((whole + np.int64(1023)) << np.int64(52))
+
+
+@_summed
+def _norm(g, p):
+    """p-norm; where the powers underflow, of components scaled by the largest.
+
+    By index: numba makes no vectors of a loop over the elements.
+    """
+    total = 0.0
+    if p == 1:
+        for c in range(len(g)):
+            total += abs(g[c])
+        return total
+    if p == 2:
+        for c in range(len(g)):
+            total += g[c] * g[c]
+        return math.sqrt(total)
+    if p == 0.5:
+        for c in range(len(g)):
+            total += math.sqrt(abs(g[c]))
+        return total * total
+    for c in range(len(g)):
+        total += _power(abs(g[c]), p)
+    if total > _TINY:
+        return total ** (1 / p)
+    largest = np.abs(g).max()
+    return largest * _norm(g / largest, p)
+
+
+@_compiled
+def fill_ball(keys, out, surface, p, step, inside, height, tail):
+    """One point uniform in the unit ball, or on its surface, for every key: rows of `out`."""
+    d = out.shape[1]
+    g = np.empty(-(-d // _LANES) * _LANES)
+    for row in range(len(keys)):
+        components(keys[row], g, step, inside, height, tail, p)
+        u = uniform_of(word_at(mix(keys[row] ^ SIDE), 0))
+        factor = (1.0 if surface else u ** (1 / d)) / _norm(g[:d], p)
+        for c in range(d):
+            out[row, c] = g[c] * factor
+
+
+@_compiled
+def fill_gaussian(keys, out, p, step, inside, height, tail):
+    """Independent standard normal numbers for every key; the layers are those of p = 2."""
+    d = out.shape[1]
+    g = np.empty(-(-d // _LANES) * _LANES)
+    for row in range(len(keys)):
+        components(keys[row], g, step, inside, height, tail, p)
+        for c in range(d):
+            out[row, c] = g[c] * math.sqrt(2)
+
+
+@_compiled
+def fill_cube(keys, out, surface):
+    """One point uniform in the cube [-1, 1]^d, or on its surface: one coordinate is -1 or 1."""
+    d = out.shape[1]
+    for row in range(len(keys)):
+        for c in range(d):
+            out[row, c] = 2 * uniform_of(word_at(keys[row], c)) - 1
+        if surface:
+            word = word_at(mix(keys[row] ^ SIDE), 0)
+            out[row, np.int64(uniform_of(word) * d)] = _signed(word, 1.0)
+
+
+@_compiled
+def fill_vertices(keys, out):
+    """One vertex of the cube [-1, 1]^d for every key: all coordinates are -1 or 1."""
+    for row in range(len(keys)):
+        for c in range(out.shape[1]):
+            out[row, c] = _signed(word_at(keys[row], c), 1.0)
+
+
+@_compiled
+def fill_places(keys, places, uniform, d):
+    """Distinct places of d, in random order, and a number in (0, 1) for each: by swapping."""
+    order = np.empty(d, np.int64)
+    for row in range(len(keys)):
+        side = mix(keys[row] ^ SIDE)
+        for c in range(d):
+            order[c] = c
+        for i in range(places.shape[1]):
+            j = i + np.int64(uniform_of(word_at(keys[row], i)) * (d - i))
+            order[i], order[j] = order[j], order[i]
+            places[row, i] = order[i]
+            uniform[row, i] = uniform_of(word_at(side, i))
+
+
+@_compiled
+def fill_sum(x, noise, out, scale, low, high):
+    """Write x + scale * noise, kept within [low, high]."""
+    for row in range(len(x)):
+        for c in range(x.shape[1]):
+            out[row, c] = min(max(x[row, c] + scale * noise[row, c], low), high)

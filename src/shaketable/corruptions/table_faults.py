@@ -1,0 +1,180 @@
+"""Faults of tables: noise, missing values and a wrong scale, by what is usual in every column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.errors import HUGE, InputError, real
+from shaketable.core.spec import Call
+from shaketable.core.types import Array, FloatArray, KeyArray
+from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.noise import Gaussian
+from shaketable.data.bounds import Bounds
+from shaketable.data.columns import Columns
+
+
+@dataclass(frozen=True)
+class Jitter(Corruption):
+    """Normal noise on every value, of so many standard ``deviations`` of its column.
+
+    The columns are those of the training part, or of all points where there is none.
+
+    >>> Jitter(0.1).spec
+    'jitter(0.1)'
+    """
+
+    deviations: float
+    bounds: Bounds | None = None
+    spread: FloatArray | None = field(default=None, compare=False, repr=False)
+
+    on_steps = True
+
+    def __post_init__(self) -> None:
+        size = real("deviations", self.deviations, "be 0 or more and finite", low=0, high=HUGE)
+        object.__setattr__(self, "deviations", size)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("jitter", (self.deviations,)))
+
+    @property
+    def ladder(self) -> str:
+        """All sizes of the same noise."""
+        return "jitter"
+
+    @property
+    def size(self) -> float:
+        """The deviations."""
+        return self.deviations
+
+    def fitted(self, columns: Columns) -> Jitter:
+        """Return the same noise with the spread of the columns filled in."""
+        return replace(self, spread=columns.spread)
+
+    def bind(self, bounds: Bounds | None) -> Jitter:
+        """Return the same noise with the data's bounds filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Add the noise, scaled to the columns."""
+        scale = self.size * _known(self.spread, x, self.spec)
+        noise = Gaussian(1.0).draw(x, drawn) * scale.astype(x.dtype)
+        return _inside(x + noise.reshape(x.shape), self.bounds)
+
+
+@dataclass(frozen=True)
+class Missing(Corruption):
+    """Every value by itself is missing with probability ``share``; the column's mean stands for it.
+
+    What a lower share hits, a higher one hits likewise, in the same draw.
+
+    >>> Missing(0.1).spec
+    'missing(0.1)'
+    """
+
+    share: float
+    bounds: Bounds | None = None
+    mean: FloatArray | None = field(default=None, compare=False, repr=False)
+
+    on_steps = True
+
+    def __post_init__(self) -> None:
+        share = real("share", self.share, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
+        object.__setattr__(self, "share", share)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("missing", (self.share,)))
+
+    @property
+    def ladder(self) -> str:
+        """All shares."""
+        return "missing"
+
+    @property
+    def size(self) -> float:
+        """The share."""
+        return self.share
+
+    def fitted(self, columns: Columns) -> Missing:
+        """Return the same corruption with the means of the columns filled in."""
+        return replace(self, mean=columns.mean)
+
+    def bind(self, bounds: Bounds | None) -> Missing:
+        """Return the same corruption with the data's bounds filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Set the values that are missing to the means of their columns."""
+        from shaketable.corruptions.compiled.replacing import (
+            replaced,  # compiled code, slow to load
+        )
+
+        mean = _known(self.mean, x, self.spec)
+        return _inside(replaced(x, drawn, self.share / 2, mean, mean), self.bounds)
+
+
+@dataclass(frozen=True)
+class Rescaling(Corruption):
+    """Every value times ``factor``: a wrong gain, or a wrong unit.
+
+    >>> Rescaling(1.1).spec
+    'scaling(1.1)'
+    """
+
+    factor: float
+    bounds: Bounds | None = None
+
+    on_steps = True
+
+    def __post_init__(self) -> None:
+        factor = real("factor", self.factor, "be a finite number", low=-HUGE, high=HUGE)
+        object.__setattr__(self, "factor", factor)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("scaling", (self.factor,)))
+
+    @property
+    def ladder(self) -> str:
+        """All factors; nothing is random."""
+        return "scaling"
+
+    @property
+    def size(self) -> float:
+        """How far the factor is from 1."""
+        return abs(self.factor - 1)
+
+    def bind(self, bounds: Bounds | None) -> Rescaling:
+        """Return the same corruption with the data's bounds filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
+        """Multiply every value."""
+        return _inside(x * x.dtype.type(self.factor), self.bounds)
+
+
+def _known(values: FloatArray | None, x: Array, spec: str) -> FloatArray:
+    """One value a column; refused where columns are not known, or are others."""
+    d = math.prod(x.shape[1:])
+    if values is None or len(values) != d:
+        got = "none" if values is None else f"{len(values)} for {d}"
+        raise InputError(
+            f"{spec} goes by what is usual in every column, and must be fitted to columns first, "
+            f"got {got}; use corrupt or evaluate, or fitted(Columns(…))"
+        )
+    return values
+
+
+def _inside(x: Any, bounds: Bounds | None) -> Array:
+    return np.asarray(x if bounds is None else bounds.held(x))

@@ -1,0 +1,295 @@
+"""Triton kernels: noise is made where it is added, in one pass over the values.
+
+Words, layers and what is decided near the curve are those of `ziggurat`, so noise differs by
+rounding alone where the words are the same. A program makes a row in registers, a column of values
+a thread. Most values take a word and two looks into a table. The few near the curve are settled in
+float64, one a thread and round, while the others wait: three rounds or so a row.
+
+A kernel is compiled for every length of row; that takes a second or two, once a machine.
+"""
+# Triton compiles the kernels from the types of a call, so they carry few annotations
+# mypy: ignore-errors
+# ruff: noqa: N803, PLR0917
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+from shaketable.corruptions.compiled import ziggurat
+
+_GOLDEN = tl.constexpr(0x9E3779B97F4A7C15)
+_SIDE = tl.constexpr(0xD1B54A32D192ED03)
+_NONE = tl.constexpr(2**31 - 1)  # a place that is none
+_BLOCK = 1024  # values of a row that a program makes where values are independent
+_VALUES = 32  # of a thread, at most, where they are not
+_WARPS = 16  # of a program, at most; longer rows are made part by part, and twice
+
+
+@triton.jit
+def _mix(z):
+    z ^= z >> 30
+    z *= 0xBF58476D1CE4E5B9
+    z ^= z >> 27
+    z *= 0x94D049BB133111EB
+    z ^= z >> 31
+    return z
+
+
+@triton.jit
+def _word(stream, i):
+    return _mix(stream + (tl.cast(i, tl.uint64) + 1) * _GOLDEN)
+
+
+@triton.jit
+def _key(keys):
+    return tl.load(keys + tl.program_id(0)).to(tl.uint64, bitcast=True)
+
+
+@triton.jit
+def _uniform(word, DTYPE: tl.constexpr):
+    """Number in (0, 1), 52 bits and a half; small ones keep their digits in float32 too.
+
+    It is converted in two parts, as conversions from 64 bits are slow.
+    """
+    high = (word >> 32).to(tl.uint32).to(DTYPE)
+    low = ((word.to(tl.uint32) >> 11) | 1).to(DTYPE)
+    return high * 2.0**-32 + low * 2.0**-53
+
+
+@triton.jit
+def _signed(word, x):
+    return tl.where((word & 1024) != 0, -x, x)
+
+
+@triton.jit
+def _power(x, p, SIMPLE: tl.constexpr):
+    if SIMPLE == 1:
+        return x
+    if SIMPLE == 2:
+        return x * x
+    return tl.exp2(tl.cast(p, x.dtype) * tl.log2(x))
+
+
+@triton.jit
+def _root(x, p, SIMPLE: tl.constexpr):
+    if SIMPLE == 1:
+        root = x
+    elif SIMPLE == 2:
+        root = tl.sqrt(x)
+    else:
+        root = tl.exp2(tl.log2(x.to(tl.float64)) / p)  # large for small p
+    return root
+
+
+@triton.jit
+def _write(x, out, noise, c, d, stride, scale, shift, low, high):
+    """Store a row's scaled noise, or its sum with x, kept within [low, high]."""
+    row = tl.program_id(0).to(tl.int64) * stride
+    value = noise * tl.cast(scale, noise.dtype) + tl.cast(shift, noise.dtype)
+    if x is not None:
+        value += tl.load(x + row + c, mask=c < d).to(noise.dtype)
+    value = tl.maximum(value, tl.cast(low, noise.dtype), propagate_nan=tl.PropagateNan.ALL)
+    value = tl.minimum(value, tl.cast(high, noise.dtype), propagate_nan=tl.PropagateNan.ALL)
+    tl.store(out + row + c, value, mask=c < d)
+
+
+@triton.jit(do_not_specialize=["d"])
+def _cube(
+    x, out, keys, d, scale: tl.float64, low: tl.float64, high: tl.float64,
+    KIND: tl.constexpr, BLOCK: tl.constexpr, DTYPE: tl.constexpr,
+):  # fmt: skip
+    key = _key(keys)
+    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    word = _word(key, c)
+    if KIND == "vertices":
+        noise = _signed(word, tl.full([BLOCK], 1, DTYPE))
+    else:
+        # 2u - 1, exact before it is converted
+        noise = (((word >> 11) | 1).to(tl.int64) - 2**52).to(DTYPE) * 2.0**-52
+    if KIND == "surface":
+        word = _word(_mix(key ^ _SIDE), 0)
+        side = (_uniform(word, tl.float64) * d).to(tl.int64)
+        noise = tl.where(c == side, _signed(word, 1.0).to(DTYPE), noise)
+    _write(x, out, noise, c, d, d, scale, scale * 0, low, high)
+
+
+@triton.jit
+def _beyond(word, far, tail, p):
+    """Draw from the tail, as `ziggurat` does, for the words that are far out."""
+    a = 1 / p
+    slope = tl.where(p >= 1, 1.0, 1 - (a - 1) / tail)
+    x = tl.zeros(word.shape, tl.float64)
+    while tl.max(far.to(tl.int32)) > 0:
+        over = -tl.log(_uniform(_word(word, 0), tl.float64)) / slope / tail
+        word = _word(word, 1)
+        drop = tl.log(1 + over) - tl.where(p >= 1, 0.0, over)
+        x = tl.where(far, tl.exp2(a * tl.log2(tail * (1 + over))), x)
+        far &= tl.log(_uniform(word, tl.float64)) >= (a - 1) * drop
+    return x
+
+
+@triton.jit
+def _tried(word, step, inside, height, p, tail, SIMPLE: tl.constexpr):
+    """Component from a word near the curve, and whether it is kept."""
+    layer = (word & 1023).to(tl.int32)
+    place = (word >> 12).to(tl.int64)
+    x = (place.to(tl.float64) + 0.5) * tl.load(step + layer)
+    low, high = tl.load(height + layer), tl.load(height + layer + 1)
+    height_here = low + _uniform(_word(word, 0), tl.float64) * (high - low)
+    certain = place < tl.load(inside + layer)
+    far = (layer == 0) & ~certain
+    kept = certain | far | (height_here < tl.exp(-_power(x, p, SIMPLE)))
+    if tl.max(far.to(tl.int32)) > 0:
+        x = tl.where(far, _beyond(word, far, tail, p), x)
+    return _signed(word, x), kept
+
+
+@triton.jit
+def _lowest(left, start, COLUMNS: tl.constexpr):
+    """Lowest bit that is set, and the component it stands for: the exponent of its float."""
+    bit = left & -left
+    row = (bit.to(tl.uint32, bitcast=True).to(tl.float32).to(tl.int32, bitcast=True) >> 23) - 127
+    return bit, start + row * COLUMNS + tl.arange(0, COLUMNS)
+
+
+@triton.jit
+def _components(
+    key, start, d, edge, share, step, inside, height, p, tail,
+    SIMPLE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    """Components of a key from number `start` on, 0 from d on: shape (threads, values of each)."""
+    rows = tl.arange(0, ROWS)
+    c = start + tl.arange(0, COLUMNS)[:, None] + rows[None, :] * COLUMNS
+    bits = (tl.full([ROWS], 1, tl.int32) << rows)[None, :]
+    # as _word(key, c), but what is the same in all threads is added last
+    first = key + tl.cast(start + tl.arange(0, COLUMNS), tl.uint64) * _GOLDEN
+    word = _word(first[:, None], rows[None, :] * COLUMNS)
+    layer = (word & 1023).to(tl.int32)
+    u = _uniform(word, edge.dtype.element_ty)
+    g = tl.where(c < d, _signed(word, u * tl.load(edge + layer)), 0)
+    left = tl.sum(tl.where((c < d) & (u >= tl.load(share + layer)), bits, 0), axis=1)
+    bit, at = _lowest(left, start, COLUMNS)
+    now = _word(key, at)
+    while tl.max((left != 0).to(tl.int32)) > 0:
+        x, kept = _tried(now, step, inside, height, p, tail, SIMPLE)
+        settled = tl.where(kept, bit, 0)
+        g = tl.where(bits == settled[:, None], x.to(g.dtype)[:, None], g)
+        left ^= settled
+        bit, at = _lowest(left, start, COLUMNS)
+        now = tl.where(kept, _word(key, at), _word(now, 1))
+    return g, c
+
+
+# d is known when compiled, and rows beyond it cost nothing; stride, which is d too, is not: Triton
+# would give a thread neighbouring values, and columns to several threads
+@triton.jit(do_not_specialize=["stride"])
+def _ball(
+    x, out, keys, edge, share, step, inside, height, stride, d: tl.constexpr,
+    p: tl.float64, tail: tl.float64, scale: tl.float64, shift: tl.float64,
+    low: tl.float64, high: tl.float64,
+    KIND: tl.constexpr, SIMPLE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    key = _key(keys)
+    # few dimensions need all digits of this logarithm, and many divide them away
+    dtype: tl.constexpr = tl.float64 if d < 16 else edge.dtype.element_ty
+    radius = tl.exp2(tl.log2(_uniform(_word(_mix(key ^ _SIDE), 0), dtype)) / d)
+    g, c = _components(
+        key, 0, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
+    )  # fmt: skip
+    if KIND == "gaussian":
+        scale *= 2**0.5  # the density is exp(-x^2)
+    else:
+        largest = tl.max(tl.abs(g))
+        total = tl.sum(_power(tl.abs(g) * (1 / largest), p, SIMPLE))
+        for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
+            more, _ = _components(
+                key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
+            )  # fmt: skip
+            top = tl.maximum(largest, tl.max(tl.abs(more)))
+            total = total * _power(largest / top, p, SIMPLE)
+            total += tl.sum(_power(tl.abs(more) * (1 / top), p, SIMPLE))
+            largest = top
+        factor = 1 / largest / _root(total, p, SIMPLE)
+        if KIND == "ball":
+            factor *= radius
+        scale = tl.cast(scale, factor.dtype) * factor
+    _write(x, out, g, c, d, stride, scale, shift, low, high)
+    for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
+        g, c = _components(
+            key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
+        )  # fmt: skip
+        _write(x, out, g, c, d, stride, scale, shift, low, high)
+
+
+@triton.jit(do_not_specialize=["d"])
+def _words(keys, out, d, SIDE: tl.constexpr, BLOCK: tl.constexpr):
+    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    stream = _mix(_key(keys) ^ _SIDE) if SIDE else _key(keys)
+    word = _word(stream, c).to(tl.int64, bitcast=True)
+    tl.store(out + tl.program_id(0).to(tl.int64) * d + c, word, mask=c < d)
+
+
+def fill_noise(
+    out: torch.Tensor, keys: torch.Tensor, p: float, kind: str, *,
+    x: torch.Tensor | None = None, scale: float = 1.0, shift: float = 0.0,
+    low: float = -math.inf, high: float = math.inf,
+) -> None:  # fmt: skip
+    """Write noise of size `scale`, one key a row, or its sum with `x`, kept within [low, high].
+
+    `kind` is that of `PNormNoise`; "gaussian", with p = 2, leaves components undivided by their
+    norm. `out` and `x` hold one row after the other, and may be the same. Float64 is computed in
+    float64, all else in float32.
+    """
+    n, d = out.shape
+    p, scale, shift, low, high = (float(value) for value in (p, scale, shift, low, high))
+    dtype = torch.float64 if out.dtype == torch.float64 else torch.float32
+    with _on(out.device):
+        if math.isinf(p):
+            block = min(_BLOCK, triton.next_power_of_2(d))
+            _cube[n, triton.cdiv(d, block)](
+                x, out, keys, d, scale, low, high,
+                KIND=kind, BLOCK=block, DTYPE=tl.float64 if dtype.itemsize == 8 else tl.float32,
+                num_warps=max(1, block // 256),
+            )  # fmt: skip
+            return
+        warps = min(_WARPS, triton.next_power_of_2(triton.cdiv(d, 32 * _VALUES)))
+        values = min(_VALUES, triton.next_power_of_2(triton.cdiv(d, 32 * warps)))
+        _ball[n,](
+            x, out, keys, *_tables(p, dtype, out.device), d, d,
+            p, ziggurat.layers(p).tail, scale, shift, low, high,
+            KIND=kind, SIMPLE=int(p) if p in {1, 2} else 0,
+            ROWS=values, COLUMNS=32 * warps, num_warps=warps,
+        )  # fmt: skip
+
+
+def words(keys: torch.Tensor, d: int, *, side: bool = False) -> torch.Tensor:
+    """Words 0 to d - 1 of every key, or of its second stream, as int64: shape (keys, d)."""
+    out = keys.new_empty(len(keys), d)
+    if d:
+        with _on(out.device):
+            _words[len(keys), triton.cdiv(d, _BLOCK)](keys, out, d, SIDE=side, BLOCK=_BLOCK)
+    return out
+
+
+def _on(device: torch.device) -> AbstractContextManager[object]:
+    """Kernels start on this device; Triton's interpreter has the CPU's."""
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+@lru_cache(maxsize=64)
+def _tables(p: float, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, ...]:
+    """Layers of one order on a device; the first two, for a quick look, in the type of a row.
+
+    These are every layer's width, and the share of it that is under the curve for certain, less
+    what rounding can do.
+    """
+    layers = ziggurat.layers(p)
+    share = layers.inside * (2.0**-52 * (1 - 2.0**-22))
+    quick = torch.from_numpy(np.stack([layers.step * 2.0**52, share])).to(device, dtype)
+    exact = layers.step, layers.inside.astype(np.int64), layers.height
+    return *quick, *(torch.from_numpy(table).to(device) for table in exact)

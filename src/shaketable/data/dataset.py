@@ -1,0 +1,325 @@
+"""Data to be shaken: points, their classes, and how they split into a training and a test part."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import compress
+from typing import TypeAlias
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.keys import SCHEME, digest, row_keys
+from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
+from shaketable.data.bounds import Bounds
+from shaketable.data.columns import Columns
+
+Label: TypeAlias = "str | int | float | bool"
+
+TEST_SHARE = 0.2
+MAX_RANGE_RATIO = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """The map (x - low) / span that put every feature on [0, 1]; a constant feature became 0.
+
+    >>> Scaling(np.array([1.0, 7.0]), np.array([4.0, 0.0])).apply(np.array([[3.0, 7.0]]))
+    array([[0.5, 0. ]])
+    """
+
+    low: FloatArray
+    span: FloatArray
+
+    def apply(self, x: Array) -> Array:
+        """Rows of `x` on the scale [0, 1]."""
+        flat = x.reshape(len(x), -1) - self.low
+        return np.asarray(flat / np.where(self.span > 0, self.span, 1)).reshape(x.shape)
+
+    def undo(self, x: Array) -> Array:
+        """Scaled rows back in raw units."""
+        return np.asarray(x.reshape(len(x), -1) * self.span + self.low).reshape(x.shape)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dataset:
+    """Points and their classes, in their own units; `make_dataset` builds one from raw arrays.
+
+    Attributes
+    ----------
+    x
+        Points, shape (n, ...): floats in their own units, or uint8 that stands for x/255.
+    y
+        Class codes, indices into `classes`.
+    classes
+        The original labels, sorted where they can be.
+    n_train
+        With a fixed test part: the first `n_train` rows are the training part, the rest the test
+        part. None: `parts` splits at random.
+    bounds
+        The range values are declared to lie in, and what noise does at its edge.
+    features
+        Column names.
+    scaling
+        How the features were put on [0, 1], where they were.
+    kept
+        Rows these points had before others were left out; None if none was.
+    files
+        File that every row was read from, relative to the folder of its part: ``<class>/<file>``.
+
+    >>> from shaketable import make_dataset
+    >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
+    >>> data.n, data.d, data.classes, data.y
+    (2, 2, ('no', 'yes'), array([0, 1]))
+    """
+
+    name: str
+    x: Array = field(repr=False)
+    y: IntArray = field(repr=False)
+    classes: tuple[Label, ...]
+    n_train: int | None = None
+    bounds: Bounds | None = None
+    features: tuple[str, ...] | None = field(default=None, repr=False)
+    scaling: Scaling | None = field(default=None, repr=False)
+    kept: IntArray | None = field(default=None, repr=False)
+    files: tuple[str, ...] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.x.size:
+            raise InputError(
+                f"x must have a row and a feature at least, got shape {self.x.shape}; add points"
+            )
+        if self.y.shape != (self.n,):
+            raise InputError(
+                f"x and y must have the same length, got {self.n} rows and {self.y.size} labels; "
+                "give one label a row"
+            )
+        codes = np.unique(self.y)
+        if codes[0] < 0 or codes[-1] >= len(self.classes):
+            raise InputError(f"y must index classes, got {codes[0]} to {codes[-1]}")
+        if len(codes) < 2:
+            only = self.classes[codes[0]]
+            raise InputError(f"y must hold at least two classes, got only {only!r}; add the others")
+        if self.n_train is not None:
+            if not 0 < self.n_train < self.n:
+                raise InputError(f"n_train must lie between 1 and {self.n - 1}, got {self.n_train}")
+            self.check_test_size(self.n - self.n_train)
+        if self.files is not None and len(self.files) != self.n:
+            raise InputError(f"files must name one file a row, got {len(self.files)} for {self.n}")
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return len(self.x)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of one point."""
+        return self.x.shape[1:]
+
+    @property
+    def d(self) -> int:
+        """Number of features of a point, flattened."""
+        return int(np.prod(self.shape))
+
+    @property
+    def labels(self) -> Array:
+        """Original label of every row."""
+        same = len({type(label) for label in self.classes}) == 1
+        return np.array(self.classes, dtype=None if same else object)[self.y]
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What is usual in every feature: in the training part, or in all where there is none."""
+        return Columns(lambda: self.rows(slice(self.n_train)))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of points, classes and split, whatever their name; the same on every machine."""
+        x = np.ascontiguousarray(self.x, dtype=self.x.dtype.newbyteorder("<"))
+        about = (x.dtype.str, x.shape, self.classes, self.n_train)
+        h = hashlib.blake2b(repr(about).encode(), digest_size=16)
+        h.update(x.reshape(-1).view(np.uint8).data)
+        h.update(np.ascontiguousarray(self.y, dtype="<i8").view(np.uint8).data)
+        return h.hexdigest()
+
+    def rows(self, index: IntArray | slice) -> Array:
+        """Floats of these rows, as models and noise take them: uint8 becomes x/255 in float32."""
+        return as_floats(self.x[index])
+
+    def parts(self, *, run: int = 0, seed: int = 0) -> tuple[IntArray, IntArray]:
+        """Rows of the training and of the test part.
+
+        The fixed split where the data have one; else 80/20, plain random (not stratified), a
+        function of data, run and seed alone.
+
+        >>> from shaketable import make_dataset
+        >>> train, test = make_dataset(np.arange(10), [0, 1] * 5, name="ten").parts(run=3)
+        >>> len(train), len(test)
+        (8, 2)
+        """
+        rows = np.arange(self.n)
+        if self.n_train is not None:
+            return rows[: self.n_train], rows[self.n_train :]
+        n_test = max(1, round(TEST_SHARE * self.n))
+        self.check_test_size(n_test)
+        key = digest("split", SCHEME, self.fingerprint, int(run), int(seed))
+        order = np.argsort(row_keys(key, rows, np.arange(1))[:, 0], kind="stable")
+        return order[n_test:], order[:n_test]
+
+    def scaled(self) -> Dataset:
+        """Return the data with every feature on [0, 1] over all rows; the bounds are dropped."""
+        if self.scaling is not None:
+            return self
+        x = self.rows(slice(None))
+        flat = x.reshape(self.n, -1)
+        scaling = Scaling(flat.min(axis=0), np.ptp(flat, axis=0))
+        name = f"{self.name}, scaled to [0, 1]"
+        return replace(self, name=name, x=scaling.apply(x), bounds=None, scaling=scaling)
+
+    @cached_property
+    def range_ratio(self) -> float:
+        """Largest over smallest range of a feature, constant features left out.
+
+        >>> from shaketable import make_dataset
+        >>> make_dataset([[0, 5, 1], [8, 5, 3]], [0, 1], name="tiny").range_ratio
+        4.0
+        """
+        ranges = self._ranges()
+        return float(ranges.max() / ranges[ranges > 0].min()) if ranges.any() else 1.0
+
+    def notes(self) -> list[str]:
+        """Return what a reader of results on these data should know, a sentence each."""
+        if self.x.dtype == np.uint8:
+            return ["uint8 values count as x/255: models and noise see values in [0, 1]"]
+        tabular = self.x.ndim == 2
+        if not tabular or self.scaling is not None or self.range_ratio <= MAX_RANGE_RATIO:
+            return []
+        ranges = self._ranges()
+        wide, narrow = int(ranges.argmax()), int(np.where(ranges > 0, ranges, np.inf).argmin())
+        return [
+            f"feature ranges differ by a factor {self.range_ratio:,.0f}, so one feature rules "
+            f"eps_min: {self.feature_name(wide)} spans {ranges[wide]:.6g}, "
+            f"{self.feature_name(narrow)} only {ranges[narrow]:.6g}; "
+            "--scale (in Python .scaled()) puts every feature on [0, 1]"
+        ]
+
+    def feature_name(self, i: int) -> str:
+        """Name of feature `i`, for messages."""
+        return self.features[i] if self.features else f"feature {i}"
+
+    def clashes(self) -> list[tuple[int, int]]:
+        """Rows that coincide and yet differ in class, as pairs (i, j) with i < j in order.
+
+        Every such row is paired with the first coinciding row of another class, so the list names
+        all of them and stays as short as the data.
+
+        >>> from shaketable import make_dataset
+        >>> make_dataset([0.0, 1.0, 0.0], ["a", "a", "b"], name="tiny").clashes()
+        [(0, 2)]
+        """
+        pairs: set[tuple[int, int]] = set()
+        for group in self._clashing_groups():
+            same = self.y[group] == self.y[group[0]]
+            first, other = int(group[0]), int(group[~same][0])
+            pairs |= {(first, row) for row in group[~same].tolist()}
+            pairs |= {(min(row, other), max(row, other)) for row in group[same].tolist()}
+        return sorted(pairs)
+
+    def drop_clashes(self) -> Dataset:
+        """Return the data without any point that coincides with one of another class."""
+        keep = np.ones(self.n, dtype=bool)
+        for group in self._clashing_groups():
+            keep[group] = False
+        if keep.all():
+            return self
+        if not keep.any():
+            raise InputError(f"drop_clashes leaves no points of {self.name!r}: all of them clash")
+        n_train = None if self.n_train is None else int(keep[: self.n_train].sum())
+        name = f"{self.name} without {int((~keep).sum())} clashing points"
+        kept = np.flatnonzero(keep) if self.kept is None else self.kept[keep]
+        if n_train in (0, len(kept)):
+            raise InputError(f"drop_clashes leaves {self.name!r} without a training or test part")
+        files = None if self.files is None else tuple(compress(self.files, keep))
+        return replace(
+            self, name=name, x=self.x[keep], y=self.y[keep], n_train=n_train, kept=kept, files=files
+        )
+
+    def source_row(self, row: int) -> int:
+        """Row that a point had before others were left out."""
+        return row if self.kept is None else int(self.kept[row])
+
+    def duplicates(self) -> list[IntArray]:
+        """Rows of each group of points that coincide, whatever their classes.
+
+        >>> from shaketable import make_dataset
+        >>> make_dataset([0.0, 1.0, 0.0], ["a", "b", "a"], name="tiny").duplicates()
+        [array([0, 2])]
+        """
+        return self._equal
+
+    def _clashing_groups(self) -> list[IntArray]:
+        """Rows of each group of equal points that holds several classes."""
+        return [rows for rows in self._equal if len(np.unique(self.y[rows])) > 1]
+
+    @cached_property
+    def _equal(self) -> list[IntArray]:
+        return equal_rows(self.x.reshape(self.n, -1))
+
+    def _ranges(self) -> FloatArray:
+        return np.asarray(np.ptp(self.rows(slice(None)).reshape(self.n, -1), axis=0))
+
+    def check_test_size(self, n_test: int) -> None:
+        """Refuse a test part with fewer points than there are classes."""
+        present = len(np.unique(self.y))
+        if n_test < present:
+            raise InputError(
+                "the test part must have at least as many points as there are classes "
+                f"({present}), got {n_test}; add points or give a larger test part"
+            )
+
+
+def equal_rows(x: Array) -> list[IntArray]:
+    """Rows of each group that coincides, in order.
+
+    >>> equal_rows(np.array([[1.0], [0.0], [1.0], [-0.0]]))
+    [array([0, 2]), array([1, 3])]
+    """
+    x = np.ascontiguousarray(x)
+    sums = _checksums(x)
+    order = np.argsort(sums, kind="stable")
+    ends = np.flatnonzero(np.diff(sums[order], append=~sums[order[-1]]))
+    sizes = np.diff(ends, prepend=-1)
+    groups: list[IntArray] = []
+    for end, size in zip(ends[sizes > 1], sizes[sizes > 1], strict=True):
+        rows = order[end + 1 - size : end + 1]
+        while len(rows) > 1:  # once, unless different points have the same sum
+            same = (x[rows] == x[rows[0]]).all(axis=1)
+            groups += [rows[same]] if same.sum() > 1 else []
+            rows = rows[~same]
+    return sorted(groups, key=lambda rows: int(rows[0]))
+
+
+def _checksums(x: Array) -> KeyArray:
+    """One number a row; equal rows have equal ones, others nearly never."""
+    words = -(-x.shape[1] * x.itemsize // 8)
+    factors = row_keys(digest("checksum"), np.arange(words), np.arange(1))[:, 0] | np.uint64(1)
+    sums = np.empty(len(x), np.uint64)
+    step = max(1, (1 << 17) // words)
+    for start in range(0, len(x), step):
+        rows = x[start : start + step]
+        # adding 0 turns -0.0, equal to 0.0, into the same bytes
+        rows = rows if x.dtype == np.uint8 else rows + rows.dtype.type(0)
+        padded = np.zeros((len(rows), words * 8), np.uint8)
+        padded[:, : rows.shape[1] * x.itemsize] = rows.view(np.uint8).reshape(len(rows), -1)
+        mixed = padded.view(np.uint64)
+        mixed ^= mixed >> np.uint64(32)
+        sums[start : start + step] = (mixed * factors).sum(axis=1, dtype=np.uint64)
+    return sums
+
+
+def as_floats(x: Array) -> Array:
+    """Values as models and noise take them: uint8 becomes x/255 in float32."""
+    return x / np.float32(255) if x.dtype == np.uint8 else x

@@ -1,0 +1,33 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from shaketable.core.versions import versions
+from shaketable.data.dataset import Dataset
+from shaketable.views.numbers import distinct
+
+
+def data_facts(data: Dataset) -> dict[str, str]:
+    """Which data they are, and with what they were looked at."""
+    split = f" ({data.n_train} training, {data.n - data.n_train} test)" if data.n_train else ""
+    return {
+        "Data": data.name,
+        "Fingerprint of the data": data.fingerprint,
+        "Points": f"{data.n}{split}",
+        "Features of a point": " × ".join(map(str, data.shape)) or "1",
+        "Precision of the points": str(data.x.dtype),
+        "Classes": _first(list(map(str, data.classes))),
+        "Versions": distinct(sorted(f"{name} {v}" for name, v in versions().items())),
+        "Written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+MAX_NAMES = 45
+"""Classes that are listed at most."""
+
+
+def _first(names: list[str]) -> str:
+    more = len(names) - MAX_NAMES
+    return distinct(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

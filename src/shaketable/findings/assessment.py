@@ -1,0 +1,147 @@
+"""The whole answer in one call: separation, noise, MSCR and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from shaketable.core.norms import as_p, norm_name, norm_title
+from shaketable.data.bounds import BoundsLike
+from shaketable.data.dataset import Dataset
+from shaketable.data.files import as_dataset
+from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.records import Records
+from shaketable.findings.display import risk_sentence
+from shaketable.findings.mscr.numbers import (
+    ErrorProbability,
+    accuracy,
+    error_probability,
+    mscr,
+    verdict,
+)
+from shaketable.findings.series import series
+from shaketable.findings.subjects import subjects
+from shaketable.separations.record import SeparationRecord
+from shaketable.statistics.intervals import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """How robust one model is on its data; print it, or write it as a page."""
+
+    data: Dataset
+    records: Records
+    notes: tuple[str, ...]
+
+    @property
+    def separation(self) -> SeparationRecord:
+        """The class separation that set the size of the noise."""
+        (subject,) = subjects(self.records)
+        assert subject.separation is not None, "assess measures it"
+        return subject.separation
+
+    @property
+    def epsilon_min(self) -> float:
+        """Size of the noise."""
+        return self.separation.epsilon_min
+
+    @property
+    def clean(self) -> Estimate:
+        """Accuracy on the test points as they are."""
+        return accuracy(self.records)
+
+    @property
+    def robust(self) -> Estimate:
+        """Accuracy under the noise."""
+        return accuracy(self.records, corruption=self.records.cells[-1].corruption)
+
+    @property
+    def mscr(self) -> Estimate:
+        """Avoidable accuracy lost, relative to the clean accuracy."""
+        return mscr(self.records)
+
+    @property
+    def error(self) -> ErrorProbability:
+        """Probability of a wrong answer under the noise."""
+        return error_probability(self.records)
+
+    @property
+    def verdict(self) -> str:
+        """What it means, in words."""
+        return verdict(self.mscr)
+
+    def report(self, path: str | Path) -> Path:
+        """Write all of it as one HTML page."""
+        from shaketable.findings.page import write_report  # loads the charts
+
+        return write_report(path, self.records, dataset=self.data, notes=self.notes)
+
+    def __str__(self) -> str:
+        cell = self.records.cells[-1]
+        title = norm_title(self.separation.norm)
+        lines = [
+            f"{cell.model} on {cell.data}: {cell.n} test points, {cell.k} noisy copies each",
+            f"  separation  {title} 2r = {self.separation.two_r:.6g} (rows "
+            f"{self.separation.pair[0]} and {self.separation.pair[1]}), "
+            f"so eps_min = {self.epsilon_min:.6g}",
+            f"  noise       uniform in the {title} ball of radius eps_min, bounds: {cell.bounds}",
+            f"  accuracy    clean  {_percent(self.clean)}",
+            f"              noisy  {_percent(self.robust)}",
+            f"  MSCR        {_percent(self.mscr)}",
+            f"  risk        {risk_sentence(series(self.records)[-1])}",
+            f"  verdict     {self.verdict}",
+            *(f"  note        {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+
+def _percent(e: Estimate) -> str:
+    span = f"{100 * e.low:.2f} to {100 * e.high:.2f}"
+    return f"{100 * e.value:.2f} % ({100 * e.confidence:g} % interval {span})"
+
+
+def assess(
+    model: Any,
+    train: Any,
+    test: Any,
+    *,
+    norm: str | float = "inf",
+    k: int = 10,
+    seed: int = 0,
+    refit: bool = False,
+    scale: bool = False,
+    bounds: BoundsLike | Literal["declared"] = "declared",
+    store: str | Path | None = None,
+    model_id: str | None = None,
+    progress: bool = False,
+) -> Assessment:
+    """Measure the separation, shake the model with noise of that size, say what it means.
+
+    Parameters
+    ----------
+    model
+        Fitted estimator, or a callable from points to labels or scores.
+    train, test
+        ``(x, y)`` or a file each. The separation is taken over both, accuracy over the test part.
+    norm
+        Norm of separation and noise.
+    k, seed
+        Noisy copies of every test point, and what they follow from.
+    refit
+        Train a copy of the model on `train` first.
+    scale
+        Measure distances with every feature on [0, 1]; a model that comes fitted still gets its
+        features in raw units.
+    bounds, store, model_id, progress
+        As in `evaluate`.
+    """
+    data = as_dataset(train, test=test)
+    notes = tuple(data.notes()) if not scale else ()
+    data = data.scaled() if scale else data
+    records = evaluate(
+        model, data, [f"{norm_name(as_p(norm))}(eps_min)"], k=k, seed=seed, store=store,
+        bounds=bounds, model_id=model_id, refit=refit, unscale=scale,
+        progress=progress,
+    )  # fmt: skip
+    return Assessment(data, records, notes)

@@ -1,0 +1,117 @@
+"""Charts of suites: which noise does most harm, and from what size on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from shaketable.evaluation.records import Records
+from shaketable.findings.mce.scores import Score, Scoreboard, scoreboards
+from shaketable.statistics.intervals import Estimate
+from shaketable.views import drawing
+from shaketable.views.drawing import Chart, Row, tips
+from shaketable.views.numbers import one_line
+
+_VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
+_NO_SUITE = "no model met a whole suite that has a metric"
+
+
+def suite_means(records: Records) -> Chart:
+    """Mean error under every norm of a suite, a dot a model: which noise does most harm."""
+    boards = scoreboards(records)
+    norms = all(b.scores[0].ladders[0].p is not None for b in boards)
+    title = "Mean error by norm" if norms else "Mean error by kind"
+    title = "Error by noise" if all(b.levels == 1 for b in boards) else title
+    if len(boards) == 1:
+        title = f"{title}, {_board_title(boards[0])}"
+    return drawing.finish([_mean_dots(b) for b in boards], title=title, otherwise=_NO_SUITE)
+
+
+def suite_errors(records: Records) -> Chart:
+    """Error at every size of a suite's noise, a panel a norm, a line a model."""
+    boards = [b for b in scoreboards(records) if b.levels > 1]
+    several = len(boards) > 1
+    return drawing.side_by_side(
+        [panel for b in boards for panel in _error_lines(b, named=several)],
+        title="Error at every size of the noise",
+        subtitle=[_board_title(b) for b in boards],
+        columns=3,
+        otherwise=f"{_NO_SUITE} of several sizes a norm",
+    )
+
+
+def _mean_dots(board: Scoreboard) -> Chart:
+    rows = [
+        _score_row(score, ladder.title if board.levels > 1 else ladder.levels[0].spec, ladder.mean)
+        for score in board.scores
+        for ladder in score.ladders
+    ]
+    names, noises = board.labels, list(dict.fromkeys(r["noise"] for r in rows))
+    base = drawing.chart(rows).encode(
+        y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
+        yOffset=alt.YOffset("model:N", sort=names),
+        color=drawing.model_colour(names),
+        tooltip=tips(model="model", noise="noise", **_VALUE),
+    )
+    scale = _error_scale(board, rows)
+    title = "mean error, per cent" if board.levels > 1 else "error, per cent"
+    dots = drawing.dots_with_bars(base, title=title, scale=scale)
+    clean = _clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
+    height = len(noises) * (18 + 12 * len(names))
+    return alt.layer(clean, *dots).properties(title=_board_title(board), height=height)
+
+
+def _error_lines(board: Scoreboard, *, named: bool) -> list[Chart]:
+    """Panels of a suite's norms, on one scale; with the names of the data if wanted."""
+    by_norm: dict[str, list[Row]] = {}
+    for score in board.scores:
+        for ladder in score.ladders:
+            by_norm.setdefault(ladder.title, []).extend(
+                _score_row(score, level.spec, level.error)
+                | {"level": level.number, "epsilon": level.size}
+                for level in ladder.levels
+            )
+    every = [row for rows in by_norm.values() for row in rows]
+    scale, colour = _error_scale(board, every), drawing.model_colour(board.labels)
+    steps = list(range(1, board.levels + 1))
+    axis = alt.Axis(values=steps, format="d", grid=False, labelSeparation=2)
+    levels = alt.Scale(domain=[0.5, board.levels + 0.5], nice=False)
+    panels: list[Chart] = []
+    for norm, rows in by_norm.items():
+        base = drawing.chart(rows).encode(
+            x=alt.X("level:Q", title="level", scale=levels, axis=axis),
+            color=colour,
+            tooltip=tips(model="model", noise="noise", level="level", epsilon="size", **_VALUE),
+        )
+        lines = drawing.line_with_bars(base, title="error, per cent", scale=scale)
+        clean = _clean_rules(board).encode(y=alt.Y("value:Q", scale=scale))
+        title = one_line(f"{norm}, {board.data}") if named else norm
+        panels.append(alt.layer(clean, *lines).properties(title=title, width=190, height=150))
+    return panels
+
+
+def _clean_rules(board: Scoreboard) -> alt.Chart:
+    """Dashed lines at the errors on clean points, their axis still to come."""
+    rows = [{"model": s.label, "value": 100 * s.clean.value} for s in board.scores]
+    rules: alt.Chart = drawing.chart(rows).mark_rule(strokeDash=[5, 4], strokeWidth=1.5)
+    return rules.encode(
+        color=drawing.model_colour(board.labels),
+        tooltip=tips(model="model", value="error on clean points, %"),
+    )
+
+
+def _error_scale(board: Scoreboard, rows: Sequence[Row]) -> alt.Scale:
+    clean = (100 * score.clean.value for score in board.scores)
+    return alt.Scale(domain=[0, drawing.domain(rows, *clean, at_most=100)[1]])
+
+
+def _score_row(score: Score, noise: str, estimate: Estimate) -> Row:
+    return {
+        "model": score.label, "noise": noise,
+        "value": 100 * estimate.value, "low": 100 * estimate.low, "high": 100 * estimate.high,
+    }  # fmt: skip
+
+
+def _board_title(board: Scoreboard) -> str:
+    return one_line(f"suite {board.suite.name} ({board.sizes}) on {board.data}")

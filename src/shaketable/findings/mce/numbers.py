@@ -1,0 +1,197 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.spec import parse_call
+from shaketable.core.types import IntArray
+from shaketable.evaluation.records import Records
+from shaketable.findings.series import refuse_shared
+from shaketable.findings.suite_results import (
+    SuiteResult,
+    choose_suite_result,
+    meets_same_suite,
+    suite_results,
+)
+from shaketable.statistics import intervals
+from shaketable.statistics.intervals import Estimate
+
+
+def mce_lp(records: Records | SuiteResult) -> Estimate:
+    r"""mCE_Lp: mean error under p-norm noise of 9 norms and 10 sizes each.
+
+    .. math:: \frac{1}{90} \sum_{p, \epsilon} E_{p, \epsilon}
+
+    Siedel et al. (2024), Section 4.1; as a fraction, where the paper has per cent. Lower is better.
+    `method` names the suite and the number of its corruptions, which is less than 90 where sizes
+    were derived for points of few values.
+    """
+    return mean_error(choose_suite_result(records, "mce_lp"))
+
+
+def mce(records: Records | SuiteResult) -> Estimate:
+    r"""Plain mCE: mean error over the 19 common corruptions, 5 severities each.
+
+    .. math:: \frac{1}{95} \sum_{c, s} E_{c, s}
+
+    Siedel et al. (2024), Eq. 3; as a fraction. Lower is better. The mCE of ImageNet-C is another
+    number: see `mce_alexnet`.
+    """
+    return mean_error(choose_suite_result(records, "mce"))
+
+
+def mce_15(records: Records | SuiteResult) -> Estimate:
+    """Mean error over the 15 common corruptions of the benchmark, normalised by nothing."""
+    return mean_error(choose_suite_result(records, "mce_15"))
+
+
+def mce_xn(records: Records | SuiteResult) -> Estimate:
+    """Plain mCE_xN: mean error over the 15 common corruptions that are not pixel noise."""
+    return mean_error(choose_suite_result(records, "mce_xn"))
+
+
+def mce_alexnet(records: Records | SuiteResult) -> Estimate:
+    r"""The mCE of ImageNet-C: mean over 15 corruptions of the error relative to AlexNet's.
+
+    .. math:: \frac{1}{15} \sum_c \frac{\sum_s E_{c, s}}{\sum_s E^{AlexNet}_{c, s}}
+
+    Hendrycks & Dietterich (2019). 1: as many errors as AlexNet. For pictures of 224 pixels alone.
+    """
+    return _against_alexnet(_benchmark(records), clean=0.0)
+
+
+def relative_mce_alexnet(records: Records | SuiteResult) -> Estimate:
+    r"""Relative mCE of ImageNet-C: growth of the error against AlexNet's growth, over 15 kinds.
+
+    .. math:: \frac{1}{15} \sum_c \frac{\sum_s E_{c, s} - E_{clean}}
+              {\sum_s E^{AlexNet}_{c, s} - E^{AlexNet}_{clean}}
+
+    Hendrycks & Dietterich (2019), with AlexNet's clean error of 43.5 %.
+    """
+    return _against_alexnet(_benchmark(records), clean=_ALEXNET_CLEAN)
+
+
+_ALEXNET = {
+    "gaussian_noise": 0.886428, "shot_noise": 0.894468, "impulse_noise": 0.922640,
+    "defocus_blur": 0.819880, "glass_blur": 0.826268, "motion_blur": 0.785948,
+    "zoom_blur": 0.798360, "snow": 0.866816, "frost": 0.826572, "fog": 0.819324,
+    "brightness": 0.564592, "contrast": 0.853204, "elastic_transform": 0.646056,
+    "pixelate": 0.717840, "jpeg_compression": 0.606500,
+}  # fmt: skip
+
+
+_ALEXNET_CLEAN = 0.435
+
+
+def _benchmark(records: Records | SuiteResult) -> SuiteResult:
+    """Return the 15 of the benchmark: their own suite, or out of all 19."""
+    if isinstance(records, SuiteResult):
+        result = records
+    else:
+        met = {r.suite.metric for r in suite_results(records)}
+        result = choose_suite_result(records, "mce_15" if "mce_15" in met else "mce")
+    mine = tuple(s for s in result.series if parse_call(s.first.corruption).name in _ALEXNET)
+    return replace(result, series=mine)
+
+
+def _against_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
+    calls = [parse_call(s.first.corruption) for s in result.series]
+    if any("imagenet" not in call.args for call in calls):
+        raise InputError(
+            "errors are compared with AlexNet's on pictures of 224 x 224 pixels alone; for other "
+            "sizes use mce_15, which is normalised by nothing"
+        )
+    refuse_shared(result.first)
+    if result.series[0].runs > 1:
+        raise InputError(
+            "errors are compared with AlexNet's for one fitted model, got several runs"
+        )
+    k, weight = result.first.k, np.array([1 / (_ALEXNET[c.name] - clean) for c in calls])
+    errors = np.array([1 - s.first.hits / k for s in result.series])
+    if clean:
+        errors = errors - (1 - result.series[0].clean[0].hits)
+    values = weight @ errors / len(calls)
+    least = -weight.mean() if clean else 0.0
+    estimate = intervals.mean_of_values(values, low=least, high=float(weight.mean()))
+    how = "growth of the error relative to AlexNet's" if clean else "error relative to AlexNet's"
+    return replace(estimate, method=f"{how}, {result.method}; {estimate.method}")
+
+
+def mean_error(result: SuiteResult) -> Estimate:
+    """Mean error over a suite, or a part of one."""
+    _, errors = result.errors()
+    if len(errors) == 1:
+        refuse_shared(result.first)
+        estimate = intervals.clustered(errors[0], result.draws)
+    else:
+        estimate = intervals.over_runs(errors, result.draws)
+    return replace(estimate, method=f"{result.method}; {estimate.method}")
+
+
+def ice(records: Records | SuiteResult) -> Estimate:
+    r"""iCE: how much the error grows, relative to the clean error, under imperceptible noise.
+
+    .. math:: \Bigl(\frac{1}{n} \sum_{i=1}^n E_i - E_{clean}\Bigr) / E_{clean}
+
+    Siedel et al. (2024), Eq. 4, with the brackets that match its Table 3. 0: noise that nobody sees
+    changes nothing; 0.1: a tenth more errors. Undefined for a model without an error on clean
+    points.
+    """
+    result = choose_suite_result(records, "ice")
+    clean, errors = result.errors()
+    if not all(run.any() for run in clean):
+        raise UndefinedError(
+            "iCE is undefined at a clean error of 0: there is nothing to compare with; measure on "
+            "more points"
+        )
+    if len(errors) == 1:
+        refuse_shared(result.first)
+        estimate = intervals.relative_change(clean[0], errors[0], result.draws)
+    else:
+        estimate = intervals.relative_change_over_runs(clean, errors, result.draws)
+    return replace(estimate, method=f"{result.method}; {estimate.method}")
+
+
+def mce_lp_difference(first: Records | SuiteResult, second: Records | SuiteResult) -> Estimate:
+    """mCE_Lp of the first model minus that of the second, paired: both met the same noise.
+
+    Positive: the first one makes more errors.
+    """
+    return mean_error_difference(*(choose_suite_result(r, "mce_lp") for r in (first, second)))
+
+
+def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
+    """Mean error of the first model under a suite minus that of the second, paired."""
+    if not meets_same_suite(first, second):
+        raise InputError(
+            "a difference needs two models that met the same suite on the same points in the same "
+            "runs; evaluate both with the same data, suite, draws, k, runs and seed"
+        )
+    return _error_difference(first, first.errors()[1], second.errors()[1])
+
+
+def error_change(result: SuiteResult) -> Estimate:
+    """Mean error under a suite, or a part of it, minus the error on clean points, paired."""
+    clean, errors = result.errors()
+    return _error_difference(result, errors, [result.draws * run for run in clean])
+
+
+def _error_difference(
+    result: SuiteResult, first: list[IntArray], second: list[IntArray]
+) -> Estimate:
+    """Difference of two mean errors, paired, from wrong answers in the draws of `result`."""
+    if len(first) == 1:
+        refuse_shared(result.first)
+        return intervals.mean_difference(first[0], second[0], result.draws)
+    return intervals.mean_difference_over_runs(first, second, result.draws)
+
+
+SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {
+    "mce_lp": mce_lp, "ice": ice, "mce": mce, "mce_15": mce_15, "mce_xn": mce_xn,
+}  # fmt: skip
+"""Metrics of a whole suite, by the name that suites know them by."""

@@ -1,0 +1,206 @@
+"""Charts of models over several conditions: the mCV plot, and what every factor costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import Literal, TypeAlias
+
+import altair as alt
+
+from shaketable.findings.mcv.boards import MCVBoard, several
+from shaketable.findings.mcv.variation import Variation, VariationTable
+from shaketable.statistics.intervals import Estimate
+from shaketable.views import drawing
+from shaketable.views.drawing import Chart, Row, tips
+from shaketable.views.numbers import one_line
+
+_HEIGHT, _LETTERS, _NARROW = 420, 11, 420
+_Corner: TypeAlias = tuple[Literal["left", "right"], Literal["top", "bottom"]]
+_QUADRANTS: dict[str, _Corner] = {
+    "I": ("left", "top"),
+    "II": ("right", "top"),
+    "III": ("left", "bottom"),
+    "IV": ("right", "bottom"),
+}
+_MEANINGS = {"I": "better and steadier", "II": "better, less steady",
+             "III": "worse, steadier", "IV": "worse and less steady"}  # fmt: skip
+
+
+def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
+    """Mean accuracy against CV over the sets of a suite, a point a model, a panel a suite.
+
+    Dai & Berleant (2022), Fig. 4. Bars reach from the lowest to the highest accuracy, rings are
+    clean accuracies, dashed lines go through the reference; the quadrants are the groups I to IV.
+    """
+    panels = []
+    for board in boards:
+        spans = {e.label: e.stability.cv for e in board.entries}
+        panel = _panel(board.table, score="accuracy, per cent", times=100, spans=spans)
+        panels.append(panel.properties(title=board.title))
+    title = "Mean accuracy and its variation"
+    if len(boards) == 1:
+        title = f"{title}, {boards[0].title}"
+    return drawing.finish(panels, title=one_line(title), otherwise="no model met a suite of sets")
+
+
+def table_plot(table: VariationTable, *, title: str = "Mean score and its variation") -> Chart:
+    """Mean score against CV over the conditions of any table, a point a model; see `mcv_plot`."""
+    score = "score, lower is better" if table.lower_is_better else "score"
+    return drawing.finish([_panel(table, score=score, times=1, spans={})], title=one_line(title))
+
+
+def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
+    """Change of accuracy by every factor and level, a dot a model: what costs most."""
+    panels = [panel for board in boards if (panel := _effects(board)) is not None]
+    return drawing.finish(
+        panels, title="What every factor costs", otherwise="no set has its counterpart without one"
+    )
+
+
+def _effects(board: MCVBoard) -> Chart | None:
+    rows: list[Row] = [
+        {
+            "model": entry.label, "noise": one.factor, "value": 100 * one.value.value,
+            "low": 100 * one.value.low, "high": 100 * one.value.high,
+        }
+        for entry in board.entries
+        for main in entry.effects.main
+        for one in (main, *several(main))
+    ]  # fmt: skip
+    if not rows:
+        return None
+    names, noises = list(board.results), list(dict.fromkeys(row["noise"] for row in rows))
+    base = drawing.chart(rows).encode(
+        y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
+        yOffset=alt.YOffset("model:N", sort=names),
+        color=drawing.model_colour(names),
+        tooltip=tips(
+            model="model", noise="factor", value="change, points", low="95 % interval from",
+            high="to",
+        ),
+    )  # fmt: skip
+    scale = alt.Scale(domain=drawing.domain(rows, 0.0))
+    title = "change of accuracy, percentage points"
+    dots = drawing.dots_with_bars(base, title=title, scale=scale)
+    zero = drawing.vertical_rule(0.0, scale=scale)
+    height = len(noises) * (14 + 10 * len(names))
+    whole = alt.layer(zero, *dots)
+    return whole.properties(title=board.title, height=height)
+
+
+def _panel(
+    table: VariationTable, *, score: str, times: float, spans: Mapping[str, Estimate]
+) -> Chart:
+    """Plot of one table; `spans` are intervals of the CV, by label, where they are known."""
+    rows = [_row(table, i, times) for i in range(len(table.rows))]
+    base = rows[[row.label for row in table.rows].index(table.reference)]
+    ends = [r[name] for r in rows for name in ("low", "high", "clean") if r[name] is not None]
+    air = 0.06 * (max(ends) - min(ends)) or 0.05 * abs(max(ends)) or 1.0
+    for row, given in zip(rows, table.rows, strict=True):
+        e = spans.get(given.label)
+        limits = (row["cv"], row["cv"]) if e is None else (100 * e.low, 100 * e.high)
+        row["cv_low"], row["cv_high"] = limits
+    across = _around([row[end] for row in rows for end in ("cv_low", "cv_high")])
+    up = [min(ends) - air, max(ends) + air]
+    _place_labels(rows, across, up)
+    x = alt.Scale(domain=across, nice=False, zero=False)
+    y = alt.Scale(domain=up, nice=False, zero=False, reverse=table.lower_is_better)
+    colour = alt.Color("group:N", title=None, scale=alt.Scale(domain=list(_QUADRANTS)), legend=None)
+    shown = tips(
+        model="model", group="group", cv="CV, %", mean=f"mean {score}", clean=f"clean {score}",
+        low=f"lowest {score}", lowest="under", high=f"highest {score}", highest="under",
+    )  # fmt: skip
+    said = f"{score} (dot: mean, ring: clean, bar: lowest to highest)"
+    sure = ", thin lines: 95 % intervals" if spans else ""
+    beside = f"coefficient of variation, per cent{sure}"
+    points = drawing.chart(rows).encode(
+        x=alt.X("cv:Q", title=beside, scale=x),
+        color=colour,
+        tooltip=[tip for tip in shown if _is_known(tip, rows)],
+    )
+    bars = points.mark_rule(strokeWidth=2, opacity=0.55).encode(
+        alt.Y("low:Q", title=said, scale=y), alt.Y2("high:Q")
+    )
+    at_mean = alt.Y("mean:Q", title=said, scale=y)
+    means = points.mark_point(filled=True, size=70, opacity=1).encode(at_mean)
+    clean = points.transform_filter("isValid(datum.clean)").mark_point(size=70, strokeWidth=2)
+    names = points.mark_text(align="left", dx=8, fontSize=_LETTERS).encode(
+        alt.Y("label:Q", scale=y), text="model:N"
+    )
+    quadrants = (
+        drawing.vertical_rule(base["cv"], "reference", scale=x),
+        drawing.horizontal_rule(base["mean"], scale=y),
+        *(_quadrant(name, base["cv"], across, x) for name in _QUADRANTS),
+    )
+    layers = (
+        *(quadrants if len(rows) > 1 else ()),
+        points.mark_rule(strokeWidth=1).encode(
+            alt.X("cv_low:Q", title=beside, scale=x), alt.X2("cv_high:Q"), at_mean
+        ),
+        bars,
+        means,
+        clean.encode(alt.Y("clean:Q", scale=y)),
+        names,
+    )
+    return alt.layer(*layers).properties(height=_HEIGHT)
+
+
+def _row(table: VariationTable, i: int, times: float) -> Row:
+    row = table.rows[i]
+    ends = (row.lowest, row.highest) if isinstance(row, Variation) else (None, None)
+    return {
+        "model": one_line(row.label), "group": table.groups[row.label], "cv": row.cv,
+        "mean": times * row.mean, "low": times * row.least, "high": times * row.most,
+        "clean": None if row.clean is None else times * row.clean,
+        "lowest": ends[0], "highest": ends[1],
+    }  # fmt: skip
+
+
+def _place_labels(rows: Sequence[Row], across: Sequence[float], up: Sequence[float]) -> None:
+    """Give every name a height near its mean at which it covers no other."""
+    step = (up[1] - up[0]) * (_LETTERS + 2) / _HEIGHT
+    letter = (across[1] - across[0]) * 0.58 * _LETTERS / drawing.WIDTH
+    taken: list[tuple[float, float, float]] = []
+    for row in sorted(rows, key=lambda r: -r["mean"]):
+        left, right = row["cv"], row["cv"] + letter * (len(row["model"]) + 2)
+        beside = [at for start, end, at in taken if start < right and left < end]
+        # half a line above, where the line through the reference does not cross it
+        tries = (row["mean"] + (side * i + 1) * step / 2 for i in count() for side in (1, -1))
+        row["label"] = next(
+            at for at in tries if all(abs(at - other) >= 0.99 * step for other in beside)
+        )
+        taken.append((left, right, row["label"]))
+
+
+def _is_known(tip: alt.Tooltip, rows: Sequence[Row]) -> bool:
+    return any(row[str(tip.shorthand).partition(":")[0]] is not None for row in rows)
+
+
+def _around(values: Sequence[float]) -> list[float]:
+    """Range with room for names on the right; from 0 where that is near."""
+    low, high = min(values), max(values)
+    width = max(high - low, 0.1 * high, 0.05)
+    return [max(0.0, low - 0.08 * width), high + 0.25 * width]
+
+
+def _quadrant(name: str, cv: float, across: Sequence[float], scale: alt.Scale) -> alt.Chart:
+    """Name of a group, beside the line through the reference; with its meaning where that fits."""
+    side, down = _QUADRANTS[name]
+    room = abs(cv - across[side == "right"]) / (across[1] - across[0]) * _NARROW
+    words = f"{name}: {_MEANINGS[name]}"
+    text = words if len(words) * 0.6 * _LETTERS < room else name
+    mark = drawing.chart([{"text": text, "group": name, "cv": cv}]).mark_text(
+        align="right" if side == "left" else "left",
+        baseline=down,
+        dx=-7 if side == "left" else 7,
+        fontWeight=600,
+        opacity=0.8,
+    )
+    chart: alt.Chart = mark.encode(
+        x=alt.X("cv:Q", scale=scale),
+        y=alt.value(6 if down == "top" else _HEIGHT - 6),
+        text="text:N",
+        color=alt.Color("group:N", scale=alt.Scale(domain=list(_QUADRANTS)), legend=None),
+    )
+    return chart

@@ -1,0 +1,29 @@
+"""TODO."""
+
+from __future__ import annotations
+
+from shaketable.evaluation.records import Records
+from shaketable.findings.mcv.stability import Stability
+from shaketable.findings.mcv.stability import cv_difference as _cv_difference
+from shaketable.findings.suite_results import SuiteResult, choose_suite_result
+from shaketable.statistics.intervals import Estimate
+
+
+def mcv(records: Records | SuiteResult) -> Stability:
+    r"""mCV: mean accuracy over all sets of a suite, and how much it varies from set to set (CV).
+
+    .. math:: \mu = \frac{1}{S} \sum_s a_s, \quad
+              CV = \frac{1}{\mu} \sqrt{\frac{1}{S} \sum_s (a_s - \mu)^2}
+
+    Dai & Berleant (2022), Eq. 1 to 4, for one fitted model; both with intervals, beside the clean,
+    the lowest and the highest accuracy. As fractions; a low CV is steady, not good.
+    """
+    return Stability(choose_suite_result(records, "mcv"))
+
+
+def cv_difference(first: Records | SuiteResult, second: Records | SuiteResult) -> Estimate:
+    """CV of the first model over a suite's sets minus that of the second, paired.
+
+    Positive: the first one varies more.
+    """
+    return _cv_difference(*(choose_suite_result(r, "mcv") for r in (first, second)))

@@ -1,0 +1,126 @@
+"""mCV boards and tables of scores, as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shaketable.findings.mcv.boards import Entry, MCVBoard, several
+from shaketable.findings.mcv.variation import Correlation, Variation, VariationTable
+from shaketable.statistics.intervals import Estimate
+from shaketable.views.terminal import print_table
+
+GROUPS = (
+    "groups against it: I better and steadier, II better but less steady, III worse but steadier, "
+    "IV worse and less steady"
+)
+_FEW_MODELS = 10
+_PAIRS = {"cv-mean": "CV and mean", "cv-clean": "CV and clean", "mean-clean": "mean and clean"}
+
+
+def print_variation(table: VariationTable, title: str) -> None:
+    """Models of a table of scores: CV, mean, ends and groups."""
+    rows = []
+    for row in table.rows:
+        low, high = f"{row.least:.4g}", f"{row.most:.4g}"
+        if isinstance(row, Variation):
+            low, high = f"{low} ({row.lowest})", f"{high} ({row.highest})"
+        clean = "" if row.clean is None else f"{row.clean:.4g}"
+        group = "reference" if row.label == table.reference else table.groups[row.label]
+        rows.append([row.label, f"{row.cv:.2f}", f"{row.mean:.4g}", clean, low, high, group])
+    header = ["model", "CV, %", "mean", "clean", "lowest", "highest", "group"]
+    print_table(title, header, rows)
+    print(f"{table.reference_words}; {GROUPS}")
+    _print_correlations(table.correlations)
+
+
+def print_board(board: MCVBoard) -> None:
+    """Models over the sets of a suite: the numbers of the mCV plot, differences and effects."""
+    rows = [_row(entry) for entry in board.entries]
+    header = ["model", "CV, %", "CV by chance", "mean, %", "clean, %", "lowest, %", "highest, %",
+              "group"]  # fmt: skip
+    columns = len(header) if len(rows) > 1 else -1  # a model alone has no group
+    print_table(
+        f"{board.data}: accuracy over {len(board.suite.specs)} sets of suite {board.suite.name}, "
+        f"{board.draws}; 95 % intervals in brackets",
+        header[:columns],
+        [row[:columns] for row in rows],
+    )
+    for label in board.left_out:
+        print(f"{label}: no right answer in any set, so there is no CV")
+    if len(board.entries) > 1:
+        print(f"{board.table.reference_words}; {GROUPS}")
+        _print_changes(board)
+    for entry in board.entries:
+        print(f"\n{entry.label}")
+        for sentence in entry.sentences:
+            print(f"  {sentence}")
+    _print_effects(board)
+    _print_correlations(board.table.correlations)
+
+
+def _row(entry: Entry) -> list[str]:
+    s, v = entry.stability, entry.variation
+    ends = [(v.least, v.lowest), (v.most, v.highest)]
+    return [
+        entry.label,
+        s.cv.percent(),
+        f"{100 * s.floor:.2f}",
+        s.mean.percent(),
+        s.clean.percent(),
+        *(f"{100 * value:.2f} ({name})" for value, name in ends),
+        "reference" if entry.is_reference else entry.group,
+    ]
+
+
+def _print_changes(board: MCVBoard) -> None:
+    rows = [
+        [e.label, e.mean_change.percent(sign="+"), e.cv_change.percent(sign="+"), e.group, e.words]
+        for e in board.entries
+        if e.mean_change is not None and e.cv_change is not None
+    ]
+    if rows:
+        print_table(
+            f"minus {board.table.reference}, on the same points and noise, in percentage points",
+            ["model", "mean", "CV", "group", "in words"],
+            rows,
+        )
+
+
+def _print_effects(board: MCVBoard) -> None:
+    """What every factor, order and pair of factors costs, a column a model."""
+    columns: dict[str, dict[str, Estimate]] = {}
+    for entry in board.entries:
+        effects = entry.effects
+        found = {
+            name: one.value
+            for m in effects.main
+            for name, one in [(m.factor, m), *((f"  {one.factor}", one) for one in several(m))]
+        }
+        found |= {
+            f"{' then '.join(o.first)}, minus {' then '.join(o.second)}": o.value
+            for o in effects.kind_orders
+        }
+        found |= {
+            f"{i.first} with {i.second}, beyond the sum": i.value for i in effects.interactions
+        }
+        columns[entry.label] = found
+    names = list(dict.fromkeys(name for found in columns.values() for name in found))
+    if names:
+        rows = [[name, *(_change(found.get(name)) for found in columns.values())] for name in names]
+        title = "change of accuracy by factors, their order, and both together, percentage points"
+        print_table(title, ["", *columns], rows)
+
+
+def _change(e: Estimate | None) -> str:
+    return "" if e is None else e.percent(sign="+")
+
+
+def _print_correlations(found: Mapping[str, Correlation | None]) -> None:
+    known = {name: c for name, c in found.items() if c is not None}
+    if known:
+        rows = [
+            [_PAIRS[name], f"{c.spearman:.3f}", f"{c.pearson:.3f}"] for name, c in known.items()
+        ]
+        models = next(iter(known.values())).models
+        few = "; so few say little" if models < _FEW_MODELS else ""
+        print_table(f"correlations over {models} models{few}", ["", "Spearman", "Pearson"], rows)

@@ -1,0 +1,289 @@
+"""Variation: how high the scores of models are over several conditions, and how much they vary.
+
+Any table of scores will do, of any task: accuracies under noise, errors of forecasts by season.
+Means and deviations are exactly rounded (`statistics` of Python), so that neither the order of the
+conditions nor a tie can move a model to another group.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from statistics import mean, pstdev
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shaketable.core.errors import HUGE, InputError, UndefinedError, real, unknown
+from shaketable.core.types import FloatArray
+
+Group: TypeAlias = Literal["I", "II", "III", "IV"]
+Row: TypeAlias = "Variation | Summary"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A model of which only this is known, such as a row of a published table."""
+
+    label: str
+    mean: float
+    cv: float
+    """Coefficient of variation, in per cent."""
+    least: float
+    most: float
+    clean: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("mean", "cv", "least", "most", *(() if self.clean is None else ("clean",))):
+            what = f"{name} of {self.label!r}"
+            real(what, getattr(self, name), "be a finite number", low=-HUGE, high=HUGE)
+
+
+@dataclass(frozen=True)
+class Variation:
+    r"""Scores of one model under several conditions: their mean, and how much they vary.
+
+    .. math:: CV = 100\,\sigma / \mu, \quad \sigma^2 = \frac{1}{n} \sum_i (x_i - \mu)^2
+
+    Dai & Berleant (2022), Eq. 1, 2 and 4; the mean is over all n conditions, clean ones included,
+    where their Eq. 3 divides by n - 1: a slip, since four means of their Table III would be below
+    the minimum. 0: the same score everywhere. Lower is steadier, not better: a model that is
+    always wrong is steady.
+
+    >>> steady = Variation("rf", {"clean": 0.9, "rain": 0.8, "fog": 0.7}, clean=0.9)
+    >>> round(steady.mean, 3), round(steady.cv, 2), steady.lowest
+    (0.8, 10.21, 'fog')
+    """
+
+    label: str
+    scores: Mapping[str, float]
+    """Score under every condition, in order."""
+    clean: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scores, Mapping) or not self.scores:
+            raise InputError(
+                f"scores of {self.label!r} must have one condition or more, got {self.scores!r}; "
+                "give {condition: score}"
+            )
+        named = {f"score {name!r} of {self.label!r}": v for name, v in self.scores.items()}
+        if self.clean is not None:
+            named[f"clean score of {self.label!r}"] = self.clean
+        for name, value in named.items():
+            real(name, value, "be a finite number", low=-HUGE, high=HUGE)
+        object.__setattr__(self, "scores", {name: float(v) for name, v in self.scores.items()})
+
+    @cached_property
+    def mean(self) -> float:
+        """Mean score over all conditions."""
+        return mean(self.scores.values())
+
+    @property
+    def least(self) -> float:
+        """Lowest score."""
+        return min(self.scores.values())
+
+    @property
+    def most(self) -> float:
+        """Highest score."""
+        return max(self.scores.values())
+
+    @property
+    def lowest(self) -> str:
+        """Condition with the lowest score, the first of several."""
+        return min(self.scores, key=self.scores.__getitem__)
+
+    @property
+    def highest(self) -> str:
+        """Condition with the highest score, the first of several."""
+        return max(self.scores, key=self.scores.__getitem__)
+
+    @cached_property
+    def cv(self) -> float:
+        """Coefficient of variation, in per cent; undefined where the mean is not positive."""
+        ratio = pstdev(self.scores.values()) / self.mean if self.mean > 0 else math.inf
+        if not math.isfinite(100 * ratio):
+            raise UndefinedError(
+                f"CV of {self.label!r} is undefined: its mean score must be above 0, got "
+                f"{self.mean:g}; take scores that start at 0, such as accuracies or errors"
+            )
+        return 100 * ratio
+
+
+def group(
+    mean: float, cv: float, reference: tuple[float, float], *, lower_is_better: bool = False
+) -> Group:
+    """Group of a model against the mean and CV of a reference: the quadrants of the mCV plot.
+
+    ======== ================= ================
+    group    mean              CV
+    ======== ================= ================
+    I        at least as good  as low, or lower
+    II       at least as good  higher
+    III      worse             as low, or lower
+    IV       worse             higher
+    ======== ================= ================
+
+    Dai & Berleant (2022), Algorithm 1. The reference itself is in group I. With `lower_is_better`,
+    as for errors, a mean is as good where it is as low.
+
+    >>> group(85.75, 3.33, (85.25, 2.28)), group(0.5, 3.0, (0.6, 3.0), lower_is_better=True)
+    ('II', 'I')
+    """
+    for name, value in zip(("mean", "cv"), (mean, cv), strict=True):
+        real(name, value, "be a number", low=-math.inf, high=math.inf)
+    good = mean <= reference[0] if lower_is_better else mean >= reference[0]
+    steady = cv <= reference[1]
+    return ("I" if steady else "II") if good else ("III" if steady else "IV")
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """How two quantities go together over models: 1 in step, -1 opposed, 0 unrelated."""
+
+    spearman: float
+    """Of the ranks; any monotonic relation counts."""
+    pearson: float
+    """Of the values; straight lines count."""
+    models: int
+
+    def json(self) -> dict[str, float]:
+        """Correlation as an object."""
+        return {"spearman": self.spearman, "pearson": self.pearson, "models": self.models}
+
+
+def correlation(first: ArrayLike, second: ArrayLike) -> Correlation:
+    """Spearman's and Pearson's correlation of two quantities, one value a model of each.
+
+    Dai & Berleant (2022), Eq. 5 and 6; ranks of equal values are averaged. Undefined for fewer
+    than 3 models, and where all models are alike.
+
+    >>> correlation([1, 2, 3, 4], [1, 4, 9, 16])
+    Correlation(spearman=1.0, pearson=0.984..., models=4)
+    """
+    from scipy import stats  # takes longer to load than all of the rest
+
+    x, y = (_scaled(values) for values in (first, second))
+    if len(x) != len(y):
+        raise InputError(
+            f"first and second must have one value a model each, got {len(x)} and {len(y)} values"
+        )
+    if len(x) < 3:
+        raise UndefinedError(
+            f"a correlation needs 3 models or more, got {len(x)}; add models to the table"
+        )
+    if min(np.ptp(x), np.ptp(y)) < 1e-12:
+        raise UndefinedError(
+            "a correlation needs models that differ, got the same value for all; add other models"
+        )
+    found = stats.spearmanr(x, y).statistic, stats.pearsonr(x, y).statistic
+    spearman, pearson = (float(np.clip(r, -1, 1)) for r in found)
+    return Correlation(spearman, pearson, models=len(x))
+
+
+def _scaled(values: ArrayLike) -> FloatArray:
+    """Finite values, the largest of size 1, which changes no correlation and overflows nowhere."""
+    array = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise InputError(
+            f"values to correlate must be finite, got {array[~np.isfinite(array)][0]}; leave out "
+            "models without a value"
+        )
+    largest = np.abs(array).max(initial=0)
+    return array / largest if largest > 0 else array
+
+
+@dataclass(frozen=True)
+class VariationTable:
+    """Models side by side: groups against a reference, and correlations over all of them.
+
+    Parameters
+    ----------
+    rows
+        Every model: `Variation`, or `Summary` where single scores are not known.
+    reference
+        Label of the model that others are compared with. By default the only one that is labelled
+        ``clean`` or ends in ``(clean)``, which is how models trained on clean data are named; else
+        the first. `reference_words` tells which one it is, and why.
+    lower_is_better
+        Whether scores are errors, such as RMSE.
+
+    >>> table = VariationTable([Summary("net(SP0.1)", 89.4, 1.3, 86.7, 91.2, 90.8),
+    ...                         Summary("net(clean)", 85.3, 2.3, 83.2, 92.1, 92.1)])
+    >>> table.reference, table.groups
+    ('net(clean)', {'net(SP0.1)': 'I', 'net(clean)': 'I'})
+    """
+
+    rows: Sequence[Row]
+    reference: str = ""
+    lower_is_better: bool = False
+    reference_words: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        labels = [row.label for row in self.rows]
+        if not labels:
+            raise InputError("rows must hold one model or more, got none; give a Variation each")
+        for label in labels:
+            if labels.count(label) > 1:
+                raise InputError(
+                    f"rows must have labels of their own, got {label!r} "
+                    f"{labels.count(label)} times; rename one"
+                )
+        named = [label for label in labels if label == "clean" or label.endswith("(clean)")]
+        if self.reference:
+            chosen, why = self.reference, "as chosen"
+        elif len(named) == 1:
+            chosen, why = named[0], "the only one that its name says was trained on clean data"
+        else:
+            chosen, why = labels[0], "the first of the table"
+        if chosen not in labels:
+            raise unknown("reference", chosen, labels)
+        object.__setattr__(self, "rows", tuple(self.rows))
+        object.__setattr__(self, "reference", chosen)
+        object.__setattr__(self, "reference_words", f"reference: {chosen}, {why}")
+
+    @cached_property
+    def groups(self) -> dict[str, Group]:
+        """Group of every model against the reference."""
+        (base,) = (row for row in self.rows if row.label == self.reference)
+        at = base.mean, base.cv
+        low = self.lower_is_better
+        return {r.label: group(r.mean, r.cv, at, lower_is_better=low) for r in self.rows}
+
+    @cached_property
+    def correlations(self) -> dict[str, Correlation | None]:
+        """Correlations between CV, mean and clean score over the models; None where undefined."""
+        found: dict[str, Correlation | None] = {}
+        for first, second in (("cv", "mean"), ("cv", "clean"), ("mean", "clean")):
+            x, y = ([getattr(row, name) for row in self.rows] for name in (first, second))
+            try:
+                # a clean score that some models lack makes no fair comparison
+                found[f"{first}-{second}"] = None if None in y else correlation(x, y)
+            except UndefinedError:
+                found[f"{first}-{second}"] = None
+        return found
+
+    def json(self, *, times: float = 1.0) -> dict[str, Any]:
+        """Table as an object; scores are multiplied, such as by 100 for fractions in per cent."""
+
+        def scored(row: Row) -> dict[str, Any]:
+            about: dict[str, Any] = {"label": row.label, "group": self.groups[row.label]}
+            about |= {name: times * getattr(row, name) for name in ("mean", "least", "most")}
+            about |= {"cv": row.cv, "clean": None if row.clean is None else times * row.clean}
+            if isinstance(row, Variation):
+                about |= {"lowest": row.lowest, "highest": row.highest}
+                about["scores"] = {name: times * v for name, v in row.scores.items()}
+            return about
+
+        return {
+            "reference": self.reference,
+            "reference_words": self.reference_words,
+            "lower_is_better": self.lower_is_better,
+            "models": [scored(row) for row in self.rows],
+            "correlations": {
+                name: None if c is None else c.json() for name, c in self.correlations.items()
+            },
+        }

@@ -1,0 +1,102 @@
+"""Training with noise, as a scikit-learn meta-estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from shaketable.core.errors import whole
+from shaketable.core.keys import digest, row_keys
+from shaketable.core.norms import as_p
+from shaketable.core.types import Array
+from shaketable.corruptions import PNormNoise, noisy_copies
+
+
+def _inner_has(method: str) -> Any:
+    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
+
+
+class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
+    """Any classifier, trained on k noisy copies of every training point.
+
+    The copies are uniform in the p-ball of radius `epsilon` around the point, the originals are not
+    kept (Siedel et al. 2022, Sec. 3.2); ``epsilon=0`` is plain training. There is no
+    ``sample_weight``: a repeated point gets other noise, so a weight cannot stand for repetition.
+
+    Parameters
+    ----------
+    estimator
+        Classifier to train; it is cloned.
+    norm
+        ``"inf"``, 1, 2, or any other positive order.
+    epsilon
+        Radius of the noise, in the units of the features.
+    k
+        Noisy copies of every point.
+    random_state
+        Seed of the noise; the estimator's own randomness is ``estimator__random_state``.
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> model = NoiseAugmented(KNeighborsClassifier(1), epsilon=0.1, random_state=0)
+    >>> model.fit([[0.0], [1.0]], ["left", "right"]).predict([[0.3], [0.8]])
+    array(['left', 'right'], dtype='<U5')
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        norm: str | float = "inf",
+        epsilon: float = 0.0,
+        k: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.norm = norm
+        self.epsilon = epsilon
+        self.k = k
+        self.random_state = random_state
+
+    def fit(self, X: Array, y: Array) -> Self:  # noqa: N803  (scikit-learn's name)
+        """Train a clone of the estimator on noisy copies of the rows of `X`."""
+        noise = PNormNoise(as_p(self.norm), self.epsilon)
+        k = whole("k", self.k, least=1)
+        x, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(y)
+        if self.epsilon > 0:
+            state = self.random_state
+            seed = (
+                int(state)
+                if isinstance(state, Integral)
+                else check_random_state(state).randint(2**31)
+            )
+            keys = row_keys(digest("training noise", int(seed)), np.arange(len(x)), np.arange(k))
+            x, y = noisy_copies(noise, x, keys), np.repeat(y, k)
+        self.estimator_ = clone(self.estimator).fit(x, y)
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: Array) -> Array:  # noqa: N803
+        """Label of every row."""
+        return self._ask("predict", X)
+
+    @_inner_has("predict_proba")  # type: ignore[untyped-decorator]  # scikit-learn's
+    def predict_proba(self, X: Array) -> Array:  # noqa: N803
+        """Probability of every class, where the estimator has one."""
+        return self._ask("predict_proba", X)
+
+    @_inner_has("decision_function")  # type: ignore[untyped-decorator]  # scikit-learn's
+    def decision_function(self, X: Array) -> Array:  # noqa: N803
+        """Score of every class, where the estimator has one."""
+        return self._ask("decision_function", X)
+
+    def _ask(self, method: str, x: Array) -> Array:
+        check_is_fitted(self)
+        x = validate_data(self, x, reset=False, dtype=[np.float64, np.float32])
+        return np.asarray(getattr(self.estimator_, method)(x))

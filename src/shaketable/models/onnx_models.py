@@ -1,0 +1,192 @@
+"""Models in ONNX files: points in, labels or scores out, by onnxruntime on the CPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.types import Array
+from shaketable.corruptions.rows import threads
+from shaketable.data.images import CHANNELS
+from shaketable.models.identity import content_hash
+
+_FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
+_TAKEN = {**_FLOATS, "tensor(uint8)": np.uint8}
+_LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
+_ROWS = 256  # at a time, where the graph takes any number: more are no quicker
+_WRAP = "wrap it in a function from points to labels or scores"
+
+
+class OnnxModel:
+    """Classifier in an ONNX file; it answers with labels or with scores, as its graph does.
+
+    Points reach the graph's one input in the type and shape that it declares (`arranged`), in
+    batches of the size that it declares, the last one filled up. Of several outputs the labels
+    count, as scikit-learn's converter gives them, else the only table of scores. A batch is worked
+    on by one thread, and batches share the threads: neither changes what is answered.
+
+    It is told by its content, which is pickled with it: the file, and files of weights that it
+    names, such as the ``net.onnx.data`` of torch's exporter.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        file = Path(path)
+        self.name, self._graph = file.name, _read(file, "check the path")
+        self._weights = {
+            name: _read(file.parent / name, f"{self.name} keeps weights there, so move both")
+            for name in linked_files(self._graph)
+        }
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        if len(inputs) != 1 or inputs[0].type not in _TAKEN:
+            raise InputError(
+                f"model {self.name} must take one input, of floats or uint8, got "
+                f"{_listed(inputs)}; export it with one input of all features, or {_WRAP}"
+            )
+        self._input, self._dtype = inputs[0].name, _TAKEN[inputs[0].type]
+        self._shape = [d if isinstance(d, int) and d > 0 else 0 for d in inputs[0].shape]
+        tensors = [o for o in outputs if o.type.startswith("tensor")]
+        labels = [o for o in tensors if o.type in _LABELS and o.shape[1:] in ([], [1])]
+        scores = [o for o in tensors if o.type in _FLOATS and len(o.shape) in (0, 2)]
+        answers = tensors if len(outputs) == 1 else labels or scores
+        if len(answers) != 1:
+            raise InputError(
+                f"model {self.name} must have one output of labels, or one of scores with a "
+                f"column a class, got {_listed(outputs)}; export it with one output, or {_WRAP}"
+            )
+        self._output = answers[0].name
+
+    def __call__(self, x: Array) -> Array:
+        """Labels or scores of every row."""
+        points = arranged(x, self._shape)
+        if points is None:
+            raise InputError(
+                f"model {self.name} refused points of shape {x.shape[1:]}: it takes "
+                f"{_named(self._shape[1:])}; give it such points, or {_WRAP}"
+            )
+        n, count, run = len(x), threads(), self._session.run
+        size = next(iter(self._shape), 0) or min(_ROWS, -(-n // count))
+        batches = [np.arange(i, i + size) % n for i in range(0, n, size)]
+        with ThreadPoolExecutor(count) as pool:
+            answers = pool.map(lambda rows: self._ask(run, points[rows]), batches)
+            return np.concatenate([*answers])[:n]
+
+    @cached_property
+    def identity(self) -> str | None:
+        """Hash of the file and of its weights."""
+        parts = [self._graph, *(part for _, part in sorted(self._weights.items()))]
+        return content_hash(["onnx", *(np.frombuffer(part, np.uint8) for part in parts)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in vars(self).items() if key != "_session"}
+
+    @cached_property
+    def _session(self) -> Any:
+        try:
+            import onnxruntime
+        except ImportError as error:
+            raise InputError(
+                "model files .onnx need onnxruntime, which is not installed; "
+                "pip install 'shaketable[onnx]'"
+            ) from error
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4  # errors are raised; they need not be printed too
+        options.intra_op_num_threads = 1  # several would add up in an order of their own
+        names, parts = [*self._weights], [*self._weights.values()]
+        options.add_external_initializers_from_files_in_memory(names, parts, [*map(len, parts)])
+        try:
+            return onnxruntime.InferenceSession(
+                self._graph, options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # its errors have no type of their own
+            raise InputError(
+                f"model file {self.name!r} cannot be loaded by onnxruntime "
+                f"{onnxruntime.__version__}: {_reason(error)}; give an ONNX file that it knows"
+            ) from error
+
+    def _ask(self, run: Callable[..., Any], points: Array) -> Array:
+        with np.errstate(over="ignore", invalid="ignore"):
+            given = np.ascontiguousarray(points, self._dtype)
+        if self._dtype == np.uint8 and (odd := points[given != points]).size:
+            raise InputError(
+                f"model {self.name} takes uint8, so values must be whole numbers from 0 to 255, "
+                f"got {odd[0]:g} (uint8 data count as x/255); export it for floats, or {_WRAP}"
+            )
+        try:
+            return np.asarray(run([self._output], {self._input: given})[0])
+        except Exception as error:  # its errors have no type of their own
+            raise InputError(
+                f"model {self.name} refused points of shape {given.shape[1:]}: {_reason(error)}"
+            ) from error
+
+
+def arranged(x: Array, shape: Sequence[int]) -> Array | None:
+    """View of points that fits a declared shape, its first axis the batch; None if none does.
+
+    Images of shape (H, W, C), told by a last axis of 1, 3 or 4 and a first axis that is none of
+    these, come channels first if that fits, as for torch modules; others as they are, or else
+    channels first. (H, W) may get an axis for its one channel, and all points are flattened for a
+    table. An axis of 0 fits all, and so does an empty shape.
+
+    >>> arranged(np.zeros((5, 32, 32, 3)), [0, 3, 0, 0]).shape
+    (5, 3, 32, 32)
+    >>> arranged(np.zeros((5, 8, 8)), [1, 64]).shape
+    (5, 64)
+    """
+    views = [x, x[:, None], x[..., None], x.reshape(len(x), -1)]
+    if x.ndim == 4:
+        told = x.shape[3] in CHANNELS and x.shape[1] not in CHANNELS
+        views.insert(0 if told else 1, np.moveaxis(x, 3, 1))
+    for view in views:
+        axes = zip(shape[1:], view.shape[1:], strict=False)
+        if not shape or (len(shape) == view.ndim and all(a in (0, b) for a, b in axes)):
+            return view
+    return None
+
+
+def linked_files(graph: bytes) -> list[str]:
+    r"""Names of the files that hold weights of a graph, read off its bytes.
+
+    The entry of a tensor that is stored elsewhere is ``j``, length, ``\n``, length, key, ``\x12``,
+    length, value; a length above 127 takes two bytes.
+
+    >>> linked_files(b"\x01j\x11\n\x08location\x12\x05a.bin\x01")
+    ['a.bin']
+    """
+    names: dict[str, None] = {}
+    entry = rb"j[\x80-\xff]?[\x00-\x7f]\n\x08location\x12([\x80-\xff]?)([\x00-\x7f])"
+    for found in re.finditer(entry, graph):
+        low, high = found[1], found[2][0]
+        size = (low[0] & 127) + 128 * high if low else high
+        names[graph[found.end() : found.end() + size].decode(errors="replace")] = None
+    return list(names)
+
+
+def _read(file: Path, remedy: str) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        what = "does not exist" if missing else f"cannot be read: {error.strerror}"
+        raise InputError(f"model file {str(file)!r} {what}; {remedy}") from error
+
+
+def _named(shape: Sequence[Any]) -> str:
+    text = ", ".join(str(dim or "?") for dim in shape)
+    return f"({text},)" if len(shape) == 1 else f"({text})"
+
+
+def _listed(ends: Sequence[Any]) -> str:
+    return ", ".join(f"{end.name} {end.type} {_named(end.shape)}" for end in ends)
+
+
+def _reason(error: Exception) -> str:
+    """What onnxruntime says, less its numbers: ``[ONNXRuntimeError] : 2 : INVALID : what``."""
+    return str(error).partition("\n")[0].split(" : ", 3)[-1].rstrip(".") or type(error).__name__

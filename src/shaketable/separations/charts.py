@@ -1,0 +1,126 @@
+"""TODO."""
+
+from __future__ import annotations
+
+import altair as alt
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.norms import norm_title
+from shaketable.data.dataset import Dataset
+from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import Separation
+from shaketable.views import drawing
+from shaketable.views.drawing import HEIGHT, Chart, tips
+from shaketable.views.numbers import one_line
+
+MAX_POINTS = 4000
+"""Points a scatter shows at most; of more, every n-th."""
+
+
+def nearest(separation: Separation | SeparationRecord) -> Chart:
+    """How far every point is from its nearest opponent: histogram and cumulative share."""
+    p = separation.p if isinstance(separation, Separation) else separation.norm
+    if separation.nearest is None:
+        raise InputError(
+            "separation must know every point's nearest opponent to draw them; measure it with "
+            "points=True"
+        )
+    distance = np.sort(separation.nearest)
+    n = len(distance)
+    counts, edges = np.histogram(distance, bins=min(40, max(5, round(n**0.5))))
+    bars = [
+        {"start": a, "end": b, "points": c}
+        for a, b, c in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist(), strict=True)
+    ]
+    at = np.unique(np.linspace(0, n - 1, 200).round().astype(int))
+    steps = [{"distance": float(distance[i]), "share": 100 * (int(i) + 1) / n} for i in at]
+    title = f"{norm_title(p)} distance to the nearest point of another class"
+    scale = alt.Scale(domainMin=0)
+    histogram = (
+        drawing.chart(bars)
+        .mark_bar(style="count", opacity=0.6)
+        .encode(
+            x=alt.X("start:Q", title=title, scale=scale, bin="binned"),
+            x2=alt.X2("end:Q"),
+            y=alt.Y("points:Q", title="points (bars)"),
+            tooltip=tips(start="distance from", end="distance to", points="points"),
+        )
+    )
+    cumulative = (
+        drawing.chart(steps)
+        .mark_line(style="share", interpolate="step-after")
+        .encode(
+            x=alt.X("distance:Q", title=title, scale=scale),
+            y=alt.Y(
+                "share:Q", title="points at most this far, % (line)", axis=alt.Axis(grid=False)
+            ),
+            tooltip=tips(distance="distance", share="points at most this far, %"),
+        )
+    )
+    mark = drawing.vertical_rule(separation.two_r, f"2r = {separation.two_r:.4g}")
+    whole = alt.layer(alt.layer(histogram, mark), cumulative).resolve_scale(y="independent")
+    title = "Distance of every point to the nearest point of another class"
+    return drawing.finish([whole.properties(height=HEIGHT)], title=title)
+
+
+def left_out(separation: Separation) -> Chart:
+    """What eps_min would be without the closest pairs, against how many of them are left out."""
+    rows = [
+        {"pairs": m, "epsilon": separation.epsilon_min_without(m)}
+        for m in range(len(separation.closest_distance))
+    ]
+    if len(rows) < 2:
+        raise InputError(
+            f"closest must list at least 2 pairs to leave one out, got {len(rows)}; measure the "
+            "separation with more"
+        )
+    whole = alt.Axis(format="d", tickMinStep=1, grid=False)
+    base = drawing.chart(rows).encode(
+        x=alt.X("pairs:Q", title="closest pairs left out", axis=whole),
+        y=alt.Y("epsilon:Q", title="eps_min", scale=alt.Scale(zero=True, nice=True)),
+        tooltip=tips(pairs="pairs left out", epsilon="eps_min"),
+    )
+    layers = (
+        base.mark_line(style="count", interpolate="step-after"),
+        base.mark_point(style="count", filled=True, size=45, opacity=1),
+    )
+    title = "eps_min without the closest pairs"
+    return drawing.finish([alt.layer(*layers).properties(height=220)], title=title)
+
+
+def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart:
+    """Two-dimensional points by class, the closest pair of different classes joined by a line."""
+    if dataset.d != 2:
+        raise InputError(f"dataset must have 2 features to be drawn, got {dataset.d}")
+    step = -(-dataset.n // MAX_POINTS)
+    chosen = np.union1d(np.arange(0, dataset.n, step), np.array(separation.pair))
+    names = [str(label) for label in dataset.classes]
+    values = zip(
+        dataset.rows(chosen).reshape(-1, 2).tolist(), dataset.y[chosen], chosen, strict=True
+    )
+    rows = [
+        {"x": x, "y": y, "class": names[code], "row": dataset.source_row(int(i))}
+        for (x, y), code, i in values
+    ]
+    closest = {dataset.source_row(i) for i in separation.pair}
+    first, second = (one_line(dataset.feature_name(i)) for i in range(2))
+    by_class = alt.Scale(domain=names)
+    x = alt.X("x:Q", title=first, scale=alt.Scale(zero=False))
+    y = alt.Y("y:Q", title=second, scale=alt.Scale(zero=False))
+    tooltip = tips(**{"class": "class", "row": "row", "x": first, "y": second})
+    cloud = drawing.chart(rows).encode(
+        x=x,
+        y=y,
+        color=alt.Color("class:N", title="class", scale=by_class),
+        shape=alt.Shape("class:N", title="class", scale=by_class),
+        tooltip=tooltip,
+    )
+    pair = drawing.chart([r for r in rows if r["row"] in closest]).encode(x=x, y=y)
+    layers = (
+        cloud.mark_point(size=22, filled=True, opacity=0.65),
+        pair.mark_line(style="pair"),
+        pair.mark_point(size=180, style="pair").encode(tooltip=tooltip),
+    )
+    title = "The data, and the closest pair of different classes"
+    return drawing.finish([alt.layer(*layers).properties(height=420)], title=title)

@@ -1,0 +1,141 @@
+"""The 1-nearest-neighbour classifier with every tie known: what the data alone let one expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.norms import as_p
+from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.data.arrays import device_of, join, make_dataset, pair
+from shaketable.data.dataset import Dataset
+from shaketable.separations.search.search import pairs_within, search
+
+
+@dataclass(frozen=True, eq=False)
+class OneNN:
+    """Nearest training points of every test point, and how well their labels do.
+
+    Several training points can be equally near, most often in the L-inf norm on whole numbers. An
+    accuracy is therefore a range: from all undecided points wrong to all of them right.
+    """
+
+    p: float
+    distance: FloatArray
+    """Of every test point to its nearest training points."""
+    test: IntArray
+    """Rows of the test points."""
+    pairs: IntArray
+    """Every nearest neighbour: (test point, counted from 0, and row of the training point)."""
+    winner: IntArray
+    """Class code with the most nearest neighbours; of several the lowest."""
+    neighbour_count: IntArray
+    """How many training points are equally near to each test point."""
+    winner_count: IntArray
+    """How many classes have as many nearest neighbours as the winner."""
+    classes: tuple[Any, ...]
+    y: IntArray
+    """True class codes of the test points."""
+
+    @property
+    def labels(self) -> Array:
+        """Label with the most nearest neighbours; of several such labels the first."""
+        same = len({type(label) for label in self.classes}) == 1
+        classes = np.array(self.classes, dtype=None if same else object)
+        return np.asarray(classes[self.winner])
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """Share of right labels; points with several nearest neighbours wrong, or right."""
+        return self._range(self.neighbour_count > 1)
+
+    @property
+    def majority_accuracy(self) -> tuple[float, float]:
+        """Share of right labels by majority; points with several majorities wrong, or right."""
+        return self._range(self.winner_count > 1)
+
+    def neighbours(self, i: int) -> IntArray:
+        """Rows of all training points nearest to test point `i`."""
+        return np.sort(self.pairs[self.pairs[:, 0] == i, 1])
+
+    def _range(self, undecided: Array) -> tuple[float, float]:
+        right = self.winner == self.y
+        return float((right & ~undecided).mean()), float((right | undecided).mean())
+
+
+def one_nn(
+    data: Dataset | tuple[Any, Any],
+    test: Dataset | tuple[Any, Any] | None = None,
+    *,
+    norm: str | float = 2,
+    seed: int = 0,
+    device: str | None = None,
+    progress: bool = False,
+) -> OneNN:
+    """Label test points by their nearest training points, exactly.
+
+    uint8 is compared in whole numbers; floats in float64, where rounding can tell points apart
+    that are equally near.
+
+    Parameters
+    ----------
+    data, test
+        Training and test points, each a `Dataset` or a pair (x, y); or one of them alone, which is
+        split as `Dataset.parts` does. Arrays and torch tensors are taken in their own units; a
+        uint8 `Dataset` counts as x/255.
+    norm
+        ``"inf"``, 1, 2, or any other positive order.
+    seed
+        Of the split, where there is no fixed one.
+    device
+        Where to search, as `separation` has it.
+    progress
+        Show a bar where points of many dimensions are compared.
+
+    >>> train = np.array([[0.0], [2.0], [9.0]]), np.array(["a", "b", "b"])
+    >>> found = one_nn(train, (np.array([[1.0], [8.0]]), np.array(["a", "b"])))
+    >>> found.neighbours(0), found.accuracy, found.labels.tolist()
+    (array([0, 1]), (0.5, 1.0), ['a', 'b'])
+    """
+    p = as_p(norm)
+    own_units = not isinstance(data, Dataset)
+    if not isinstance(data, Dataset):
+        data = pair(data, "data")
+        device = device or device_of(data[0])
+    if test is not None:
+        data = join(data, test)
+    elif not isinstance(data, Dataset):
+        data = make_dataset(*data)
+    train_rows, test_rows = data.parts(seed=seed)
+    x = np.ascontiguousarray(data.x.reshape(data.n, -1))
+    role = np.zeros(data.n, np.int64)
+    role[train_rows] = 1
+    found = search(x, role, p, of=role == 0, progress=progress, device=device)
+    pairs = pairs_within(x, role, p, found.near, progress=progress, device=device)
+    place = np.empty(data.n, np.int64)
+    place[test_rows] = np.arange(len(test_rows))
+    pairs[:, 0] = place[pairs[:, 0]]
+    # votes of a test point for a class, without a table of all classes
+    ballot, votes = np.unique(
+        pairs[:, 0] * len(data.classes) + data.y[pairs[:, 1]], return_counts=True
+    )
+    voter, candidate = np.divmod(ballot, len(data.classes))
+    most = np.zeros(len(test_rows), np.int64)
+    np.maximum.at(most, voter, votes)
+    winning = votes == most[voter]
+    winner = np.full(len(test_rows), len(data.classes))
+    np.minimum.at(winner, voter[winning], candidate[winning])
+    unit = 255.0 if data.x.dtype == np.uint8 and not own_units else 1.0
+    return OneNN(
+        p=p,
+        distance=found.distance(found.near[test_rows]) / unit,
+        test=test_rows,
+        pairs=pairs,
+        winner=winner,
+        neighbour_count=np.bincount(pairs[:, 0], minlength=len(test_rows)),
+        winner_count=np.bincount(voter[winning], minlength=len(test_rows)),
+        classes=data.classes,
+        y=data.y[test_rows],
+    )

@@ -1,0 +1,390 @@
+"""Compiled loops over pairs of points: cheap lower bounds first, distances only where they decide.
+
+Points stand at *positions*, in an order that keeps near points together; 64 positions form a tile.
+A pair passes four gates, each closer to its distance: the boxes of tiles, coarse features (one
+point against 64 in vector registers), the pair's fine features, and the points themselves.
+
+A *limit* is a measure (see `distances`) in the units of the features, rounded up so that no lower
+bound of it can be above.
+
+The functions hold no lock and start no threads: callers give every thread its own range.
+"""
+# numba compiles these functions from the types of a call, so they carry no annotations; it knows
+# no nested data, so they take many arguments
+# mypy: ignore-errors
+# ruff: noqa: ARG001, PLR0912, PLR0915, PLR0917, PLW3301
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
+from numba.extending import overload
+
+from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.separations.search.distances import REORDER, at, compiled, measure
+
+LANES = 64
+"""Positions of a tile."""
+
+BOX, FEW, COARSE = 4, 16, 32
+"""Features for the boxes of tiles, for a first look at their points, and for a second."""
+
+
+class Units(NamedTuple):
+    """What turns a measure into a limit."""
+
+    bound: float  # norm of the lower bound: 1, 2 or inf
+    squared: bool  # whether measures are squares
+    scale: float  # units of the features in a unit of distance
+    slack: float  # most that rounding can add to a lower bound
+    fine_scale: float = 1.0  # units of the features in a unit of the fine ones
+    fine_slack: float = 0.0  # most that rounding can add to a lower bound by fine ones
+
+
+class Sketch(NamedTuple):
+    """Points at their positions, with features whose distances are lower bounds."""
+
+    x: Array  # all points, in their own order
+    rows: IntArray  # of every position
+    group: IntArray  # of every position, ascending; only pairs of different groups count
+    cell: IntArray  # row and column of every position in `Best.cells`, ascending
+    part: IntArray  # 0 or 1
+    coarse: Array  # BOX + FEW + COARSE features of every position, each set a bound of its own
+    tiles: Array  # the same, features of 64 positions side by side
+    fine: Array  # more features of every position
+    low: Array  # least and largest of the BOX features in a tile
+    high: Array
+    units: Units
+
+
+class Best(NamedTuple):
+    """Least measures so far in a range of positions (a) and a later one (b)."""
+
+    near_a: FloatArray  # to every position's nearest opponent
+    who_a: IntArray  # its row
+    limit_a: Array
+    near_b: FloatArray
+    who_b: IntArray
+    limit_b: Array  # as long as whole tiles
+    cells: FloatArray  # between groups
+    first_cell: tuple[int, int]
+    parts: FloatArray  # within part 0, across, within part 1
+    top: FloatArray  # of the closest pairs
+    top_rows: IntArray
+    found: IntArray  # where it has room: rows of all pairs within their bounds, which stay put
+
+
+_START, _END = BOX + FEW, BOX + FEW + COARSE
+_MIDDLE = (_START + _END) // 2  # loops of 16 turns are unrolled and so vectorised; longer are not
+
+
+@compiled
+def limit_of(value, units):
+    """Limit of a measure: a lower bound above it proves that the distance is above too."""
+    if value < 0:
+        return 0.0 if units.bound == np.inf else -1.0
+    distance = math.sqrt(value) if units.squared else value
+    limit = distance * units.scale + units.slack
+    if units.bound == np.inf:
+        return min(limit, 255.0)
+    return limit * limit if units.bound == 2 else limit
+
+
+def any_within(bound, point, tile, limit, limits):
+    """Whether the first few features leave any pair of a point and a tile within its limit."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(any_within, jit_options={"nogil": True})
+def _any_within(bound, point, tile, limit, limits):
+    return _any_codes_within if point.dtype == numba.uint8 else _any_floats_within
+
+
+def _any_codes_within(bound, point, tile, limit, limits):
+    within = np.uint8(0)
+    for k in range(LANES):
+        far = np.uint8(0)
+        for c in range(BOX, BOX + FEW):
+            far = max(far, np.uint8(max(point[c], tile[c, k]) - min(point[c], tile[c, k])))
+        within = np.uint8(within + np.uint8(far <= max(limit, limits[k])))
+    return within > 0
+
+
+def _any_floats_within(bound, point, tile, limit, limits):
+    within = np.int32(0)
+    for k in range(LANES):
+        far = np.float32(0)
+        for c in range(BOX, BOX + FEW):
+            gap = point[c] - tile[c, k]
+            far += gap * gap if bound == 2 else abs(gap)
+        within = np.int32(within + np.int32((far <= limit) | (far <= limits[k])))
+    return within > 0
+
+
+def which_within(bound, point, tile, limit, limits):
+    """Bits of the pairs of a point and a tile that all coarse features leave within limits."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(which_within, jit_options={"nogil": True})
+def _which_within(bound, point, tile, limit, limits):
+    return _which_codes_within if point.dtype == numba.uint8 else _which_floats_within
+
+
+def _which_codes_within(bound, point, tile, limit, limits):
+    bits = np.uint64(0)
+    for k in range(LANES):
+        far = np.uint8(0)
+        for c in range(_START, _MIDDLE):
+            far = max(far, np.uint8(max(point[c], tile[c, k]) - min(point[c], tile[c, k])))
+        for c in range(_MIDDLE, _END):
+            far = max(far, np.uint8(max(point[c], tile[c, k]) - min(point[c], tile[c, k])))
+        bits |= np.uint64(far <= max(limit, limits[k])) << np.uint64(k)
+    return bits
+
+
+def _which_floats_within(bound, point, tile, limit, limits):
+    bits = np.uint64(0)
+    for k in range(LANES):
+        far = np.float32(0)
+        for c in range(_START, _MIDDLE):
+            gap = point[c] - tile[c, k]
+            far += gap * gap if bound == 2 else abs(gap)
+        for c in range(_MIDDLE, _END):
+            gap = point[c] - tile[c, k]
+            far += gap * gap if bound == 2 else abs(gap)
+        bits |= np.uint64((far <= limit) | (far <= limits[k])) << np.uint64(k)
+    return bits
+
+
+def lower_bound(bound, fine, q, t, limit):
+    """Lower bound from all features of two positions, or anything above `limit`."""
+    raise NotImplementedError("compiled code only")
+
+
+@overload(lower_bound, jit_options={"nogil": True, "fastmath": REORDER})
+def _lower_bound(bound, fine, q, t, limit):
+    return _bound_of_codes if fine.dtype == numba.uint8 else _bound_of_floats
+
+
+def _bound_of_codes(bound, fine, q, t, limit):
+    far, total = np.uint8(0), np.int32(0)
+    for block in range(fine.shape[1]):
+        if bound == 1:
+            for c in range(LANES):
+                a, b = np.int32(fine[q, block, c]), np.int32(fine[t, block, c])
+                total = np.int32(total + abs(np.int32(a - b)))
+        else:
+            for c in range(LANES):
+                a, b = fine[q, block, c], fine[t, block, c]
+                far = max(far, np.uint8(max(a, b) - min(a, b)))
+            total = np.int32(far)
+        if total > limit:
+            break
+    return np.float32(total)
+
+
+def _bound_of_floats(bound, fine, q, t, limit):
+    total = np.float32(0)
+    for block in range(fine.shape[1]):
+        part = np.float32(0)
+        if bound == 2:
+            for c in range(LANES):
+                gap = fine[q, block, c] - fine[t, block, c]
+                part += gap * gap
+        else:
+            for c in range(LANES):
+                part += abs(fine[q, block, c] - fine[t, block, c])
+        total += part
+        if total > limit:
+            break
+    return total
+
+
+@compiled
+def _add_gap(bound, total, low, high, other_low, other_high):
+    """Add the gap between two ranges of one feature to a lower bound."""
+    gap = max(np.float32(0), np.float32(other_low) - np.float32(high))
+    gap = max(gap, np.float32(low) - np.float32(other_high))
+    if bound == 2:
+        return total + gap * gap
+    return total + gap if bound == 1 else max(total, gap)
+
+
+@compiled
+def _insert(top, top_rows, value, i, j):
+    """Put a pair among the closest, which are sorted by distance, then by rows."""
+    k = top.size - 1
+    while k >= 0:
+        later = value < top[k]
+        if value == top[k]:
+            later = i < top_rows[k, 0] or (i == top_rows[k, 0] and j < top_rows[k, 1])
+        if not later:
+            break
+        if k + 1 < top.size:
+            top[k + 1] = top[k]
+            top_rows[k + 1, 0] = top_rows[k, 0]
+            top_rows[k + 1, 1] = top_rows[k, 1]
+        top[k] = value
+        top_rows[k, 0] = i
+        top_rows[k, 1] = j
+        k -= 1
+
+
+@compiled
+def _offer(sketch, best, q, t, q0, t0, value):
+    """Let a pair of positions improve what is best so far; ties go to the lower rows."""
+    i, j = sketch.rows[q], sketch.rows[t]
+    a, b = q - q0, t - t0
+    if value < best.near_a[a] or (value == best.near_a[a] and j < best.who_a[a]):
+        best.near_a[a] = value
+        best.who_a[a] = j
+        best.limit_a[a] = limit_of(value, sketch.units)
+    if value < best.near_b[b] or (value == best.near_b[b] and i < best.who_b[b]):
+        best.near_b[b] = value
+        best.who_b[b] = i
+        best.limit_b[b] = limit_of(value, sketch.units)
+    row, column = sketch.cell[q] - best.first_cell[0], sketch.cell[t] - best.first_cell[1]
+    best.cells[row, column] = min(best.cells[row, column], value)
+    both = sketch.part[q] + sketch.part[t]
+    best.parts[both] = min(best.parts[both], value)
+    if value <= best.top[-1]:
+        _insert(best.top, best.top_rows, value, min(i, j), max(i, j))
+
+
+@compiled
+def _loosest(limits, first, last):
+    loose = limits[first]
+    for k in range(first + 1, last):
+        loose = max(loose, limits[k])
+    return loose
+
+
+@compiled
+def _loosest_cell(cells, rows, columns, most):
+    """Largest of a few cells' measures and another."""
+    for row in range(rows[0], rows[1] + 1):
+        for column in range(columns[0], columns[1] + 1):
+            most = max(most, cells[row, column])
+    return most
+
+
+@compiled
+def _which_near(bound, tile, low, high, box, limit, limits, first):
+    """Bits of the points of a tile that are within limits of another tile's box."""
+    bits = np.uint64(0)
+    for k in range(LANES):
+        gap = np.float32(0)
+        for c in range(BOX):
+            gap = _add_gap(bound, gap, tile[c, k], tile[c, k], low[c, box], high[c, box])
+        near = (gap <= limit) | (gap <= np.float32(limits[at(first, k)]))
+        bits |= np.uint64(near) << np.uint64(k)
+    return bits
+
+
+@compiled
+def compare(sketch, p, queries, targets, touching, best, resume):
+    """Compare positions `queries` with later positions `targets`, keeping the best of each kind.
+
+    Only pairs of different groups count. Both ranges begin with a tile. Measures in `best` start
+    as upper bounds and are lowered in place; those that are not wanted start at -1. Tiles whose
+    boxes touch, and so hold the nearest points, are compared in a call of their own. Returns how
+    many pairs were found, and the tiles to resume from when there was no room for more.
+    """
+    count = 0
+    units = sketch.units
+    bound = units.bound
+    coarse, tiles, group = sketch.coarse, sketch.tiles, sketch.group
+    low, high, fine = sketch.low, sketch.high, sketch.fine
+    x, rows, cell, part = sketch.x, sketch.rows, sketch.cell, sketch.part
+    near_a, near_b, cells, parts, top = best.near_a, best.near_b, best.cells, best.parts, best.top
+    row0, column0 = best.first_cell
+    fine_scale = np.float32(units.fine_scale)
+    fine_slack = np.float32(units.fine_slack)
+    q0, t0 = queries[0], targets[0]
+    for k in range(near_a.size):
+        best.limit_a[k] = limit_of(near_a[k], units)
+    for k in range(near_b.size):
+        best.limit_b[k] = limit_of(near_b[k], units)
+    sieve = near_b[0] < 0  # else nearly every tile holds a pair within its limit
+    limit = np.empty(1, tiles.dtype)
+    last_tile = (targets[1] - 1) // LANES
+    gaps = np.empty(last_tile + 1, np.float32)
+    for q_tile in range(max(q0 // LANES, resume[0]), (queries[1] - 1) // LANES + 1):
+        q_first, q_last = q_tile * LANES, min((q_tile + 1) * LANES, queries[1])
+        first_tile = max(t0 // LANES, resume[1] if q_tile == resume[0] else q_tile)
+        gaps[:] = 0
+        for c in range(BOX):
+            for tile in range(last_tile + 1):
+                gaps[tile] = _add_gap(
+                    bound, gaps[tile], low[c, q_tile], high[c, q_tile], low[c, tile], high[c, tile]
+                )
+        loose_a = _loosest(best.limit_a, q_first - q0, q_last - q0)
+        cell_rows = cell[q_first] - row0, cell[q_last - 1] - row0
+        for tile in range(first_tile, last_tile + 1):
+            t_first, t_last = tile * LANES, min((tile + 1) * LANES, targets[1])
+            one_group = group[q_first] == group[t_last - 1]  # they ascend
+            if one_group or (gaps[tile] == 0) != touching:
+                continue
+            if 0 < best.found.shape[0] < count + LANES * LANES:
+                return count, q_tile, tile
+            columns = cell[t_first] - column0, cell[t_last - 1] - column0
+            common = max(max(parts[0], parts[1]), max(parts[2], top[-1]))
+            common = limit_of(_loosest_cell(cells, cell_rows, columns, common), units)
+            loose_b = _loosest(best.limit_b, t_first - t0, t_last - t0)
+            if gaps[tile] > max(common, max(loose_a, loose_b)):
+                continue
+            limits = best.limit_b[t_first - t0 : t_first - t0 + LANES]
+            near = _which_near(
+                bound, tiles[q_tile], low, high, tile, max(common, loose_b),
+                best.limit_a, q_first - q0,
+            )  # fmt: skip
+            while near:
+                q = q_first + np.int64(trailing_zeros(near))
+                near &= near - np.uint64(1)
+                if q >= q_last:
+                    break
+                limit[0] = max(common, best.limit_a[q - q0])
+                if sieve and not any_within(bound, coarse[q], tiles[tile], limit[0], limits):
+                    continue
+                bits = which_within(bound, coarse[q], tiles[tile], limit[0], limits)
+                while bits:
+                    k = trailing_zeros(bits)
+                    bits &= bits - np.uint64(1)
+                    t = t_first + np.int64(k)
+                    if t <= q or t >= t_last or group[t] == group[q]:
+                        continue
+                    most = max(limit[0], limits[k])
+                    most = np.float32(most) * fine_scale + fine_slack
+                    if lower_bound(bound, fine, q, t, most) > most:
+                        continue
+                    row, column = cell[q] - row0, cell[t] - column0
+                    both = part[q] + part[t]
+                    wanted = max(near_a[q - q0], near_b[t - t0])
+                    wanted = max(max(wanted, cells[row, column]), max(parts[both], top[-1]))
+                    value = measure(x, rows[q], rows[t], p, wanted)
+                    if value <= wanted and best.found.shape[0]:
+                        best.found[count, 0], best.found[count, 1] = rows[q], rows[t]
+                        count += 1
+                    elif value <= wanted:
+                        _offer(sketch, best, q, t, q0, t0, value)
+    return count, -1, -1
+
+
+@compiled
+def sum_blocks(x, centre, scale, block, sums):
+    """Add scale * (x - centre) over the columns of every block."""
+    for i in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            sums[i, block[c]] += (np.float64(x[i, c]) - centre[c]) * scale
+
+
+@compiled
+def measure_pairs(x, pairs, p):
+    """Measures of given pairs of rows."""
+    values = np.empty(len(pairs))
+    for k in range(len(pairs)):
+        values[k] = measure(x, pairs[k, 0], pairs[k, 1], p, np.inf)
+    return values

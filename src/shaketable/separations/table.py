@@ -1,0 +1,103 @@
+"""Separation and audit as people read them in a terminal, and as programs read them in JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shaketable.core.norms import norm_json, norm_title
+from shaketable.data.dataset import Dataset
+from shaketable.separations.audit import Audit, class_pairs, one_nn_json, one_nn_sentence
+from shaketable.separations.one_nn import OneNN
+from shaketable.separations.separation import Separation
+from shaketable.views.terminal import print_table
+
+MAX_CLASSES = 20
+"""Up to this number of classes their minima are shown as a matrix, else the closest as a list."""
+
+
+def separation_json(
+    result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
+) -> dict[str, Any]:
+    """Separation and audit as one object; rows are those of the source."""
+    return {
+        "norm": norm_json(result.p),
+        "two_r": result.two_r,
+        "epsilon_min": result.epsilon_min,
+        "pair": [data.source_row(row) for row in result.pair],
+        "closest": [pair.json() for pair in audit.pairs],
+        "nearest": audit.nearest,
+        "duplicates": audit.duplicates.json(),
+        "clashes": [{"rows": [i, j], "classes": [a, b]} for (i, a), (j, b) in audit.clashes],
+        "classes": list(result.classes),
+        "by_class": audit.by_class,
+        "by_part": result.by_part,
+        **({} if one_nn is None else {"one_nn": one_nn_json(one_nn)}),
+        "notes": data.notes(),
+    }
+
+
+def print_separation(
+    result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
+) -> None:
+    """Separation and audit as sentences and tables."""
+    print(f"data: {data.name}; {data.n} points, {len(data.classes)} classes")
+    print(f"{norm_title(result.p)} separation 2r = {result.two_r!r}")
+    places = [
+        f"row {data.source_row(row)} ({result.classes[result.y[row]]!r})" for row in result.pair
+    ]
+    parts = ", training part first" if data.n_train is not None else ""
+    print(f"closest pair: {' and '.join(places)}, rows counted from 0{parts}")
+    print(f"eps_min = {result.epsilon_min!r}")
+    for part, value in result.by_part.items():
+        print(f"  2r {part}: {'no two classes' if value is None else repr(value)}")
+    if audit.nearest is not None:
+        least, *quartiles, most = (f"{value:.4g}" for value in audit.nearest.values())
+        print(
+            f"distance of a point to the nearest of another class: {least} to {most}, quartiles "
+            f"{', '.join(quartiles)}"
+        )
+    print(f"duplicates: {audit.duplicates}")
+    if audit.left_out:
+        print(f"clashes: {audit.left_out}")
+    if one_nn is not None:
+        print(f"1-NN: {one_nn_sentence(one_nn)}")
+    _print_closest(audit)
+    _print_classes(result, audit)
+
+
+def _print_closest(audit: Audit) -> None:
+    rows = [
+        [str(rank), *(str(v) for place in zip(p.rows, p.classes, strict=True) for v in place),
+         f"{p.distance:.6g}", _distance(p.epsilon_min_without)]
+        for rank, p in enumerate(audit.pairs, start=1)
+    ]  # fmt: skip
+    one = len(rows) == 1
+    title = "closest pair of different classes" if one else (
+        f"the {len(rows)} closest pairs of different classes; on the right, eps_min if a pair and "
+        "all above it were left out"
+    )  # fmt: skip
+    print_table(title, ["", "row", "class", "row", "class", "2r", "eps_min without"], rows)
+    for sentence in audit.outliers:
+        print(sentence)
+
+
+def _print_classes(result: Separation, audit: Audit) -> None:
+    """Show the minimum of every two classes; of many classes, only the closest."""
+    n = len(result.classes)
+    if audit.by_class is None:
+        print(f"\n2r of every pair of classes is not kept for {n} classes")
+    elif n > MAX_CLASSES:
+        pairs = class_pairs(result.classes, audit.by_class)
+        rows = [[str(a), str(b), f"{value:.4g}"] for a, b, value in pairs[:MAX_CLASSES]]
+        title = f"2r of the closest {len(rows)} of {len(pairs)} pairs of classes"
+        print_table(title, ["class", "class", "2r"], rows)
+    elif n > 2:
+        rows = [
+            [str(label), *("" if v is None else f"{v:.4g}" for v in row)]
+            for label, row in zip(result.classes, audit.by_class, strict=True)
+        ]
+        print_table("2r of every pair of classes", ["", *map(str, result.classes)], rows)
+
+
+def _distance(value: float | None) -> str:
+    return "no pair left" if value is None else f"{value:.6g}"

@@ -1,0 +1,225 @@
+"""Corruptions of tensors, against those of arrays."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shaketable.core.errors import InputError
+from shaketable.core.keys import row_keys
+from shaketable.corruptions import Gaussian, Impulse, PNormNoise, corrupt, parse
+from shaketable.data.bounds import Bounds
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+CUDA = pytest.param(
+    "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+)
+DEVICES = ["cpu", CUDA]
+NORMS = [0.1, 0.5, 1.0, 2.0, 3.0, 50.0, 200.0, 1e4]
+SPECS = [
+    "clean", "linf(0.1)", "linf(0.1, surface)", "linf(0.1, vertices)", "l1(2)", "l2(0.5)",
+    "l2(0.5, surface)", "l0.5(40)", "l77(0.2)", "l0(0.3)", "l0(0.3, uniform)",
+    "gaussian(0.1, mean=0.2)", "l2(0.5) + l0(0.1) + linf(0.1)",
+]  # fmt: skip
+BOUNDS = Bounds(0.0, 1.0)
+
+
+def keys(n):
+    return row_keys(7, np.arange(n), np.arange(1))[:, 0]
+
+
+def points(n=20, *shape, dtype=np.float32):
+    return np.random.default_rng(0).random((n, *(shape or (3, 5, 4)))).astype(dtype)
+
+
+@pytest.mark.parametrize("spec", [*SPECS, "l0.05(1e9)", "l1(0.5)"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tensors_of_the_cpu_get_the_bytes_of_arrays(spec, dtype):
+    x = points(dtype=dtype)
+    noisy = corrupt(torch.from_numpy(x.copy()), spec, rng=0, bounds=BOUNDS)
+    assert noisy.numpy().tobytes() == corrupt(x, spec, rng=0, bounds=BOUNDS).tobytes()
+    assert noisy.numpy().dtype == dtype
+
+
+@pytest.mark.parametrize("spec", ["linf(0.1)", "l2(0.1)"])
+@pytest.mark.parametrize("device", DEVICES)
+def test_balls_cut_by_their_bounds_are_those_of_arrays(spec, device):
+    x, cut = points(50, 2), Bounds(0, 1, "truncate")
+    noisy = corrupt(torch.from_numpy(x).to(device), spec, rng=0, bounds=cut)
+    assert np.allclose(noisy.cpu(), corrupt(x, spec, rng=0, bounds=cut), atol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", ["linf(1)", "linf(1, surface)", "linf(1, vertices)"])
+@pytest.mark.parametrize("d", [1, 3, 1025, 20000])
+def test_noise_of_the_cube_is_that_of_arrays(spec, d, device):
+    noise, x = parse(spec), np.zeros((9, d), np.float32)
+    drawn = noise.draw(torch.from_numpy(x).to(device), keys(9))
+    assert np.allclose(torch.as_tensor(drawn).cpu(), noise.draw(x, keys(9)), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("kind", ["ball", "surface"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("p", NORMS)
+def test_components_are_those_of_arrays(p, dtype, kind, device):
+    noise, x = PNormNoise(p, 1.0, kind), np.zeros((40, 300), dtype)
+    there = torch.as_tensor(noise.draw(torch.from_numpy(x).to(device), keys(40))).cpu().numpy()
+    np.testing.assert_allclose(
+        there, noise.draw(x, keys(40)), rtol=1e-12 if dtype == "float64" else 1e-5
+    )
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("d", [1, 2, 300, 3072, 20000])
+@pytest.mark.parametrize("p", NORMS)
+def test_the_surface_has_norm_one(p, d, device):
+    x = torch.zeros((5, d), dtype=torch.float64, device=device)
+    size = PNormNoise(p, 1.0, "surface")(x, keys(5)).abs().cpu().numpy()
+    largest = size.max(axis=1)
+    norm = largest * ((size / largest[:, None]) ** p).sum(axis=1) ** (1 / p)
+    assert np.allclose(norm, 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", SPECS)
+def test_rows_depend_on_their_keys_alone(spec, device):
+    x = torch.from_numpy(points(64, 700)).to(device)
+    noise = parse(spec).bind(BOUNDS)
+    noisy = noise(x, keys(64))
+    some = np.array([40, 3, 17])
+    assert torch.equal(noise(x[some], keys(64)[some]), noisy[some])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", SPECS)
+def test_where_the_result_goes_changes_nothing(spec, device):
+    x = torch.from_numpy(points(8, 3, 40, 40)).to(device)
+    noisy = corrupt(x, spec, rng=0, bounds=BOUNDS)
+    assert noisy is not x
+    assert ((noisy >= 0) & (noisy <= 1)).all()
+    out = torch.full_like(x, math.nan)
+    assert corrupt(x, spec, rng=0, bounds=BOUNDS, out=out) is out
+    assert torch.equal(out, noisy)
+    strided = x.to(memory_format=torch.channels_last)
+    assert torch.equal(corrupt(strided, spec, rng=0, bounds=BOUNDS), noisy)
+    assert corrupt(strided, spec, rng=0, bounds=BOUNDS, out=strided) is strided
+    assert torch.equal(strided, noisy)
+    part = torch.zeros((8, 6, 40, 40), device=device)[:, ::2]
+    assert torch.equal(corrupt(x, spec, rng=0, bounds=BOUNDS, out=part), noisy)
+    assert torch.equal(corrupt(x, spec, rng=0, bounds=BOUNDS, out=x), noisy)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", ["clean", "clean + linf(0.1)", "clean + l0(0.5) + l2(1)"])
+@pytest.mark.parametrize("grad", [False, True])
+def test_the_given_points_are_left_alone(spec, grad, device):
+    x = torch.full((3, 8), 0.5, device=device, requires_grad=grad)
+    noisy = corrupt(x, spec, rng=0, bounds=BOUNDS)
+    assert noisy.data_ptr() != x.data_ptr()
+    assert torch.equal(x, torch.full_like(x, 0.5))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", [s for s in SPECS if "+" not in s])
+def test_a_draw_serves_the_whole_ladder(spec, device):
+    x = torch.from_numpy(points(6, 900)).to(device)
+    noise = parse(spec).bind(BOUNDS)
+    drawn = noise.draw(x, keys(6))
+    assert torch.allclose(noise.apply(x, drawn), noise(x, keys(6)), rtol=1e-6, atol=1e-6)
+    on_device = torch.from_numpy(keys(6).view(np.int64)).to(device)
+    assert torch.equal(noise(x, on_device), noise(x, keys(6)))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("to", ["extremes", "uniform"])
+def test_impulses_are_so_many_and_nested(to, device):
+    x = torch.full((50, 1000), 0.3, device=device)
+    drawn = Impulse(0.2).draw(x, keys(50))
+    weak, strong = (Impulse(s, to, BOUNDS).apply(x, drawn) for s in (0.05, 0.2))
+    assert ((weak != x).sum(1) == 50).all()
+    assert ((strong != x).sum(1) == 200).all()
+    assert torch.equal(strong[weak != x], weak[weak != x])
+    assert torch.equal(Impulse(0.05, to, BOUNDS)(x, keys(50)), weak)
+    hit = strong[strong != x]
+    assert 0.45 < hit.mean() < 0.55
+    where = (strong != x).float().mean(0)
+    assert where.max() < 0.5
+    if to == "extremes":
+        assert set(hit.unique().tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gaussian_noise_has_its_moments(device):
+    x = torch.zeros((100, 20000), device=device)
+    noisy = Gaussian(0.5, mean=1.0)(x, keys(100)).double()
+    assert abs(noisy.mean() - 1) < 0.002
+    assert abs(noisy.std() - 0.5) < 0.002
+    assert abs(((noisy - 1) / 0.5).pow(4).mean() - 3) < 0.03
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("spec", ["linf(0.1)", "l2(3)", "l10(0.2)", "gaussian(0.1)", "l0(0.1)"])
+def test_half_precision_is_rounded_once(spec, dtype, device):
+    x = torch.from_numpy(points(5, 600)).to(device, dtype)
+    full = corrupt(x.float(), spec, rng=0, bounds=BOUNDS)
+    assert torch.equal(corrupt(x, spec, rng=0, bounds=BOUNDS), full.to(dtype))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", SPECS)
+def test_whole_numbers_follow_the_rules_of_arrays(spec, device):
+    x = np.random.default_rng(0).integers(0, 256, (7, 30), np.uint8)
+    there = torch.from_numpy(x).to(device)
+    floats = corrupt(there, spec, rng=0, bounds=(0, 255))
+    assert floats.dtype == torch.float32
+    for dtype in ("uint8", torch.uint8):
+        rounded = corrupt(there, spec, rng=0, bounds=(0, 255), dtype=dtype)
+        assert torch.equal(rounded, floats.round().to(torch.uint8))
+    assert corrupt(there.short(), spec, rng=0, bounds=(0, 255)).dtype == torch.float64
+    assert corrupt(there, spec, rng=0, bounds=(0, 255), dtype=torch.bfloat16).dtype == (
+        torch.bfloat16
+    )
+    assert np.array_equal(there.cpu(), x)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_gradients_are_not_followed(device):
+    x = torch.zeros((2, 3), device=device, requires_grad=True)
+    assert not corrupt(x, "l2(0.1)", rng=0).requires_grad
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_cannot_be_done_is_said(device):
+    x = torch.zeros((2, 30), device=device)
+    with pytest.raises(InputError, match="bounds"):
+        corrupt(x.int(), "linf(1)")
+    with pytest.raises(InputError, match="real numbers"):
+        corrupt(x.bool(), "linf(1)", bounds=(0, 1))
+    with pytest.raises(InputError, match="dtype must be"):
+        corrupt(x, "linf(1)", dtype=torch.int32)
+    with pytest.raises(InputError, match="none that is finite"):
+        corrupt(x, "l0(0.1)")
+    cut = Bounds(0, 1, "truncate")
+    for spec in ("gaussian(0.1)", "linf(0.1, surface)", "l2(0.1)"):
+        with pytest.raises(InputError, match="'truncate'"):
+            corrupt(x, spec, bounds=cut)
+    with pytest.raises(InputError, match="span"):
+        corrupt(x + 2, "linf(0.1)", bounds=cut)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_a_key_is_needed_for_every_row():
+    with pytest.raises(InputError, match="one a row"):
+        PNormNoise(2, 0.1)(torch.zeros((3, 2), device="cuda"), keys(2))
+
+
+def test_devices_without_kernels_get_noise_of_the_cpu():
+    x = torch.empty((4, 6), device="meta")
+    for spec in ("l2(0.5)", "linf(0.1)", "gaussian(0.2)", "l0(0.5)"):
+        noise = parse(spec).bind(BOUNDS)
+        noisy = noise.apply(x, noise.draw(x, keys(4)))
+        assert noisy.device.type == "meta"
+        assert noisy.shape == x.shape

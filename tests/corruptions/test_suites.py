@@ -1,0 +1,213 @@
+import math
+
+import numpy as np
+import pytest
+
+import shaketable as st
+from helpers.images import pictures
+from shaketable.core.errors import InputError
+from shaketable.core.keys import fold
+from shaketable.core.norms import pnorm_level
+from shaketable.core.spec import factors, set_name
+from shaketable.corruptions import PNormNoise, parse
+from shaketable.corruptions.suites.catalogue import SUITES, suite
+from shaketable.data.bounds import Bounds
+from shaketable.evaluation.evaluate import Noise
+
+UNIT = Bounds(0, 1)
+
+
+@pytest.mark.parametrize("name", [n for n, s in SUITES.items() if s.names])
+def test_every_suite_is_made_of_canonical_specs_each_once(name):
+    names = suite(name).names
+    specs = [parse(n, eps_min=lambda _: 0.5).spec for n in names]
+    assert [n.replace("eps_min", "0.5") for n in names] == specs
+    assert len(set(specs)) == len(specs)
+
+
+@pytest.mark.parametrize(("name", "d"), [("pnorm-cifar", 3072), ("pnorm-tiny", 12288)])
+def test_the_published_ladders_have_nine_norms_and_ten_growing_sizes(name, d):
+    levels = [pnorm_level(n) for n in suite(name).on((d,), UNIT).names]
+    assert list(dict.fromkeys(p for p, _ in levels)) == [0, 0.5, 1, 2, 5, 10, 50, 200, math.inf]
+    for p in {p for p, _ in levels}:
+        sizes = [size for q, size in levels if q == p]
+        assert len(sizes) == 10
+        assert sizes == sorted(sizes)
+    # the table's corners, typed in apart
+    corners = {"pnorm-cifar": ["l0(0.005)", "l0(0.12)", "l0.5(400000)", "linf(0.15)"],
+               "pnorm-tiny": ["l0(0.01)", "l0(0.3)", "l0.5(12000000)", "linf(0.3)"]}  # fmt: skip
+    assert set(corners[name]) <= set(suite(name).names)
+
+
+def test_the_imperceptible_noises():
+    assert suite("ice-cifar").names == (
+        "l0.5(25000)", "l1(25)", "l2(0.5)", "l10(0.03)", "l50(0.02)", "linf(0.01)"
+    )  # fmt: skip
+    assert suite("ice-tiny").names == (
+        "l0.5(700000)", "l1(125)", "l2(2)", "l10(0.06)", "l50(0.04)", "linf(0.01)"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["pnorm", "ice"])
+def test_published_sizes_are_taken_where_they_fit(name):
+    assert suite(name).on((3072,), UNIT) == suite(f"{name}-cifar")
+    assert suite(name).on((12288,), UNIT) == suite(f"{name}-tiny")
+    for odd in (suite(name).on((784,), UNIT), suite(name).on((3072,), Bounds(0, 255))):
+        assert "derived from" in odd.derived
+        assert len(odd.names) == len(suite(f"{name}-cifar").names)
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 2, 5, math.inf])
+def test_derived_sizes_move_a_value_as_much_as_cifars(p):
+    # by their law: the mean size of a component of noise, over the value range, stays what it is
+    small = suite("pnorm").on((192,), Bounds(-1, 1)).names
+    for mine, cifar in zip(small, suite("pnorm-cifar").names, strict=True):
+        if pnorm_level(cifar)[0] == p:
+            keys = np.arange(200, dtype=np.uint64)
+            sizes = [
+                np.abs(PNormNoise(*pnorm_level(spec))(np.zeros((200, d)), keys)).mean()
+                for spec, d in ((mine, 192), (cifar, 3072))
+            ]
+            assert sizes[0] / 2 == pytest.approx(sizes[1], rel=0.05)
+            break
+
+
+def test_derived_impulses_that_hit_nothing_are_left_out():
+    assert not any(n.startswith("l0(") for n in suite("pnorm").on((3,), UNIT).names)
+    few = [n for n in suite("pnorm").on((60,), UNIT).names if n.startswith("l0(")]
+    assert few[0] == "l0(0.01)"
+    assert len(few) == 9
+
+
+def test_a_suite_for_another_shape_is_refused():
+    with pytest.raises(InputError, match="3072 values, got 784.*use 'pnorm'"):
+        suite("pnorm-cifar").on((784,), UNIT)
+    with pytest.raises(InputError, match="use 'ice'"):
+        suite("ice-tiny").on((12288,), Bounds(0, 255))
+    for odd in (None, Bounds(0, math.inf)):
+        with pytest.raises(InputError, match="needs a finite value range"):
+            suite("pnorm").on((3,), odd)
+    data = st.make_dataset(np.random.default_rng(0).random((20, 28, 28)), np.arange(20) % 2)
+    with pytest.raises(InputError, match="use 'pnorm'"):
+        st.evaluate(lambda x: np.zeros(len(x), int), data, suite("pnorm-cifar"))
+
+
+# --- two factors ---
+
+MADE = {
+    "two-factor": {"SP": "sp({})", "GA": "ga(mean={}, var=0.01)", "RO": "rotation({})"},
+    "two-factor-variance": {"SP": "sp({})", "GA": "ga(mean=0, var={})", "RO": "rotation({})"},
+    "two-factor-table": {"NO": "jitter({})", "MI": "missing({})", "SC": "scaling({})"},
+}
+SHARES = ["0.1", "0.15", "0.2"]
+LEVELS = {"SP": SHARES, "GA": SHARES, "RO": ["-60", "-30", "30", "60"], "NO": ["0.2", "0.5", "1"],
+          "MI": SHARES, "SC": ["0.8", "0.9", "1.1", "1.2"]}  # fmt: skip
+ORDERS = {"two-factor": ["SP GA", "GA SP", "SP RO", "RO SP"],
+          "two-factor-variance": ["SP GA", "GA SP", "SP RO", "RO SP"],
+          "two-factor-table": ["NO MI", "MI NO", "MI SC", "SC MI"]}  # fmt: skip
+
+
+def rule(name):
+    """Specs by name, as print has them: in every order every level of both, and none of either."""
+    sets = {"clean": "clean"}
+    for order in ORDERS[name]:
+        one, two = order.split()
+        for level, other in [(a, b) for a in ["", *LEVELS[one]] for b in ["", *LEVELS[two]]][1:]:
+            none = {"SC": "1"}
+            label = f"{one}{level or none.get(one, 0)}{two}{other or none.get(two, 0)}"
+            first = [MADE[name][one].format(level)] if level else []
+            second = [MADE[name][two].format(other)] if other else []
+            sets[label] = " + ".join(first + second)
+    return sets
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_two_factor_suites_have_69_sets(name):
+    found, expected = suite(name), rule(name)
+    assert len(expected) == len(found.names) == 69
+    assert {set_name(spec) for spec in found.names} == set(expected)
+    for spec in found.names[1:]:
+        assert factors(spec) == tuple(expected[set_name(spec)].split(" + "))
+    assert found.names[0] == "clean"
+    assert (found.metric, found.k, found.part) == ("mcv", 1, "test")
+    assert found.needs_range == (name != "two-factor-table")
+
+
+def test_names_of_the_paper_mean_what_they_say():
+    specs = {set_name(spec): spec for spec in suite("two-factor").names}
+    assert specs["SP0.1GA0.15"] == "sp(0.1) + ga(mean=0.15, var=0.01) as SP0.1GA0.15"
+    assert specs["GA0SP0.2"] == "sp(0.2) as GA0SP0.2"
+    assert specs["SP0.15RO-60"] == "sp(0.15) + rotation(-60) as SP0.15RO-60"
+    assert specs["RO30SP0.1"] == "rotation(30) + sp(0.1) as RO30SP0.1"
+    switched = {set_name(spec): spec for spec in suite("two-factor-variance").names}
+    assert switched["GA0.15SP0"] == "ga(mean=0, var=0.15) as GA0.15SP0"
+
+
+def test_the_nine_training_sets():
+    found = suite("two-factor-train")
+    ga = "ga(mean=0.1, var=0.01)"
+    assert {set_name(spec): factors(spec) for spec in found.names} == {
+        "clean": (), "SP0.1": ("sp(0.1)",), "GA0.1": (ga,), "SP0.1GA0.1": ("sp(0.1)", ga),
+        "GA0.1SP0.1": (ga, "sp(0.1)"), "SP0.1RL30": ("sp(0.1)", "rotation(-30)"),
+        "SP0.1RR30": ("sp(0.1)", "rotation(30)"), "RL30": ("rotation(-30)",),
+        "RR30": ("rotation(30)",),
+    }  # fmt: skip
+    assert found.part == "train"
+
+
+@pytest.fixture(scope="module")
+def photographs():
+    return st.make_dataset(pictures(60, 16, 16), np.arange(60) % 2)
+
+
+def test_65_of_the_69_sets_differ_and_clean_is_untouched(photographs):
+    sets = {
+        set_name(spec): st.corrupted(photographs, spec, draws="ladder").x.tobytes()
+        for spec in suite("two-factor").names
+    }
+    assert sets["clean"] == photographs.rows(slice(None)).tobytes()
+    assert len(set(sets.values())) == 65
+    for angle in (-60, -30, 30, 60):
+        assert sets[f"SP0RO{angle}"] == sets[f"RO{angle}SP0"]
+
+
+@pytest.mark.parametrize("name", ["two-factor", "two-factor-variance", "two-factor-train"])
+def test_no_two_noisy_sets_share_a_draw(name):
+    grey = np.full((200, 12, 12, 3), 128, np.uint8)
+    data = st.make_dataset(grey, np.arange(200) % 2)
+    patterns = []
+    for spec in suite(name).names:
+        if "sp(" not in spec and "ga(" not in spec:
+            continue
+        noisy = st.corrupted(data, spec, draws="ladder").x
+        if factors(spec)[-1].startswith("rotation"):  # turned back, the noise is where it was
+            back = -float(factors(spec)[-1][9:-1])
+            noisy = st.corrupt(noisy, f"rotation({back})", bounds=(0, 1))
+        noise = noisy - noisy.mean(axis=0)  # corners are the same in all pictures
+        patterns.append(noise.ravel() / np.linalg.norm(noise))
+    assert len(patterns) == (60 if name != "two-factor-train" else 6)
+    together = np.array(patterns) @ np.array(patterns).T - np.eye(len(patterns))
+    assert np.abs(together).max() < 7 / math.sqrt(grey.size)
+
+
+@pytest.mark.parametrize("draws", ["independent", "ladder"])
+@pytest.mark.parametrize("name", [*MADE, "two-factor-train"])
+def test_every_factor_of_every_set_has_keys_of_its_own(name, draws, photographs):
+    noise = Noise(k=1, seed=0, draws=draws)
+    keys = []
+    for spec in suite(name).names[1:]:
+        own = noise.keys(photographs, parse(spec), np.arange(60), np.arange(1))[:, 0]
+        keys += [own, fold(own, 0), fold(own, 1)]
+    assert len(np.unique(keys)) == 60 * len(keys)
+
+
+def test_a_model_meets_all_sets_once(photographs):
+    records = st.evaluate(lambda x: np.zeros(len(x), int), photographs, suite("two-factor"))
+    assert [record.corruption for record in records] == list(suite("two-factor").names)
+    assert {record.k for record in records} == {1}
+
+
+def test_two_factor_suites_need_a_range():
+    data = st.make_dataset(np.random.default_rng(0).normal(size=(20, 8, 8)), np.arange(20) % 2)
+    with pytest.raises(InputError, match="needs a finite value range.*give bounds"):
+        st.evaluate(lambda x: np.zeros(len(x), int), data, suite("two-factor"))

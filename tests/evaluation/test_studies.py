@@ -1,0 +1,202 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from shaketable.core.errors import InputError
+from shaketable.data.arrays import make_dataset
+from shaketable.evaluation.store import Store
+from shaketable.evaluation.study import study
+from shaketable.metrics import series
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(100, 2))
+DATA = make_dataset(X, np.where(X[:, 0] + 0.1 * np.sin(9 * X[:, 1]) > 0.5, "right", "left"))
+MODELS = {"tree": DecisionTreeClassifier(), "1nn": KNeighborsClassifier(1)}
+OPTIONS = {"train_eps": [0, 0.01], "test_eps": [0, 0.05], "k": 3, "runs": 4}
+
+
+class Spy(KNeighborsClassifier):
+    """A model that remembers what it was trained on."""
+
+    seen: ClassVar[list[np.ndarray]] = []
+
+    def fit(self, x, y):
+        Spy.seen.append(np.array(x))
+        return super().fit(x, y)
+
+
+def hits(records):
+    return [cell.hits.tolist() for cell in records]
+
+
+def test_every_level_is_measured_in_every_run():
+    records = study(DATA, MODELS, **OPTIONS)
+    # test levels: 0, 0.05 and eps_min, which MSCR needs
+    assert len(records) == 4 * 2 * 2 * 3
+    found = series(records)
+    assert len(found) == 2 * 2 * 3
+    assert {s.runs for s in found} == {4}
+    assert sum(s.at_eps_min for s in found) == 4
+    runs = [c.points.rows.tolist() for c in found[0].noisy]
+    assert len({tuple(r) for r in runs}) == 4  # a run draws a new split
+    assert {len(r) for r in runs} == {20}
+
+
+def test_workers_and_order_of_models_change_nothing():
+    one = study(DATA, MODELS, n_jobs=1, **OPTIONS)
+    two = study(DATA, dict(reversed(MODELS.items())), n_jobs=2, **OPTIONS)
+    assert {c.key: c.hits.tolist() for c in one} == {c.key: c.hits.tolist() for c in two}
+
+
+def test_a_stopped_study_goes_on_and_ends_with_the_same_numbers(tmp_path):
+    path = tmp_path / "s.sqlite"
+    want = hits(study(DATA, MODELS, **OPTIONS))
+    study(DATA, MODELS, store=path, **{**OPTIONS, "runs": 2})
+    with Store(path) as store:
+        half = {c.key: c.seconds for c in store.records()}
+    assert hits(study(DATA, MODELS, store=path, **OPTIONS)) == want
+    with Store(path) as store:
+        whole = {c.key: c.seconds for c in store.records()}
+    assert len(whole) == 2 * len(half)
+    assert half.items() <= whole.items()  # not measured again
+
+
+def test_what_is_on_record_is_not_trained_again(tmp_path):
+    path = tmp_path / "s.sqlite"
+    study(DATA, {"spy": Spy(1)}, store=path, **OPTIONS)
+    trained = len(Spy.seen)
+    study(DATA, {"spy": Spy(1)}, store=path, **OPTIONS)
+    assert len(Spy.seen) == trained
+    study(DATA, {"spy": Spy(1)}, store=path, **{**OPTIONS, "runs": 5})
+    assert len(Spy.seen) == trained + 2
+
+
+def test_every_run_has_its_own_training_randomness_and_bounds_hold_in_training():
+    class Seeds(Spy):
+        seeds: ClassVar[list[int]] = []
+
+        def __init__(self, n_neighbors=1, random_state=None):
+            super().__init__(n_neighbors)
+            self.random_state = random_state
+
+        def fit(self, x, y):
+            Seeds.seeds.append(self.random_state)
+            return super().fit(x, y)
+
+    study(DATA, {"seeds": Seeds()}, **{**OPTIONS, "train_eps": [0.3]}, bounds=(0, 1))
+    assert len(set(Seeds.seeds)) == 4
+    assert min(x.min() for x in Spy.seen[-4:]) == 0
+    assert max(x.max() for x in Spy.seen[-4:]) == 1
+
+
+KILLED = """
+import sys
+from shaketable.studies import study
+study("bands(n=400)", "rf", train_eps=[0, 0.01], test_eps=[0, 0.01], k=5, runs=12,
+      store=sys.argv[1], n_jobs=2)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_killed_at_any_moment_nothing_is_lost(tmp_path, how):
+    path = tmp_path / "s.sqlite"
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)], stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    for _ in range(600):
+        time.sleep(0.05)
+        if path.exists() and _count(path) >= 6:
+            break
+    os.killpg(process.pid, how)
+    process.wait()
+    kept = _count(path)
+    assert 6 <= kept < 72
+    records = study(
+        "bands(n=400)", "rf", train_eps=[0, 0.01], test_eps=[0, 0.01], k=5, runs=12, store=path
+    )
+    fresh = study("bands(n=400)", "rf", train_eps=[0, 0.01], test_eps=[0, 0.01], k=5, runs=12)
+    assert len(records) == 12 * 2 * 3
+    assert hits(records) == hits(fresh)
+
+
+def _count(path):
+    try:
+        with Store(path, must_exist=True) as store:
+            return len(store.keys())
+    except (OSError, ValueError):
+        return 0
+
+
+def test_training_noise_is_used_and_shared_draws_are_shared():
+    seen = Spy.seen = []
+    options = {"train_eps": [0.1], "test_eps": [0], "k": 3, "runs": 1}
+    study(DATA, {"spy": Spy(1)}, **options)
+    rows, _ = DATA.parts()
+    delta = seen[0].reshape(80, 3, 2) - X[rows][:, None]
+    assert np.abs(delta).max() <= 0.1 + 1e-12
+    assert np.unique(delta.round(12)).size == delta.size  # independent for every point
+    study(DATA, {"spy": Spy(1)}, draws="shared", **options)
+    delta = seen[1].reshape(80, 3, 2) - X[rows][:, None]
+    np.testing.assert_allclose(delta, np.broadcast_to(delta[:1], delta.shape), atol=1e-12)
+
+
+def test_studies_of_several_kinds_can_share_a_store(tmp_path):
+    path = tmp_path / "s.sqlite"
+    options = {"train_eps": [0, 0.05], "test_eps": [0], "runs": 3, "store": path}
+    kinds = ("independent", "shared")
+    alone = [study(DATA, "1nn", draws=d, **options | {"store": None}) for d in kinds]
+    together = [study(DATA, "1nn", draws=d, **options) for d in kinds]
+    for one, two in zip(alone, together, strict=True):
+        assert hits(one) == hits(two)
+        assert len(series(one)) == len(series(two)) == 4
+    with Store(path) as store:
+        found = series(store.records())
+    assert len(found) == 8
+    assert {s.runs for s in found} == {3}
+
+
+def test_estimators_may_come_alone_or_in_a_list():
+    assert study(DATA, KNeighborsClassifier(1), runs=1).models == ["KNeighborsClassifier"]
+    listed = study(DATA, [KNeighborsClassifier(2), "1nn"], runs=1)
+    assert listed.models == ["KNeighborsClassifier", "1nn"]
+
+
+def test_a_fixed_split_is_kept():
+    data = make_dataset(X, DATA.labels, n_train=70)
+    records = study(data, "1nn", runs=2)
+    assert {tuple(c.points.rows) for c in records} == {tuple(range(70, 100))}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"runs": 0}, "runs must be"),
+        ({"train_eps": [-1]}, "epsilon must be"),
+        ({"train_eps": []}, "at least one level"),
+        ({"n_jobs": 0}, "n_jobs must not"),
+        ({"models": {}}, "at least one model"),
+        ({"models": {"a": KNeighborsClassifier(), "b": KNeighborsClassifier()}}, "must differ"),
+        ({"models": "rff"}, "did you mean 'rf'"),
+        ({"norm": "x"}, "norm must be"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        study(DATA, options.pop("models", "1nn"), **options)
+
+
+def test_a_model_that_fails_is_named():
+    class Broken(KNeighborsClassifier):
+        def fit(self, x, y):
+            raise ValueError("no luck")
+
+    with pytest.raises(InputError, match="model Broken could not be trained: no luck"):
+        study(DATA, {"broken": Broken()}, runs=1)

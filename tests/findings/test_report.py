@@ -1,0 +1,350 @@
+"""A report is one file that needs nothing else, says what the metrics say, and trusts no name."""
+
+import json
+import zlib
+from base64 import b64decode
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from helpers.pages import EVIL, images, read, renamed, study_of
+from shaketable import make_dataset, metrics
+from shaketable.core.errors import InputError
+from shaketable.corruptions.suites.catalogue import suite
+from shaketable.data.builtin import build
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.records import Records
+from shaketable.findings.mce.scores import scoreboards
+from shaketable.findings.page import write_report
+from shaketable.models.classifier import builtin, fit
+from shaketable.separations.one_nn import one_nn
+from shaketable.separations.page import write_separation
+from shaketable.separations.separation import separation
+from shaketable.statistics.intervals import at_most
+from shaketable.views import images as pictures
+from shaketable.views import numbers as words
+
+
+@pytest.fixture(scope="module")
+def grid(data: Dataset) -> Records:
+    return study_of(data)
+
+
+def test_page_of_fixed_models_says_what_the_metrics_say(
+    tmp_path: Path, data: Dataset, fixed: Records
+) -> None:
+    page = read(write_report(tmp_path / "r.html", fixed, dataset=data, notes=["mind the gap"]))
+    text = " ".join(page.text.split())
+    assert "mind the gap" in text
+    for model in fixed.models:
+        mine = fixed.select(model=model)
+        mscr = metrics.mscr(mine)
+        assert metrics.verdict(mscr) in text
+        assert words.signed(mscr) + "MSCR, 95 % interval " + words.interval(mscr) in text
+        for s in metrics.series(mine):
+            assert words.interval(metrics.accuracy(s)) in text
+        error = metrics.error_probability(next(s for s in metrics.series(mine) if s.at_eps_min))
+        assert at_most(error.overall.high) in text
+        assert all(at_most(e.high) in text for e in error.by_class.values())
+        assert f"below {at_most(error.least_provable)}" in text
+        assert error.overall.method in text
+    difference = metrics.mscr_difference(*(fixed.select(model=m) for m in fixed.models))
+    assert words.points(difference) in text
+    assert data.fingerprint in text
+    assert repr(fixed.separations[0].two_r) in text
+
+
+def test_page_of_a_study_shows_the_matrix_and_mscr_below(tmp_path: Path, grid: Records) -> None:
+    text = " ".join(read(write_report(tmp_path / "r.html", grid)).text.split())
+    for s in metrics.series(grid):
+        e = metrics.accuracy(s)
+        assert words.percent(e) + words.interval(e) in text
+        if s.at_eps_min:
+            e = metrics.mscr(s)
+            assert words.signed(e) + words.interval(e) in text
+
+
+def test_page_is_semantic(tmp_path: Path, fixed: Records, grid: Records) -> None:
+    both = Records((*fixed, *grid), fixed.separations)
+    page = read(write_report(tmp_path / "r.html", both))
+    assert ("html", {"lang": "en"}) in page.elements
+    assert page.count("h1") == 1
+    assert page.count("figure") == page.count("figcaption") == len(page.specs) > 5
+    assert all("scope" in attrs for tag, attrs in page.elements if tag == "th")
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [attrs["href"] for tag, attrs in page.elements if tag == "a"]
+    assert links
+    assert all(link is not None and link[1:] in ids for link in links)
+
+
+def test_page_loads_nothing(tmp_path: Path, fixed: Records) -> None:
+    path = write_report(tmp_path / "r.html", fixed)
+    page = read(path)
+    assert not any({"src", "srcset", "action", "data"} & attrs.keys() for _, attrs in page.elements)
+    assert not {"link", "iframe", "img", "object", "base"} & {tag for tag, _ in page.elements}
+    text = path.read_text(encoding="utf-8")
+    assert "@import" not in text
+    assert "url(http" not in text
+    assert "http" not in json.dumps(page.specs)
+    policy = [
+        a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy[0] is not None
+    assert policy[0].startswith("default-src 'none'")
+
+
+def test_names_cannot_break_out(tmp_path: Path, data: Dataset, fixed: Records) -> None:
+    records, named = renamed(fixed, data)
+    path = write_report(tmp_path / "r.html", records, dataset=named, title=EVIL, notes=[EVIL])
+    plain, evil = read(write_report(tmp_path / "p.html", fixed, dataset=data)), read(path)
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    assert evil.count("script") == plain.count("script")
+    assert evil.text.count(EVIL) > 5
+    named_in = [spec["description"] for spec in evil.specs if "<script>alert" in str(spec)]
+    assert len(named_in) == len(evil.specs) - 1, "all charts but that of distances name something"
+
+
+def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suited: Records) -> None:
+    page = read(write_report(tmp_path / "r.html", suited))
+    text = " ".join(page.text.split())
+    titles = {str(a["title"]) for _, a in page.elements if "title" in a}
+    for board in scoreboards(suited):
+        assert f"suite {board.suite.name} ({len(board.suite.specs)} corruptions, sizes der" in text
+        assert f"Their sizes are {board.suite.derived}" in text
+        for score in board.scores:
+            assert score.value is not None
+            value = words.signed if score.metric == "iCE" else words.percent
+            interval = words.interval(score.value)
+            assert f"{value(score.value)}{score.metric}, 95 % interval {interval}" in text
+            assert words.sentence(score.meaning) in text
+            assert score.value.method in text
+            for ladder in score.ladders:
+                assert words.percent(ladder.mean) + words.interval(ladder.mean) in text
+                for level in ladder.levels if board.levels > 1 else ():
+                    e = level.error
+                    shown = f"{words.percent(e)}, 95 % interval {words.interval(e)}"
+                    assert f"{level.spec}: {shown}" in titles
+                    assert f"{100 * e.value:.1f}{words.short(level.size)}" in text
+                if board.levels == 1:
+                    e = ladder.levels[0].change
+                    assert words.points(e) + words.points_interval(e) in text
+        for d in board.differences:
+            assert words.points(d.value) + words.points_interval(d.value) + d.words in text
+    assert "A point’s noise was drawn once per norm and scaled to all sizes." in text
+    assert "L0 noise begins with level 2" in text
+    assert "l5(0.0138)" not in text.partition("How it was made")[2], "the suite is named instead"
+
+
+def test_suites_do_not_flood_the_verdict(tmp_path: Path, suited: Records, tiles: Dataset) -> None:
+    alone = read(write_report(tmp_path / "a.html", suited))
+    assert ("section", {"id": "verdict", "aria-label": "Verdict"}) not in alone.elements
+    assert "MSCR" not in alone.text
+    ids = [attrs["id"] for _, attrs in alone.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = {str(attrs["href"])[1:] for tag, attrs in alone.elements if tag == "a"}
+    assert {"suite-1", "suite-2", "method"} == links
+    assert links <= set(ids)
+    assert all("scope" in attrs for tag, attrs in alone.elements if tag == "th")
+    assert alone.count("figure") == alone.count("figcaption") == len(alone.specs) == 2 + 9
+    more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, [suite("ice"), "linf(eps_min)"], name="dot")
+    page = read(write_report(tmp_path / "m.html", suited + more))
+    verdict = page.text.partition("p-norm noise")[0]
+    assert verdict.count("MSCR, 95 % interval") == 1
+    assert "dot" in verdict
+    assert all(name in page.text.rpartition("Models")[2] for name in ("half", "whole", "dot"))
+
+
+def test_published_and_independent_noise_is_said_so(tmp_path: Path) -> None:
+    x = np.zeros((4, 32, 32, 3), np.float32)
+    data = make_dataset(x + 0.1 * np.arange(4)[:, None, None, None], [0, 1, 0, 1], bounds=(0, 1))
+    model = {"name": "pixel", "model_id": "p", "draws": "independent"}
+    records = evaluate(lambda x: x[:, 0, 0, 0] * 10 % 2 > 0.5, data, suite("pnorm"), **model)
+    page = read(write_report(tmp_path / "r.html", records))
+    assert "Their sizes are the published ones." in page.text
+    assert "A point’s noise was drawn anew for every size." in page.text
+    assert "derived" not in page.text.lower()
+    perfect = evaluate(lambda x: x[:, 0, 0, 0] * 10 % 2 > 0.5, data, suite("ice"), name="pixel")
+    cells = tuple(replace(c, hits=np.ones_like(c.hits)) for c in perfect)
+    page = read(write_report(tmp_path / "i.html", replace(perfect, cells=cells)))
+    assert "iCE is undefined" in page.text
+    assert "There is no error on clean points to compare with" in page.text
+
+
+def test_names_cannot_break_out_of_suites(tmp_path: Path, suited: Records) -> None:
+    named = tuple(replace(c, model=EVIL, data=EVIL) for c in suited)
+    path = write_report(tmp_path / "r.html", replace(suited, cells=named))
+    evil, plain = read(path), read(write_report(tmp_path / "p.html", suited))
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    assert evil.count("script") == plain.count("script")
+    assert evil.text.count("<script>alert") > 5
+
+
+@pytest.mark.parametrize("corruptions", [[], ["linf(0.01)"], ["linf(0.01) + l2(0.01)"]])
+def test_model_without_mscr_says_why(tmp_path: Path, data: Dataset, corruptions: list[str]) -> None:
+    records = evaluate(fit(builtin("1nn"), data, np.arange(9), seed=0), data, corruptions)
+    page = read(write_report(tmp_path / "r.html", records))
+    assert "MSCR is not known" in page.text
+
+
+def test_model_that_is_always_wrong_says_why(tmp_path: Path, data: Dataset) -> None:
+    truth = dict(zip(map(tuple, data.x.tolist()), data.labels, strict=True))
+    other = {"lower": "upper", "upper": "lower"}
+
+    def wrong(x: Any) -> Any:
+        return np.array([other[truth.get(tuple(row), "lower")] for row in x.tolist()])
+
+    records = evaluate(wrong, data, ["linf(eps_min)"], name="liar")
+    page = read(write_report(tmp_path / "r.html", records))
+    assert "No MSCR: clean accuracy is 0" in page.text
+
+
+def test_dataset_of_other_results_is_not_drawn(tmp_path: Path, fixed: Records) -> None:
+    page = read(write_report(tmp_path / "r.html", fixed, dataset=build("bands(n=100)")))
+    assert "not the data of these results" in page.text
+
+
+def test_report_refuses_what_it_cannot_write(tmp_path: Path, fixed: Records) -> None:
+    with pytest.raises(InputError, match="at least one cell"):
+        write_report(tmp_path / "r.html", Records(()))
+    with pytest.raises(InputError, match="name another file"):
+        write_report(tmp_path / "no" / "r.html", fixed)
+
+
+def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None:
+    data = build("wine")
+    found, neighbours = separation(data), one_nn(data)
+    page = read(write_separation(tmp_path / "s.html", found, data, one_nn=neighbours))
+    text = " ".join(page.text.split())
+    assert found.nearest is not None
+    assert found.by_class is not None
+    low, high = neighbours.accuracy
+    shown = [
+        *found.closest_distance,
+        *(found.closest_distance / 2),
+        *np.quantile(found.nearest, [0.25, 0.5, 0.75]),
+    ]
+    assert all(words.number(float(value)) in text for value in shown)
+    assert all(words.short(v) in text for v in found.by_class[~np.isnan(found.by_class)].tolist())
+    assert all(f"row {row}" in text for row in found.closest.ravel().tolist())
+    assert "Row 43 ('class_0') is in 4 of these 10 pairs" in text
+    assert "No two points coincide." in text
+    assert f"{low:.2%}" in text
+    assert f"{high:.2%}" in text
+    assert data.notes()[0] in text
+    assert data.fingerprint in text
+    assert repr(found.two_r) in text
+    near = [str(a["style"]) for _, a in page.elements if "heat" in str(a.get("class"))]
+    assert near == [f"--near: {v}" for v in (1.0, 0.472, 1.0, 0.0, 0.472, 0.0)]  # 2.88, 4 and 5
+    assert [spec["description"] for spec in page.specs] == [
+        "eps_min without the closest pairs",
+        "Distance of every point to the nearest point of another class",
+    ]
+
+
+def test_page_of_the_minimum_alone_says_what_is_missing(tmp_path: Path) -> None:
+    data = build("iris")
+    found = replace(separation(data, points=False, closest=1), by_class=None)
+    page = read(write_separation(tmp_path / "s.html", found, data))
+    assert "only the minimum was asked for" in page.text
+    assert "not kept for 3 classes" in page.text
+    assert "no farther pair is listed" in page.text
+    assert page.specs == []
+
+
+def test_page_of_results_does_without_every_point_and_class_pair(
+    tmp_path: Path, data: Dataset, fixed: Records
+) -> None:
+    bare = tuple(replace(s, nearest=None, by_class=None) for s in fixed.separations)
+    full = read(write_report(tmp_path / "r.html", fixed, dataset=data))
+    page = read(write_report(tmp_path / "b.html", replace(fixed, separations=bare), dataset=data))
+    assert len(page.specs) == len(full.specs) - 1
+    assert "How far apart the classes are" in page.text
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (6, 5, 1), (6, 5, 3), (3, 6, 5)])
+@pytest.mark.parametrize("scale", [1, 255])
+def test_pairs_of_images_are_shown_pixel_by_pixel(
+    tmp_path: Path, shape: tuple[int, ...], scale: int
+) -> None:
+    data = images(24, *shape)
+    data = data if scale == 1 else replace(data, x=data.x / scale)
+    found = separation(data, closest=2)
+    page = read(write_separation(tmp_path / "s.html", found, data))
+    shown = [attrs for tag, attrs in page.elements if tag == "img"]
+    assert len(shown) == 4
+    for attrs, row in zip(shown, found.closest.ravel().tolist(), strict=True):
+        assert f"row {row}," in str(attrs["alt"])
+        pixels = decoded(str(attrs["src"]))
+        expected = np.round(data.x[row] * scale)
+        expected = np.moveaxis(expected, 0, 2) if shape[0] == 3 else expected
+        np.testing.assert_array_equal(pixels, expected.reshape(pixels.shape))
+
+
+def decoded(uri: str) -> Any:
+    """Pixels of a PNG whose lines are stored as they are, its sums checked."""
+    kind, _, text = uri.partition(",")
+    assert kind == "data:image/png;base64"
+    data, body, header = b64decode(text), b"", b""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at = 8
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        chunk, total = data[at + 4 : at + 8 + size], data[at + 8 + size : at + 12 + size]
+        assert zlib.crc32(chunk) == int.from_bytes(total, "big")
+        header = chunk[4:] if chunk.startswith(b"IHDR") else header
+        body += chunk[4:] if chunk.startswith(b"IDAT") else b""
+        at += 12 + size
+    width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")
+    channels = {0: 1, 2: 3}[header[9]]
+    lines = np.frombuffer(zlib.decompress(body), np.uint8).reshape(height, 1 + width * channels)
+    assert not lines[:, 0].any()
+    return lines[:, 1:].reshape(height, width, channels)
+
+
+def test_floats_of_an_image_are_rounded() -> None:
+    assert decoded(pictures.data_uri(np.array([[0.0, 0.999], [0.3, 1.0]]))).ravel().tolist() == [
+        0, 255, 76, 255,
+    ]  # fmt: skip
+
+
+def test_large_images_are_thinned_out() -> None:
+    uri = pictures.data_uri(np.zeros((400, 50), np.uint8))
+    assert decoded(uri).shape == (134, 17, 1)
+
+
+def test_points_on_no_known_scale_are_no_images() -> None:
+    data = images(24, 6, 5)
+    assert pictures.are_images(data)
+    assert not pictures.are_images(replace(data, x=data.x.astype(float)))
+    assert not pictures.are_images(images(24, 6))
+    assert not pictures.are_images(images(24, 6, 5, 2))
+
+
+def test_page_of_a_separation_is_as_sound_as_that_of_results(tmp_path: Path) -> None:
+    data = images(24, 6, 5, 3)
+    path = write_separation(tmp_path / "s.html", separation(data), data, notes=[EVIL])
+    page = read(path)
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    assert page.count("script") == 2 + len(page.specs)
+    assert EVIL in page.text
+    assert page.count("h1") == 1
+    assert all("scope" in attrs for tag, attrs in page.elements if tag == "th")
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [str(attrs["href"]) for tag, attrs in page.elements if tag == "a"]
+    assert {link[1:] for link in links} <= set(ids)
+    sources = [str(attrs["src"]) for _, attrs in page.elements if "src" in attrs]
+    assert sources
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+
+
+def test_page_of_a_separation_refuses_other_data(tmp_path: Path, data: Dataset) -> None:
+    with pytest.raises(InputError, match="those of the separation"):
+        write_separation(tmp_path / "s.html", separation(data), build("iris"))
+    with pytest.raises(InputError, match="name another file"):
+        write_separation(tmp_path / "no" / "s.html", separation(data), data)

@@ -1,0 +1,83 @@
+import gzip
+
+import pandas as pd
+import pytest
+
+from shaketable.core.errors import InputError
+from shaketable.findings.mcv.score_files import read_scores
+
+TABLE = "model,Clean,SP0.1,GA0.1\nnet(clean),92.1,83,85.5\nNA,90,88,87\n"
+
+
+def written(folder, text, name="scores.csv"):
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_a_table_is_read_alike_from_all_kinds_of_files(tmp_path):
+    plain = read_scores(written(tmp_path, TABLE))
+    assert [v.label for v in plain] == ["net(clean)", "NA"]
+    assert dict(plain[0].scores) == {"Clean": 92.1, "SP0.1": 83.0, "GA0.1": 85.5}
+    assert [v.clean for v in plain] == [92.1, 90.0]
+    packed = tmp_path / "scores.csv.gz"
+    packed.write_bytes(gzip.compress(TABLE.encode()))
+    frame = pd.DataFrame([{"model": v.label, **v.scores} for v in plain])
+    frame.to_parquet(tmp_path / "scores.parquet")
+    assert read_scores(packed) == plain
+    assert read_scores(str(tmp_path / "scores.parquet")) == plain
+
+
+def test_columns_can_be_named(tmp_path):
+    path = written(tmp_path, "day,net,night\n1,a,2\n3,b,4\n")
+    found = read_scores(path, model="net", clean="day")
+    assert [(v.label, v.clean, dict(v.scores)) for v in found] == [
+        ("a", 1, {"day": 1, "night": 2}),
+        ("b", 3, {"day": 3, "night": 4}),
+    ]
+    numbers = written(tmp_path, "id,day\n1,2\n2,3\n")
+    assert [v.label for v in read_scores(numbers, model="id")] == ["1", "2"]
+    assert read_scores(numbers, model="id")[0].clean is None
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b\n1,2\n", {}, "model must name .* first one, 'a', holds numbers; add a column"),
+        ("a,net\n1,x\n", {}, "first one, 'a', holds numbers; give model='net'"),
+        ("net,a\nx,1\n", {"model": "nett"}, "unknown model column 'nett'; did you mean 'net'"),
+        ("net,a\nx,1\n", {"clean": "b"}, "unknown clean column 'b'"),
+        ("net,a\nx,1\n", {"clean": "net"}, "unknown clean column 'net'"),
+        ("net,clean,Clean\nx,1,2\n", {}, "got several: clean, Clean; give clean='clean'"),
+        ("net,a\nx,1\nx,2\n", {}, "must name every model once, got 'x' 2 times"),
+        ("net,a\nx,1\n,2\n", {}, "must name every model, got none in row 1"),
+        ("net,a,b\nx,1,2\ny,3,\n", {}, "'b' must hold a finite number .* got no value for 'y'"),
+        ("net,a\nx,1\ny,n/a?\n", {}, "'a' must hold a finite number .* got 'n/a\\?' for 'y'"),
+        ("net,a\nx,inf\n", {}, "finite number for every model, got .*inf.* for 'x'"),
+        ("net,a\nx,True\n", {}, "'a' must hold numbers, got True and False"),
+        ("net\nx\n", {}, "must have a column of scores beside 'net', got none"),
+        ("net,a\n", {}, "holds no rows"),
+        ("", {}, "is empty"),
+        ("net;a\nx;1\n", {}, "must be separated by commas"),
+        ("net,a\nx,1,2\n", {}, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_is_told_in_one_line(tmp_path, text, options, message):
+    with pytest.raises(InputError, match=message) as error:
+        read_scores(written(tmp_path, text), **options)
+    assert "\n" not in str(error.value)
+
+
+def test_only_tables_that_are_there_are_read(tmp_path):
+    with pytest.raises(InputError, match=r"must be a table that ends in \.csv, .* got '.*\.txt'"):
+        read_scores(written(tmp_path, TABLE, "scores.txt"))
+    with pytest.raises(InputError, match="does not exist"):
+        read_scores(tmp_path / "none.csv")
+
+
+def test_a_frame_with_the_models_as_its_index_is_read(tmp_path):
+    (tmp_path / "t.csv").write_text(",clean,rain\nnet,0.9,0.7\nrf,0.8,0.8\n")
+    rows = read_scores(tmp_path / "t.csv")
+    assert [(row.label, dict(row.scores)) for row in rows] == [
+        ("net", {"clean": 0.9, "rain": 0.7}), ("rf", {"clean": 0.8, "rain": 0.8})
+    ]  # fmt: skip

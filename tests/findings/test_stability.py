@@ -1,0 +1,196 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from helpers.records import made, result
+from shaketable import metrics
+from shaketable.core.errors import InputError, UndefinedError
+from shaketable.findings.mcv import stability
+from shaketable.findings.mcv.stability import (
+    coefficient,
+    coefficient_difference,
+    cv_difference,
+    variation_of,
+)
+
+RNG = np.random.default_rng(2)
+N, K = 60, 5
+SKILL = RNG.beta(3, 1, N)
+SPECS = ("clean", "sp(0.1) as A", "ga(0.1) as B", "sp(0.1) + ga(0.1) as AB")
+
+
+def hits(seed, strength=1.0):
+    rng = np.random.default_rng(seed)
+    found = {"clean": rng.binomial(1, SKILL)}
+    for i, spec in enumerate(SPECS[1:], start=1):
+        found[spec] = rng.binomial(K, SKILL * (1 - 0.1 * i * strength))
+    return found
+
+
+def simulated(rng, levels, n, *, tie=0.0, k=1):
+    """Shares of right answers on sets with these accuracies; with ties points are easy or hard."""
+    sets, own = len(levels), rng.random(n)
+    draws = (np.where(rng.random((sets, n)) < tie, own, rng.random((sets, n))) for _ in range(k))
+    return np.mean([noise < np.asarray(levels)[:, None] for noise in draws], axis=0)
+
+
+def test_mcv_is_the_published_formula_on_the_accuracies_of_all_sets():
+    found = hits(0)
+    mcv = metrics.mcv(made(found, k=K))
+    accuracies = [found["clean"].mean(), *(found[spec].mean() / K for spec in SPECS[1:])]
+    assert list(mcv.variation.scores) == ["clean", "A", "B", "AB"]
+    assert list(mcv.variation.scores.values()) == pytest.approx(accuracies)
+    assert (mcv.variation.label, mcv.variation.clean) == ("net", pytest.approx(accuracies[0]))
+    assert mcv.mean.value == pytest.approx(np.mean(accuracies))
+    assert mcv.cv.value == pytest.approx(np.std(accuracies) / np.mean(accuracies))
+    assert 100 * mcv.cv.value == pytest.approx(mcv.variation.cv)
+    assert mcv.clean.value == pytest.approx(accuracies[0])
+    error = metrics.mean_error(mcv.result)
+    assert (mcv.mean.low, mcv.mean.high) == pytest.approx((1 - error.high, 1 - error.low))
+    told = mcv.json()
+    assert told["cv"]["mean"] == pytest.approx(mcv.variation.cv)
+    assert told["least"] == {"set": "AB", "accuracy": pytest.approx(100 * min(accuracies))}
+    assert told["sets"]["A"] == pytest.approx(100 * accuracies[1])
+    assert told["cv_by_chance"] == pytest.approx(100 * mcv.floor)
+
+
+def test_every_point_has_its_influence_on_the_cv():
+    shares = simulated(RNG, [0.9, 0.7, 0.5, 0.65], 40, tie=0.5, k=3)
+    at = stability._Linearised.of(shares)
+
+    def cv(accuracies):
+        return np.std(accuracies) / np.mean(accuracies)
+
+    step, mean = 1e-6, shares.mean(axis=1)
+    pulled = [(cv((1 - step) * mean + step * y) - cv(mean)) / step for y in shares.T]
+    assert at.values - at.cv == pytest.approx(pulled, abs=1e-4)
+    assert at.values.mean() == pytest.approx(at.cv)
+    # the ends belong to points that are right in some sets and wrong in all others
+    corners = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1)
+    pulled = [(cv((1 - step) * mean + step * y) - cv(mean)) / step for y in corners.T]
+    assert (at.low - at.cv, at.high - at.cv) == pytest.approx((min(pulled), max(pulled)), abs=1e-4)
+
+
+def test_the_floor_is_what_chance_alone_shows():
+    rng = np.random.default_rng(0)
+    for tie in (0.0, 0.8):
+        found = [
+            stability._Linearised.of(simulated(rng, [0.8] * 12, 200, tie=tie)) for _ in range(300)
+        ]
+        seen = np.mean([at.cv**2 for at in found])
+        assert np.mean([at.floor**2 for at in found]) == pytest.approx(seen, rel=0.05)
+
+
+shares = st.tuples(st.integers(1, 6), st.integers(1, 12), st.integers(0, 2**32)).map(
+    lambda t: np.random.default_rng(t[2]).integers(0, 3, size=t[:2]) / 2
+)
+
+
+@given(shares)
+@settings(deadline=None)
+def test_the_interval_holds_the_value(table):
+    if not table.any():
+        with pytest.raises(UndefinedError, match="undefined at a mean accuracy of 0"):
+            coefficient(table)
+        return
+    e = coefficient(table)
+    assert 0 <= e.low <= e.value <= e.high
+    assert e.value == pytest.approx(table.mean(axis=1).std() / table.mean())
+    order = np.random.default_rng(0).permutation(len(table))
+    again = coefficient(table[order][:, ::-1])
+    assert (again.value, again.high) == pytest.approx((e.value, e.high), abs=1e-6)
+    nothing = coefficient_difference(table, table)
+    assert nothing.value == 0
+    assert nothing.low == pytest.approx(-nothing.high, abs=1e-9)
+
+
+@pytest.mark.parametrize(("sets", "n"), [(2, 50), (8, 1000)])
+def test_without_a_single_change_the_upper_limit_has_a_closed_form(sets, n):
+    # one imagined point, wrong in half of the sets, has the weight Beta(1, n)
+    e = coefficient(np.ones((sets, n)))
+    assert (e.value, e.low) == (0, 0)
+    assert e.high == pytest.approx(0.5 * special.betaincinv(1, n, 0.975), rel=1e-6)
+
+
+def test_one_set_does_not_vary():
+    e = coefficient(np.array([[1, 0, 1]]))
+    assert (e.value, e.low, e.high) == (0, 0, 0)
+
+
+def spread(sets, mean, cv):
+    z = np.arange(sets) - (sets - 1) / 2
+    return mean * (1 + cv * z / z.std())
+
+
+@pytest.mark.parametrize(
+    ("cv", "tie", "sets", "n", "k"),
+    [
+        (0.0, 0.0, 20, 100, 1),
+        (0.0, 0.9, 20, 100, 1),
+        (0.02, 0.0, 20, 100, 1),
+        (0.06, 0.9, 20, 100, 2),
+        (0.06, 0.5, 2, 300, 1),
+        (0.02, 0.5, 20, 1000, 1),
+    ],
+)
+def test_intervals_cover_the_true_cv(cv, tie, sets, n, k):
+    rng, trials = np.random.default_rng(7), 200
+    first, second = spread(sets, 0.85, cv), spread(sets, 0.9, cv / 2)
+    covered = differences = zeros = 0
+    for _ in range(trials):
+        tables = [simulated(rng, levels, n, tie=tie, k=k) for levels in (first, second)]
+        e, d = coefficient(tables[0]), coefficient_difference(*tables)
+        covered += e.low <= cv <= e.high
+        differences += d.low <= cv / 2 <= d.high
+        zeros += e.low == 0
+    assert covered / trials >= 0.93
+    assert differences / trials >= 0.93
+    if cv == 0:
+        assert zeros / trials >= 0.97
+
+
+def test_with_many_points_the_interval_is_that_of_the_bootstrap():
+    table = simulated(RNG, spread(10, 0.7, 0.2), 3000, tie=0.5)
+    e = coefficient(table)
+    cvs = []
+    for _ in range(400):
+        mean = table[:, RNG.integers(0, 3000, 3000)].mean(axis=1)
+        cvs.append(mean.std() / mean.mean())
+    assert e.high - e.low == pytest.approx(4 * np.std(cvs), rel=0.15)
+
+
+def test_differences_are_paired_and_need_the_same_points():
+    steady, shaky = result(hits(0, 0.2), k=K), result(hits(0, 2.0), k=K, model="shaky")
+    d = cv_difference(shaky, steady)
+    values = [metrics.mcv(r).cv.value for r in (shaky, steady)]
+    assert d.value == pytest.approx(values[0] - values[1])
+    swapped = cv_difference(steady, shaky)
+    assert (swapped.low, swapped.high) == pytest.approx((-d.high, -d.low))
+    assert d.low > 0
+    records = made(hits(0), k=K), made(hits(0), k=K, model="other", seed=1)
+    with pytest.raises(InputError, match="same suite on the same points"):
+        metrics.cv_difference(*records)
+    assert metrics.cv_difference(records[0], records[0]).value == 0
+
+
+def test_sets_need_names_of_their_own():
+    twice = {"clean": [1, 1], "sp(0.1) as A": [1, 0], "sp(0.2) as A": [1, 0]}
+    with pytest.raises(InputError, match="names of their own, got 'A' 2 times"):
+        variation_of(result(twice))
+    assert variation_of(result(hits(1), k=K), label="mine").label == "mine"
+
+
+def test_mcv_is_for_one_fitted_model_that_is_right_somewhere():
+    never = dict.fromkeys(SPECS, np.zeros(5, int))
+    with pytest.raises(UndefinedError, match="mean accuracy of 0"):
+        _ = metrics.mcv(made(never)).cv
+    runs = made(hits(0), k=K) + made(hits(1), k=K, run=1)
+    with pytest.raises(InputError, match="one fitted model"):
+        _ = metrics.mcv(runs).cv
+    with pytest.raises(InputError, match="mcv needs exactly one model under one whole suite"):
+        metrics.mcv(made(hits(0), k=K, metric="mce"))
+    assert math.isfinite(metrics.METRICS["mcv"](made(hits(0), k=K)).floor)

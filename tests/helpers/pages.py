@@ -1,0 +1,72 @@
+"""What tests of pages show, and how they read it."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shaketable import make_dataset
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.records import Records
+from shaketable.evaluation.study import study
+
+EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
+
+
+class Outline(HTMLParser):
+    """Elements of a page with their attributes, its JSON scripts, and the text outside scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.specs: list[dict[str, Any]] = []
+        self.text = ""
+        self._inside: str | None = None
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag if tag in ("script", "style") else self._inside
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = None if tag == self._inside else self._inside
+
+    def handle_data(self, data: str) -> None:
+        if self._inside is None:
+            self.text += data
+        elif self._inside == "script" and self.elements[-1][1].get("type") == "application/json":
+            self.specs.append(json.loads(data))
+
+    def count(self, tag: str) -> int:
+        return sum(name == tag for name, _ in self.elements)
+
+
+def read(path: Path) -> Outline:
+    return Outline(path.read_text(encoding="utf-8"))
+
+
+def study_of(data: Dataset) -> Records:
+    """Results of two models with three training noises."""
+    return study(data, ["logistic", "1nn"], train_eps=[0, "eps_min", 0.04], test_eps=[0.03], runs=3)
+
+
+def renamed(records: Records, data: Dataset) -> tuple[Records, Dataset]:
+    """The same results under names that try to break out of the page."""
+    classes = (EVIL, "b")
+    data = replace(data, name=EVIL, features=(EVIL, "b"), classes=classes)
+    changes: dict[str, Any] = {"model": EVIL, "data": EVIL, "fingerprint": data.fingerprint}
+    cells = (replace(c, **changes, points=replace(c.points, classes=classes)) for c in records)
+    separation = replace(records.separations[0], classes=classes, fingerprint=data.fingerprint)
+    return Records(tuple(cells), (separation,)), data
+
+
+def images(n: int = 24, *shape: int) -> Dataset:
+    """Images of two classes, two of them equal, under names that try to break out."""
+    x = np.random.default_rng(0).integers(0, 100, (n, *shape), dtype=np.uint8)
+    x[n // 2 :] += 120
+    x[1] = x[0]
+    y = [EVIL] * (n // 2) + ["b"] * (n // 2)
+    return make_dataset(x, y, name=EVIL)

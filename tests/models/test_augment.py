@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from shaketable.core.errors import InputError
+from shaketable.models.augmented import NoiseAugmented
+
+
+@parametrize_with_checks(
+    [
+        NoiseAugmented(LogisticRegression(), epsilon=0.01, k=2, random_state=0),
+        NoiseAugmented(KNeighborsClassifier(1), norm=2, epsilon=0.1, k=3, random_state=0),
+    ]
+)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_inner_estimator_sees_k_noisy_copies_and_no_originals():
+    x, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    model = NoiseAugmented(KNeighborsClassifier(1), epsilon=0.1, k=4, random_state=0).fit(x, y)
+    trained = model.estimator_._fit_X.reshape(10, 4, 2)
+    distance = np.abs(trained - x[:, None])
+    assert distance.min() > 0
+    assert distance.max() <= 0.1
+    assert model.n_features_in_ == 2
+    plain = NoiseAugmented(KNeighborsClassifier(1), epsilon=0).fit(x, y)
+    np.testing.assert_array_equal(plain.estimator_._fit_X, x)
+
+
+def test_the_seed_decides_the_noise():
+    x, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+
+    def seen(state):
+        model = NoiseAugmented(KNeighborsClassifier(1), "inf", 0.1, 2, state)
+        return model.fit(x, y).estimator_._fit_X
+
+    np.testing.assert_array_equal(seen(3), seen(3))
+    assert not np.array_equal(seen(3), seen(4))
+    assert not np.array_equal(seen(None), seen(None))
+
+
+def test_it_can_be_searched_over():
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    search = GridSearchCV(
+        NoiseAugmented(LogisticRegression(), random_state=0), {"epsilon": [0, 0.1]}, cv=2
+    ).fit(x, x[:, 0] > 0)
+    assert search.best_score_ > 0.8
+
+
+def test_what_the_inner_estimator_lacks_is_lacking():
+    assert not hasattr(NoiseAugmented(KNeighborsClassifier()), "decision_function")
+    assert hasattr(NoiseAugmented(LogisticRegression()), "decision_function")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"epsilon": -1}, "epsilon must be"),
+        ({"norm": "x"}, "norm must be"),
+    ],
+)
+def test_bad_parameters_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        NoiseAugmented(KNeighborsClassifier(1), **options).fit([[0.0], [1.0]], [0, 1])

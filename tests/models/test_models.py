@@ -1,0 +1,228 @@
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+
+from shaketable.core.errors import InputError
+from shaketable.data.arrays import make_dataset
+from shaketable.models.classifier import BUILTIN, as_classifier, builtin, fit, load_model, seeded
+
+X = np.array([[0.0], [0.2], [0.8], [1.0]])
+DATA = make_dataset(X, ["no", "no", "yes", "yes"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda x: np.where(x[:, 0] > 0.5, "yes", "no"),
+        lambda x: np.where(x[:, 0] > 0.5, "yes", "no").astype(object),
+        lambda x: ["yes" if v > 0.5 else "no" for v in x[:, 0]],
+        lambda x: np.where(x > 0.5, "yes", "no"),
+        lambda x: np.column_stack([1 - x[:, 0], x[:, 0]]),
+    ],
+    ids=["labels", "objects", "list", "column", "scores"],
+)
+def test_labels_and_scores_are_read_alike(answer):
+    assert as_classifier(answer, DATA)(X).tolist() == [0, 0, 1, 1]
+
+
+def test_labels_of_equal_value_match_whatever_their_type():
+    data = make_dataset(X, [0, 0, 1, 1])
+    assert as_classifier(lambda x: x[:, 0] > 0.5, data)(X).tolist() == [0, 0, 1, 1]
+    assert as_classifier(lambda x: (x[:, 0] > 0.5).astype(float), data)(X).tolist() == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda x: np.full(len(x), "perhaps"), "got 'perhaps'; the data's are 'no', 'yes'"),
+        (lambda x: x[:, 0] * 0.37 + 0.1, "one score a class or the labels"),
+        (lambda x: np.zeros((len(x), 3)), "one score a class, got shape"),
+        (lambda x: np.zeros(len(x) - 1), "one answer a point"),
+        (lambda x: 1, "one answer a point"),
+        (lambda x: np.full((len(x), 2), np.nan), "NaN scores"),
+    ],
+    ids=["stranger", "one score", "columns", "length", "scalar", "nan"],
+)
+def test_answers_that_cannot_be_read_are_refused(answer, message):
+    with pytest.raises(InputError, match=message):
+        as_classifier(answer, DATA)(X)
+
+
+def test_a_regressor_is_no_classifier():
+    model = LinearRegression().fit(X, [0.1, 0.2, 0.8, 0.9])
+    with pytest.raises(InputError, match="must answer with the data's labels"):
+        as_classifier(model, DATA)(X)
+
+
+def test_a_model_may_know_more_classes_than_the_data_at_hand():
+    model = KNeighborsClassifier(1).fit([[0.0], [1.0], [5.0]], ["no", "yes", "more"])
+    assert as_classifier(model, DATA)(np.array([[0.1], [4.9]])).tolist() == [0, -1]
+    stranger = KNeighborsClassifier(1).fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(InputError, match="got .*'a'"):
+        as_classifier(stranger, DATA)(X)
+
+
+def test_unfitted_models_and_other_objects_are_refused():
+    with pytest.raises(InputError, match="must be fitted"):
+        as_classifier(LogisticRegression(), DATA)
+    with pytest.raises(InputError, match="estimator or a callable, got int"):
+        as_classifier(3, DATA)
+
+
+def test_a_model_fitted_on_a_frame_gets_a_frame():
+    frame = pd.DataFrame(X, columns=["width"])
+    model = LogisticRegression().fit(frame, DATA.labels)
+    assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]  # warnings are errors here
+
+
+def test_columns_are_matched_by_name():
+    frame = pd.DataFrame({"a": X[:, 0], "b": 1 - X[:, 0]})
+    model = LogisticRegression().fit(frame, DATA.labels)
+    swapped = make_dataset(frame[["b", "a"]], DATA.labels)
+    assert as_classifier(model, swapped)(swapped.x).tolist() == [0, 0, 1, 1]
+    with pytest.raises(InputError, match="columns of the data, but only one of them has a, c"):
+        as_classifier(model, make_dataset(frame.rename(columns={"a": "c"}), DATA.labels))
+
+
+def test_what_a_model_refuses_is_told_as_input():
+    model = LogisticRegression().fit(np.zeros((4, 3)) + X, DATA.labels)
+    with pytest.raises(InputError, match=r"refused points of shape \(1,\)"):
+        as_classifier(model, DATA)(X)
+
+
+def test_labels_of_several_types_are_read():
+    data = make_dataset(X, np.array(["no", "no", 1, 1], dtype=object))
+    answer = as_classifier(lambda x: np.array(["no", 1, 1, "no"], dtype=object), data)
+    assert [data.classes[code] for code in answer(X)] == ["no", 1, 1, "no"]
+
+
+def test_scaled_data_reach_a_fitted_model_in_raw_units():
+    raw = make_dataset(X * 40 + 7, DATA.labels)
+    model = KNeighborsClassifier(1).fit(raw.x, raw.labels)
+    scaled = raw.scaled()
+    behind = as_classifier(model, scaled, unscale=True)
+    assert behind(scaled.x).tolist() == [0, 0, 1, 1]
+    assert as_classifier(model, scaled)(scaled.x).tolist() == [0, 0, 0, 0]
+    other = make_dataset(X * 80 + 7, DATA.labels).scaled()
+    assert np.array_equal(other.x, scaled.x)
+    assert behind.identity != as_classifier(model, other, unscale=True).identity
+
+
+def test_identity_tells_models_apart_and_callables_only_by_id():
+    a = as_classifier(KNeighborsClassifier(1).fit(X, DATA.labels), DATA)
+    b = as_classifier(KNeighborsClassifier(1).fit(X + 1, DATA.labels), DATA)
+    assert a.identity != b.identity
+    assert as_classifier(lambda x: x, DATA).identity is None
+    assert as_classifier(lambda x: x, DATA, model_id="v1").identity == "v1"
+
+
+@pytest.mark.parametrize("name", BUILTIN)
+def test_built_in_models_learn(name):
+    data = make_dataset(np.repeat(X, 10, axis=0), np.repeat(DATA.labels, 10))
+    model = fit(builtin(name), data, np.arange(data.n), seed=0)
+    assert as_classifier(model, data)(X).tolist() == [0, 0, 1, 1]
+
+
+def test_seeding_reaches_every_nested_part_and_leaves_the_original_alone():
+    original = make_pipeline(RandomForestClassifier(n_jobs=-1))
+    copy = seeded(original, 3)
+    assert isinstance(copy[0].random_state, int)
+    assert copy[0].n_jobs == 1
+    assert original[0].random_state is None
+    assert seeded(original, 4)[0].random_state != copy[0].random_state
+
+
+def test_models_are_found_by_name_module_and_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "my_model_for_test.py").write_text("def answer(x):\n    return ['no'] * len(x)\n")
+    model, unfitted = load_model("my_model_for_test:answer")
+    assert not unfitted
+    assert model([1, 2]) == ["no", "no"]
+    joblib.dump(KNeighborsClassifier(1).fit(X, DATA.labels), "model.joblib")
+    assert as_classifier(load_model("model.joblib")[0], DATA)(X).tolist() == [0, 0, 1, 1]
+    assert load_model("rf")[1]
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("rff", "did you mean 'rf'"),
+        ("no_such_module:x", "cannot import 'no_such_module'"),
+        ("math:no_such", "name an attribute"),
+        ("missing.joblib", "does not exist"),
+        (":model", "unknown model"),
+        ("mine.py:model", "as in mine:model"),
+        ("sklearn.svm:SVC", "is a class"),
+    ],
+)
+def test_a_model_that_is_not_there_says_so(source, message):
+    with pytest.raises(InputError, match=message):
+        load_model(source)
+
+
+def test_a_damaged_model_file_says_so(tmp_path):
+    (tmp_path / "bad.pkl").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_model(str(tmp_path / "bad.pkl"))
+
+
+def test_a_callable_cannot_be_fitted():
+    with pytest.raises(InputError, match="no scikit-learn estimator"):
+        seeded(lambda x: x, 0)
+
+
+def test_models_that_are_no_modules_need_no_torch():
+    code = (
+        "import sys\n"
+        "from shaketable import evaluate\n"
+        "evaluate(lambda x: x > 0.5, ([[0.0], [1.0]], [0, 1]), ['linf(0.1)'])\n"
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_module_cannot_be_fitted():
+    nn = pytest.importorskip("torch", reason="torch is not installed").nn
+    with pytest.raises(InputError, match="model Linear cannot be fitted.*bring it fitted"):
+        fit(nn.Linear(1, 2), DATA, np.arange(4), seed=0)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".pth"])
+def test_modules_are_found_in_files_of_torch(suffix, tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    source = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+    source += "        return torch.cat([1 - x, x], dim=1)\n"
+    name = f"my_net_for_test{suffix[1:]}"
+    (tmp_path / f"{name}.py").write_text(source)
+    code = f"import torch, {name}\ntorch.save({name}.Net(), 'net{suffix}')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    model, unfitted = load_model(f"net{suffix}")  # its class is in the working directory
+    assert not unfitted
+    assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]
+
+    torch.save(torch.nn.Linear(1, 2).state_dict(), f"weights{suffix}")
+    with pytest.raises(InputError, match="got OrderedDict: it holds weights only; name an object"):
+        load_model(f"weights{suffix}")
+    (tmp_path / f"{name}.py").unlink()
+    monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(InputError, match=f"No module named '{name}'; run from the directory"):
+        load_model(f"net{suffix}")
+
+
+def test_a_file_of_torch_without_torch_says_what_to_install(tmp_path, monkeypatch):
+    (tmp_path / "net.pt").write_bytes(b"nothing")
+    monkeypatch.delitem(sys.modules, "shaketable.models.torch_modules", raising=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InputError, match=r"pip install 'shaketable\[torch\]'"):
+        load_model(str(tmp_path / "net.pt"))
