@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.core.errors import InputError, UndefinedError, unknown, whole
+from shaketable.core.checks import check_whole, unknown_name
+from shaketable.core.errors import InputError, UndefinedError
 from shaketable.separations.one_nn import OneNN
 
 Ties: TypeAlias = Literal["neither", "majority"]
@@ -40,7 +41,7 @@ class Agreement:
 
     def __post_init__(self) -> None:
         for name in ("differing", "first", "second"):
-            object.__setattr__(self, name, whole(name, getattr(self, name), least=0))
+            object.__setattr__(self, name, check_whole(name, getattr(self, name), least=0))
         if self.first + self.second > self.differing:
             raise InputError(
                 f"first + second must be at most differing, got {self.first} + {self.second} > "
@@ -138,7 +139,7 @@ def agreement(
     (1.0, 0.0)
     """
     if ties not in get_args(Ties):
-        raise unknown("way of ties", str(ties), get_args(Ties))
+        raise unknown_name("way of ties", str(ties), get_args(Ties))
     one, two, labels = np.asarray(first), np.asarray(second), nearest.labels
     for name, given in zip(("first", "second"), (one, two), strict=True):
         if given.shape != labels.shape:

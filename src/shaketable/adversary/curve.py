@@ -16,7 +16,8 @@ from shaketable.adversary.attacks.searches import RayBisection
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.rounds import TRIES, attacked
 from shaketable.adversary.target import Target, checked
-from shaketable.core.errors import HUGE, InputError, real
+from shaketable.core.checks import HUGE, check_real
+from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
 from shaketable.core.progress import steps
@@ -207,7 +208,9 @@ def curve_of(
 ) -> Curve:
     """Adversarial accuracy of a target for every epsilon, as `adversarial_curve` has it."""
     sizes = epsilons if isinstance(epsilons, Iterable) else [epsilons]
-    ladder = sorted({real("epsilon", e, "be finite, 0 or more", low=0, high=HUGE) for e in sizes})
+    ladder = sorted(
+        {check_real("epsilon", e, "be finite, 0 or more", low=0, high=HUGE) for e in sizes}
+    )
     if not ladder:
         raise InputError("epsilons must hold one size or more, got none")
     attacks = parsed(attacks)

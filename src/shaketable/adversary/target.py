@@ -12,7 +12,8 @@ import numpy as np
 from shaketable.adversary.cells.cells import Cells
 from shaketable.adversary.one_nn.fitted import FittedOneNN, as_one_nn
 from shaketable.adversary.region import Constraint, Region
-from shaketable.core.errors import InputError, unknown, whole
+from shaketable.core.checks import check_whole, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.data.bounds import Bounds, BoundsLike
@@ -73,7 +74,7 @@ class Target:
         """
         data = as_dataset(data)
         rows, model = _points(model, data, seed, refit=refit, own=own, split=split)
-        rows = rows if points is None else rows[: whole("points", points, least=1)]
+        rows = rows if points is None else rows[: check_whole("points", points, least=1)]
         unscale = unscale and not refit and data.scaling is not None
         classifier = as_classifier(model, data, name=name, unscale=unscale)
         one_nn = None if unscale else as_one_nn(model, features=data.features)
@@ -111,7 +112,7 @@ class Target:
     ) -> Region:
         """Where the adversary may go, up to a distance; cells are those of these points."""
         if constraint not in get_args(Constraint):
-            raise unknown("constraint", str(constraint), get_args(Constraint))
+            raise unknown_name("constraint", str(constraint), get_args(Constraint))
         if p < 1 and constraint != "none":
             raise InputError(f"norm must be 1 or more for cells, got {p:g}; take constraint none")
         x = self.points.reshape(len(self.rows), -1).astype(np.float64)
@@ -152,5 +153,5 @@ def checked(options: dict[str, Any]) -> dict[str, Any]:
     known = [name for name in signature(Target.of).parameters if name not in ("model", "data")]
     for name in options:
         if name not in known:
-            raise unknown("option", name, known)
+            raise unknown_name("option", name, known)
     return options

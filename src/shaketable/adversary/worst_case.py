@@ -14,7 +14,8 @@ from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.curve import Attacks, Curve, curve_of
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Target, checked
-from shaketable.core.errors import InputError, UndefinedError, unknown, whole
+from shaketable.core.checks import check_whole, unknown_name
+from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import Array, IntArray
 from shaketable.corruptions import PNormNoise
@@ -250,7 +251,7 @@ def worst_case(
     sizes, kinds = list(sizes), [constraints] if isinstance(constraints, str) else constraints
     if not kinds:
         raise InputError("constraints must name one or more, got none")
-    whole("random", random, least=0)
+    check_whole("random", random, least=0)
     eps_min = _eps_min(data, p, needed="eps_min" in sizes, progress=progress)
     ladder = [_size(e, eps_min) for e in sizes]
     target = Target.of(model, data, **checked(options))
@@ -286,7 +287,7 @@ def _size(given: float | str, eps_min: float | None) -> float:
         assert eps_min is not None, "it is needed"
         return eps_min
     if isinstance(given, str):
-        raise unknown("epsilon", given, ["eps_min"])
+        raise unknown_name("epsilon", given, ["eps_min"])
     return given
 
 

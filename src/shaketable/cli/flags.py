@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import split
 
 CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
@@ -143,7 +144,7 @@ def one_of(kind: str, names: Sequence[str]) -> Callable[[str], str]:
 
     def check(text: str) -> str:
         if text not in names:
-            raise argparse.ArgumentTypeError(str(unknown(kind, text, names)))
+            raise argparse.ArgumentTypeError(str(unknown_name(kind, text, names)))
         return text
 
     return check

@@ -21,7 +21,8 @@ from shaketable.cli.mcv import mcv
 from shaketable.cli.noise import balls, corrupt, gallery
 from shaketable.cli.parser import parse_args
 from shaketable.cli.values import bounds_from, data_from, suites_from
-from shaketable.core.errors import InputError, ShaketableError, StoreError, UndefinedError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError, ShaketableError, StoreError, UndefinedError
 from shaketable.views.terminal import showing
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def evaluate(args: argparse.Namespace) -> int:
     from shaketable.models.classifier import BUILTIN
 
     if args.reference and args.reference not in args.model:
-        raise unknown("reference", args.reference, args.model)
+        raise unknown_name("reference", args.reference, args.model)
     levels = [*args.corruptions, *suites_from(args)] or ["linf(eps_min)"]
     names = [n for level in levels for n in ([level] if isinstance(level, str) else level.names)]
     if args.min_mscr is not None and not any("eps_min" in name for name in names):

@@ -31,7 +31,8 @@ from shaketable.cli.flags import (
     words,
 )
 from shaketable.cli.noise_flags import noise_commands
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 
 Command: TypeAlias = Callable[[argparse.Namespace], int]
 
@@ -45,7 +46,7 @@ def parse_args(argv: Sequence[str], commands: Mapping[str, Command]) -> argparse
     parser, parsers = _parser(commands)
     name = next((word for word in argv if not word.startswith("-")), None)
     if name is not None and name not in parsers:
-        raise unknown("command", name, parsers)
+        raise unknown_name("command", name, parsers)
     args, rest = parser.parse_known_args(argv)
     if rest and name is not None:
         _refuse(rest[0], parsers[name])
@@ -64,7 +65,7 @@ def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
     """Raise for a word that the command does not take."""
     known = [flag for action in parser._actions for flag in action.option_strings]
     if word.startswith("-"):
-        raise unknown("option", word.partition("=")[0], known)
+        raise unknown_name("option", word.partition("=")[0], known)
     raise InputError(f"unexpected argument {word!r}; see {parser.prog} --help")
 
 
@@ -78,7 +79,7 @@ def _study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     defaults: dict[str, Any] = {}
     for key, value in settings.items():
         if key not in allowed:
-            raise unknown(f"key in study file {str(path)!r}:", key, allowed)
+            raise unknown_name(f"key in study file {str(path)!r}:", key, allowed)
         values = value if isinstance(value, list) else [value]
         if isinstance(value, bool) != isinstance(known[key], bool):
             raise InputError(f"study file {str(path)!r}: {key} must not be {value!r}")

@@ -14,7 +14,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.importing import import_object, is_reference
 
 T = TypeVar("T")
@@ -58,7 +59,7 @@ class Registry(Generic[T]):
             return self.admit(name, self._load(self._installed[name]))
         if is_reference(name):
             return self.admit(name, import_object(self.kind, name))
-        raise unknown(self.kind, name, self)
+        raise unknown_name(self.kind, name, self)
 
     def __iter__(self) -> Iterator[str]:
         """All names, ours first, in the order they were declared."""

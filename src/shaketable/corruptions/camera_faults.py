@@ -13,12 +13,13 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.errors import HUGE, InputError, real, unknown
+from shaketable.core.checks import HUGE, check_real, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common import finite_range, layout
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.corruptions.rows import over_rows
 from shaketable.data.bounds import Bounds
 
 Interpolation: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
@@ -41,7 +42,7 @@ class SaltPepper(Corruption):
     on_steps = True
 
     def __post_init__(self) -> None:
-        density = real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
+        density = check_real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
         object.__setattr__(self, "density", density)
 
     @property
@@ -95,8 +96,8 @@ class CameraGaussian(Corruption):
     on_steps = True
 
     def __post_init__(self) -> None:
-        mean = real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
-        var = real("var", self.var, "be 0 or more and finite", low=0, high=HUGE)
+        mean = check_real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
+        var = check_real("var", self.var, "be 0 or more and finite", low=0, high=HUGE)
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "var", var)
 
@@ -171,12 +172,12 @@ class Rotation(Corruption):
     on_steps = True
 
     def __post_init__(self) -> None:
-        degrees = real("degrees", self.degrees, "be a finite number", low=-HUGE, high=HUGE)
-        fill = real("fill", self.fill, "lie in [0, 1], 0 for black", low=0, high=1)
+        degrees = check_real("degrees", self.degrees, "be a finite number", low=-HUGE, high=HUGE)
+        fill = check_real("fill", self.fill, "lie in [0, 1], 0 for black", low=0, high=1)
         object.__setattr__(self, "degrees", degrees)
         object.__setattr__(self, "fill", fill)
         if self.interpolation not in get_args(Interpolation):
-            raise unknown("interpolation", str(self.interpolation), get_args(Interpolation))
+            raise unknown_name("interpolation", str(self.interpolation), get_args(Interpolation))
 
     @property
     def spec(self) -> str:
@@ -217,7 +218,7 @@ class Rotation(Corruption):
         pictures = np.ascontiguousarray(x.reshape(planes))
         out = np.empty_like(pictures)
         fill = bounds.low + (bounds.high - bounds.low) * self.fill
-        over_rows(fill_turned, pictures, out, settings=(*taken.of(x.dtype), x.dtype.type(fill)))
+        run_over_rows(fill_turned, pictures, out, settings=(*taken.of(x.dtype), x.dtype.type(fill)))
         turned = out.reshape(x.shape)
         return turned if self.interpolation == "nearest" else bounds.held(turned)
 

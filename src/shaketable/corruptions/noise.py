@@ -8,11 +8,13 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.errors import HUGE, InputError, real, unknown
+from shaketable.core.checks import HUGE, check_real, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, device_code
-from shaketable.corruptions.rows import add_noise, over_rows
+from shaketable.corruptions.rows import add_noise
 from shaketable.data.bounds import Bounds
 
 Replacement: TypeAlias = Literal["extremes", "uniform"]
@@ -36,10 +38,10 @@ class Impulse(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        share = real("share", self.share, "lie in [0, 1], 0.01 for 1 %", low=0, high=1)
+        share = check_real("share", self.share, "lie in [0, 1], 0.01 for 1 %", low=0, high=1)
         object.__setattr__(self, "share", share)
         if self.to not in get_args(Replacement):
-            raise unknown("replacement of impulse noise", str(self.to), get_args(Replacement))
+            raise unknown_name("replacement of impulse noise", str(self.to), get_args(Replacement))
 
     @property
     def spec(self) -> str:
@@ -71,7 +73,7 @@ class Impulse(Corruption):
         d = math.prod(x.shape[1:])
         places = np.empty((len(keys), self.hits(d)), np.int64)
         uniform = np.empty(places.shape)
-        over_rows(fill_places, keys, places, uniform, settings=(d,))
+        run_over_rows(fill_places, keys, places, uniform, settings=(d,))
         return places, uniform
 
     def apply(self, x: Array, drawn: tuple[IntArray, FloatArray]) -> Array:
@@ -116,8 +118,8 @@ class Gaussian(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        sigma = real("sigma", self.sigma, "be 0 or more and finite", low=0, high=HUGE)
-        mean = real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
+        sigma = check_real("sigma", self.sigma, "be 0 or more and finite", low=0, high=HUGE)
+        mean = check_real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
         object.__setattr__(self, "sigma", sigma)
         object.__setattr__(self, "mean", mean)
 
@@ -147,7 +149,7 @@ class Gaussian(Corruption):
         from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
 
         out = np.empty((len(keys), math.prod(x.shape[1:])), x.dtype)
-        over_rows(ziggurat.fill_gaussian, keys, out, settings=ziggurat.layers(2.0))
+        run_over_rows(ziggurat.fill_gaussian, keys, out, settings=ziggurat.layers(2.0))
         return out
 
     def apply(self, x: Array, drawn: Array) -> Array:

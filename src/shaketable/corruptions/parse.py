@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.keys import Rng, key_from, row_keys
 from shaketable.core.norms import as_p
 from shaketable.core.spec import Call, Value, format_value, named, parse_call, split
@@ -193,7 +194,7 @@ def _parse_one(call: Call, eps_min: Callable[[float], float] | None) -> Corrupti
         raise InputError(f"corruption clean takes nothing, got {call}")
     heads = {name.partition("(")[0] for name in CORRUPTION_NAMES}
     known = {head for head in heads if " " not in head} - {"KIND"} | {*COMMON}
-    raise unknown("corruption", call.name, known)
+    raise unknown_name("corruption", call.name, known)
 
 
 _KINDS: dict[str, tuple[Callable[..., Corruption], tuple[str, ...]]] = {

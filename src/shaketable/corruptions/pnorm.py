@@ -9,13 +9,15 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import DTypeLike
 
-from shaketable.core.errors import HUGE, TINY, InputError, real, unknown
+from shaketable.core.checks import HUGE, TINY, check_real, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.keys import fold, uniforms
 from shaketable.core.norms import norm_name
 from shaketable.core.spec import Call
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, device_code
-from shaketable.corruptions.rows import add_noise, over_rows
+from shaketable.corruptions.rows import add_noise
 from shaketable.data.bounds import Bounds
 
 Kind: TypeAlias = Literal["ball", "surface", "vertices"]
@@ -46,12 +48,12 @@ class PNormNoise(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        p = real("p", self.p, "be positive (for p = 0 use Impulse)", low=TINY, high=math.inf)
-        epsilon = real("epsilon", self.epsilon, "be 0 or more and finite", low=0, high=HUGE)
+        p = check_real("p", self.p, "be positive (for p = 0 use Impulse)", low=TINY, high=math.inf)
+        epsilon = check_real("epsilon", self.epsilon, "be 0 or more and finite", low=0, high=HUGE)
         object.__setattr__(self, "p", p)
         object.__setattr__(self, "epsilon", epsilon)
         if self.kind not in get_args(Kind):
-            raise unknown("kind of p-norm noise", str(self.kind), get_args(Kind))
+            raise unknown_name("kind of p-norm noise", str(self.kind), get_args(Kind))
         if self.kind == "vertices" and not math.isinf(self.p):
             raise InputError(f"vertices are for p = inf, got p = {self.p!r}; choose 'surface'")
 
@@ -148,12 +150,12 @@ def unit_ball(
 
     out = np.empty((len(keys), d), dtype)
     if kind == "vertices":
-        over_rows(ziggurat.fill_vertices, keys, out)
+        run_over_rows(ziggurat.fill_vertices, keys, out)
     elif math.isinf(p):
-        over_rows(ziggurat.fill_cube, keys, out, settings=(kind == "surface",))
+        run_over_rows(ziggurat.fill_cube, keys, out, settings=(kind == "surface",))
     elif ziggurat.LEAST_P <= p <= ziggurat.MOST_P:
         layers = ziggurat.layers(float(p))
-        over_rows(ziggurat.fill_ball, keys, out, settings=(kind == "surface", *layers))
+        run_over_rows(ziggurat.fill_ball, keys, out, settings=(kind == "surface", *layers))
     else:
         out[:] = _by_inversion(keys, d, p, surface=kind == "surface")
     return out

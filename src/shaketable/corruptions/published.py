@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from shaketable.core.errors import InputError, listing, unknown, whole
+from shaketable.core.checks import check_whole, list_names, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.spec import Call, Value, parse_call, split
 from shaketable.core.types import Array, IntArray, KeyArray
@@ -65,8 +66,8 @@ class PublishedCorruption(Corruption):
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
-            raise unknown("common corruption", self.name, NAMES)
-        severity = whole("severity", self.severity, least=1)
+            raise unknown_name("common corruption", self.name, NAMES)
+        severity = check_whole("severity", self.severity, least=1)
         if severity > SEVERITIES:
             raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity}")
         object.__setattr__(self, "severity", severity)
@@ -180,12 +181,12 @@ def _refuse_faults(folder: str, source: Source, asked: Sequence[tuple[str, int]]
         hint = f"use --suite {fitting[0]}, or get the others" if fitting else "get them"
         raise InputError(
             f"folder {folder!r} lacks {len(missing)} of {len(kinds)} kinds of corruption: "
-            f"{listing([source.file(name) for name in missing])}; {hint}"
+            f"{list_names([source.file(name) for name in missing])}; {hint}"
         )
     faults = source.faults(asked)
     if faults:
         raise InputError(
-            f"folder {folder!r} cannot be used: {listing(faults, '; ')}; get these files again, "
+            f"folder {folder!r} cannot be used: {list_names(faults, '; ')}; get these files again, "
             "and load the test part that they were made from"
         )
 
@@ -346,7 +347,7 @@ class _Folders:
         gone = ["/".join(n) for n in self.names if n not in there]
         if gone:
             where = (place / str(severity)).relative_to(self.folder).as_posix()
-            return [f"{where}/ lacks {len(gone)} of {self.n} test pictures: {listing(gone)}"]
+            return [f"{where}/ lacks {len(gone)} of {self.n} test pictures: {list_names(gone)}"]
         self.endings[name, severity] = [there[n] for n in self.names]
         return []
 

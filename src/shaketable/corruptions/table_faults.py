@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import HUGE, InputError, real
+from shaketable.core.checks import HUGE, check_real
+from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, on_arrays
@@ -34,7 +35,9 @@ class Jitter(Corruption):
     on_steps = True
 
     def __post_init__(self) -> None:
-        size = real("deviations", self.deviations, "be 0 or more and finite", low=0, high=HUGE)
+        size = check_real(
+            "deviations", self.deviations, "be 0 or more and finite", low=0, high=HUGE
+        )
         object.__setattr__(self, "deviations", size)
 
     @property
@@ -85,7 +88,7 @@ class Missing(Corruption):
     on_steps = True
 
     def __post_init__(self) -> None:
-        share = real("share", self.share, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
+        share = check_real("share", self.share, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
         object.__setattr__(self, "share", share)
 
     @property
@@ -136,7 +139,7 @@ class Rescaling(Corruption):
     on_steps = True
 
     def __post_init__(self) -> None:
-        factor = real("factor", self.factor, "be a finite number", low=-HUGE, high=HUGE)
+        factor = check_real("factor", self.factor, "be a finite number", low=-HUGE, high=HUGE)
         object.__setattr__(self, "factor", factor)
 
     @property

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import format_value
 from shaketable.core.types import Array
 
@@ -34,7 +35,7 @@ class Bounds:
         if not self.low < self.high:
             raise InputError(f"bounds must have low < high, got {self.low!r}, {self.high!r}")
         if self.rule not in get_args(Rule):
-            raise unknown("bounds rule", self.rule, get_args(Rule))
+            raise unknown_name("bounds rule", self.rule, get_args(Rule))
 
     def __str__(self) -> str:
         return f"{self.rule}[{format_value(self.low)}, {format_value(self.high)}]"

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.data import builtin as datasets
 from shaketable.data.arrays import check_columns, join, make_dataset, own_units, pair, text_columns
@@ -84,7 +85,7 @@ def load(
     1.0
     """
     if non_numeric not in get_args(NonNumeric):
-        raise unknown("non_numeric", non_numeric, get_args(NonNumeric))
+        raise unknown_name("non_numeric", non_numeric, get_args(NonNumeric))
     if isinstance(source, str) and source.partition("(")[0].strip() in datasets.BUILTIN:
         if label is not None or test is not None:
             raise InputError(f"label and test are for files, not for the built-in set {source!r}")
@@ -114,7 +115,7 @@ def source_file(source: str | Path, builtin: Iterable[str]) -> Path:
         name = str(source).partition("(")[0].strip()
         raise InputError(
             "data must be a file or a built-in set, and this is neither: "
-            f"{unknown('built-in set', name, builtin)}"
+            f"{unknown_name('built-in set', name, builtin)}"
         )
     if not path.exists():
         raise InputError(f"file {str(path)!r} does not exist; check its path")
@@ -179,7 +180,7 @@ def _load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) 
             f"its columns: {', '.join(columns)}"
         )
     if label not in columns:
-        raise unknown("label column", label, columns)
+        raise unknown_name("label column", label, columns)
     for table in tables[1:]:
         check_columns(columns, list(table.columns))
     table = pd.concat(tables, ignore_index=True)

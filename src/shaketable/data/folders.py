@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from shaketable.core.errors import InputError, listing
+from shaketable.core.checks import list_names
+from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.data import images
 from shaketable.data.arrays import make_dataset
@@ -86,7 +87,7 @@ def _files(folder: Path) -> list[tuple[Path, str]]:
     if empty := [c.name for c in classes if not found[c]]:
         raise InputError(
             f"every subfolder of {str(folder)!r} is a class and must hold pictures ({endings}), "
-            f"but these do not: {listing(empty)}; fill or remove them"
+            f"but these do not: {list_names(empty)}; fill or remove them"
         )
     return [(path, c.name) for c, paths in found.items() for path in paths]
 
@@ -104,7 +105,7 @@ def _read(paths: Sequence[Path]) -> Array:
     if odd:
         raise InputError(
             f"pictures must be of one size, and {len(odd)} of {len(paths)} are not of {height} x "
-            f"{width} pixels as most are: {listing(odd)}; resize or remove them"
+            f"{width} pixels as most are: {list_names(odd)}; resize or remove them"
         )
     channels = max(shape[2] for shape in shapes)
     x = images.read_all(paths, (height, width, channels))

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.corruptions import Corruption
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
@@ -84,7 +85,7 @@ def write(
     path = Path(path)
     suffix = next((s for s in SUFFIXES if path.name.lower().endswith(s)), None)
     if suffix is None:
-        raise unknown("ending of a data file", path.suffix, SUFFIXES)
+        raise unknown_name("ending of a data file", path.suffix, SUFFIXES)
     x = data.x if data.scaling is None else data.scaling.undo(data.x)
     if as_uint8:
         if suffix != ".npz" or x.min() < 0 or x.max() > 1:

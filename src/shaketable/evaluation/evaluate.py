@@ -11,7 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown, whole
+from shaketable.core.checks import check_whole, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.progress import steps
 from shaketable.core.types import IntArray
@@ -54,9 +55,9 @@ class Noise:
     def __post_init__(self) -> None:
         for name, least in (("k", 1), ("seed", 0), ("run", 0)):
             # a plain int, whatever kind of integer it was: it goes into keys and into the store
-            object.__setattr__(self, name, whole(name, getattr(self, name), least=least))
+            object.__setattr__(self, name, check_whole(name, getattr(self, name), least=least))
         if self.draws not in get_args(Draws):
-            raise unknown("draws", self.draws, get_args(Draws))
+            raise unknown_name("draws", self.draws, get_args(Draws))
 
     def keys(self, data: Dataset, corruption: Corruption, rows: IntArray, draws: IntArray) -> Any:
         """Keys of every row and draw, shape (rows, draws).

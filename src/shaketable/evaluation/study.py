@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shaketable.core.errors import InputError, whole
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.progress import bar
@@ -93,7 +94,7 @@ def study(
     """
     import joblib  # 0.1 s
 
-    runs = whole("runs", runs, least=1)
+    runs = check_whole("runs", runs, least=1)
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data, p = as_dataset(data), as_p(norm)

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from shaketable.core.errors import whole
+from shaketable.core.checks import check_whole
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.norms import as_p
 from shaketable.core.types import Array
@@ -66,7 +66,7 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def fit(self, X: Array, y: Array) -> Self:  # noqa: N803  (scikit-learn's name)
         """Train a clone of the estimator on noisy copies of the rows of `X`."""
         noise = PNormNoise(as_p(self.norm), self.epsilon)
-        k = whole("k", self.k, least=1)
+        k = check_whole("k", self.k, least=1)
         x, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         if self.epsilon > 0:

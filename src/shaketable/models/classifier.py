@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset
@@ -220,7 +221,7 @@ def load_model(source: str) -> tuple[Any, bool]:
             "package.module:attribute",
             *(f"file{suffix}" for suffix in _FILES),
         ]
-        raise unknown("model", source, known)
+        raise unknown_name("model", source, known)
     if module_name.endswith(".py"):
         raise InputError(
             f"model {source!r}: name the module, not its file, as in "

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
-from shaketable.corruptions.rows import threads
 from shaketable.data.images import CHANNELS
 from shaketable.models.identity import content_hash
 
@@ -71,7 +71,7 @@ class OnnxModel:
                 f"model {self.name} refused points of shape {x.shape[1:]}: it takes "
                 f"{_named(self._shape[1:])}; give it such points, or {_WRAP}"
             )
-        n, count, run = len(x), threads(), self._session.run
+        n, count, run = len(x), count_threads(), self._session.run
         size = next(iter(self._shape), 0) or min(_ROWS, -(-n // count))
         batches = [np.arange(i, i + size) % n for i in range(0, n, size)]
         with ThreadPoolExecutor(count) as pool:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.core.errors import InputError, UndefinedError, whole
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.data.arrays import device_of, make_dataset, pair
@@ -129,7 +130,7 @@ def separation(
     (3.0, 1.5, (1, 2), [4.0, 3.0, 3.0])
     """
     p = as_p(norm)
-    closest = whole("closest", closest, least=1)
+    closest = check_whole("closest", closest, least=1)
     if closest > MAX_CLOSEST:
         raise InputError(f"closest must be at most {MAX_CLOSEST}, got {closest}")
     if isinstance(x, Dataset):

@@ -13,7 +13,8 @@ from shaketable.adversary.attacks.attack import Found
 from shaketable.adversary.attacks.searches import Questions
 from shaketable.adversary.cells.cells import TIE
 from shaketable.adversary.region import Region
-from shaketable.core.errors import InputError, real
+from shaketable.core.checks import check_real
+from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 from shaketable.core.spec import Call
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
@@ -57,7 +58,7 @@ class Cover:
     resolution: float = 0.05
 
     def __post_init__(self) -> None:
-        share = real("resolution", self.resolution, "lie in [1e-6, 1]", low=1e-6, high=1)
+        share = check_real("resolution", self.resolution, "lie in [1e-6, 1]", low=1e-6, high=1)
         object.__setattr__(self, "resolution", share)
 
     @property

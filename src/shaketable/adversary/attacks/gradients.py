@@ -22,7 +22,7 @@ from shaketable.adversary.attacks.climbs import APGDWalk, Ground, PGDWalk, Walk,
 from shaketable.adversary.attacks.losses import Loss, Slopes, slopes
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import TensorRegion, cells_on
-from shaketable.core.errors import HUGE, TINY, real, unknown, whole
+from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.keys import fold
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, IntArray, KeyArray
@@ -53,7 +53,7 @@ class PGD:
     def __post_init__(self) -> None:
         _check(self)
         if self.step is not None:
-            real("step", self.step, "be a positive share of epsilon", low=TINY, high=HUGE)
+            check_real("step", self.step, "be a positive share of epsilon", low=TINY, high=HUGE)
 
     @property
     def spec(self) -> str:
@@ -106,12 +106,12 @@ class APGD:
 
 
 def _check(attack: PGD | APGD) -> None:
-    whole("steps", attack.steps, least=1)
-    whole("restarts", attack.restarts, least=1)
+    check_whole("steps", attack.steps, least=1)
+    check_whole("restarts", attack.restarts, least=1)
     if attack.loss == _DLR:
         object.__setattr__(attack, "loss", "dlr")
     if attack.loss not in get_args(Loss):
-        raise unknown("loss", str(attack.loss), get_args(Loss))
+        raise unknown_name("loss", str(attack.loss), get_args(Loss))
 
 
 def _spec(name: str, attack: PGD | APGD, more: dict[str, Value]) -> str:

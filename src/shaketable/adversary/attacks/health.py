@@ -13,7 +13,8 @@ from shaketable.adversary.attacks.gradients import BATCH_VALUES, PGD
 from shaketable.adversary.attacks.losses import Slopes, losses, slopes
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
-from shaketable.core.errors import TINY, InputError, real, whole
+from shaketable.core.checks import TINY, check_real, check_whole
+from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.spec import format_value
 from shaketable.core.types import Array, IntArray, KeyArray
@@ -114,8 +115,8 @@ def gradient_health(
     tries
         Random points of the ball's surface (in L-inf: of its corners) that are tried.
     """
-    real("factor", factor, "be more than 1", low=1 + TINY, high=math.inf)
-    whole("tries", tries, least=1)
+    check_real("factor", factor, "be more than 1", low=1 + TINY, high=math.inf)
+    check_whole("tries", tries, least=1)
     if not len(rows):
         raise InputError("rows must name points that are labelled rightly, got none")
     attack = PGD() if attack is None else attack

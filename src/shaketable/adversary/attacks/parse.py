@@ -8,7 +8,8 @@ from typing import Any
 from shaketable.adversary.attacks.attack import Attack
 from shaketable.adversary.attacks.covers import Cover
 from shaketable.adversary.attacks.searches import RandomSearch, RayBisection
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value, parse_call
 
 ATTACK_NAMES = {
@@ -34,7 +35,7 @@ def parse_attack(spec: str) -> Attack:
         "random": RandomSearch, "rays": RayBisection, "cover": Cover
     }  # fmt: skip
     if call.name not in (*plain, *_OF_GRADIENTS):
-        raise unknown("attack", call.name, (*plain, *_OF_GRADIENTS))
+        raise unknown_name("attack", call.name, (*plain, *_OF_GRADIENTS))
     make = plain[call.name] if call.name in plain else _of_gradients(call)
     options = {name: _plain(value) for name, value in call.options.items()}
     try:

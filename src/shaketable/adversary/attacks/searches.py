@@ -11,7 +11,7 @@ import numpy as np
 
 from shaketable.adversary.attacks.attack import Found, confirmed
 from shaketable.adversary.region import Region
-from shaketable.core.errors import TINY, unknown, whole
+from shaketable.core.checks import TINY, check_whole, unknown_name
 from shaketable.core.keys import fold, uniforms
 from shaketable.core.norms import pnorm
 from shaketable.core.spec import Call, Value
@@ -49,7 +49,7 @@ class RandomSearch:
     """Points of a row that the model is asked about, at most; and once about all evaluated ones."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "queries", whole("queries", self.queries, least=1))
+        object.__setattr__(self, "queries", check_whole("queries", self.queries, least=1))
 
     @property
     def spec(self) -> str:
@@ -100,9 +100,9 @@ class RayBisection:
     """Whether the nearest wrong label is wanted, or the ``first``: a row then ends with a hit."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "queries", whole("queries", self.queries, least=2 + _SHOT))
+        object.__setattr__(self, "queries", check_whole("queries", self.queries, least=2 + _SHOT))
         if self.aim not in get_args(Aim):
-            raise unknown("aim", str(self.aim), get_args(Aim))
+            raise unknown_name("aim", str(self.aim), get_args(Aim))
 
     @property
     def spec(self) -> str:

@@ -13,8 +13,8 @@ from numpy.typing import DTypeLike
 
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
+from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.corruptions.rows import threads
 from shaketable.data.dataset import equal_rows
 from shaketable.separations.search.search import MAX_TREE_DIMENSION, pairs_within, search
 from shaketable.separations.search.trees import MAX_TREE_P
@@ -114,7 +114,7 @@ class Cells:
         x = np.ascontiguousarray(x, np.float64)
         grain = float(np.finfo(np.dtype(dtype)).eps)
         parts = np.array_split(x, len(x) // 256 + 1)
-        with ThreadPoolExecutor(threads()) as pool:
+        with ThreadPoolExecutor(count_threads()) as pool:
             sizes = np.concatenate([*pool.map(lambda part: pnorm(part, p), parts)])
         radius = 2 * reach * (1 + _BEYOND) + 4 * grain * (float(sizes.max()) + reach)
         lists = _lists(x, p, radius, progress=progress, device=device)

@@ -13,7 +13,7 @@ import numpy as np
 
 from shaketable.adversary.cells.cells import TIE
 from shaketable.adversary.region import Region
-from shaketable.core.errors import TINY
+from shaketable.core.checks import TINY
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray
 from shaketable.data.dataset import equal_rows

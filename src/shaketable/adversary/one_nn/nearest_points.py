@@ -16,7 +16,8 @@ from shaketable.adversary.cells.cells import TIE
 from shaketable.adversary.one_nn.fitted import FAR, FittedOneNN
 from shaketable.adversary.one_nn.half_spaces import HalfSpace, least_step
 from shaketable.adversary.region import TOLERANCE, Region
-from shaketable.core.errors import TINY, InputError
+from shaketable.core.checks import TINY
+from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.data.dataset import equal_rows
 from shaketable.models.classifier import Classifier

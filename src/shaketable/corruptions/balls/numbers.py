@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.core.errors import InputError, whole
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError
 from shaketable.core.keys import Rng, fold, key_from, row_keys
 from shaketable.core.norms import as_p, norm_title, pnorm
 from shaketable.core.spec import format_value
@@ -43,7 +44,7 @@ def log_volume(p: str | float, d: int) -> float:
     >>> round(math.exp(log_volume(2, 3)), 4), round(math.exp(log_volume("inf", 3)), 4)
     (4.1888, 8.0)
     """
-    p, d = as_p(p), whole("d", d, least=1)
+    p, d = as_p(p), check_whole("d", d, least=1)
     if p < _LEAST:
         raise InputError(f"p must be at least {_LEAST:g} for a volume that floats hold, got {p!r}")
     return d * (math.log(2) + math.lgamma(1 + 1 / p)) - math.lgamma(1 + d / p)
@@ -127,7 +128,7 @@ def samples(p: str | float, n: int = 1000, *, kind: Kind = "ball", rng: Rng = 0)
     array([1., 1., 1., 1., 1.])
     """
     noise = PNormNoise(as_p(p), 1.0, kind)  # knows which kinds there are
-    return unit_ball(_keys(rng, whole("n", n, least=1)), 2, noise.p, kind=noise.kind)
+    return unit_ball(_keys(rng, check_whole("n", n, least=1)), 2, noise.p, kind=noise.kind)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +216,7 @@ def overlap(
     array([1.])
     """
     p, q = _order(p), as_p(q)
-    d, n = whole("d", d, least=1), whole("n", n, least=1)
+    d, n = check_whole("d", d, least=1), check_whole("n", n, least=1)
     if not 0 < epsilon_q < math.inf:
         raise InputError(f"epsilon_q must be positive and finite, got {epsilon_q!r}")
     keys = _keys(rng, n)

@@ -12,7 +12,8 @@ from importlib import import_module
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import (
@@ -80,7 +81,7 @@ class CommonCorruption(Corruption):
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
-            raise unknown("common corruption", self.name, NAMES)
+            raise unknown_name("common corruption", self.name, NAMES)
         if isinstance(self.severity, bool) or self.severity not in range(1, 6):
             raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {self.severity!r}")
         object.__setattr__(self, "severity", int(self.severity))

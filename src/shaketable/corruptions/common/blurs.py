@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import Parameters
-from shaketable.corruptions.rows import over_rows
 
 
 def gaussian_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
@@ -69,7 +69,7 @@ def _filled(kernel: Any, images: Array, keys: KeyArray, *settings: Any) -> Array
     """Run a kernel on all pictures, their channels side by side."""
     n, height, width, channels = images.shape
     out, lines = np.empty_like(images), (n, height, width * channels)
-    over_rows(
+    run_over_rows(
         kernel, images.reshape(lines), keys, out.reshape(lines), settings=(channels, *settings)
     )
     return out

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.corruptions.common.digital_kernels import enlarge_pixels, flatten, shift_hsv
 from shaketable.corruptions.common.severities import Parameters
-from shaketable.corruptions.rows import over_rows
 
 
 def brightness(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
@@ -33,7 +33,7 @@ def saturate(images: Array, keys: KeyArray, parameters: Parameters, side: int) -
 def _shifted(images: Array, *, factor: float, offset: float, brighten: float) -> Array:
     out = np.empty_like(images)
     settings = (float(factor), float(offset), float(brighten))
-    over_rows(shift_hsv, images, out, settings=settings)
+    run_over_rows(shift_hsv, images, out, settings=settings)
     return out
 
 
@@ -41,7 +41,7 @@ def contrast(images: Array, keys: KeyArray, parameters: Parameters, side: int) -
     """Values drawn to the mean m of their channel over the picture: ``(x - m) * c + m``."""
     (c,) = parameters
     out = np.empty_like(images)
-    over_rows(flatten, images, out, settings=(float(c),))
+    run_over_rows(flatten, images, out, settings=(float(c),))
     return out
 
 
@@ -61,7 +61,7 @@ def pixelate(images: Array, keys: KeyArray, parameters: Parameters, side: int) -
         box_weights(rows, height)[0],
     )
     out = np.empty_like(images)
-    over_rows(enlarge_pixels, images, out, settings=settings)
+    run_over_rows(enlarge_pixels, images, out, settings=settings)
     return out
 
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 import numpy as np
 
 from shaketable.core.keys import fold
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.elastic_kernels import distort
 from shaketable.corruptions.common.severities import Parameters
-from shaketable.corruptions.rows import over_rows
 
 
 def elastic_transform(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
@@ -33,7 +33,7 @@ def elastic_transform(images: Array, keys: KeyArray, parameters: Parameters, sid
     streams = np.stack([fold(keys, 0), fold(keys, 1)], axis=1)
     operators = _operator(sigma, height), _operator(sigma, width)
     settings = (corners, reach, alpha, gaussian_weights(sigma), *operators)
-    over_rows(distort, images, keys, streams, out, settings=settings)
+    run_over_rows(distort, images, keys, streams, out, settings=settings)
     return out
 
 

@@ -6,10 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.jpeg_kernels import compress
 from shaketable.corruptions.common.severities import Parameters
-from shaketable.corruptions.rows import over_rows
 
 # Steps that the standard suggests for quality 50 (ITU-T T.81, Annex K)
 _LUMA = np.array([
@@ -36,7 +36,7 @@ def jpeg_compression(images: Array, keys: KeyArray, parameters: Parameters, side
     out = np.empty_like(images)
     blocks = -(-images.shape[2] // 8)
     tables = tuple(np.tile(table, blocks) for table in steps(int(quality)))
-    over_rows(compress, images, out, settings=tables)
+    run_over_rows(compress, images, out, settings=tables)
     return out
 
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.severities import Parameters
-from shaketable.corruptions.rows import over_rows
 
 _VALUES = np.arange(256.0)
 
@@ -46,7 +46,7 @@ def _drawn(images: Array, keys: KeyArray, table: Array) -> Array:
 
     out = np.empty_like(images)
     flat = len(images), -1
-    over_rows(fill_drawn, images.reshape(flat), keys, out.reshape(flat), settings=(table,))
+    run_over_rows(fill_drawn, images.reshape(flat), keys, out.reshape(flat), settings=(table,))
     return out
 
 

@@ -11,7 +11,8 @@ import math
 import re
 from importlib.resources import files
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 
 Parameters = tuple[float, ...]
 
@@ -39,7 +40,7 @@ def side_of(profile: str) -> int:
     """
     derived = re.fullmatch(r"([1-9]\d*)px", profile)
     if derived is None and profile not in SIDES:
-        raise unknown("profile", profile, [*SIDES, "48px and the like"])
+        raise unknown_name("profile", profile, [*SIDES, "48px and the like"])
     return int(derived[1]) if derived else SIDES[profile]
 
 

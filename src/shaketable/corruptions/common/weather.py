@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.filters import gaussian_weights, motion_weights, zoom_places
 from shaketable.corruptions.common.severities import Parameters
@@ -15,7 +16,6 @@ from shaketable.corruptions.common.spatter_kernels import fill_drops, fill_mud, 
 from shaketable.corruptions.common.textures import ice
 from shaketable.corruptions.common.weather_kernels import fill_fog, fill_frost, fill_snow
 from shaketable.corruptions.compiled.ziggurat import layers
-from shaketable.corruptions.rows import over_rows
 
 
 def fog(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
@@ -34,7 +34,7 @@ def fog(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Arr
     height, width, channels = images.shape[1:]
     points = 1 << (max(height, width) - 1).bit_length()
     out = np.empty_like(images)
-    over_rows(
+    run_over_rows(
         fill_fog, _lines(images), keys, _lines(out),
         settings=(channels, float(amount), float(decay), points),
     )  # fmt: skip
@@ -54,7 +54,7 @@ def frost(
     """
     share, frost_share = parameters
     out = np.empty_like(images)
-    over_rows(
+    run_over_rows(
         fill_frost, _lines(images), keys, _lines(out),
         settings=(float(share), float(frost_share), *ice(source, side, *images.shape[1:3])),
     )  # fmt: skip
@@ -80,7 +80,7 @@ def snow(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Ar
         motion_weights(radius, sigma),
         layers(2.0),
     )
-    over_rows(fill_snow, _lines(images), keys, _lines(out), settings=settings)
+    run_over_rows(fill_snow, _lines(images), keys, _lines(out), settings=settings)
     return out
 
 
@@ -101,11 +101,11 @@ def spatter(images: Array, keys: KeyArray, parameters: Parameters, side: int) ->
     noise = (*map(float, (mean, std, threshold)), gaussian_weights(float(sigma)), layers(2.0))
     if kind:
         settings = (*noise, gaussian_weights(float(strength)))
-        over_rows(fill_mud, _lines(images), keys, _lines(out), settings=settings)
+        run_over_rows(fill_mud, _lines(images), keys, _lines(out), settings=settings)
     else:
         drops = np.empty(images.shape[:3], np.uint8)
-        over_rows(fill_drops, keys, drops, settings=noise)
-        over_rows(fill_water, _lines(images), drops, _lines(out), settings=(float(strength),))
+        run_over_rows(fill_drops, keys, drops, settings=noise)
+        run_over_rows(fill_water, _lines(images), drops, _lines(out), settings=(float(strength),))
     return out
 
 

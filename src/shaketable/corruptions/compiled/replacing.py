@@ -6,11 +6,11 @@
 import numba
 import numpy as np
 
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.noise_kernels import fill_aliases, fill_drawn
 from shaketable.corruptions.compiled.streams import fill_halves
 from shaketable.corruptions.compiled.ziggurat import fill_gaussian, layers
-from shaketable.corruptions.rows import over_rows
 from shaketable.data.bounds import Bounds
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -52,7 +52,7 @@ def law_table(cumulated: FloatArray) -> Array:
 def _filled(work, x, keys, *settings):
     flat = np.ascontiguousarray(x.reshape(len(x), -1))
     out = np.empty_like(flat)
-    over_rows(work, flat, keys, out, settings=settings)
+    run_over_rows(work, flat, keys, out, settings=settings)
     return out.reshape(x.shape)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shaketable.core.errors import InputError, whole
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError
 from shaketable.core.keys import Rng, digest, key_from, row_keys
 from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.spec import set_name
@@ -156,7 +157,7 @@ def check_pictures(x: Array, row: int) -> None:
             "data must be uint8 or lie in [0, 1] to be seen, but its values span "
             f"[{x.min()}, {x.max()}]; scale them so that 0 is black and 1 is white"
         )
-    if whole("row", row, least=0) >= len(x):
+    if check_whole("row", row, least=0) >= len(x):
         raise InputError(f"row must be at most {len(x) - 1}, the last of the data, got {row!r}")
 
 

@@ -9,7 +9,8 @@ from itertools import permutations, product
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.spec import factors, named, parse_call, set_name
 from shaketable.corruptions import CameraGaussian, Corruption, parse
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
@@ -155,7 +156,7 @@ def suite(name: str) -> Suite:
     """
     name = "common-19" if name == "common" else name
     if name not in SUITES:
-        raise unknown("suite", name, SUITES)
+        raise unknown_name("suite", name, SUITES)
     return SUITES[name]
 
 
@@ -190,7 +191,7 @@ def grid(
     ('rotation(30) as S0R', 'sp(0.1) as SR0', 'sp(0.1) + rotation(30) as SR')
     """
     if orders not in get_args(Orders):
-        raise unknown("orders", str(orders), get_args(Orders))
+        raise unknown_name("orders", str(orders), get_args(Orders))
     known = [_levels(levels) for levels in (first, second, *more)]
     labelled = any(label not in ("", spec) for levels in known for label, spec in levels.items())
     if labelled and any(label == spec != "clean" for way in known for label, spec in way.items()):

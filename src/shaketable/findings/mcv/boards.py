@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shaketable.core.errors import unknown
+from shaketable.core.checks import unknown_name
 from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.findings.mce.numbers import mean_error_difference
 from shaketable.findings.mce.scores import labels_of
@@ -171,7 +171,7 @@ def mcv_boards(records: Records, *, reference: str = "", suite: str = "") -> lis
             table = VariationTable([rows[label] for label in kept], reference=chosen)
             boards.append(MCVBoard(one, kept, table, tuple(x for x in labelled if x not in kept)))
     if reference and not any(reference in board.results for board in boards) and boards:
-        raise unknown("reference", reference, [x for board in boards for x in board.results])
+        raise unknown_name("reference", reference, [x for board in boards for x in board.results])
     return boards
 
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics import intervals
@@ -40,7 +41,7 @@ def contrast(
     known = sets_and_clean(result)
     for spec in weights:
         if spec not in known:
-            raise unknown("set", spec, known)
+            raise unknown_name("set", spec, known)
     vector = np.array([weights.get(spec, 0.0) for spec in known])
     if not (np.isfinite(vector).all() and vector.any()):
         raise InputError(

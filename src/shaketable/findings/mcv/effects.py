@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shaketable.core.errors import unknown
+from shaketable.core.checks import unknown_name
 from shaketable.core.spec import factors, parse_call, set_name
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv.contrasts import sets_and_clean, shares_and_clean, weighted
@@ -286,7 +286,7 @@ class Effects:
     def _of(self, kind: str) -> list[FloatArray | None]:
         """Return the same of all levels of a kind."""
         if kind not in self._kinds:
-            raise unknown("factor", kind, self._kinds)
+            raise unknown_name("factor", kind, self._kinds)
         return [one for f, some in self._removals.items() if _kind(f) == kind for one in some]
 
     def _main(self, name: str, some: list[FloatArray | None], among: int) -> MainEffect:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shaketable.core.errors import InputError, unknown
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
 from shaketable.data.arrays import text_columns
 from shaketable.data.files import read_table, refuse_odd_columns, source_file
@@ -62,7 +63,7 @@ def read_scores(
         model = _column_of_names(file, table)
         table = read_table(file, model)  # once more, names as text: one may be called NA
     if model not in columns:
-        raise unknown("model column", model, columns)
+        raise unknown_name("model column", model, columns)
     if (long := _long(table, model)) is not None:
         table = long
     names = _names(table, model)
@@ -70,7 +71,7 @@ def read_scores(
     chosen = there if conditions is None else list(conditions)
     for name in chosen:
         if name not in there:
-            raise unknown("condition", name, there)
+            raise unknown_name("condition", name, there)
     if not chosen:
         raise InputError(
             f"file {str(file)!r} must have a column of scores beside {model!r}, got none; add one "
@@ -153,7 +154,7 @@ def _numbers(table: DataFrame, column: str, names: list[str]) -> FloatArray:
 
 def _clean_column(conditions: list[str], clean: str | None) -> str | None:
     if clean is not None and clean not in conditions:
-        raise unknown("clean column", clean, conditions)
+        raise unknown_name("clean column", clean, conditions)
     called = [column for column in conditions if column.lower() == "clean"]
     if clean is None and len(called) > 1:
         raise InputError(

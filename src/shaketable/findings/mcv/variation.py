@@ -17,7 +17,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.core.errors import HUGE, InputError, UndefinedError, real, unknown
+from shaketable.core.checks import HUGE, check_real, unknown_name
+from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray
 
 Group: TypeAlias = Literal["I", "II", "III", "IV"]
@@ -39,7 +40,7 @@ class Summary:
     def __post_init__(self) -> None:
         for name in ("mean", "cv", "least", "most", *(() if self.clean is None else ("clean",))):
             what = f"{name} of {self.label!r}"
-            real(what, getattr(self, name), "be a finite number", low=-HUGE, high=HUGE)
+            check_real(what, getattr(self, name), "be a finite number", low=-HUGE, high=HUGE)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Variation:
         if self.clean is not None:
             named[f"clean score of {self.label!r}"] = self.clean
         for name, value in named.items():
-            real(name, value, "be a finite number", low=-HUGE, high=HUGE)
+            check_real(name, value, "be a finite number", low=-HUGE, high=HUGE)
         object.__setattr__(self, "scores", {name: float(v) for name, v in self.scores.items()})
 
     @cached_property
@@ -134,7 +135,7 @@ def group(
     ('II', 'I')
     """
     for name, value in zip(("mean", "cv"), (mean, cv), strict=True):
-        real(name, value, "be a number", low=-math.inf, high=math.inf)
+        check_real(name, value, "be a number", low=-math.inf, high=math.inf)
     good = mean <= reference[0] if lower_is_better else mean >= reference[0]
     steady = cv <= reference[1]
     return ("I" if steady else "II") if good else ("III" if steady else "IV")
@@ -240,7 +241,7 @@ class VariationTable:
         else:
             chosen, why = labels[0], "the first of the table"
         if chosen not in labels:
-            raise unknown("reference", chosen, labels)
+            raise unknown_name("reference", chosen, labels)
         object.__setattr__(self, "rows", tuple(self.rows))
         object.__setattr__(self, "reference", chosen)
         object.__setattr__(self, "reference_words", f"reference: {chosen}, {why}")

@@ -17,8 +17,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from shaketable.core.progress import bar
+from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.corruptions.rows import threads
 from shaketable.separations.search.answer import Nearest
 from shaketable.separations.search.distances import MAXIMUM
 from shaketable.separations.search.features import sketch
@@ -82,7 +82,7 @@ def pairs_within(
 def measured(x: Array, pairs: IntArray, p: float) -> FloatArray:
     """Measures of pairs of rows, to the last bit as a search finds them; threads share them."""
     chunks = np.array_split(pairs, len(pairs) // _CHUNK + 1)
-    with ThreadPoolExecutor(threads()) as pool:
+    with ThreadPoolExecutor(count_threads()) as pool:
         return np.concatenate([*pool.map(lambda chunk: measure_pairs(x, chunk, p), chunks)])
 
 

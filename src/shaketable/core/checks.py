@@ -1,0 +1,69 @@
+"""Checks of arguments: numbers within their rules, and errors for unknown names."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import operator
+import sys
+from collections.abc import Iterable, Sequence
+
+from shaketable.core.errors import InputError
+
+TINY, HUGE = math.ulp(0.0), sys.float_info.max
+"""The least positive and the largest finite float, for rules such as "positive and finite"."""
+
+_NAMED = 5  # names that one error message lists
+
+
+def check_whole(name: str, value: object, *, least: int) -> int:
+    """Return `value` as an int; `InputError` unless it is a whole number of at least `least`.
+
+    >>> check_whole("k", 3, least=1)
+    3
+    """
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]  # that is what is tried
+    except TypeError:
+        number = least - 1
+    if not least <= number < 2**63:
+        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return number
+
+
+def check_real(name: str, value: object, rule: str, *, low: float, high: float) -> float:
+    """Return `value` as a float; `InputError` that states the `rule` unless it is in [low, high].
+
+    >>> check_real("share", 1, "lie in [0, 1]", low=0, high=1)
+    1.0
+    """
+    try:
+        number = math.nan if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not low <= number <= high:
+        raise InputError(f"{name} must {rule}, got {value!r}")
+    return number
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
+    """Error to raise for an unknown name; it suggests the most similar known ones.
+
+    >>> print(unknown_name("norm", "lnf", ["linf", "l2", "l1"]))
+    unknown norm 'lnf'; did you mean 'linf'? Known: l1, l2, linf
+    """
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name, names, n=2, cutoff=0.5)
+    near = near or [known for known in names if known.lower() == name.lower()]
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    return InputError(f"unknown {kind} {name!r}; {hint}Known: {', '.join(names)}")
+
+
+def list_names(names: Sequence[str], separator: str = ", ") -> str:
+    """Join the first five names, and say how many more there are.
+
+    >>> list_names(["a", "b", "c", "d", "e", "f", "g"])
+    'a, b, c, d, e and 2 more'
+    """
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return separator.join(names[:_NAMED]) + more

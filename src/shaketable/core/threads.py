@@ -1,0 +1,50 @@
+"""Compiled loops over many rows, run in threads.
+
+The compiled functions release the interpreter lock (``nogil``) and work on each row on its own. The
+threads are ours: those of numba abort under Python threads and after a fork.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.types import Array
+
+_LEAST_VALUES = 1 << 18  # a thread gets at least this many values
+
+
+def run_over_rows(
+    work: Callable[..., None], *arrays: Array, settings: tuple[Any, ...] = ()
+) -> None:
+    """Run a compiled ``work(*arrays, *settings)`` on all rows, one range of rows per task.
+
+    Rows are independent, so the number of threads does not change the result. `work` writes its
+    result into the last array.
+    """
+    n, size = len(arrays[-1]), arrays[-1].size
+    parts = min(n, size // _LEAST_VALUES, 4 * count_threads())
+    if parts < 2 or count_threads() == 1:
+        work(*arrays, *settings)
+        return
+    edges = np.linspace(0, n, parts + 1).astype(int)
+    with ThreadPoolExecutor(count_threads()) as pool:  # 0.1 ms, where joblib would take 5
+        tasks = [
+            pool.submit(work, *(array[start:end] for array in arrays), *settings)
+            for start, end in pairwise(edges)
+        ]
+    for task in tasks:
+        task.result()
+
+
+def count_threads() -> int:
+    """Number of threads: OMP_NUM_THREADS, which joblib sets in its workers, else one per core."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
