@@ -99,7 +99,7 @@ def test_every_run_has_its_own_training_randomness_and_bounds_hold_in_training()
 
 KILLED = """
 import sys
-from shaketable.studies import study
+from shaketable import study
 study("bands(n=400)", "rf", train_eps=[0, 0.01], test_eps=[0, 0.01], k=5, runs=12,
       store=sys.argv[1], n_jobs=2)
 """

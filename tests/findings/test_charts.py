@@ -18,6 +18,7 @@ from shaketable.findings.mce.scores import scoreboards
 from shaketable.findings.mscr import charts
 from shaketable.findings.subjects import subjects
 from shaketable.models.classifier import builtin, fit
+from shaketable.separations import charts as separation_charts
 from shaketable.separations.separation import separation
 from shaketable.views.drawing import Chart
 
@@ -113,7 +114,7 @@ def test_points_are_named_by_their_source_rows() -> None:
 def test_points_keep_the_closest_pair_when_there_are_too_many(
     data: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(charts, "MAX_POINTS", 20)
+    monkeypatch.setattr(separation_charts, "MAX_POINTS", 20)
     found = separation(data)
     rows = [r["row"] for r in drawn(charts.points(data, found))]
     assert set(found.pair) <= set(rows)

@@ -16,6 +16,7 @@ from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.catalogue import suite
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
+from shaketable.data.images import are_images
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import scoreboards
@@ -319,10 +320,10 @@ def test_large_images_are_thinned_out() -> None:
 
 def test_points_on_no_known_scale_are_no_images() -> None:
     data = images(24, 6, 5)
-    assert pictures.are_images(data)
-    assert not pictures.are_images(replace(data, x=data.x.astype(float)))
-    assert not pictures.are_images(images(24, 6))
-    assert not pictures.are_images(images(24, 6, 5, 2))
+    assert are_images(data)
+    assert not are_images(replace(data, x=data.x.astype(float)))
+    assert not are_images(images(24, 6))
+    assert not are_images(images(24, 6, 5, 2))
 
 
 def test_page_of_a_separation_is_as_sound_as_that_of_results(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def agreement(
     names
         What to call the models.
 
-    >>> from shaketable.one_nns import one_nn
+    >>> from shaketable import one_nn
     >>> x = np.array([[0.0], [4.0]])
     >>> nearest = one_nn((x, ["a", "b"]), (x + 1, ["a", "b"]))
     >>> agreement(["a", "b"], ["b", "b"], nearest).shares

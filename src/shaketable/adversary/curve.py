@@ -147,7 +147,7 @@ def adversarial_accuracy(
         What random starts follow from.
 
     >>> from shaketable import load
-    >>> from shaketable.adversary.examples import f2
+    >>> from shaketable.models.examples import f2
     >>> toy = load("toy1d(n=40)")
     >>> for constraint in ("none", "genuine-max"):
     ...     found = adversarial_accuracy(f2, toy.x, toy.labels, epsilon=2.5, constraint=constraint)

@@ -237,7 +237,7 @@ def worst_case(
         Noisy copies of every point, for the accuracy under random noise of the same sizes, uniform
         in the ball, on the same points; 0 for none.
 
-    >>> from shaketable.adversary.examples import f2, f3
+    >>> from shaketable.models.examples import f2, f3
     >>> kinds = ["none", "genuine-exact"]
     >>> found = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
     >>> found += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)

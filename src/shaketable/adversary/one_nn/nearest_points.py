@@ -67,7 +67,7 @@ class OneNNExact:
     within epsilon even so, no wrong label is. Else they are drawn in, so that the model should
     label the place wrongly, by less where it does not; and what it does not confirm is not decided.
 
-    >>> from shaketable.models import Classifier
+    >>> from shaketable.models.classifier import Classifier
     >>> z = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 6.0]])
     >>> nearest = lambda x: np.square(x[:, None] - z).sum(axis=2).argmin(axis=1)
     >>> model = Classifier("1nn", nearest, {0: 0, 1: 1, 2: 2}, None)

@@ -64,7 +64,7 @@ def samples_chart(panels: Mapping[str, FloatArray]) -> Chart:
 def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
     """Volume factors against the dimension, a line a pair of norms, in powers of ten.
 
-    >>> from shaketable.balls import volume_table
+    >>> from shaketable.corruptions.balls.numbers import volume_table
     >>> chart = volumes_chart(volume_table(range(1, 101)))
     """
     rows: list[Row] = [
@@ -90,7 +90,7 @@ def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
 def overlap_chart(found: Sequence[Overlap]) -> Chart:
     """What balls have in common with a second one, a panel a first norm: Fig. 5.
 
-    >>> from shaketable.balls import overlap
+    >>> from shaketable.corruptions.balls.numbers import overlap
     >>> chart = overlap_chart([overlap(p, 2, d=20, n=50) for p in (1, "inf")])
     """
     panels = [_shares(o, named=i % _COLUMNS == 0) for i, o in enumerate(found)]

@@ -30,7 +30,7 @@ def contrast(
     such set. With 1 and -1 it is a difference: positive where the first set is easier.
 
     >>> from shaketable import evaluate, metrics
-    >>> from shaketable.suites import grid
+    >>> from shaketable import grid
     >>> x = np.linspace(0, 1, 200)[:, None]
     >>> suite = grid(["linf(0.2)"], ["linf(0.1)"])
     >>> records = evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), [suite], k=1)

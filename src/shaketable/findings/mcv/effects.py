@@ -100,7 +100,7 @@ class Effects:
     with an error of 5 % for all of them together (Bonferroni). Sentences go by it.
 
     >>> from shaketable import evaluate, metrics
-    >>> from shaketable.suites import grid
+    >>> from shaketable import grid
     >>> x = np.linspace(0, 1, 200)[:, None]
     >>> suite = grid(["linf(0.5)"], ["l0(0.01)"])
     >>> records = evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), [suite], bounds=(0, 1))
