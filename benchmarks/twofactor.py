@@ -28,7 +28,7 @@ import numpy as np
 
 import shaketable as st
 from shaketable.core.keys import row_keys
-from shaketable.core.spec import set_name
+from shaketable.core.spec import display_name
 from shaketable.core.types import Array
 from shaketable.corruptions import parse
 from shaketable.data.bounds import Bounds
@@ -138,7 +138,7 @@ def make_all(images: Array) -> None:
     def make(name: str) -> Work:
         return lambda: st.corrupted(data, name, draws="ladder")
 
-    taken = {seconds(make(name)): set_name(name) for name in names}
+    taken = {seconds(make(name)): display_name(name) for name in names}
     print(
         f"\nall {len(names)} sets of {data.n} pictures: {sum(taken):.1f} s; the median set "
         f"{statistics.median(taken):.2f} s, the slowest, {taken[max(taken)]}, {max(taken):.2f} s"

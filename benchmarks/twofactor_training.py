@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from shaketable import Dataset, corrupted, evaluate, load, suite
-from shaketable.core.spec import set_name
+from shaketable.core.spec import display_name
 from shaketable.core.types import Array
 
 BATCH, MARGIN = 512, 4
@@ -162,7 +162,7 @@ def main() -> None:
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         times.append(time.perf_counter())
-        name = f"{who}({set_name(spec)})"
+        name = f"{who}({display_name(spec)})"
         records = evaluate(net, data, suite("two-factor"), name=name, store=args.store)
         times.append(time.perf_counter())
         right = {record.corruption: 100 * record.accuracy for record in records}

@@ -68,7 +68,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.separations.page import write_separation as write_separation
     from shaketable.separations.separation import Separation as Separation
     from shaketable.separations.separation import separation as separation
-    from shaketable.statistics.intervals import Estimate as Estimate
+    from shaketable.statistics.estimate import Estimate as Estimate
 
 _HOME = {
     "AdversarialAccuracy": "adversary.accuracy",
@@ -79,7 +79,7 @@ _HOME = {
     "CommonCorruption": "corruptions.common",
     "Dataset": "data.dataset",
     "Effects": "findings.mcv.effects",
-    "Estimate": "statistics.intervals",
+    "Estimate": "statistics.estimate",
     "Gaussian": "corruptions",
     "Impulse": "corruptions",
     "InputError": "core.errors",

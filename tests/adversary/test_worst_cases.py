@@ -23,6 +23,7 @@ from shaketable.adversary.worst_case import worst_case
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import pnorm
 from shaketable.models.examples import circle, f2, f3, oracle
+from shaketable.views.numbers import percent_decimals
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +302,7 @@ def test_a_page_says_what_was_measured(sunset, tmp_path):
     for curve in sunset.curves:
         assert f"{curve.area:.4g}" in page.text
         for a in curve:
-            digits = a.estimate.percent_digits
+            digits = percent_decimals(a.estimate)
             assert f"{a.value:.{digits}%}" in page.text
             assert f"{a.low:.{digits}%} to {a.high:.{digits}%}" in page.text
         assert curve.bound[1:] in page.text

@@ -8,7 +8,7 @@ from helpers.images import pictures
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import pnorm_level
-from shaketable.core.spec import factors, set_name
+from shaketable.core.spec import display_name, split_factors
 from shaketable.corruptions import PNormNoise, parse
 from shaketable.corruptions.suites.catalogue import SUITES, suite
 from shaketable.data.bounds import Bounds
@@ -125,28 +125,28 @@ def rule(name):
 def test_two_factor_suites_have_69_sets(name):
     found, expected = suite(name), rule(name)
     assert len(expected) == len(found.names) == 69
-    assert {set_name(spec) for spec in found.names} == set(expected)
+    assert {display_name(spec) for spec in found.names} == set(expected)
     for spec in found.names[1:]:
-        assert factors(spec) == tuple(expected[set_name(spec)].split(" + "))
+        assert split_factors(spec) == tuple(expected[display_name(spec)].split(" + "))
     assert found.names[0] == "clean"
     assert (found.metric, found.k, found.part) == ("mcv", 1, "test")
     assert found.needs_range == (name != "two-factor-table")
 
 
 def test_names_of_the_paper_mean_what_they_say():
-    specs = {set_name(spec): spec for spec in suite("two-factor").names}
+    specs = {display_name(spec): spec for spec in suite("two-factor").names}
     assert specs["SP0.1GA0.15"] == "sp(0.1) + ga(mean=0.15, var=0.01) as SP0.1GA0.15"
     assert specs["GA0SP0.2"] == "sp(0.2) as GA0SP0.2"
     assert specs["SP0.15RO-60"] == "sp(0.15) + rotation(-60) as SP0.15RO-60"
     assert specs["RO30SP0.1"] == "rotation(30) + sp(0.1) as RO30SP0.1"
-    switched = {set_name(spec): spec for spec in suite("two-factor-variance").names}
+    switched = {display_name(spec): spec for spec in suite("two-factor-variance").names}
     assert switched["GA0.15SP0"] == "ga(mean=0, var=0.15) as GA0.15SP0"
 
 
 def test_the_nine_training_sets():
     found = suite("two-factor-train")
     ga = "ga(mean=0.1, var=0.01)"
-    assert {set_name(spec): factors(spec) for spec in found.names} == {
+    assert {display_name(spec): split_factors(spec) for spec in found.names} == {
         "clean": (), "SP0.1": ("sp(0.1)",), "GA0.1": (ga,), "SP0.1GA0.1": ("sp(0.1)", ga),
         "GA0.1SP0.1": (ga, "sp(0.1)"), "SP0.1RL30": ("sp(0.1)", "rotation(-30)"),
         "SP0.1RR30": ("sp(0.1)", "rotation(30)"), "RL30": ("rotation(-30)",),
@@ -162,7 +162,7 @@ def photographs():
 
 def test_65_of_the_69_sets_differ_and_clean_is_untouched(photographs):
     sets = {
-        set_name(spec): st.corrupted(photographs, spec, draws="ladder").x.tobytes()
+        display_name(spec): st.corrupted(photographs, spec, draws="ladder").x.tobytes()
         for spec in suite("two-factor").names
     }
     assert sets["clean"] == photographs.rows(slice(None)).tobytes()
@@ -180,8 +180,8 @@ def test_no_two_noisy_sets_share_a_draw(name):
         if "sp(" not in spec and "ga(" not in spec:
             continue
         noisy = st.corrupted(data, spec, draws="ladder").x
-        if factors(spec)[-1].startswith("rotation"):  # turned back, the noise is where it was
-            back = -float(factors(spec)[-1][9:-1])
+        if split_factors(spec)[-1].startswith("rotation"):  # turned back, the noise is where it was
+            back = -float(split_factors(spec)[-1][9:-1])
             noisy = st.corrupt(noisy, f"rotation({back})", bounds=(0, 1))
         noise = noisy - noisy.mean(axis=0)  # corners are the same in all pictures
         patterns.append(noise.ravel() / np.linalg.norm(noise))

@@ -9,7 +9,7 @@ from PIL import Image
 import shaketable as st
 from helpers.images import pictures
 from shaketable.core.errors import InputError
-from shaketable.core.spec import set_name
+from shaketable.core.spec import display_name
 from shaketable.corruptions.common import NAMES
 from shaketable.evaluation.suite_copies import write_suite
 
@@ -158,7 +158,7 @@ def test_every_two_factor_set_is_an_array_of_what_models_meet(tmp_path):
     data, suite = sets()["uint8 with a test part"], st.suite("two-factor")
     folder = write_suite(tmp_path / "c", data, suite, seed=3)
     about = json.loads((folder / "manifest.json").read_text())
-    names = [set_name(spec) for spec in suite.names]
+    names = [display_name(spec) for spec in suite.names]
     assert [one["name"] for one in about["sets"]] == names
     assert [one["spec"] for one in about["sets"]] == list(suite.names)
     assert {one["seed"] for one in about["sets"]} == {3}
@@ -170,7 +170,7 @@ def test_every_two_factor_set_is_an_array_of_what_models_meet(tmp_path):
     cells = st.evaluate(coarse, data, suite, seed=3, model_id="m")
     assert len(cells) == 69
     for cell in cells:
-        x = read(folder, set_name(cell.corruption))
+        x = read(folder, display_name(cell.corruption))
         assert x.dtype == np.uint8
         np.testing.assert_array_equal(coarse(x / np.float32(255)) == data.y[25:], cell.hits)
 

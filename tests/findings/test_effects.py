@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from helpers.records import made, result
 from shaketable.core.errors import InputError
-from shaketable.core.spec import factors
+from shaketable.core.spec import split_factors
 from shaketable.findings.mcv.contrasts import contrast
 from shaketable.findings.mcv.effects import Effects
 from shaketable.findings.suite_results import suite_results
@@ -38,7 +38,7 @@ def drawn(seed, specs=SPECS, cost=None):
     cost = {"sp": 0.2, "ga": 0.1, "rotation": 0.3} if cost is None else cost
     skill, found = rng.beta(4, 1, N), {}
     for spec in specs:
-        p = skill * np.prod([1 - cost[f.partition("(")[0]] for f in factors(spec)])
+        p = skill * np.prod([1 - cost[f.partition("(")[0]] for f in split_factors(spec)])
         found[spec] = rng.binomial(1 if spec == "clean" else K, p)
     return found
 
@@ -50,18 +50,18 @@ EFFECTS = Effects(result(HITS, k=K))
 
 def mean_of(*wanted):
     """Mean accuracy of all sets with these factors in this order, by brute force."""
-    return np.mean([a for spec, a in ACC.items() if factors(spec) == wanted])
+    return np.mean([a for spec, a in ACC.items() if split_factors(spec) == wanted])
 
 
 def removals(kind):
     """Accuracy of every set that holds the kind minus that of the set without it."""
     kept, left_out = {}, 0
     for spec, a in ACC.items():
-        for i, f in enumerate(factors(spec)):
-            rest = factors(spec)[:i] + factors(spec)[i + 1 :]
+        for i, f in enumerate(split_factors(spec)):
+            rest = split_factors(spec)[:i] + split_factors(spec)[i + 1 :]
             if f.partition("(")[0] != kind:
                 continue
-            if any(factors(other) == rest for other in ACC):
+            if any(split_factors(other) == rest for other in ACC):
                 kept.setdefault(f, []).append(a - mean_of(*rest))
             else:
                 left_out += 1
@@ -166,7 +166,7 @@ def test_interactions_are_what_is_beyond_the_sum():
         ACC[spec] - mean_of(sp) - mean_of(GA) + ACC["clean"]
         for spec in ACC
         for sp in ("sp(0.1)", "sp(0.2)")
-        if sorted(factors(spec)) == sorted((sp, GA))
+        if sorted(split_factors(spec)) == sorted((sp, GA))
     ]
     both = told["sp", "ga"]
     assert (both.sets, both.left_out) == (4, 0)

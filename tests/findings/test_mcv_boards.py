@@ -13,7 +13,7 @@ import shaketable as st
 from helpers.commands import fails, in_a_folder_of_its_own, loads, run  # noqa: F401  (a fixture)
 from helpers.pages import read
 from shaketable.core.errors import InputError
-from shaketable.core.spec import set_name
+from shaketable.core.spec import display_name
 from shaketable.findings.mcv.boards import mcv_boards
 from shaketable.findings.mcv.charts import effects_chart, mcv_plot, table_plot
 from shaketable.findings.mcv.variation import Summary, VariationTable
@@ -63,7 +63,7 @@ def test_a_board_has_the_numbers_of_the_cells(records, board):
         assert entry.variation.least == scores.min()
         assert entry.variation.most == scores.max()
         assert entry.stability.clean.value == cells["clean"]
-        by_name = {set_name(spec): value for spec, value in cells.items()}
+        by_name = {display_name(spec): value for spec, value in cells.items()}
         assert dict(entry.variation.scores) == pytest.approx(by_name)
 
 

@@ -25,9 +25,10 @@ from shaketable.models.classifier import builtin, fit
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.page import write_separation
 from shaketable.separations.separation import separation
-from shaketable.statistics.intervals import at_most
 from shaketable.views import images as pictures
-from shaketable.views import numbers as words
+from shaketable.views import numbers
+from shaketable.views.numbers import format_bound
+from shaketable.views.text import to_sentence
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +46,19 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
         mine = fixed.select(model=model)
         mscr = metrics.mscr(mine)
         assert metrics.verdict(mscr) in text
-        assert words.signed(mscr) + "MSCR, 95 % interval " + words.interval(mscr) in text
+        assert (
+            numbers.format_change(mscr) + "MSCR, 95 % interval " + numbers.format_interval(mscr)
+            in text
+        )
         for s in metrics.series(mine):
-            assert words.interval(metrics.accuracy(s)) in text
+            assert numbers.format_interval(metrics.accuracy(s)) in text
         error = metrics.error_probability(next(s for s in metrics.series(mine) if s.at_eps_min))
-        assert at_most(error.overall.high) in text
-        assert all(at_most(e.high) in text for e in error.by_class.values())
-        assert f"below {at_most(error.least_provable)}" in text
+        assert format_bound(error.overall.high) in text
+        assert all(format_bound(e.high) in text for e in error.by_class.values())
+        assert f"below {format_bound(error.least_provable)}" in text
         assert error.overall.method in text
     difference = metrics.mscr_difference(*(fixed.select(model=m) for m in fixed.models))
-    assert words.points(difference) in text
+    assert numbers.format_points(difference) in text
     assert data.fingerprint in text
     assert repr(fixed.separations[0].two_r) in text
 
@@ -63,10 +67,10 @@ def test_page_of_a_study_shows_the_matrix_and_mscr_below(tmp_path: Path, grid: R
     text = " ".join(read(write_report(tmp_path / "r.html", grid)).text.split())
     for s in metrics.series(grid):
         e = metrics.accuracy(s)
-        assert words.percent(e) + words.interval(e) in text
+        assert numbers.format_percent(e) + numbers.format_interval(e) in text
         if s.at_eps_min:
             e = metrics.mscr(s)
-            assert words.signed(e) + words.interval(e) in text
+            assert numbers.format_change(e) + numbers.format_interval(e) in text
 
 
 def test_page_is_semantic(tmp_path: Path, fixed: Records, grid: Records) -> None:
@@ -119,23 +123,31 @@ def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suited: Record
         assert f"Their sizes are {board.suite.derived}" in text
         for score in board.scores:
             assert score.value is not None
-            value = words.signed if score.metric == "iCE" else words.percent
-            interval = words.interval(score.value)
+            value = numbers.format_change if score.metric == "iCE" else numbers.format_percent
+            interval = numbers.format_interval(score.value)
             assert f"{value(score.value)}{score.metric}, 95 % interval {interval}" in text
-            assert words.sentence(score.meaning) in text
+            assert to_sentence(score.meaning) in text
             assert score.value.method in text
             for ladder in score.ladders:
-                assert words.percent(ladder.mean) + words.interval(ladder.mean) in text
+                assert (
+                    numbers.format_percent(ladder.mean) + numbers.format_interval(ladder.mean)
+                    in text
+                )
                 for level in ladder.levels if board.levels > 1 else ():
                     e = level.error
-                    shown = f"{words.percent(e)}, 95 % interval {words.interval(e)}"
+                    shown = (
+                        f"{numbers.format_percent(e)}, 95 % interval {numbers.format_interval(e)}"
+                    )
                     assert f"{level.spec}: {shown}" in titles
-                    assert f"{100 * e.value:.1f}{words.short(level.size)}" in text
+                    assert f"{100 * e.value:.1f}{numbers.format_short_distance(level.size)}" in text
                 if board.levels == 1:
                     e = ladder.levels[0].change
-                    assert words.points(e) + words.points_interval(e) in text
+                    assert numbers.format_points(e) + numbers.format_points_interval(e) in text
         for d in board.differences:
-            assert words.points(d.value) + words.points_interval(d.value) + d.words in text
+            assert (
+                numbers.format_points(d.value) + numbers.format_points_interval(d.value) + d.words
+                in text
+            )
     assert "A point’s noise was drawn once per norm and scaled to all sizes." in text
     assert "L0 noise begins with level 2" in text
     assert "l5(0.0138)" not in text.partition("How it was made")[2], "the suite is named instead"
@@ -229,8 +241,11 @@ def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None
         *(found.closest_distance / 2),
         *np.quantile(found.nearest, [0.25, 0.5, 0.75]),
     ]
-    assert all(words.number(float(value)) in text for value in shown)
-    assert all(words.short(v) in text for v in found.by_class[~np.isnan(found.by_class)].tolist())
+    assert all(numbers.format_distance(float(value)) in text for value in shown)
+    assert all(
+        numbers.format_short_distance(v) in text
+        for v in found.by_class[~np.isnan(found.by_class)].tolist()
+    )
     assert all(f"row {row}" in text for row in found.closest.ravel().tolist())
     assert "Row 43 ('class_0') is in 4 of these 10 pairs" in text
     assert "No two points coincide." in text

@@ -19,11 +19,12 @@ from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.display import evaluation_json, print_evaluation
-from shaketable.findings.mce.scores import Score, Scoreboard, percent, scoreboards
+from shaketable.findings.mce.scores import Score, Scoreboard, scoreboards
 from shaketable.findings.subjects import subjects
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.difference import Difference
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_brief
 
 DERIVED = "derived from pnorm-cifar for 64 values in a range of 1"
 
@@ -113,10 +114,10 @@ def test_terminal_shows_a_row_a_norm_and_the_metrics_below(
             assert rows[ladder.title] == expected
         assert rows["norm"] == ["mean", *map(str, range(1, 11))]
         assert score.value is not None
-        assert f"mCE_Lp {percent(score.value)}: mean error over 89 corruptions, against" in out
+        assert f"mCE_Lp {format_brief(score.value)}: mean error over 89 corruptions, against" in out
     for score in boards[1].scores:
         assert score.value is not None
-        assert f"{score.label}: iCE {percent(score.value, sign='+')}: " in out
+        assert f"{score.label}: iCE {format_brief(score.value, signed=True)}: " in out
         table = out.partition(f"{score.label} on tiles: error in %, suite ice (sizes derived")[2]
         for ladder in score.ladders:
             (level,) = ladder.levels

@@ -10,8 +10,8 @@ from scipy import special, stats
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray, IntArray
+from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.intervals import (
-    Estimate,
     clustered,
     difference,
     difference_over_runs,

@@ -14,7 +14,7 @@ from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
 from shaketable.statistics import intervals
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 TITLES: dict[Constraint, str] = {
     "none": "standard adversarial accuracy",

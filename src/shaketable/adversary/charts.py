@@ -15,7 +15,7 @@ from shaketable.core.norms import norm_title
 from shaketable.core.types import Array, FloatArray
 from shaketable.views import drawing
 from shaketable.views.drawing import HEIGHT, Chart, Row, tips
-from shaketable.views.numbers import one_line
+from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
 _SIDE, _GRID = 420, 110  # pixels of a map, and cells of its raster
@@ -34,10 +34,10 @@ def curves_chart(found: WorstCase) -> Chart:
         rows += [_row("random noise", 0.0, (found.of(model)[0].clean,) * 3)] if noise else []
         for epsilon, noisy in noise.items():
             rows.append(_row("random noise", epsilon, (noisy.value, noisy.low, noisy.high)))
-        panels.append(_panel(rows, found.eps_min).properties(title=one_line(model)))
+        panels.append(_panel(rows, found.eps_min).properties(title=to_one_line(model)))
     title = f"Worst case within {found.norm} epsilon on {found.data.name}"
     title = f"{title}, {found.models[0]}" if len(panels) == 1 else title
-    return drawing.finish(panels, title=one_line(title))
+    return drawing.finish(panels, title=to_one_line(title))
 
 
 def _panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
@@ -95,7 +95,7 @@ def map_chart(curve: Curve, found: AdversarialAccuracy) -> Chart:
     title = f"{classifier.name}: {found.name}, {norm_title(found.p)} epsilon {found.epsilon:g}"
     sides = np.maximum(120, _SIDE * (high - low) / (high - low).max())
     return alt.layer(*layers).properties(
-        width=sides[0], height=sides[1], title=one_line(title), config=dict(drawing.THEME)
+        width=sides[0], height=sides[1], title=to_one_line(title), config=dict(drawing.THEME)
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.charts import curves_chart, map_chart
 from shaketable.adversary.curve import Curve
@@ -18,11 +19,10 @@ from shaketable.data.facts import data_facts
 from shaketable.data.images import are_images
 from shaketable.findings.mscr.section import MAX_PAIRS
 from shaketable.statistics.difference import Difference
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 from shaketable.views import images as pictures
-from shaketable.views import numbers as words
 from shaketable.views import page
-from shaketable.views.numbers import distinct, listed
+from shaketable.views.text import join_distinct, join_names, to_sentence
 
 MAX_EXAMPLES = 6
 """Examples that are shown of every measure, the nearest first."""
@@ -58,7 +58,7 @@ class Card:
             clean=worst.of(model)[0].clean,
             found=found,
             random=worst.random.get(model, {}).get(found.epsilon) if found else None,
-            sentences=[words.sentence(s) for s in worst.sentences(model)],
+            sentences=[to_sentence(s) for s in worst.sentences(model)],
             tone="lost" if lost else "kept" if proven else "open",
         )
 
@@ -127,7 +127,7 @@ def write_worst_case(
     notes
         Sentences a reader should know, shown near the top.
     """
-    who = listed(found.models, "models")
+    who = join_names(found.models, "models")
     comparisons = _comparisons(found)
     return page.write(
         path,
@@ -232,8 +232,8 @@ def _facts(found: WorstCase) -> dict[str, str]:
         "Points attacked": str(len(first.target.rows)),
         "Norm": found.norm,
         "eps_min": "0: classes touch" if found.eps_min is None else repr(found.eps_min),
-        "Epsilon": distinct(f"{a.epsilon:.6g}" for a in first),
-        "Attacks": distinct(t.spec for a in every for t in a.trials) or "none",
+        "Epsilon": join_distinct(f"{a.epsilon:.6g}" for a in first),
+        "Attacks": join_distinct(t.spec for a in every for t in a.trials) or "none",
         "Value range": str(first.target.bounds or "none"),
         "Seed": str(first.target.seed),
         "Queries": f"{sum(a.queries for a in every):,}",

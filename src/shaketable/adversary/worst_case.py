@@ -26,7 +26,7 @@ from shaketable.separations.search.search import pairs_within
 from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.values import bounds_from, data_from
 from shaketable.core.errors import InputError
+from shaketable.views.numbers import format_entry
 from shaketable.views.terminal import print_notes, print_table, showing
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _print(found: WorstCase) -> None:
         for at in zip(*curves, strict=True):
             random = noisy.get(at[0].epsilon)
             rows.append([f"{at[0].epsilon:g}", *map(_told, at)])
-            rows[-1] += [] if not noisy else ["" if random is None else random.percent()]
+            rows[-1] += [] if not noisy else ["" if random is None else format_entry(random)]
         header = ["epsilon", *(curve.name for curve in curves)]
         header += ["random noise"] if noisy else []
         clean = f"clean accuracy {100 * curves[0].clean:.2f} %"
@@ -130,7 +131,7 @@ def _print(found: WorstCase) -> None:
             print(sentence)
     largest = max(a.epsilon for a in found.curves[0])
     rows = [
-        [a.name, d.first, d.second, d.value.percent(sign="+"), d.words]
+        [a.name, d.first, d.second, format_entry(d.value, signed=True), d.words]
         for a, d in found.differences()
         if a.epsilon == largest
     ]
@@ -146,7 +147,7 @@ def _told(a: AdversarialAccuracy) -> str:
     if not a.n:
         return "no point has room"
     found = "" if a.remains_exactly else " found"
-    return a.estimate.percent() + ("" if a.remains.all() else f" of {a.n}{found}")
+    return format_entry(a.estimate) + ("" if a.remains.all() else f" of {a.n}{found}")
 
 
 def _write(args: argparse.Namespace, found: WorstCase, notes: list[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.spec import split
+from shaketable.core.spec import split_top_level
 
 CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
 """Of the files that a chart can be written to."""
@@ -165,7 +165,7 @@ def numbers(text: str) -> list[float]:
 
 def levels_of(text: str) -> list[str]:
     """Specs with commas between them."""
-    return split(text, ",")
+    return split_top_level(text, ",")
 
 
 def wholes(text: str) -> list[int]:

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.spec import format_value, named, parse_call
+from shaketable.core.spec import format_value, parse_call, split_name
 from shaketable.core.types import Array, FloatArray
 
 _FEW = 32  # columns that are added one by one
@@ -41,7 +41,7 @@ def pnorm_level(spec: str) -> tuple[float, float] | None:
     >>> pnorm_level("l0.5(2.5e4)"), pnorm_level("l0(0.01)"), pnorm_level("l2(1, surface)")
     ((0.5, 25000.0), (0.0, 0.01), None)
     """
-    if "+" in spec or named(spec)[1]:  # of a set of its own
+    if "+" in spec or split_name(spec)[1]:  # of a set of its own
         return None
     call = parse_call(spec)
     level = re.fullmatch(r"l(inf|[\d.]+(?:e-?\d+)?)", call.name)

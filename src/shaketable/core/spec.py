@@ -1,8 +1,11 @@
 """Spec strings: ``linf(0.1)``, ``sp(0.1) + ga(mean=0.1, var=0.01)``, ``bands(separation=0.02)``.
 
-One grammar names corruptions, built-in data sets and suites on the command line, in study files, in
-records and in charts. A spec has one canonical form, which parses back to the same thing.
+Corruptions, built-in data sets and suites are written in one grammar on the command line, in study
+files, in records and in charts. A spec has one canonical form, which parses back to the same thing.
+A name may refer to an object of another package, as in ``mypackage.noise:rain(0.5)``.
 """
+
+from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +15,10 @@ from shaketable.core.errors import InputError
 
 Value: TypeAlias = "float | str"
 
-_CALL = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_CALL = re.compile(
+    r"\s*([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.]*)?)\s*(?:\((.*)\))?\s*",
+    re.DOTALL,
+)
 _NAMED = re.compile(r"(.*\S)\s+as\s+([A-Za-z0-9][\w.-]*)\s*", re.DOTALL)
 
 
@@ -37,29 +43,31 @@ def parse_call(text: str) -> Call:
     Call(name='l2', args=(0.5, 'surface'), options={})
     >>> str(parse_call("l0.5( 2.5e+4 )"))
     'l0.5(25000)'
+    >>> parse_call("mypackage.noise:rain(size=0.5)")
+    Call(name='mypackage.noise:rain', args=(), options={'size': 0.5})
     """
     match = _CALL.fullmatch(text)
     if match is None:
         raise InputError(f"spec must read name(argument, …), got {text!r}")
     args: list[Value] = []
     options: dict[str, Value] = {}
-    for word in split(match[2] or "", ","):
+    for word in split_top_level(match[2] or "", ","):
         key, equals, value = word.rpartition("=")
         if not equals and options:
             raise InputError(f"spec {text!r}: put {value!r} before the options that have a name")
         if equals and key.strip() in options:
             raise InputError(f"spec {text!r} gives {key.strip()} twice; leave one out")
         if equals:
-            options[key.strip()] = _value(value, text)
+            options[key.strip()] = _parse_value(value, text)
         else:
-            args.append(_value(value, text))
+            args.append(_parse_value(value, text))
     return Call(match[1], tuple(args), options)
 
 
-def split(text: str, separator: str) -> list[str]:
-    """Split at every separator that stands outside brackets; blank text gives an empty list.
+def split_top_level(text: str, separator: str) -> list[str]:
+    """Split at every separator that is outside brackets; blank text gives an empty list.
 
-    >>> split("sp(1e+2) + ga(mean=0.1, var=0.01)", "+")
+    >>> split_top_level("sp(1e+2) + ga(mean=0.1, var=0.01)", "+")
     ['sp(1e+2)', 'ga(mean=0.1, var=0.01)']
     """
     parts, depth, start = [], 0, 0
@@ -72,36 +80,36 @@ def split(text: str, separator: str) -> list[str]:
     return [] if parts == [""] else parts
 
 
-def named(spec: str) -> tuple[str, str]:
-    """What a spec stands for, and the name that is given to it, empty for none.
+def split_name(spec: str) -> tuple[str, str]:
+    """Split ``spec as name`` into the spec and the name; the name is empty if none is given.
 
-    >>> named("sp(0.1) + rotation(30) as SP0.1RO30")
+    >>> split_name("sp(0.1) + rotation(30) as SP0.1RO30")
     ('sp(0.1) + rotation(30)', 'SP0.1RO30')
     """
     match = _NAMED.fullmatch(spec)
     return (spec, "") if match is None else (match[1].strip(), match[2])
 
 
-def set_name(spec: str) -> str:
-    """Return the name that a spec has been given, or the spec itself.
+def display_name(spec: str) -> str:
+    """Return the name given to a spec by ``as``, or the spec itself.
 
-    >>> set_name("rotation(30) as SP0RO30"), set_name("rotation(30)")
+    >>> display_name("rotation(30) as SP0RO30"), display_name("rotation(30)")
     ('SP0RO30', 'rotation(30)')
     """
-    return named(spec)[1] or spec
+    return split_name(spec)[1] or spec
 
 
-def factors(spec: str) -> tuple[str, ...]:
-    """Corruptions that a spec applies one after the other; clean points have none.
+def split_factors(spec: str) -> tuple[str, ...]:
+    """Return the corruptions that a spec applies one after the other; none for ``clean``.
 
-    >>> factors("sp(0.1) + rotation(30) as SP0.1RO30"), factors("clean")
+    >>> split_factors("sp(0.1) + rotation(30) as SP0.1RO30"), split_factors("clean")
     (('sp(0.1)', 'rotation(30)'), ())
     """
-    return tuple(part for part in split(named(spec)[0], "+") if part != "clean")
+    return tuple(part for part in split_top_level(split_name(spec)[0], "+") if part != "clean")
 
 
 def format_value(value: Value) -> str:
-    """Shortest text that parses back to `value`, free of the ``+`` that joins factors.
+    """Shortest text that parses back to `value`, without ``+``, which joins factors.
 
     >>> format_value(1e16), format_value(0.1), format_value(3.0)
     ('1e16', '0.1', '3')
@@ -111,7 +119,7 @@ def format_value(value: Value) -> str:
     return repr(float(value)).removesuffix(".0").replace("e+", "e")
 
 
-def _value(word: str, text: str) -> Value:
+def _parse_value(word: str, text: str) -> Value:
     word = word.strip()
     if not word:
         raise InputError(f"spec {text!r} has an empty argument; remove a comma or fill it in")

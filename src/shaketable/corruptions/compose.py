@@ -7,7 +7,7 @@ from typing import Any
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
-from shaketable.core.spec import named
+from shaketable.core.spec import split_name
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption
 from shaketable.data.bounds import Bounds
@@ -95,7 +95,7 @@ class Named(Corruption):
     name: str
 
     def __post_init__(self) -> None:
-        if named(f"x as {self.name}") != ("x", self.name):
+        if split_name(f"x as {self.name}") != ("x", self.name):
             raise InputError(f"{NAME_RULE}, got {self.name!r}")
         if self.corruption.by_row or isinstance(self.corruption, Named):
             raise InputError(f"{self.corruption.spec} cannot be given a name; leave out as")

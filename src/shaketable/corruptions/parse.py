@@ -11,7 +11,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import Rng, key_from, row_keys
 from shaketable.core.norms import as_p
-from shaketable.core.spec import Call, Value, format_value, named, parse_call, split
+from shaketable.core.spec import Call, Value, format_value, parse_call, split_name, split_top_level
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.camera_faults import CameraGaussian, Rotation, SaltPepper
 from shaketable.corruptions.common import NAMES as COMMON
@@ -67,10 +67,10 @@ def parse(spec: str, *, eps_min: Callable[[float], float] | None = None) -> Corr
     """
     if not isinstance(spec, str):
         raise InputError(f"corruption must be a spec such as 'linf(0.1)', got {spec!r}")
-    text, name = named(spec)
+    text, name = split_name(spec)
     if not name and (odd := re.search(r"[)\w]\s+as\s+([^)]*)$", spec)):
         raise InputError(f"{NAME_RULE}, got {odd[1]!r}")
-    factors = [_parse_one(parse_call(part), eps_min) for part in split(text, "+")]
+    factors = [_parse_one(parse_call(part), eps_min) for part in split_top_level(text, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")
     found = factors[0] if len(factors) == 1 else Sequence(tuple(factors))

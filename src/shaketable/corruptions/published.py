@@ -23,7 +23,7 @@ import numpy as np
 from shaketable.core.checks import check_whole, list_names, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
-from shaketable.core.spec import Call, Value, parse_call, split
+from shaketable.core.spec import Call, Value, parse_call, split_top_level
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, finite_range, in_units, layout
 from shaketable.corruptions.common.severities import profile_of, side_of
@@ -123,7 +123,7 @@ def check_folder_name(folder: str, option: str) -> None:
     """Refuse a folder that could not be read back from a spec string."""
     text = f"fog({option}={folder}, last=word)"
     try:
-        found = parse_call(text).options if split(text, "+") == [text] else {}
+        found = parse_call(text).options if split_top_level(text, "+") == [text] else {}
     except InputError:
         found = {}
     if found != {option: folder, "last": "word"}:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from shaketable.core.versions import versions
 from shaketable.data.dataset import Dataset
-from shaketable.views.numbers import distinct
+from shaketable.views.text import join_distinct
 
 
 def data_facts(data: Dataset) -> dict[str, str]:
@@ -19,7 +19,7 @@ def data_facts(data: Dataset) -> dict[str, str]:
         "Features of a point": " × ".join(map(str, data.shape)) or "1",
         "Precision of the points": str(data.x.dtype),
         "Classes": _first(list(map(str, data.classes))),
-        "Versions": distinct(sorted(f"{name} {v}" for name, v in versions().items())),
+        "Versions": join_distinct(sorted(f"{name} {v}" for name, v in versions().items())),
         "Written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -30,4 +30,4 @@ MAX_NAMES = 45
 
 def _first(names: list[str]) -> str:
     more = len(names) - MAX_NAMES
-    return distinct(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return join_distinct(names[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")

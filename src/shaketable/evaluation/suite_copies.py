@@ -17,7 +17,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.progress import steps
-from shaketable.core.spec import set_name
+from shaketable.core.spec import display_name
 from shaketable.core.types import Array, IntArray
 from shaketable.core.versions import versions
 from shaketable.corruptions import Corruption
@@ -153,7 +153,7 @@ class _Plan:
         """Corruptions by the file or folder that holds them."""
         found: dict[str, list[Corruption]] = {}
         for c in self.members:
-            name = _file_name(set_name(c.spec))
+            name = _file_name(display_name(c.spec))
             if self.is_common and isinstance(c, CommonCorruption):
                 name = c.name
             found.setdefault(name, []).append(c)
@@ -312,7 +312,7 @@ def _manifest(plan: _Plan, noise: Noise, files: _Layout) -> dict[str, Any]:
     else:
         about["sets"] = [
             {
-                "name": set_name(c.spec),
+                "name": display_name(c.spec),
                 "spec": c.spec,
                 "seed": noise.seed,
                 "file": files.file(name),

@@ -23,7 +23,8 @@ from shaketable.findings.mscr.numbers import (
 from shaketable.findings.series import series
 from shaketable.findings.subjects import subjects
 from shaketable.separations.record import SeparationRecord
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_full
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +87,14 @@ class Assessment:
             f"{self.separation.pair[0]} and {self.separation.pair[1]}), "
             f"so eps_min = {self.epsilon_min:.6g}",
             f"  noise       uniform in the {title} ball of radius eps_min, bounds: {cell.bounds}",
-            f"  accuracy    clean  {_percent(self.clean)}",
-            f"              noisy  {_percent(self.robust)}",
-            f"  MSCR        {_percent(self.mscr)}",
+            f"  accuracy    clean  {format_full(self.clean)}",
+            f"              noisy  {format_full(self.robust)}",
+            f"  MSCR        {format_full(self.mscr)}",
             f"  risk        {risk_sentence(series(self.records)[-1])}",
             f"  verdict     {self.verdict}",
             *(f"  note        {note}" for note in self.notes),
         ]
         return "\n".join(lines)
-
-
-def _percent(e: Estimate) -> str:
-    span = f"{100 * e.low:.2f} to {100 * e.high:.2f}"
-    return f"{100 * e.value:.2f} % ({100 * e.confidence:g} % interval {span})"
 
 
 def assess(

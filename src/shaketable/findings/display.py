@@ -24,7 +24,8 @@ from shaketable.findings.mscr.numbers import (
 )
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.subjects import Subject, noise_name, subjects
-from shaketable.statistics.intervals import Estimate, at_most
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_bound, format_entry, format_percent
 from shaketable.views.terminal import print_notes, print_table
 
 
@@ -286,12 +287,11 @@ def risk_sentence(series: Series) -> str:
     error = error_probability(series)
     label, worst = max(error.by_class.items(), key=lambda item: item[1].high)
     unseen = ", ".join(repr(label) for label in error.unseen)
-    overall = f"{error.overall.value:.{error.overall.percent_digits}%}"
     return (
-        f"probability of a wrong answer under this noise: {overall}, below "
-        f"{at_most(error.overall.high)} with 95 % confidence (worst class {label!r}: below "
-        f"{at_most(worst.high)}; a single point that was never wrong in {error.k} draws: below "
-        f"{at_most(error.least_provable)})"
+        f"probability of a wrong answer under this noise: {format_percent(error.overall)}, below "
+        f"{format_bound(error.overall.high)} with 95 % confidence (worst class {label!r}: below "
+        f"{format_bound(worst.high)}; a single point that was never wrong in {error.k} draws: "
+        f"below {format_bound(error.least_provable)})"
         + (f"; no test points of {unseen}, so nothing is known about it" if unseen else "")
     )
 
@@ -305,7 +305,7 @@ def _bound(e: Estimate) -> dict[str, float]:
 
 
 def _percent(e: Estimate | None) -> str:
-    return "undefined" if e is None else e.percent()
+    return "undefined" if e is None else format_entry(e)
 
 
 def _eps_min(subject: Subject) -> float | None:

@@ -11,12 +11,12 @@ from shaketable.evaluation.records import Records
 from shaketable.findings import provenance
 from shaketable.findings.mce import section as suites
 from shaketable.findings.mcv import section as mcv
-from shaketable.findings.mscr import charts
+from shaketable.findings.mscr import charts, words
 from shaketable.findings.mscr import section as content
 from shaketable.findings.subjects import Subject, subjects
+from shaketable.separations import words as separation_words
 from shaketable.separations.facts import SeparationFacts
 from shaketable.separations.record import SeparationRecord
-from shaketable.views import numbers as words
 from shaketable.views import page
 
 
@@ -111,7 +111,7 @@ def _figures(
             figure
             for s in separations
             for figure in (
-                *page.drawn(charts.nearest, s, caption=words.NEAREST),
+                *page.drawn(charts.nearest, s, caption=separation_words.NEAREST),
                 *_points(dataset, s),
             )
         ],
@@ -121,7 +121,7 @@ def _figures(
 def _points(dataset: Dataset | None, separation: SeparationRecord) -> list[page.Figure]:
     if not _is_of(separation, dataset):
         return []
-    return page.drawn(charts.points, dataset, separation, caption=words.POINTS)
+    return page.drawn(charts.points, dataset, separation, caption=separation_words.POINTS)
 
 
 def _is_of(separation: SeparationRecord, dataset: Dataset | None) -> bool:

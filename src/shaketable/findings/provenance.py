@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.mce.scores import scoreboards
 from shaketable.findings.subjects import Subject
-from shaketable.views.numbers import distinct, listed
+from shaketable.views.text import join_distinct, join_names
 
 MAX_PAIRS = 45
 """Pairs of classes that are listed at most."""
@@ -17,7 +17,7 @@ MAX_PAIRS = 45
 def title(records: Records) -> str:
     """Heading that names models and data."""
     models, data = records.models, list(dict.fromkeys(cell.data for cell in records))
-    who, where = listed(models, "models"), listed(data, "data sets")
+    who, where = join_names(models, "models"), join_names(data, "data sets")
     return f"How robust {'is' if len(models) == 1 else 'are'} {who} on {where}?"
 
 
@@ -29,18 +29,18 @@ def facts(records: Records) -> dict[str, str]:
     created = sorted(c.created for c in cells if c.created)
     seconds = sum(c.seconds for c in cells if not math.isnan(c.seconds))
     return {
-        "Data": distinct(c.data for c in cells),
-        "Fingerprint of the data": distinct(c.fingerprint for c in cells),
-        "Classes": distinct(str(label) for c in cells[:1] for label in c.points.classes),
-        "Test points": distinct(c.n for c in cells),
-        "Noise": distinct(_noises(records, noisy)),
-        "Noisy copies of every point, k": distinct(c.k for c in noisy),
-        "Draws": distinct(c.draws for c in noisy),
-        "Noise made on": distinct(c.noise for c in noisy),
-        "Bounds": distinct(c.bounds for c in noisy),
-        "Runs": distinct(sorted({c.run + 1 for c in cells})[-1:]),
-        "Seed": distinct(c.seed for c in cells),
-        "Precision of the points": distinct(c.dtype for c in cells),
+        "Data": join_distinct(c.data for c in cells),
+        "Fingerprint of the data": join_distinct(c.fingerprint for c in cells),
+        "Classes": join_distinct(str(label) for c in cells[:1] for label in c.points.classes),
+        "Test points": join_distinct(c.n for c in cells),
+        "Noise": join_distinct(_noises(records, noisy)),
+        "Noisy copies of every point, k": join_distinct(c.k for c in noisy),
+        "Draws": join_distinct(c.draws for c in noisy),
+        "Noise made on": join_distinct(c.noise for c in noisy),
+        "Bounds": join_distinct(c.bounds for c in noisy),
+        "Runs": join_distinct(sorted({c.run + 1 for c in cells})[-1:]),
+        "Seed": join_distinct(c.seed for c in cells),
+        "Precision of the points": join_distinct(c.dtype for c in cells),
         "Versions": ", ".join(sorted(versions)),
         "Measured": " to ".join(dict.fromkeys([*created[:1], *created[-1:]])),
         "Time spent on measuring": f"{seconds:.1f} s",
@@ -58,4 +58,4 @@ def _noises(records: Records, noisy: list[Record]) -> Iterator[str]:
 
 def makers(found: Iterable[Subject]) -> list[tuple[str, str, str]]:
     """Label, training and identity of every subject."""
-    return [(s.label, distinct(c.first.train for c in s.clean), s.first.recipe) for s in found]
+    return [(s.label, join_distinct(c.first.train for c in s.clean), s.first.recipe) for s in found]

@@ -13,7 +13,7 @@ from shaketable.findings.mce.numbers import SUITE_METRICS
 from shaketable.findings.series import Series, clean_beside, series
 from shaketable.findings.suite_results import suite_results
 from shaketable.separations.record import SeparationRecord
-from shaketable.views.numbers import one_line
+from shaketable.views.text import to_one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def told_apart(names: Sequence[str], facts: Sequence[Mapping[str, str]]) -> list
         known.setdefault(fact, set()).add(text)
     differing = [fact for fact, texts in known.items() if len(texts) > 1]
     labels = [
-        one_line(", ".join([name, *(f[fact] for fact in differing if fact in f)]))
+        to_one_line(", ".join([name, *(f[fact] for fact in differing if fact in f)]))
         for name, f in zip(names, facts, strict=True)
     ]
     number = {label: count(1) for label in labels}

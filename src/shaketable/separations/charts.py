@@ -12,7 +12,7 @@ from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import Separation
 from shaketable.views import drawing
 from shaketable.views.drawing import HEIGHT, Chart, tips
-from shaketable.views.numbers import one_line
+from shaketable.views.text import to_one_line
 
 MAX_POINTS = 4000
 """Points a scatter shows at most; of more, every n-th."""
@@ -104,7 +104,7 @@ def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart
         for (x, y), code, i in values
     ]
     closest = {dataset.source_row(i) for i in separation.pair}
-    first, second = (one_line(dataset.feature_name(i)) for i in range(2))
+    first, second = (to_one_line(dataset.feature_name(i)) for i in range(2))
     by_class = alt.Scale(domain=names)
     x = alt.X("x:Q", title=first, scale=alt.Scale(zero=False))
     y = alt.Y("y:Q", title=second, scale=alt.Scale(zero=False))

@@ -8,14 +8,13 @@ from pathlib import Path
 from shaketable.data.dataset import Dataset
 from shaketable.data.facts import data_facts
 from shaketable.data.images import are_images
-from shaketable.separations import charts
+from shaketable.separations import charts, words
 from shaketable.separations.audit import Audit, audit, one_nn_sentence
 from shaketable.separations.facts import SeparationFacts
 from shaketable.separations.one_nn import OneNN
 from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import Separation
 from shaketable.views import images as pictures
-from shaketable.views import numbers as words
 from shaketable.views import page
 
 MAX_PICTURES = 100

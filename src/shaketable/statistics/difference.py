@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ runs do not tell of a failure in one run of 100.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -24,6 +23,7 @@ from scipy import special
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.limits import (
     Measure,
     change_of,
@@ -39,73 +39,6 @@ Runs: TypeAlias = Sequence[ArrayLike] | Array
 _Given = TypeVar("_Given")
 _FIXED_MODEL = "fixed model, new points and noise; Clopper–Pearson, generalised to k draws a point"
 _OVER_RUNS = "mean over all runs like these; Student t with beta tails"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its confidence interval, as fractions, and how the interval was made.
-
-    >>> print(Estimate(value=0.9, low=0.824, high=0.951, confidence=0.95, method="by hand"))
-    0.900 (95 % interval 0.824 to 0.951)
-    """
-
-    value: float
-    low: float
-    high: float
-    confidence: float
-    method: str
-
-    def __post_init__(self) -> None:
-        for name in ("value", "low", "high"):
-            object.__setattr__(self, name, getattr(self, name) + 0.0)  # no negative zero
-
-    @property
-    def percent_digits(self) -> int:
-        """Decimals that its interval supports when it is told in per cent: 2 to 4."""
-        half = 50 * (self.high - self.low)
-        return 2 if not half > 0 else min(4, max(2, 1 - math.floor(math.log10(half))))
-
-    def percent(self, *, sign: str = "") -> str:
-        """Value and interval in per cent or, with ``+`` for a sign, in percentage points.
-
-        >>> Estimate(-0.5, -0.6, 0.0, 0.95, "by hand").percent(sign="+")
-        '-50.00 [-60.00, +0.00]'
-        """
-        digits = self.percent_digits
-        value, low, high = (
-            f"{round(100 * v, digits) + 0.0:{sign}.{digits}f}"  # no negative zero
-            for v in (self.value, self.low, self.high)
-        )
-        return f"{value} [{low}, {high}]"
-
-    def json(self) -> dict[str, float]:
-        """Value and limits in per cent.
-
-        >>> Estimate(0.5, 0.25, 0.75, 0.95, "by hand").json()
-        {'mean': 50.0, 'low': 25.0, 'high': 75.0}
-        """
-        return {"mean": 100 * self.value, "low": 100 * self.low, "high": 100 * self.high}
-
-    def __str__(self) -> str:
-        width = self.high - self.low
-        digits = max(2, 2 - math.floor(math.log10(width))) if width > 0 else 4
-        value, low, high = (
-            f"{round(x, digits) + 0.0:.{digits}f}"  # no negative zero
-            for x in (self.value, self.low, self.high)
-        )
-        return f"{value} ({100 * self.confidence:g} % interval {low} to {high})"
-
-
-def at_most(share: float) -> str:
-    """An upper bound in per cent, rounded up, so that what is said stays true.
-
-    >>> at_most(0.25887), at_most(0.00002995)
-    ('25.89%', '0.0030%')
-    """
-    if not share > 0:
-        return "0%"
-    digits = max(2, 1 - math.floor(math.log10(100 * share)))
-    return f"{math.ceil(100 * share * 10**digits - 1e-9) / 10**digits:.{digits}f}%"
 
 
 def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:

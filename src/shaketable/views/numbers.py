@@ -1,130 +1,134 @@
-"""Words of a report: numbers as they are written, and captions of its figures."""
+"""How numbers are written on pages, in tables and in messages: the one place for it.
+
+Estimates are fractions; all functions but the last two write them in per cent. The number of
+decimals follows the width of the interval where the docstring says so, and is 2 elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import math
 
-from shaketable.statistics.intervals import Estimate
-
-PLAIN_ACCURACY = "Points are measured accuracies, bars their 95 % intervals."
-MSCR = (
-    "Points are estimates, bars their 95 % intervals. Left of or below zero, accuracy is lost that "
-    "need not be; at zero the model is as robust as the data allow."
-)
-ACCURACY = (
-    f"{PLAIN_ACCURACY} Up to eps_min, the dashed line, no accuracy has to be lost; beyond it, even "
-    "a perfect classifier may lose some."
-)
-LADDER = "A line a training noise, bars are 95 % intervals over runs; the dashed line is eps_min."
-MATRIX = (
-    "Mean over runs. Dots and bold numbers mark the best training noise for each test noise; "
-    "outlined cells have the same noise in training and test."
-)
-TRADEOFF = (
-    "A point a training noise, joined in order of its size. Up and right is better in both; a "
-    "curve that only falls is a trade-off."
-)
-RUNS = (
-    "The mean over the first runs, more and more of them, with its 95 % interval. A line that "
-    "still moves needs more runs."
-)
-NEAREST = (
-    "Bars count points, the line adds them up. The separation 2r is where both begin: it hangs on "
-    "one pair of points."
-)
-LEFT_OUT = (
-    "Each step to the right leaves out one more of the closest pairs. A high first step means that "
-    "eps_min hangs on a few points; a flat line, that it does not."
-)
-SUITE_MEANS = (
-    "Points are measured errors, bars their 95 % intervals; dashed lines are errors on clean "
-    "points. The farther to the right, the more harm is done."
-)
-SUITE_ERRORS = (
-    "A panel a norm or kind, on one scale. Points are measured errors from the weakest level to "
-    "the strongest, bars their 95 % intervals; dashed lines are errors on clean points."
-)
-MCV = (
-    "A point a model: up is better on average, left is steadier. Bars reach from its lowest to its "
-    "highest accuracy on any set, rings are its accuracy on clean points, thin lines 95 % "
-    "intervals of the CV. Dashed lines go through the reference and make the groups I (above and "
-    "left: better and steadier), II (above and right), III (below and left) and IV."
-)
-FACTORS = (
-    "Accuracy of the sets with a factor minus that of the same sets without it, with 95 % "
-    "intervals; left of zero the factor costs accuracy."
-)
-WORST_CASE = (
-    "A line a measure, bars are 95 % intervals. A standard measure may have to fall from eps_min "
-    "on, the dashed line; a genuine one need not."
-)
-MAP = (
-    "Colours are what the model says, dots the points in the colour of their labels, grey lines "
-    "the borders of Voronoi cells. Every cross is a wrong label, joined to the point it was found "
-    "for."
-)
-POINTS = "The rings and the line between them mark the pair of points that sets 2r."
+from shaketable.statistics.estimate import Estimate
 
 
-def percent(value: Estimate) -> str:
-    """Share in per cent, with as many decimals as its interval supports."""
-    return f"{value.value:.{value.percent_digits}%}"
+def format_percent(e: Estimate) -> str:
+    """Share in per cent, with as many decimals as its interval supports.
+
+    >>> format_percent(Estimate(0.9, 0.824, 0.951, 0.95, "by hand"))
+    '90.00%'
+    """
+    return f"{e.value:.{percent_decimals(e)}%}"
 
 
-def signed(value: Estimate) -> str:
-    """Change in per cent, with its sign."""
-    return f"{value.value:+.{value.percent_digits}%}".replace("-0.00%", "0.00%")
+def format_change(e: Estimate) -> str:
+    """Change in per cent with its sign, with as many decimals as its interval supports.
+
+    >>> format_change(Estimate(-0.056, -0.125, 0.001, 0.95, "by hand"))
+    '-5.60%'
+    """
+    return f"{e.value:+.{percent_decimals(e)}%}".replace("-0.00%", "0.00%")
 
 
-def interval(value: Estimate) -> str:
-    """Interval of a share or a change, in per cent."""
-    digits = value.percent_digits
-    sign = "+" if value.low < 0 else ""
-    return f"{value.low:{sign}.{digits}%} to {value.high:{sign}.{digits}%}"
+def format_interval(e: Estimate) -> str:
+    """Interval in per cent, with signs if its lower end is negative.
+
+    >>> format_interval(Estimate(-0.056, -0.125, 0.001, 0.95, "by hand"))
+    '-12.50% to +0.10%'
+    """
+    decimals = percent_decimals(e)
+    sign = "+" if e.low < 0 else ""
+    return f"{e.low:{sign}.{decimals}%} to {e.high:{sign}.{decimals}%}"
 
 
-def points(value: Estimate) -> str:
-    """Difference in percentage points, with its sign and no unit."""
-    return signed(value).removesuffix("%")
+def format_points(e: Estimate) -> str:
+    """Difference in percentage points with its sign; the unit stands in the table's heading.
+
+    >>> format_points(Estimate(0.16, 0.077, 0.248, 0.95, "by hand"))
+    '+16.00'
+    """
+    return format_change(e).removesuffix("%")
 
 
-def points_interval(value: Estimate) -> str:
-    """Interval of a difference in percentage points, without a unit."""
-    return interval(value).replace("%", "")
+def format_points_interval(e: Estimate) -> str:
+    """Interval of a difference in percentage points, without a unit.
+
+    >>> format_points_interval(Estimate(0.16, 0.077, 0.248, 0.95, "by hand"))
+    '7.70 to 24.80'
+    """
+    return format_interval(e).replace("%", "")
 
 
-def number(value: float | None) -> str:
-    """Distance with six digits; a dash where there is none."""
+def format_entry(e: Estimate, *, signed: bool = False) -> str:
+    """Value and interval for a table in the terminal, whose title names the unit.
+
+    >>> format_entry(Estimate(-0.5, -0.6, 0.0, 0.95, "by hand"), signed=True)
+    '-50.00 [-60.00, +0.00]'
+    """
+    return "{} [{}, {}]".format(*_in_percent(e, percent_decimals(e), signed=signed))
+
+
+def format_brief(e: Estimate, *, signed: bool = False) -> str:
+    """Value and interval for a sentence, with two decimals.
+
+    >>> format_brief(Estimate(0.0735, 0.0577, 0.0924, 0.95, "by hand"))
+    '7.35 % [5.77, 9.24]'
+    """
+    return "{} % [{}, {}]".format(*_in_percent(e, 2, signed=signed))
+
+
+def format_full(e: Estimate) -> str:
+    """Value, confidence and interval, with two decimals.
+
+    >>> format_full(Estimate(0.9, 0.824, 0.951, 0.95, "by hand"))
+    '90.00 % (95 % interval 82.40 to 95.10)'
+    """
+    value, low, high = _in_percent(e, 2)
+    return f"{value} % ({100 * e.confidence:g} % interval {low} to {high})"
+
+
+def format_bound(share: float) -> str:
+    """Upper bound in per cent, rounded up, so that the statement stays true.
+
+    >>> format_bound(0.25887), format_bound(0.00002995)
+    ('25.89%', '0.0030%')
+    """
+    if not share > 0:
+        return "0%"
+    decimals = max(2, 1 - math.floor(math.log10(100 * share)))
+    return f"{math.ceil(100 * share * 10**decimals - 1e-9) / 10**decimals:.{decimals}f}%"
+
+
+def percent_decimals(e: Estimate) -> int:
+    """Decimals that the interval supports when it is written in per cent: 2 to 4.
+
+    >>> percent_decimals(Estimate(0.5, 0.4999, 0.5001, 0.95, "by hand"))
+    3
+    """
+    half = 50 * (e.high - e.low)
+    return 2 if not half > 0 else min(4, max(2, 1 - math.floor(math.log10(half))))
+
+
+def format_distance(value: float | None) -> str:
+    """Distance with six significant digits; a dash for None.
+
+    >>> format_distance(0.12345678), format_distance(None)
+    ('0.123457', '–')
+    """
     return "–" if value is None else f"{value:.6g}"
 
 
-def short(value: float) -> str:
-    """Distance with four digits, for tables with many."""
+def format_short_distance(value: float) -> str:
+    """Distance with four significant digits, for tables with many.
+
+    >>> format_short_distance(0.12345678)
+    '0.1235'
+    """
     return f"{value:.4g}"
 
 
-def sentence(text: str) -> str:
-    """Begin with a capital, end with a full stop.
-
-    >>> sentence("no two points coincide")
-    'No two points coincide.'
-    """
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def one_line(text: str) -> str:
-    """Text with one blank for any white space; charts cannot take all kinds that Unicode has."""
-    return " ".join(text.split())
-
-
-def listed(names: list[str], kind: str) -> str:
-    """Up to three names, or how many there are of a kind."""
-    if len(names) > 3:
-        return f"{len(names)} {kind}"
-    return " and ".join(part for part in (", ".join(names[:-1]), names[-1]) if part)
-
-
-def distinct(values: Iterable[Any]) -> str:
-    """List every value once, in the order they came."""
-    return ", ".join(dict.fromkeys(map(str, values)))
+def _in_percent(e: Estimate, decimals: int, *, signed: bool = False) -> list[str]:
+    """Value, lower and upper end in per cent, without a unit and without a negative zero."""
+    sign = "+" if signed else ""
+    return [
+        f"{round(100 * v, decimals) + 0.0:{sign}.{decimals}f}" for v in (e.value, e.low, e.high)
+    ]

@@ -15,9 +15,8 @@ import vl_convert
 from markupsafe import Markup
 
 from shaketable.core.errors import InputError
-from shaketable.statistics.intervals import at_most
-from shaketable.views import drawing
-from shaketable.views import numbers as words
+from shaketable.views import drawing, numbers
+from shaketable.views.text import to_sentence
 
 
 @dataclass(frozen=True)
@@ -127,16 +126,16 @@ def _template(name: str) -> jinja2.Template:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "percent": words.percent,
-        "signed": words.signed,
-        "interval": words.interval,
-        "points": words.points,
-        "points_interval": words.points_interval,
-        "number": words.number,
-        "short": words.short,
-        "sentence": words.sentence,
-        "upper": lambda value: at_most(value.high),
-        "at_most": at_most,
+        "percent": numbers.format_percent,
+        "signed": numbers.format_change,
+        "interval": numbers.format_interval,
+        "points": numbers.format_points,
+        "points_interval": numbers.format_points_interval,
+        "number": numbers.format_distance,
+        "short": numbers.format_short_distance,
+        "sentence": to_sentence,
+        "upper": lambda value: numbers.format_bound(value.high),
+        "at_most": numbers.format_bound,
     }
     return environment.get_template(name)
 

@@ -13,7 +13,7 @@ from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.keys import Rng, digest, key_from, row_keys
 from shaketable.core.norms import norm_title, pnorm
-from shaketable.core.spec import set_name
+from shaketable.core.spec import display_name
 from shaketable.core.types import Array
 from shaketable.corruptions import Corruption, Impulse, PNormNoise, parse
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
@@ -138,7 +138,7 @@ def gallery(
         keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
         image = pictures.as_bytes(np.clip(noisy[0], 0, 1))
-        name = set_name(corruption.spec)
+        name = display_name(corruption.spec)
         shown.append(Picture(name, image, _distances(corruption, noisy - original)))
     name = data.name if isinstance(data, Dataset) else "the data"
     return Gallery(f"Row {row} of {name} under noise", tuple(shown))

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.spec import factors, named, parse_call, set_name
+from shaketable.core.spec import display_name, parse_call, split_factors, split_name
 from shaketable.corruptions import CameraGaussian, Corruption, parse
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
 from shaketable.corruptions.published import check_folder_name, published_in
@@ -53,12 +53,14 @@ class Suite:
         """Whether its sizes are meant for values of a certain range."""
         if self.d is not None or self.family:
             return True
-        return any(parse_call(f).name in _RELATIVE for name in self.names for f in factors(name))
+        return any(
+            parse_call(f).name in _RELATIVE for name in self.names for f in split_factors(name)
+        )
 
     def __str__(self) -> str:
         if not self.names:
             return self.about
-        names = [set_name(name) for name in self.names]
+        names = [display_name(name) for name in self.names]
         shown = names if len(names) <= 10 else [names[0], "…", names[-1]]
         return f"{self.about}: {', '.join(shown)}"
 
@@ -107,7 +109,7 @@ class Suite:
 
     def _on_points(self, shape: tuple[int, ...]) -> Suite:
         """Return the same suite; refuse points that are no pictures where it turns them."""
-        turns = any(f.startswith("rotation(") for name in self.names for f in factors(name))
+        turns = any(f.startswith("rotation(") for name in self.names for f in split_factors(name))
         if turns and len(shape) not in (2, 3):
             raise InputError(
                 f"suite {self.name!r} turns pictures, height x width x channels, got points of "
@@ -206,7 +208,9 @@ def grid(
                 parse(full, eps_min=lambda _: 1.0)  # refuses what has no place in a sequence
             if spec and found.setdefault(name, full) != full:
                 raise InputError(f"labels must tell all sets apart, got {name!r} twice")
-    kinds = [parse_call(f).name for way in known for spec in way.values() for f in factors(spec)]
+    kinds = [
+        parse_call(f).name for way in known for spec in way.values() for f in split_factors(spec)
+    ]
     title = title or " x ".join(dict.fromkeys(kinds))
     said = (
         f"{' and '.join(dict.fromkeys(kinds))}, {'as given' if orders == 'given' else 'all orders'}"
@@ -222,9 +226,9 @@ def _levels(levels: Levels) -> dict[str, str]:
         pairs = [(str(label), _spec(level)) for label, level in levels.items()]
     else:  # a spec may have a name, which is its label
         specs = [_spec(level) for level in levels]
-        pairs = [("" if s == "clean" else set_name(s), named(s)[0]) for s in specs]
+        pairs = [("" if s == "clean" else display_name(s), split_name(s)[0]) for s in specs]
     known = dict(pairs)
-    if odd := [spec for spec in known.values() if named(spec)[1]]:
+    if odd := [spec for spec in known.values() if split_name(spec)[1]]:
         raise InputError(f"levels that have labels must have no names besides, got {odd[0]!r}")
     if len(known) < len(pairs) or not set(known.values()) - {"clean"}:
         raise InputError(

@@ -8,10 +8,10 @@ import altair as alt
 
 from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import Score, Scoreboard, scoreboards
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
 from shaketable.views.drawing import Chart, Row, tips
-from shaketable.views.numbers import one_line
+from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
 _NO_SUITE = "no model met a whole suite that has a metric"
@@ -86,7 +86,7 @@ def _error_lines(board: Scoreboard, *, named: bool) -> list[Chart]:
         )
         lines = drawing.line_with_bars(base, title="error, per cent", scale=scale)
         clean = _clean_rules(board).encode(y=alt.Y("value:Q", scale=scale))
-        title = one_line(f"{norm}, {board.data}") if named else norm
+        title = to_one_line(f"{norm}, {board.data}") if named else norm
         panels.append(alt.layer(clean, *lines).properties(title=title, width=190, height=150))
     return panels
 
@@ -114,4 +114,4 @@ def _score_row(score: Score, noise: str, estimate: Estimate) -> Row:
 
 
 def _board_title(board: Scoreboard) -> str:
-    return one_line(f"suite {board.suite.name} ({board.sizes}) on {board.data}")
+    return to_one_line(f"suite {board.suite.name} ({board.sizes}) on {board.data}")

@@ -19,7 +19,7 @@ from shaketable.findings.suite_results import (
     suite_results,
 )
 from shaketable.statistics import intervals
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 
 def mce_lp(records: Records | SuiteResult) -> Estimate:

@@ -26,7 +26,8 @@ from shaketable.findings.series import Series, clean_beside
 from shaketable.findings.subjects import subjects, told_apart
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite, suite_results
 from shaketable.statistics.difference import Difference
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_brief
 
 TITLES = {"mce_lp": "mCE_Lp", "ice": "iCE", "mce": "mCE", "mce_15": "mCE_15", "mce_xn": "mCE_xN"}
 """Metrics of suites as people know them."""
@@ -156,21 +157,21 @@ class Score:
         return self._ice_meaning() if self.result.suite.metric == "ice" else self._mean_meaning()
 
     def __str__(self) -> str:
-        sign = "+" if self.result.suite.metric == "ice" else ""
-        value = "undefined" if self.value is None else percent(self.value, sign=sign)
+        signed = self.result.suite.metric == "ice"
+        value = "undefined" if self.value is None else format_brief(self.value, signed=signed)
         return f"{self.metric} {value}: {self.meaning}"
 
     def _mean_meaning(self) -> str:
         words = (
-            f"mean error over {len(self.result.series)} corruptions, against {percent(self.clean)} "
-            "on clean points"
+            f"mean error over {len(self.result.series)} corruptions, "
+            f"against {format_brief(self.clean)} on clean points"
         )
         for name, value in self.against_alexnet.items():
             words += f"; {name} {value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
         if self.worst.mean.value <= self.clean.value:
             return words
         what, kind = ("norms", " noise") if self.worst.p is not None else ("kinds", "")
-        highest = f"{self.worst.title}{kind}, {percent(self.worst.mean)}"
+        highest = f"{self.worst.title}{kind}, {format_brief(self.worst.mean)}"
         return f"{words}; the highest of {len(self.ladders)} {what}, as measured, is {highest}"
 
     def _ice_meaning(self) -> str:
@@ -180,7 +181,7 @@ class Score:
         if value is None:
             return (
                 "there is no error on clean points to compare with; the mean error under "
-                f"{noises} is {percent(self.mean)}"
+                f"{noises} is {format_brief(self.mean)}"
             )
         if value.low > 0 or value.high < 0:
             word = "more" if value.low > 0 else "fewer"
@@ -319,19 +320,6 @@ def suites_json(boards: Sequence[Scoreboard]) -> dict[str, Any]:
             {"suite": board.suite.name, **d.json()} for board in boards for d in board.differences
         ],
     }
-
-
-def percent(e: Estimate, *, sign: str = "") -> str:
-    """Share with its interval, in per cent; `sign` is ``"+"`` for a change.
-
-    >>> percent(Estimate(0.0735, 0.0577, 0.0924, 0.95, "by hand"))
-    '7.35 % [5.77, 9.24]'
-    """
-    value, low, high = (
-        f"{round(100 * v, 2) + 0.0:{sign}.2f}"  # no negative zero
-        for v in (e.value, e.low, e.high)
-    )
-    return f"{value} % [{low}, {high}]"
 
 
 def labels_of(results: Sequence[SuiteResult]) -> list[str]:

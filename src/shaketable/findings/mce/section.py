@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 from shaketable.corruptions.published import published_in
 from shaketable.evaluation.records import Records
+from shaketable.findings.mce import words
 from shaketable.findings.mce.scores import Ladder, Level, Scoreboard, scoreboards
 from shaketable.findings.mscr import charts
 from shaketable.findings.mscr.section import MAX_PAIRS, Methods, noted
 from shaketable.statistics.difference import Difference
-from shaketable.views import numbers as words
 from shaketable.views import page
 
 _DRAWS = {

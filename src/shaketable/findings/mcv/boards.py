@@ -15,7 +15,7 @@ from shaketable.findings.mcv.effects import Effects, MainEffect
 from shaketable.findings.mcv.stability import Stability, cv_difference, variation_of
 from shaketable.findings.mcv.variation import Group, Variation, VariationTable
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite, suite_results
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 _CHANCE = ": the difference may be chance"
 

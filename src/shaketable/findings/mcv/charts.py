@@ -10,10 +10,10 @@ import altair as alt
 
 from shaketable.findings.mcv.boards import MCVBoard, several
 from shaketable.findings.mcv.variation import Variation, VariationTable
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
 from shaketable.views.drawing import Chart, Row, tips
-from shaketable.views.numbers import one_line
+from shaketable.views.text import to_one_line
 
 _HEIGHT, _LETTERS, _NARROW = 420, 11, 420
 _Corner: TypeAlias = tuple[Literal["left", "right"], Literal["top", "bottom"]]
@@ -41,13 +41,15 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
     title = "Mean accuracy and its variation"
     if len(boards) == 1:
         title = f"{title}, {boards[0].title}"
-    return drawing.finish(panels, title=one_line(title), otherwise="no model met a suite of sets")
+    return drawing.finish(
+        panels, title=to_one_line(title), otherwise="no model met a suite of sets"
+    )
 
 
 def table_plot(table: VariationTable, *, title: str = "Mean score and its variation") -> Chart:
     """Mean score against CV over the conditions of any table, a point a model; see `mcv_plot`."""
     score = "score, lower is better" if table.lower_is_better else "score"
-    return drawing.finish([_panel(table, score=score, times=1, spans={})], title=one_line(title))
+    return drawing.finish([_panel(table, score=score, times=1, spans={})], title=to_one_line(title))
 
 
 def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
@@ -150,7 +152,7 @@ def _row(table: VariationTable, i: int, times: float) -> Row:
     row = table.rows[i]
     ends = (row.lowest, row.highest) if isinstance(row, Variation) else (None, None)
     return {
-        "model": one_line(row.label), "group": table.groups[row.label], "cv": row.cv,
+        "model": to_one_line(row.label), "group": table.groups[row.label], "cv": row.cv,
         "mean": times * row.mean, "low": times * row.least, "high": times * row.most,
         "clean": None if row.clean is None else times * row.clean,
         "lowest": ends[0], "highest": ends[1],

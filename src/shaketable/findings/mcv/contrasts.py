@@ -16,7 +16,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics import intervals
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 
 def contrast(

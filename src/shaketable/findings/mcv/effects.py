@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.spec import factors, parse_call, set_name
+from shaketable.core.spec import display_name, parse_call, split_factors
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv.contrasts import sets_and_clean, shares_and_clean, weighted
 from shaketable.findings.suite_results import SuiteResult
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 Factors: TypeAlias = tuple[str, ...]
 """Factors of a set, in order."""
@@ -167,7 +167,7 @@ class Effects:
         """Names of sets that lack their counterpart without one of their factors."""
         specs = zip(self.result.specs, self._sets, strict=False)
         return tuple(
-            set_name(name)
+            display_name(name)
             for name, spec in specs
             if any(rest not in self._places for _, rest in _without_one(spec))
         )
@@ -253,7 +253,7 @@ class Effects:
     @cached_property
     def _sets(self) -> list[Factors]:
         """Factors of every row of `_shares`; the last may be clean points."""
-        return [factors(spec) for spec in sets_and_clean(self.result)]
+        return [split_factors(spec) for spec in sets_and_clean(self.result)]
 
     @cached_property
     def _places(self) -> dict[Factors, list[int]]:

@@ -6,7 +6,7 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.mcv.stability import Stability
 from shaketable.findings.mcv.stability import cv_difference as _cv_difference
 from shaketable.findings.suite_results import SuiteResult, choose_suite_result
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 
 def mcv(records: Records | SuiteResult) -> Stability:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from shaketable.evaluation.records import Records
 from shaketable.findings.mcv import charts as mcv_charts
+from shaketable.findings.mcv import words
 from shaketable.findings.mcv.boards import Entry, MCVBoard, mcv_boards, several
 from shaketable.findings.mscr.section import Methods, noted
-from shaketable.statistics.intervals import Estimate
-from shaketable.views import numbers as words
+from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
 
 

@@ -31,13 +31,13 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.core.spec import set_name
+from shaketable.core.spec import display_name
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv.variation import Variation
 from shaketable.findings.series import clean_beside
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.statistics import intervals
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 _METHOD = "CV linearised, its lower limit free of what chance adds"
 
@@ -105,7 +105,7 @@ class Stability:
 
 def variation_of(result: SuiteResult, *, label: str | None = None) -> Variation:
     """Accuracies of one fitted model on the sets of a suite, as fractions, by the sets' names."""
-    names = [set_name(spec) for spec in result.specs]
+    names = [display_name(spec) for spec in result.specs]
     for name in names:
         if names.count(name) > 1:
             raise InputError(

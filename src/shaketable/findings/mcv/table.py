@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from shaketable.findings.mcv.boards import Entry, MCVBoard, several
 from shaketable.findings.mcv.variation import Correlation, Variation, VariationTable
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_entry
 from shaketable.views.terminal import print_table
 
 GROUPS = (
@@ -63,10 +64,10 @@ def _row(entry: Entry) -> list[str]:
     ends = [(v.least, v.lowest), (v.most, v.highest)]
     return [
         entry.label,
-        s.cv.percent(),
+        format_entry(s.cv),
         f"{100 * s.floor:.2f}",
-        s.mean.percent(),
-        s.clean.percent(),
+        format_entry(s.mean),
+        format_entry(s.clean),
         *(f"{100 * value:.2f} ({name})" for value, name in ends),
         "reference" if entry.is_reference else entry.group,
     ]
@@ -74,7 +75,13 @@ def _row(entry: Entry) -> list[str]:
 
 def _print_changes(board: MCVBoard) -> None:
     rows = [
-        [e.label, e.mean_change.percent(sign="+"), e.cv_change.percent(sign="+"), e.group, e.words]
+        [
+            e.label,
+            format_entry(e.mean_change, signed=True),
+            format_entry(e.cv_change, signed=True),
+            e.group,
+            e.words,
+        ]
         for e in board.entries
         if e.mean_change is not None and e.cv_change is not None
     ]
@@ -112,7 +119,7 @@ def _print_effects(board: MCVBoard) -> None:
 
 
 def _change(e: Estimate | None) -> str:
-    return "" if e is None else e.percent(sign="+")
+    return "" if e is None else format_entry(e, signed=True)
 
 
 def _print_correlations(found: Mapping[str, Correlation | None]) -> None:

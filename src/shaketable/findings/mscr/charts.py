@@ -14,7 +14,7 @@ from shaketable.findings.mscr import numbers
 from shaketable.findings.series import Series, clean_beside
 from shaketable.findings.subjects import Subject, subjects
 from shaketable.separations.charts import left_out, nearest, points
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
 from shaketable.views.drawing import COLOURS, HEIGHT, Chart, Row, tips
 

@@ -14,7 +14,7 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.series import Series, meets_same_noise, refuse_shared, series
 from shaketable.findings.suite_results import list_some
 from shaketable.statistics import intervals
-from shaketable.statistics.intervals import Estimate
+from shaketable.statistics.estimate import Estimate
 
 
 def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimate:

@@ -15,8 +15,8 @@ from shaketable.findings.mscr.numbers import ErrorProbability
 from shaketable.findings.series import Series, clean_beside, meets_same_noise
 from shaketable.findings.subjects import Subject, noise_name, noise_size
 from shaketable.statistics.difference import Difference
-from shaketable.statistics.intervals import Estimate
-from shaketable.views.numbers import distinct
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.text import join_distinct
 
 Methods: TypeAlias = "dict[str, dict[str, None]]"
 """How each kind of number was computed: the methods of its estimates."""
@@ -190,7 +190,7 @@ def matrix(subject: Subject, methods: Methods) -> Matrix:
     return Matrix(
         label=subject.label,
         norm=subject.norm,
-        runs=distinct(s.runs for s in subject.all_series),
+        runs=join_distinct(s.runs for s in subject.all_series),
         columns=columns,
         rows=[
             (noise, [row.get(c) for c in columns], max(e.value for e in row.values()))
