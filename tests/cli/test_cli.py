@@ -249,7 +249,7 @@ def test_notes_reach_the_page(capsys):
     Path("calm.py").write_text(f"def answer(x):\n    return {LOWER}\n")
     argv = ["evaluate", "--model", "calm:answer", "--data", BANDS, "--quiet", "--report", "p.html"]
     assert run(capsys, *argv)[0] == 0
-    assert "measured on all 300 points" in Path("p.html").read_text()
+    assert "all 300 points were used" in Path("p.html").read_text()
 
 
 def test_rows_are_those_of_the_file(capsys):

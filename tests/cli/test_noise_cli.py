@@ -171,7 +171,7 @@ def test_balls_samples_is_a_chart(capsys):
 def test_a_gallery_shows_the_suite_at_its_largest(capsys):
     code, out, _ = run(capsys, "gallery", "shapes(n=20)", "--row", 3, "-o", "g.html")
     assert code == 0
-    assert "7 pictures" in out
+    assert "7 images" in out
     with open("g.html", encoding="utf-8") as file:
         page = file.read()
     assert "l2(0.5, surface)" in page

@@ -1,168 +1,164 @@
-"""The commands about adversaries: adversarial accuracy along epsilon, and agreement with 1-NN."""
+"""``shaketable adversary``: adversarial accuracy along epsilon."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from contextlib import redirect_stdout
-from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
-from shaketable.cli.values import bounds_from, data_from
+from shaketable.cli.flags import (
+    CHART_ENDINGS,
+    add_bounds_flags,
+    add_json_flag,
+    add_norm_flag,
+    add_out_flag,
+    add_page_flag,
+    add_quiet_flag,
+    add_seed_flag,
+    add_subject_flags,
+    one_of,
+    parse_epsilons,
+    parse_output_file,
+    parse_path,
+)
+from shaketable.cli.output import print_json
+from shaketable.cli.values import choose_bounds, load_data, model_names
 from shaketable.core.errors import InputError
-from shaketable.views.numbers import format_entry
-from shaketable.views.terminal import print_notes, print_table, showing
+from shaketable.views.terminal import print_notes, showing
 
 if TYPE_CHECKING:
-    from shaketable.adversary.accuracy import AdversarialAccuracy
     from shaketable.adversary.worst_case import WorstCase
 
+ABOUT = "accuracy at the worst point around every test point, or in its Voronoi cell"
 
-def adversary(args: argparse.Namespace) -> int:
-    """Find out what the worst point around every test point does to a model."""
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Data, models, region, attacks, and what to write."""
+    add_subject_flags(parser)
+    parser.add_argument(
+        "--own", action="store_true", help="train on all points, and attack the same points"
+    )
+    add_norm_flag(parser, "2")
+    parser.add_argument(
+        "--eps",
+        type=parse_epsilons,
+        required=True,
+        metavar="LIST",
+        help="how far the adversary may go: numbers or eps_min, with commas",
+    )
+    kinds = ["none", "genuine-max", "genuine-exact"]
+    parser.add_argument(
+        "--constraint",
+        type=one_of("constraint", kinds),
+        action="append",
+        metavar="|".join(kinds),
+        help="none: the whole ball; genuine: only what is closer to the point than to any other "
+        "test point, at most (max) or exactly epsilon away; repeat it to compare (default: none)",
+    )
+    parser.add_argument(
+        "--attack",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="such as 'pgd(steps=20)', 'apgd(loss=ce)', 'random(queries=1000)', 'rays', 'cover'; "
+        "repeat it for several (default: what suits the model)",
+    )
+    parser.add_argument("--points", type=int, metavar="N", help="only the first N test points")
+    parser.add_argument(
+        "--random",
+        type=int,
+        default=0,
+        metavar="K",
+        help="also accuracy under random noise of the same sizes, K copies of every point",
+    )
+    add_bounds_flags(parser)
+    add_seed_flag(parser, "random starts")
+    add_json_flag(parser, "; values are percentages")
+    add_out_flag(parser, "chart to write", CHART_ENDINGS)
+    parser.add_argument(
+        "--map",
+        type=parse_path,
+        metavar="FILE",
+        help="chart of points of two features, for one model and one constraint: decision regions, "
+        "Voronoi cells, and where the adversary went",
+    )
+    parser.add_argument(
+        "--examples",
+        type=partial(parse_output_file, endings=(".npz",)),
+        metavar="FILE.npz",
+        help="adversarial examples found at the largest epsilon: rows, points, labels",
+    )
+    add_page_flag(parser, "--report", about="write a page with tables, figures and examples")
+    add_quiet_flag(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Attack every model, and print its accuracies."""
     from shaketable.adversary.attacks.parse import parse_attack
+    from shaketable.adversary.table import print_worst_case
     from shaketable.adversary.worst_case import worst_case
     from shaketable.models.classifier import load_model
 
+    names = model_names(args)
     attacks = [parse_attack(spec) for spec in args.attack] or None
     constraints = args.constraint or ["none"]
-    data = data_from(args)
-    if args.map is not None and (data.d != 2 or len(args.model) > 1 or len(constraints) > 1):
+    data = load_data(args)
+    if args.map is not None and (data.d != 2 or len(names) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
-    models = {name: load_model(name) for name in args.model}
+    models = {name: load_model(name) for name in names}
     split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
     parts = []
     for name, (model, unfitted) in models.items():
         with redirect_stdout(sys.stderr):  # whatever models print must not end up in results
-            parts.append(
-                worst_case(
-                    model, data, args.eps, norm=args.norm, constraints=constraints,
-                    attacks=attacks, random=args.random, bounds=bounds_from(args, data),
-                    seed=args.seed, name=name, refit=unfitted or args.fit, own=args.own,
-                    split=split, unscale=True, points=args.points, progress=not args.quiet,
-                )
-            )  # fmt: skip
-    found = parts[0]
+            part = worst_case(
+                model,
+                data,
+                args.eps,
+                norm=args.norm,
+                constraints=constraints,
+                attacks=attacks,
+                random=args.random,
+                bounds=choose_bounds(args, data),
+                seed=args.seed,
+                name=name,
+                refit=unfitted or args.fit,
+                own=args.own,
+                split=split,
+                unscale=True,
+                points=args.points,
+                progress=not args.quiet,
+            )
+        parts.append(part)
+    worst = parts[0]
     for part in parts[1:]:
-        found += part
+        worst += part
     notes = data.notes()
     with showing():
         if args.json:
-            print(json.dumps(found.json() | {"notes": notes}, indent=2))
+            print_json(worst.json() | {"notes": notes})
         else:
-            _print(found)
+            print_worst_case(worst)
             print_notes(notes)
-    _write(args, found, notes)
+    _write(args, worst, notes)
     return 0
 
 
-def agreement(args: argparse.Namespace) -> int:
-    """Tell which of two models labels more like 1-NN where they differ."""
-    import numpy as np
-
-    from shaketable.adversary.agreement import agreement
-    from shaketable.adversary.target import Target
-    from shaketable.core.norms import norm_title
-    from shaketable.models.classifier import load_model
-    from shaketable.separations.one_nn import one_nn
-
-    if len(names := dict.fromkeys(args.model)) < 2:
-        raise InputError("--model must name two models or more; say it again for the second")
-    data = data_from(args)
-    nearest = one_nn(data, norm=args.norm, seed=args.seed, progress=not args.quiet)
-    classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
-    labels: dict[str, Any] = {}
-    for name in names:
-        model, unfitted = load_model(name)
-        with redirect_stdout(sys.stderr):
-            fitted = Target.of(
-                model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
-            ).classifier
-            labels[name] = classes[fitted(data.rows(nearest.test))]
-    pairs = [
-        agreement(labels[a], labels[b], nearest, ties=args.ties, names=(a, b))
-        for a, b in combinations(labels, 2)
-    ]
-    low, high = nearest.accuracy if args.ties == "neither" else nearest.majority_accuracy
-    truth = classes[nearest.y]
-    accuracy = {name: float(np.mean(given == truth)) for name, given in labels.items()}
-    with showing():
-        if args.json:
-            shown = {
-                "data": data.name, "norm": args.norm, "n": len(truth),
-                "one_nn": {"low": 100 * low, "high": 100 * high},
-                "accuracy": {name: 100 * value for name, value in accuracy.items()},
-                "pairs": [pair.json() for pair in pairs],
-            }  # fmt: skip
-            print(json.dumps(shown, indent=2))
-            return 0
-        told = f"{100 * low:.2f}" if low == high else f"{100 * low:.2f} to {100 * high:.2f}"
-        print(f"{data.name}: {len(truth)} test points; {norm_title(nearest.p)} 1-NN has {told} %")
-        for name, value in accuracy.items():
-            print(f"{name} has {100 * value:.2f} %")
-        for pair in pairs:
-            print(f"\n{pair}" + (f"\n{pair.words}" if pair.differing else ""))
-        print_notes(data.notes())
-    return 0
-
-
-def _print(found: WorstCase) -> None:
-    half = "0: classes touch" if found.eps_min is None else f"{found.eps_min:.6g}"
-    known = f"; {found.norm} eps_min = {half}"
-    print(f"{found.data.name}: {len(found.curves[0].target.rows)} points{known}")
-    for model in found.models:
-        curves, noisy = found.of(model), found.random.get(model, {})
-        rows = []
-        for at in zip(*curves, strict=True):
-            random = noisy.get(at[0].epsilon)
-            rows.append([f"{at[0].epsilon:g}", *map(_told, at)])
-            rows[-1] += [] if not noisy else ["" if random is None else format_entry(random)]
-        header = ["epsilon", *(curve.name for curve in curves)]
-        header += ["random noise"] if noisy else []
-        clean = f"clean accuracy {100 * curves[0].clean:.2f} %"
-        print_table(f"{model}: accuracy in %, {found.norm}; {clean}", header, rows)
-        for curve in curves:
-            area = f"area {curve.area:.4g} up to epsilon {curve.accuracies[-1].epsilon:g}"
-            print(f"{curve.name}: {area}; {curve.bound}")
-        for note in dict.fromkeys(note for curve in curves for note in curve.accuracies[-1].notes):
-            print(note)
-        for sentence in found.sentences(model):
-            print(sentence)
-    largest = max(a.epsilon for a in found.curves[0])
-    rows = [
-        [a.name, d.first, d.second, format_entry(d.value, signed=True), d.words]
-        for a, d in found.differences()
-        if a.epsilon == largest
-    ]
-    if rows:
-        header = ["measure", "first", "second", "difference", "in words"]
-        print_table(
-            f"Which withstands more at epsilon {largest:g}? In percentage points", header, rows
-        )
-
-
-def _told(a: AdversarialAccuracy) -> str:
-    """An accuracy, and of how many points where not of all."""
-    if not a.n:
-        return "no point has room"
-    found = "" if a.remains_exactly else " found"
-    return format_entry(a.estimate) + ("" if a.remains.all() else f" of {a.n}{found}")
-
-
-def _write(args: argparse.Namespace, found: WorstCase, notes: list[str]) -> None:
+def _write(args: argparse.Namespace, worst: WorstCase, notes: list[str]) -> None:
+    """Write the charts, the examples and the page that the flags name."""
     from shaketable.adversary.charts import curves_chart, map_chart
     from shaketable.views.drawing import save
 
     if args.out is not None:
-        print(f"chart: {save(curves_chart(found), args.out)}", file=sys.stderr)
-    curve = found.curves[0]
+        print(f"chart: {save(curves_chart(worst), args.out)}", file=sys.stderr)
+    curve = worst.curves[0]
     if args.map is not None:
         print(f"map: {save(map_chart(curve, curve.accuracies[-1]), args.map)}", file=sys.stderr)
     if args.examples is not None:
-        print(f"examples: {found.save_examples(args.examples)}", file=sys.stderr)
+        print(f"examples: {worst.save_examples(args.examples)}", file=sys.stderr)
     if args.report is not None:
         from shaketable.adversary.page import write_worst_case
 
-        page = write_worst_case(args.report, found, notes=notes)
+        page = write_worst_case(args.report, worst, notes=notes)
         print(f"page: {page}", file=sys.stderr)

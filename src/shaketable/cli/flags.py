@@ -7,136 +7,196 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
 from shaketable.core.spec import split_top_level
 
 CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
-"""Of the files that a chart can be written to."""
+"""Endings of the files that a chart can be written to."""
 
 
-class Parser(argparse.ArgumentParser):
-    """Argument parser whose errors are ours: one line, with the nearest names."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise `message` as an input error."""
-        raise InputError(f"{message}; see {self.prog} --help")
-
-
-def data_flags(sub: argparse.ArgumentParser) -> None:
-    """Which data, and how to read them."""
-    sub.add_argument(
+def add_data_flags(parser: argparse.ArgumentParser) -> None:
+    """Add how data are read."""
+    parser.add_argument(
         "--label", metavar="COLUMN", help="column of a CSV or parquet file with the classes"
     )
-    sub.add_argument("--test", metavar="FILE", help="file or folder with a fixed test part")
-    sub.add_argument("--scale", action="store_true", help="put every feature on [0, 1]")
-    sub.add_argument(
-        "--drop-clashes", action="store_true", help="leave out points that coincide across classes"
+    parser.add_argument("--test", metavar="FILE", help="file or folder with a fixed test part")
+    parser.add_argument("--scale", action="store_true", help="scale every feature to [0, 1]")
+    parser.add_argument(
+        "--drop-clashes",
+        action="store_true",
+        help="leave out points that coincide with a point of another class",
     )
-    sub.add_argument(
-        "--non-numeric", default="error", metavar="error|drop|onehot",
+    parser.add_argument(
+        "--non-numeric",
+        default="error",
+        metavar="error|drop|onehot",
         help="what to do with columns that are not numbers (default: error)",
-    )  # fmt: skip
+    )
 
 
-def model_flag(sub: argparse.ArgumentParser, what: str) -> None:
-    """Which models; `what` says what can be named."""
-    sub.add_argument(
-        "--model", action="append", metavar="MODEL",
-        help=f"{what}; more than once to compare. Importing a model runs its code",
-    )  # fmt: skip
+def add_model_flag(parser: argparse.ArgumentParser, kinds: str) -> None:
+    """Add which models; `kinds` says what can be named."""
+    parser.add_argument(
+        "--model",
+        action="append",
+        metavar="MODEL",
+        help=f"{kinds}; repeat it to compare models. Importing a model runs its code",
+    )
 
 
-def norm_flag(sub: argparse.ArgumentParser) -> None:
-    """In which norm distances are measured."""
-    sub.add_argument("--norm", default="inf", help="inf, 1, 2 or another order (default: inf)")
+def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "") -> None:
+    """Add the data and the models, which come fitted or are trained first."""
+    parser.add_argument(
+        "--data",
+        metavar="DATA",
+        help="file, folder of images or built-in set; where models are trained and there is no "
+        "--test, 20 %% of the points are drawn as test points",
+    )
+    add_data_flags(parser)
+    files = "file.joblib, file.pt, file.onnx, package.module:attribute or built-in"
+    add_model_flag(parser, files + how_many)
+    parser.add_argument(
+        "--fit", action="store_true", help="train the models on the training part first"
+    )
 
 
-def copies_flags(sub: argparse.ArgumentParser, *, k: int | None = 10) -> None:
-    """How many noisy copies, and the seed; `k` None where suites decide."""
+def add_reference_flag(parser: argparse.ArgumentParser) -> None:
+    """Add which model the others are compared with."""
+    parser.add_argument(
+        "--reference",
+        metavar="MODEL",
+        help="model that others are compared with on the mCV plot (default: the only one whose "
+        "name is clean or ends in (clean), else the first)",
+    )
+
+
+def add_norm_flag(parser: argparse.ArgumentParser, default: str = "inf") -> None:
+    """Add the norm in which distances are measured."""
+    parser.add_argument(
+        "--norm", default=default, help=f"1, 2, inf or another order (default: {default})"
+    )
+
+
+def add_copies_flags(parser: argparse.ArgumentParser, *, k: int | None = 10) -> None:
+    """Add the number of noisy copies, and the seed; `k` None where suites decide."""
     default = "10" if k else "10, or what the suite was published with"
-    sub.add_argument(
+    parser.add_argument(
         "--k", type=int, default=k, help=f"noisy copies of every point (default: {default})"
     )
-    seed_flag(sub, "what all randomness follows from")
+    add_seed_flag(parser, "all random numbers")
 
 
-def seed_flag(sub: argparse.ArgumentParser, about: str) -> None:
-    """Where randomness starts from."""
-    sub.add_argument("--seed", type=int, default=0, help=f"{about} (default: 0)")
+def add_seed_flag(parser: argparse.ArgumentParser, purpose: str) -> None:
+    """Add the seed; `purpose` says of what."""
+    parser.add_argument("--seed", type=int, default=0, help=f"seed of {purpose} (default: 0)")
 
 
-def draws_flag(sub: argparse.ArgumentParser, default: str) -> None:
-    """Whether the levels of a ladder share what is drawn."""
+def add_draws_flag(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add whether the sizes of a ladder share their draws."""
     ways = ["independent", "ladder"]
-    sub.add_argument(
-        "--draws", type=one_of("draws", ways), metavar="|".join(ways),
-        help=f"whether noise is drawn for every size, or once a norm and scaled (default: "
-        f"{default})",
-    )  # fmt: skip
-
-
-def grid_flags(levels: Any, sub: argparse.ArgumentParser) -> None:
-    """Flags of a grid of faults; `levels` is where those of its factors go, `sub` or a group."""
-    levels.add_argument(
-        "--grid", nargs="+", type=levels_of, action="append", metavar="LEVELS",
-        help="faults that follow one another: levels of every factor, such as 'sp(0.1), sp(0.2)' "
-        "'rotation(30)'; more than once for several grids",
-    )  # fmt: skip
-    orders = ["both", "given"]
-    sub.add_argument(
-        "--orders", type=one_of("orders", orders), metavar="|".join(orders),
-        help="whether the factors of --grid come in every order, or only as given (default: both)",
-    )  # fmt: skip
-
-
-def textures_flag(sub: argparse.ArgumentParser) -> None:
-    """Where frost gets its ice from."""
-    sub.add_argument(
-        "--frost-textures", type=path_name, metavar="DIR",
-        help="folder with pictures of ice for the frost of a suite (default: drawn here)",
-    )  # fmt: skip
-
-
-def bounds_flags(sub: argparse.ArgumentParser) -> None:
-    """The range of values, and what noise does at its edge."""
-    rules = ["clip", "truncate", "none"]
-    sub.add_argument(
-        "--bounds", type=one_of("bounds", rules), metavar="|".join(rules),
-        help="what noise does at the edge of the value range (default: as the data declare)",
-    )  # fmt: skip
-    sub.add_argument(
-        "--range", type=_range, metavar="LOW,HIGH", help="the value range, such as 0,1"
+    parser.add_argument(
+        "--draws",
+        type=one_of("draws", ways),
+        metavar="|".join(ways),
+        help="independent: noise is drawn for every size; ladder: it is drawn once per norm and "
+        f"scaled (default: {default})",
     )
 
 
-def output_flags(sub: argparse.ArgumentParser, *, store: bool = True) -> None:
-    """Where results go, and what is required of them."""
+def add_grid_flags(levels: Any, parser: argparse.ArgumentParser) -> None:
+    """Add a grid of faults; its levels go to `levels`, which is `parser` or a group of it."""
+    levels.add_argument(
+        "--grid",
+        nargs="+",
+        type=split_specs,
+        action="append",
+        metavar="LEVELS",
+        help="faults that follow one another: the levels of every factor, such as "
+        "'sp(0.1), sp(0.2)' 'rotation(30)'; repeat it for several grids",
+    )
+    orders = ["both", "given"]
+    parser.add_argument(
+        "--orders",
+        type=one_of("orders", orders),
+        metavar="|".join(orders),
+        help="whether the factors of --grid come in every order, or only as given (default: both)",
+    )
+
+
+def add_textures_flag(parser: argparse.ArgumentParser) -> None:
+    """Add where frost gets its ice from."""
+    parser.add_argument(
+        "--frost-textures",
+        type=parse_path,
+        metavar="DIR",
+        help="folder with images of ice for the frost of a suite (default: generated)",
+    )
+
+
+def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the range of values, and what happens at its edge."""
+    rules = ["clip", "truncate", "none"]
+    parser.add_argument(
+        "--bounds",
+        type=one_of("bounds", rules),
+        metavar="|".join(rules),
+        help="what noise does at the edge of the value range (default: as the data declare)",
+    )
+    parser.add_argument(
+        "--range", type=_parse_range, metavar="LOW,HIGH", help="the value range, such as 0,1"
+    )
+
+
+def add_output_flags(parser: argparse.ArgumentParser, *, store: bool = True) -> None:
+    """Add where results go, and what is required of them."""
     if store:
-        sub.add_argument(
-            "--store", type=path_name, metavar="FILE",
-            help="results file; what is in it is not redone",
-        )  # fmt: skip
-        quiet_flag(sub)
-    sub.add_argument("--json", action="store_true", help="for programs; percentages")
-    page_flag(sub, "--report", about="write a page with tables and figures")
-    sub.add_argument(
-        "--min-mscr", type=_finite, metavar="PERCENT",
+        parser.add_argument(
+            "--store",
+            type=parse_path,
+            metavar="FILE",
+            help="results file; what it holds is not measured again",
+        )
+        add_quiet_flag(parser)
+    add_json_flag(parser, "; values are percentages")
+    add_page_flag(parser, "--report", about="write a page with tables and figures")
+    parser.add_argument(
+        "--min-mscr",
+        type=_parse_finite,
+        metavar="PERCENT",
         help="require an MSCR of at least this; exit code 1: not met, 3: interval too wide",
-    )  # fmt: skip
+    )
 
 
-def page_flag(sub: argparse.ArgumentParser, *names: str, about: str) -> None:
-    """A page to write."""
-    check = partial(file_to_write, endings=(".html", ".htm"))
-    sub.add_argument(*names, type=check, metavar="FILE.html", help=about)
+def add_json_flag(parser: argparse.ArgumentParser, about: str = "") -> None:
+    """Add output for programs."""
+    parser.add_argument("--json", action="store_true", help=f"print JSON, for programs{about}")
 
 
-def quiet_flag(sub: argparse.ArgumentParser) -> None:
-    """Progress bar or none."""
-    sub.add_argument("--quiet", action="store_true", help="no progress bar")
+def add_page_flag(parser: argparse.ArgumentParser, *names: str, about: str) -> None:
+    """Add an HTML page to write."""
+    check = partial(parse_output_file, endings=(".html", ".htm"))
+    parser.add_argument(*names, type=check, metavar="FILE.html", help=about)
+
+
+def add_out_flag(
+    parser: argparse.ArgumentParser, about: str, endings: Sequence[str], *, required: bool = False
+) -> None:
+    """Add a file to write that has one of the endings."""
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=partial(parse_output_file, endings=endings),
+        required=required,
+        metavar="FILE",
+        help=f"{about}: {', '.join(endings)}",
+    )
+
+
+def add_quiet_flag(parser: argparse.ArgumentParser) -> None:
+    """Add whether there is a progress bar."""
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def one_of(kind: str, names: Sequence[str]) -> Callable[[str], str]:
@@ -150,33 +210,61 @@ def one_of(kind: str, names: Sequence[str]) -> Callable[[str], str]:
     return check
 
 
-def words(text: str) -> list[str]:
-    """Words with commas between them."""
+def split_words(text: str) -> list[str]:
+    """Split a text at its commas."""
     return [word.strip() for word in text.split(",")]
 
 
-def numbers(text: str) -> list[float]:
-    """Numbers with commas between them."""
+def split_specs(text: str) -> list[str]:
+    """Split specs at the commas between them, not at those of their arguments."""
+    return split_top_level(text, ",")
+
+
+def parse_numbers(text: str) -> list[float]:
+    """Parse numbers with commas between them."""
     try:
-        return [float(word) for word in words(text)]
+        return [float(word) for word in split_words(text)]
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"must be numbers, with commas: {error}") from error
 
 
-def levels_of(text: str) -> list[str]:
-    """Specs with commas between them."""
-    return split_top_level(text, ",")
-
-
-def wholes(text: str) -> list[int]:
-    """Whole numbers with commas between them."""
+def parse_integers(text: str) -> list[int]:
+    """Parse whole numbers with commas between them."""
     try:
-        return [int(word) for word in words(text)]
+        return [int(word) for word in split_words(text)]
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"must be whole numbers, with commas: {error}") from error
 
 
-def _range(text: str) -> tuple[float, float]:
+def parse_epsilons(text: str) -> list[float | str]:
+    """Parse numbers or ``eps_min`` with commas between them."""
+    try:
+        return [word if word == "eps_min" else float(word) for word in split_words(text)]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"must be numbers or eps_min, with commas: {error}"
+        ) from error
+
+
+def parse_path(text: str) -> str:
+    """Check that a text can be the path of a file or folder, which need not exist."""
+    if not text:
+        raise argparse.ArgumentTypeError("must name a file, got an empty text")
+    return text
+
+
+def parse_output_file(text: str, endings: Sequence[str]) -> str:
+    """Check before any work that a file can be written, and that it has one of the endings."""
+    if not text.lower().endswith(tuple(endings)):
+        raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        raise argparse.ArgumentTypeError(f"must be a file, but {text!r} {what}")
+    return text
+
+
+def _parse_range(text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))
     except ValueError as error:
@@ -184,45 +272,8 @@ def _range(text: str) -> tuple[float, float]:
     return low, high
 
 
-def path_name(text: str) -> str:
-    """Path of a file or folder, whether there is one or not."""
-    if not text:
-        raise argparse.ArgumentTypeError("must name a file, got an empty text")
-    return text
-
-
-def file_name(text: str) -> str:
-    """Path of a file that can be written: found out now, not after the work."""
-    path = Path(path_name(text))
-    if path.is_dir() or not path.parent.is_dir():
-        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-        raise argparse.ArgumentTypeError(f"must be a file, but {text!r} {what}")
-    return text
-
-
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise argparse.ArgumentTypeError(f"must be a number, got {text!r}")
     return number
-
-
-def out_flag(
-    sub: argparse.ArgumentParser, about: str, endings: Sequence[str], *, required: bool = False
-) -> None:
-    """Flag of a file to write that has one of the endings."""
-
-    def check(text: str) -> str:
-        return file_to_write(text, endings)
-
-    sub.add_argument(
-        "-o", "--out", type=check, required=required, metavar="FILE",
-        help=f"{about}: {', '.join(endings)}",
-    )  # fmt: skip
-
-
-def file_to_write(text: str, endings: Sequence[str]) -> str:
-    """Path of a file that can be written and has one of the endings, as a flag's value."""
-    if not text.lower().endswith(tuple(endings)):
-        raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
-    return file_name(text)

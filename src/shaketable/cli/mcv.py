@@ -1,57 +1,100 @@
-"""The command about means and their variation: of a results file, or of any table of scores."""
+"""``shaketable mcv``: mean and variation of scores, from a results file or any table of scores."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shaketable.cli.flags import (
+    CHART_ENDINGS,
+    add_json_flag,
+    add_out_flag,
+    add_reference_flag,
+    split_words,
+)
+from shaketable.cli.output import print_json
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.views.terminal import showing
 
 if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
 
+ABOUT = "mean score against its variation over conditions: the mCV plot"
+
 TABLES = (".csv", ".csv.gz", ".parquet")
 """Endings of tables of scores; any other file is a results file."""
 
 
-def mcv(args: argparse.Namespace) -> int:
-    """Compare models by the mean and the variation of their scores over several conditions."""
-    of_table = args.source.lower().endswith(TABLES)
-    others = {"--suite": args.suite} if of_table else {
-        "--names": args.names, "--clean": args.clean, "--conditions": args.conditions,
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The file, and how a table is read."""
+    parser.add_argument(
+        "source",
+        metavar="STORE|TABLE",
+        help="results file, or a table of scores: one row per model, one column per condition",
+    )
+    add_reference_flag(parser)
+    parser.add_argument(
+        "--suite", help="which suite of a results file (default: two-factor and its like)"
+    )
+    parser.add_argument(
+        "--names", metavar="COLUMN", help="column of a table with the models' names"
+    )
+    parser.add_argument(
+        "--clean",
+        metavar="COLUMN",
+        help="column of a table with the clean condition (default: clean)",
+    )
+    parser.add_argument(
+        "--conditions",
+        type=split_words,
+        metavar="LIST",
+        help="columns of a table with scores (default: all but the names)",
+    )
+    parser.add_argument(
+        "--lower-is-better", action="store_true", help="scores of a table are errors, such as RMSE"
+    )
+    add_json_flag(parser)
+    add_out_flag(parser, "chart to write", CHART_ENDINGS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print means and variations, and draw the plot."""
+    is_table = args.source.lower().endswith(TABLES)
+    of_tables = {
+        "--names": args.names,
+        "--clean": args.clean,
+        "--conditions": args.conditions,
         "--lower-is-better": args.lower_is_better,
-    }  # fmt: skip
-    for flag, given in others.items():
+    }
+    for flag, given in ({"--suite": args.suite} if is_table else of_tables).items():
         if given:
-            kind = "a results file" if of_table else "a table of scores, .csv or .parquet"
+            kind = "a results file" if is_table else "a table of scores, .csv or .parquet"
             raise InputError(f"{flag} is for {kind}, got {args.source!r}; leave it out")
-    found = (_table if of_table else _store)(args)
+    views = (_views_of_table if is_table else _views_of_store)(args)
     with showing():
         if args.json:
-            print(json.dumps(found.json(), indent=2))
+            print_json(views.json())
         else:
-            found.print()
+            views.print()
     if args.out is not None:
         from shaketable.views.drawing import save
 
-        print(f"chart: {save(found.draw(), args.out)}", file=sys.stderr)
+        print(f"chart: {save(views.draw(), args.out)}", file=sys.stderr)
     return 0
 
 
 class _Views(NamedTuple):
-    """What can be made of a source; none of it is, before it is asked for."""
+    """How a source can be shown; each is made when it is called."""
 
     json: Callable[[], dict[str, Any]]
     print: Callable[[], None]
     draw: Callable[[], Chart]
 
 
-def _table(args: argparse.Namespace) -> _Views:
+def _views_of_table(args: argparse.Namespace) -> _Views:
     from shaketable.findings.mcv.score_files import read_scores
     from shaketable.findings.mcv.table import print_variation
     from shaketable.findings.mcv.variation import VariationTable
@@ -77,7 +120,7 @@ def _table(args: argparse.Namespace) -> _Views:
     return _Views(table.json, lambda: print_variation(table, f"{title}: {', '.join(few)}"), draw)
 
 
-def _store(args: argparse.Namespace) -> _Views:
+def _views_of_store(args: argparse.Namespace) -> _Views:
     from shaketable.evaluation.store import Store
     from shaketable.findings.mce.scores import unfinished
     from shaketable.findings.mcv.boards import mcv_boards, mcv_json
@@ -90,16 +133,16 @@ def _store(args: argparse.Namespace) -> _Views:
     if not boards:
         for sentence in unfinished(records):
             raise InputError(sentence)
-        met = [r.suite for r in suite_results(records)]
-        if any(s.name == args.suite if args.suite else s.metric == "mcv" for s in met):
+        complete = [r.suite for r in suite_results(records)]
+        if any(s.name == args.suite if args.suite else s.metric == "mcv" for s in complete):
             raise UndefinedError(
-                "no model has a right answer in any set, so there is no CV; check that their "
-                "labels are the data's"
+                "no model classifies any point of any set correctly, so there is no CV; check that "
+                "their labels are the data's"
             )
-        there = dict.fromkeys(s.name for s in records.suites)
-        remedy = f"choose one on record with --suite: {', '.join(there)}" if there else (
-            "fill one with evaluate --suite two-factor --store FILE"
-        )  # fmt: skip
+        names = dict.fromkeys(s.name for s in records.suites)
+        remedy = "fill one with evaluate --suite two-factor --store FILE"
+        if names:
+            remedy = f"choose one on record with --suite: {', '.join(names)}"
         raise InputError(
             f"results file {args.source!r} must hold a complete suite of sets, such as two-factor; "
             f"{remedy}"

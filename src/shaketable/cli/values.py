@@ -1,4 +1,4 @@
-"""What the flags of several commands stand for: data, and the bounds of their values."""
+"""What the flags of several commands stand for: data, models, bounds and suites."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
 
 
-def data_from(args: argparse.Namespace, **changes: Any) -> Dataset:
+def load_data(args: argparse.Namespace, **changes: Any) -> Dataset:
     """Load the data as the flags say, or otherwise where `changes` say so."""
     from shaketable.data.files import load
 
@@ -24,7 +24,14 @@ def data_from(args: argparse.Namespace, **changes: Any) -> Dataset:
     return load(args.data, **{name: getattr(args, name) for name in names} | changes)
 
 
-def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["declared"] | None:
+def model_names(args: argparse.Namespace) -> list[str]:
+    """Names of the models; at least one."""
+    if not args.model:
+        raise InputError("--model must name a model; see shaketable list models")
+    return list(args.model)
+
+
+def choose_bounds(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["declared"] | None:
     """Bounds as the flags say; None for none, and ``declared`` where they say nothing."""
     from shaketable.data.bounds import Bounds
 
@@ -39,12 +46,12 @@ def bounds_from(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["de
     return replace(declared, rule=args.bounds or declared.rule)
 
 
-def suites_from(args: argparse.Namespace) -> list[Suite]:
+def choose_suites(args: argparse.Namespace) -> list[Suite]:
     """Suites as the flags say, those of common corruptions with the folders that were named."""
     from shaketable.corruptions.suites.catalogue import COMMON_METRICS, grid, suite
 
     names = [args.suite] if isinstance(args.suite, str) else args.suite or []
-    found = [suite(name) for name in names]
+    suites = [suite(name) for name in names]
     if args.orders and not args.grid:
         raise InputError("--orders goes with --grid; leave it out")
     for factors in args.grid or ():
@@ -53,16 +60,16 @@ def suites_from(args: argparse.Namespace) -> list[Suite]:
                 "--grid must have levels of two factors or more, each in quotes, such as 'sp(0.1), "
                 f"sp(0.2)' 'rotation(30)', got {len(factors)}; one factor is no grid"
             )
-        found.append(grid(*factors, orders=args.orders or "both"))
+        suites.append(grid(*factors, orders=args.orders or "both"))
     published = getattr(args, "published", None)
     for flag, folder in (("--published", published), ("--frost-textures", args.frost_textures)):
-        if folder is not None and not any(s.metric in COMMON_METRICS for s in found):
+        if folder is not None and not any(s.metric in COMMON_METRICS for s in suites):
             raise InputError(f"{flag} needs a suite of common corruptions, such as common-19")
     if published and args.frost_textures:
-        raise InputError("--published pictures are not made here; leave out --frost-textures")
-    for i, one in enumerate(found):
-        if one.metric in COMMON_METRICS and published:
-            found[i] = one.published(published)
-        elif one.metric in COMMON_METRICS and args.frost_textures:
-            found[i] = one.with_textures(args.frost_textures)
-    return found
+        raise InputError("--published images are read, not generated; leave out --frost-textures")
+    for i, chosen in enumerate(suites):
+        if chosen.metric in COMMON_METRICS and published:
+            suites[i] = chosen.published(published)
+        elif chosen.metric in COMMON_METRICS and args.frost_textures:
+            suites[i] = chosen.with_textures(args.frost_textures)
+    return suites

@@ -136,13 +136,6 @@ def _ladder_row(ladder: Ladder, steps: Iterable[int]) -> list[str]:
     return [ladder.title, mean, *(errors.get(step, "-") for step in steps)]
 
 
-def undefined(records: Records) -> str:
-    """Which models have no MSCR because they get no clean point right; empty if all have one."""
-    return ", ".join(
-        s.label for s in subjects(records) if any(_defined(m) is None for m in s.at_eps_min)
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class StudyRow:
     """One entry of a study: mean and spread over runs, as fractions."""

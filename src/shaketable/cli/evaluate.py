@@ -1,0 +1,166 @@
+"""``shaketable evaluate``: fitted models under noise and other corruptions."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from shaketable.cli.flags import (
+    add_bounds_flags,
+    add_copies_flags,
+    add_draws_flag,
+    add_grid_flags,
+    add_output_flags,
+    add_reference_flag,
+    add_subject_flags,
+    add_textures_flag,
+    parse_path,
+)
+from shaketable.cli.output import conclude, print_json
+from shaketable.cli.values import choose_bounds, choose_suites, load_data, model_names
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
+from shaketable.views.terminal import showing
+
+if TYPE_CHECKING:
+    from shaketable.data.bounds import BoundsLike
+    from shaketable.data.dataset import Dataset
+    from shaketable.evaluation.evaluate import Corruptions, Draws
+    from shaketable.evaluation.records import Records
+
+ABOUT = "measure models under noise and other corruptions"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Data, models, corruptions, and where results go."""
+    add_subject_flags(parser)
+    parser.add_argument("--model-id", help="stable ID, so that --store recognises a function")
+    parser.add_argument(
+        "--corruptions",
+        nargs="+",
+        default=[],
+        metavar="SPEC",
+        help="such as 'linf(0.1)' (default: 'linf(eps_min)')",
+    )
+    parser.add_argument(
+        "--suite",
+        action="append",
+        default=[],
+        help="named list of corruptions, such as pnorm; see shaketable list suites",
+    )
+    add_grid_flags(parser, parser)
+    parser.add_argument(
+        "--published",
+        type=parse_path,
+        metavar="DIR",
+        help="read the common corruptions of a suite from a set that you have, such as CIFAR-10-C "
+        "or ImageNet-C, instead of generating them",
+    )
+    add_textures_flag(parser)
+    add_copies_flags(parser, k=None)
+    add_draws_flag(parser, "ladder in suites, else independent")
+    parser.add_argument(
+        "--device-noise",
+        action="store_true",
+        help="draw noise on the device of torch modules, not on the CPU: faster, but never paired "
+        "with other models' results",
+    )
+    add_bounds_flags(parser)
+    add_reference_flag(parser)
+    add_output_flags(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate every model under the same corruptions, and print the results."""
+    from shaketable.corruptions import parse
+    from shaketable.findings.display import evaluation_json, print_evaluation
+    from shaketable.models.classifier import BUILTIN
+
+    names, reference = model_names(args), args.reference or ""
+    if reference and reference not in names:
+        raise unknown_name("reference", reference, names)
+    levels = [*args.corruptions, *choose_suites(args)] or ["linf(eps_min)"]
+    specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
+    if args.min_mscr is not None and not any("eps_min" in spec for spec in specs):
+        raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
+    for spec in specs:
+        parse(spec, eps_min=lambda _: 1.0)  # refused before any work
+    data = load_data(args)
+    notes = data.notes()
+    if data.n_train is None and not args.fit and set(names) - set(BUILTIN):
+        notes.append(
+            f"all {data.n} points were used; if a model was trained on some of them, pass held-out "
+            "data with --test"
+        )
+    records = evaluate_models(
+        names,
+        data,
+        levels,
+        k=args.k,
+        seed=args.seed,
+        bounds=choose_bounds(args, data),
+        store=args.store,
+        model_id=args.model_id,
+        fit=args.fit,
+        draws=args.draws,
+        device_noise=args.device_noise,
+        progress=not args.quiet,
+    )
+    with showing():
+        if args.json:
+            print_json(evaluation_json(records, notes, reference=reference))
+        else:
+            print_evaluation(records, notes, reference=reference)
+    return conclude(args, records, dataset=data, notes=notes, reference=reference)
+
+
+def evaluate_models(
+    names: Sequence[str],
+    data: Dataset,
+    corruptions: Corruptions,
+    *,
+    k: int | None,
+    seed: int,
+    bounds: BoundsLike | Literal["declared"],
+    store: str | Path | None = None,
+    model_id: str | None = None,
+    fit: bool = False,
+    draws: Draws | None = None,
+    device_noise: bool = False,
+    progress: bool = True,
+) -> Records:
+    """Load models by name and evaluate each, all under the same corruptions.
+
+    Models that come unfitted are trained on the training part, all models if `fit` is true.
+    """
+    from shaketable.evaluation.evaluate import evaluate
+    from shaketable.evaluation.records import Records
+    from shaketable.models.classifier import load_model
+
+    if model_id is not None and len(names) > 1:
+        raise InputError("--model-id names one model; evaluate them one at a time")
+    records = Records(())
+    for name in names:
+        model, unfitted = load_model(name)
+        with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+            records += evaluate(
+                model,
+                data,
+                corruptions,
+                k=k,
+                seed=seed,
+                store=store,
+                bounds=bounds,
+                name=name,
+                model_id=model_id,
+                refit=unfitted or fit,
+                unscale=True,
+                draws=draws,
+                device_noise=device_noise,
+                progress=progress,
+            )
+    return records

@@ -1,0 +1,48 @@
+"""``shaketable list``: names of data sets, models, corruptions and so on."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from shaketable.cli.flags import add_json_flag, one_of
+from shaketable.cli.output import print_json
+
+ABOUT = "names of data sets, models, corruptions, suites, attacks and metrics"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """What to list."""
+    kinds = ["datasets", "models", "corruptions", "suites", "attacks", "metrics"]
+    parser.add_argument("kind", type=one_of("kind", kinds), metavar="|".join(kinds))
+    add_json_flag(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the names of one kind, with their descriptions."""
+    from shaketable import metrics
+    from shaketable.adversary.attacks.parse import ATTACK_NAMES
+    from shaketable.corruptions import CORRUPTION_NAMES
+    from shaketable.corruptions.suites import catalogue as suites
+    from shaketable.data import builtin as datasets
+    from shaketable.models import classifier as models
+    from shaketable.views.terminal import print_list
+
+    entries = {
+        "datasets": {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
+        "models": {**models.BUILTIN, **models.EXAMPLES},
+        "corruptions": CORRUPTION_NAMES,
+        "suites": {s.name: str(s) for s in suites.SUITES.values()},
+        "attacks": ATTACK_NAMES,
+        "metrics": {name: _first_line(metric) for name, metric in metrics.METRICS.items()},
+    }[args.kind]
+    if args.json:
+        print_json(entries)
+    else:
+        print_list(entries)
+    return 0
+
+
+def _first_line(documented: Callable[..., Any]) -> str:
+    return (documented.__doc__ or "").strip().partition("\n")[0]

@@ -1,0 +1,91 @@
+"""``shaketable study``: training noise against test noise, over many runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import redirect_stdout
+
+from shaketable.cli.flags import (
+    add_bounds_flags,
+    add_copies_flags,
+    add_data_flags,
+    add_model_flag,
+    add_norm_flag,
+    add_output_flags,
+    parse_epsilons,
+)
+from shaketable.cli.output import conclude, print_json
+from shaketable.cli.values import choose_bounds, load_data, model_names
+from shaketable.views.terminal import showing
+
+ABOUT = "train with noise, test with noise, over many runs"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Data, models, sizes of noise, runs, and where results go; or a file that says it."""
+    parser.add_argument(
+        "file", nargs="?", metavar="STUDY.toml", help="flags as a file: train_eps = […] …"
+    )
+    parser.add_argument("--data", metavar="DATA", help="file, folder of images or built-in set")
+    add_data_flags(parser)
+    add_model_flag(parser, "estimator to train: built-in, package.module:attribute or file.joblib")
+    add_norm_flag(parser)
+    for part in ("train", "test"):
+        parser.add_argument(
+            f"--{part}-eps",
+            type=parse_epsilons,
+            default="0,eps_min",
+            metavar="LIST",
+            help=f"sizes of the {part} noise (default: 0,eps_min)",
+        )
+    parser.add_argument(
+        "--runs", type=int, default=10, help="how often everything is repeated (default: 10)"
+    )
+    parser.add_argument(
+        "--draws",
+        default="independent",
+        metavar="independent|shared",
+        help="shared: the same k offsets for all points, only to reproduce the paper",
+    )
+    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one per core)")
+    add_copies_flags(parser)
+    add_bounds_flags(parser)
+    add_output_flags(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the study, and print it."""
+    from shaketable.evaluation.study import study
+    from shaketable.findings.display import print_study, study_json
+
+    names = model_names(args)
+    data = load_data(args)
+    notes = data.notes()
+    if data.n_train is not None:
+        notes.append(
+            "the data have a fixed test part, so runs differ only in training and noise, and the "
+            "intervals cover only these"
+        )
+    with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+        records = study(
+            data,
+            names,
+            norm=args.norm,
+            train_eps=args.train_eps,
+            test_eps=args.test_eps,
+            k=args.k,
+            runs=args.runs,
+            seed=args.seed,
+            draws=args.draws,
+            bounds=choose_bounds(args, data),
+            store=args.store,
+            n_jobs=args.jobs,
+            progress=not args.quiet,
+        )
+    with showing():
+        if args.json:
+            print_json(study_json(records, notes))
+        else:
+            print_study(records, notes)
+    return conclude(args, records, dataset=data, notes=notes)

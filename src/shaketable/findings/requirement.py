@@ -1,0 +1,73 @@
+"""What is required of models: an MSCR that is defined, and at least as large as a user demands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shaketable.core.errors import InputError, UndefinedError
+from shaketable.evaluation.records import Records
+from shaketable.findings.mscr.numbers import mscr, relative_loss
+from shaketable.findings.series import Series
+from shaketable.findings.subjects import subjects
+from shaketable.statistics.estimate import Estimate
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether one model's MSCR is at least what is required, judged by its 95 % interval."""
+
+    label: str
+    """The model, and its training noise in a study."""
+    mscr: Estimate
+    least: float
+    """The MSCR required, as a fraction."""
+
+    @property
+    def outcome(self) -> Literal["met", "not met", "inconclusive"]:
+        """Where the interval lies: above `least`, below it, or across it."""
+        if self.mscr.low >= self.least:
+            return "met"
+        return "not met" if self.mscr.high < self.least else "inconclusive"
+
+    def __str__(self) -> str:
+        value, low, high = self.mscr.value, self.mscr.low, self.mscr.high
+        return (
+            f"requirement MSCR >= {self.least:.2%} {self.outcome}: {self.label} has {value:+.2%}, "
+            f"95 % interval {low:+.2%} to {high:+.2%}"
+        )
+
+
+def check_min_mscr(records: Records, least: float) -> list[Verdict]:
+    """Compare every MSCR of the records with `least`, a fraction such as -0.01."""
+    verdicts = []
+    for subject in subjects(records):
+        for series in subject.at_eps_min:
+            level = subject.train_level(series)
+            trained = f", training noise {level}," if subject.is_study else ""
+            verdicts.append(Verdict(f"{subject.label}{trained}", mscr(series), least))
+    if not verdicts:
+        raise InputError("--min-mscr needs noise of size eps_min on record")
+    return verdicts
+
+
+def check_defined(records: Records) -> None:
+    """Raise `UndefinedError` for models that classify no clean point correctly."""
+    names = ", ".join(
+        subject.label
+        for subject in subjects(records)
+        if any(not _is_defined(series) for series in subject.at_eps_min)
+    )
+    if names:
+        raise UndefinedError(
+            f"MSCR is undefined for {names}: a clean accuracy of 0 leaves nothing to lose; check "
+            "that the model's labels are the data's"
+        )
+
+
+def _is_defined(series: Series) -> bool:
+    try:
+        relative_loss(series)
+    except UndefinedError:
+        return False
+    return True
