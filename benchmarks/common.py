@@ -42,7 +42,7 @@ def seconds(do: Callable[[], object], repeats: int) -> float:
 def ours(images: Array, name: str, severity: int) -> Callable[[], Array]:
     """Our way, for all pictures at once."""
     keys = row_keys(1, np.arange(len(images)), np.arange(1))[:, 0]
-    corruption = CommonCorruption(name, severity).sized(images.shape[1:])
+    corruption = CommonCorruption(name, severity).for_shape(images.shape[1:])
     return lambda: corrupt_images(images, keys, corruption)
 
 

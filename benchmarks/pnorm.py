@@ -28,7 +28,7 @@ from shaketable.core.keys import row_keys
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions import parse
 from shaketable.corruptions.compiled import ziggurat
-from shaketable.corruptions.suites.catalogue import suite
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.bounds import Bounds
 
 D = 3072

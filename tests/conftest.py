@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shaketable.core.types import Array, IntArray
-from shaketable.corruptions.suites.catalogue import suite
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import make_dataset
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset

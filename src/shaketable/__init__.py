@@ -39,9 +39,9 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.corruptions.balls import numbers as balls  # noqa: F401  (its public name)
     from shaketable.corruptions.common import CommonCorruption as CommonCorruption
     from shaketable.corruptions.gallery.gallery import gallery as gallery
-    from shaketable.corruptions.suites.catalogue import Suite as Suite
-    from shaketable.corruptions.suites.catalogue import grid as grid
-    from shaketable.corruptions.suites.catalogue import suite as suite
+    from shaketable.corruptions.suites.grids import grid as grid
+    from shaketable.corruptions.suites.suite import Suite as Suite
+    from shaketable.corruptions.suites.suite import suite as suite
     from shaketable.data.arrays import make_dataset as make_dataset
     from shaketable.data.dataset import Dataset as Dataset
     from shaketable.data.files import load as load
@@ -98,7 +98,7 @@ _HOME = {
     "ShaketableError": "core.errors",
     "Store": "evaluation.store",
     "StoreError": "core.errors",
-    "Suite": "corruptions.suites.catalogue",
+    "Suite": "corruptions.suites.suite",
     "UndefinedError": "core.errors",
     "Variation": "findings.mcv.variation",
     "VariationTable": "findings.mcv.variation",
@@ -112,7 +112,7 @@ _HOME = {
     "corrupted": "evaluation.copies",
     "evaluate": "evaluation.evaluate",
     "gallery": "corruptions.gallery.gallery",
-    "grid": "corruptions.suites.catalogue",
+    "grid": "corruptions.suites.grids",
     "load": "data.files",
     "make_dataset": "data.arrays",
     "one_nn": "separations.one_nn",
@@ -120,7 +120,7 @@ _HOME = {
     "read_scores": "findings.mcv.score_files",
     "separation": "separations.separation",
     "study": "evaluation.study",
-    "suite": "corruptions.suites.catalogue",
+    "suite": "corruptions.suites.suite",
     "worst_case": "adversary.worst_case",
     "write_report": "findings.page",
     "write_separation": "separations.page",

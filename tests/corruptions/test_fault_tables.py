@@ -72,7 +72,7 @@ def test_what_a_lower_share_hits_a_higher_one_hits_likewise():
     x, keys = table(200), some_keys(200)
     drawn = Missing(1).draw(x, keys)
     few, more, every = (
-        Missing(share).fitted(Columns(lambda: x)).apply(x, drawn) for share in (0.1, 0.3, 1)
+        Missing(share).for_columns(Columns(lambda: x)).apply(x, drawn) for share in (0.1, 0.3, 1)
     )
     np.testing.assert_array_equal(more[few != x], few[few != x])
     assert (few != x).sum() < (more != x).sum() < (every != x).sum()
@@ -171,14 +171,14 @@ def test_a_corruption_that_is_not_fitted_says_what_to_do(spec):
     ) as caught:
         parse(spec)(x, keys)
     assert "\n" not in str(caught.value)
-    other = parse(spec).fitted(Columns(lambda: x[:, :2]))
+    other = parse(spec).for_columns(Columns(lambda: x[:, :2]))
     with pytest.raises(InputError, match="got 2 for 5"):
         other(x, keys)
 
 
 def test_columns_are_those_of_the_data_unless_it_is_called_itself():
     x, keys = table(100), some_keys(100)
-    fitted = Jitter(0.1).fitted(Columns(lambda: np.zeros((3, 5))))
+    fitted = Jitter(0.1).for_columns(Columns(lambda: np.zeros((3, 5))))
     np.testing.assert_array_equal(fitted(x, keys), x)
     # results are known by the data and the spec, so that other columns must not slip in
     np.testing.assert_array_equal(corrupt(x, fitted, rng=0), corrupt(x, "jitter(0.1)", rng=0))
@@ -199,7 +199,7 @@ def test_tensors_get_the_bytes_of_arrays(spec, dtype):
 @pytest.mark.parametrize("spec", ["jitter(0.5)", "missing(0.3)", "missing(0.3) + jitter(1)"])
 def test_a_row_depends_on_its_key_alone(spec):
     x, keys = table(64), some_keys(64)
-    corruption = parse(spec).fitted(Columns(lambda: x)).bind(Bounds(-1e3, 1e3))
+    corruption = parse(spec).for_columns(Columns(lambda: x)).bind(Bounds(-1e3, 1e3))
     some = np.array([40, 3, 17])
     np.testing.assert_array_equal(corruption(x[some], keys[some]), corruption(x, keys)[some])
 

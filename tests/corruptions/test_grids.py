@@ -14,7 +14,7 @@ from helpers.images import pictures, some_keys
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.corruptions import Clean, Named, Sequence, corrupt, parse
-from shaketable.corruptions.suites.catalogue import grid
+from shaketable.corruptions.suites.grids import grid
 from shaketable.data.bounds import Bounds
 
 UNIT = Bounds(0, 1)
@@ -101,9 +101,9 @@ def test_a_name_changes_nothing_but_the_draw():
     named = Named(plain, "SP0.1RO30")
     np.testing.assert_array_equal(named.bind(UNIT)(x, keys), plain.bind(UNIT)(x, keys))
     assert named.ladder == named.spec == "sp(0.1) + rotation(30) as SP0.1RO30"
-    assert parse("fog(3) as F").sized((32, 32, 3)).spec == "fog(3, cifar) as F"
+    assert parse("fog(3) as F").for_shape((32, 32, 3)).spec == "fog(3, cifar) as F"
     with pytest.raises(InputError, match="fog is for pictures"):
-        parse("sp(0.1) + fog(3) as F").sized((7,))
+        parse("sp(0.1) + fog(3) as F").for_shape((7,))
 
 
 @pytest.mark.parametrize(

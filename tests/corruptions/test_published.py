@@ -61,9 +61,9 @@ def named():
 def test_specs_parse_back():
     one = parse("fog(3, published=CIFAR-10-C)")
     assert one == PublishedCorruption("fog", 3, "CIFAR-10-C")
-    for c in (one, one.sized((224, 224, 3)), PublishedCorruption("snow", 1, "./7", id="h01")):
+    for c in (one, one.for_shape((224, 224, 3)), PublishedCorruption("snow", 1, "./7", id="h01")):
         assert parse(c.spec) == c
-    assert one.sized((3, 224, 224)).spec == "fog(3, imagenet, published=CIFAR-10-C)"
+    assert one.for_shape((3, 224, 224)).spec == "fog(3, imagenet, published=CIFAR-10-C)"
     assert one.ladder == parse("fog(1, published=CIFAR-10-C)").ladder
     assert parse("fog(3, published=a (1)/b+c)").folder == "a (1)/b+c"
 

@@ -10,7 +10,7 @@ from shaketable.core.keys import fold
 from shaketable.core.norms import pnorm_level
 from shaketable.core.spec import display_name, split_factors
 from shaketable.corruptions import PNormNoise, parse
-from shaketable.corruptions.suites.catalogue import SUITES, suite
+from shaketable.corruptions.suites.suite import SUITES, suite
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation.evaluate import Noise
 

@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from shaketable.core.errors import InputError
 from shaketable.corruptions import parse
-from shaketable.corruptions.suites.catalogue import suite
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation import evaluate as evaluation

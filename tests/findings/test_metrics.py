@@ -5,7 +5,8 @@ import pytest
 
 from shaketable import metrics
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.corruptions.suites.catalogue import grid, suite
+from shaketable.corruptions.suites.grids import grid
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.study import study

@@ -13,7 +13,7 @@ import pytest
 from helpers.pages import EVIL, images, read, renamed, study_of
 from shaketable import make_dataset, metrics
 from shaketable.core.errors import InputError
-from shaketable.corruptions.suites.catalogue import suite
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.data.images import are_images

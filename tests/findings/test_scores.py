@@ -12,7 +12,7 @@ import pytest
 
 from shaketable import metrics
 from shaketable.core.errors import InputError
-from shaketable.corruptions.suites.catalogue import suite
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate

@@ -30,7 +30,7 @@ def some_keys(n: int) -> KeyArray:
 
 def corrupted(images: Array, keys: KeyArray, name: str, severity: int) -> Array:
     """Pictures under a corruption, by the profile of their size."""
-    corruption = CommonCorruption(name, severity).sized(images.shape[1:])
+    corruption = CommonCorruption(name, severity).for_shape(images.shape[1:])
     return corrupt_images(images, keys, corruption)
 
 

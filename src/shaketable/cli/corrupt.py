@@ -23,7 +23,7 @@ from shaketable.cli.values import choose_bounds, choose_suites, load_data
 from shaketable.core.errors import InputError
 
 if TYPE_CHECKING:
-    from shaketable.corruptions.suites.catalogue import Suite
+    from shaketable.corruptions.suites.suite import Suite
     from shaketable.evaluation.evaluate import Draws
 
 ABOUT = "write a corrupted copy of a data set"
@@ -118,7 +118,6 @@ def _write_copy(args: argparse.Namespace) -> int:
 
 
 def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
-    from shaketable.corruptions.suites.catalogue import COMMON_METRICS
     from shaketable.evaluation.suite_copies import check_target, write_suite
 
     if args.uint8:
@@ -137,13 +136,13 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
         progress=not args.quiet,
     )
     about = json.loads((folder / "manifest.json").read_text())
-    drawn = "" if suite.metric == "mcv" else f"{draws} draws, "  # named sets have their own
+    drawn = "" if suite.kind == "sets" else f"{draws} draws, "  # named sets have their own
     part = "" if data.n_train is None else "training " if suite.part == "train" else "test "
     print(
         f"{data.name} under {suite.name}: {len(about['corruptions'])} corruptions of "
         f"{about['points']} {part}points, {drawn}seed {args.seed}"
     )
-    common = suite.metric in COMMON_METRICS
+    common = suite.kind == "common"
     hint = f"; evaluate --published {folder} reads them" if common else ""
     print(f"written to {folder}, with a manifest{hint}")
     return 0

@@ -43,7 +43,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the gallery."""
     from shaketable.corruptions.gallery.gallery import check_pictures, gallery
-    from shaketable.corruptions.suites.catalogue import suite
+    from shaketable.corruptions.suites.suite import suite
     from shaketable.evaluation.evaluate import range_of, resolve
     from shaketable.evaluation.store import Store
 

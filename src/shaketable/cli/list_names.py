@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable import metrics
     from shaketable.adversary.attacks.parse import ATTACK_NAMES
     from shaketable.corruptions import CORRUPTION_NAMES
-    from shaketable.corruptions.suites import catalogue as suites
+    from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
     from shaketable.models import classifier as models
     from shaketable.views.terminal import print_list
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         "datasets": {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
         "models": {**models.BUILTIN, **models.EXAMPLES},
         "corruptions": CORRUPTION_NAMES,
-        "suites": {s.name: str(s) for s in suites.SUITES.values()},
+        "suites": {name: str(suite) for name, suite in SUITES.items()},
         "attacks": ATTACK_NAMES,
         "metrics": {name: _first_line(metric) for name, metric in metrics.METRICS.items()},
     }[args.kind]

@@ -134,7 +134,7 @@ def _views_of_store(args: argparse.Namespace) -> _Views:
         for sentence in unfinished(records):
             raise InputError(sentence)
         complete = [r.suite for r in suite_results(records)]
-        if any(s.name == args.suite if args.suite else s.metric == "mcv" for s in complete):
+        if any(s.name == args.suite if args.suite else s.kind == "sets" for s in complete):
             raise UndefinedError(
                 "no model classifies any point of any set correctly, so there is no CV; check that "
                 "their labels are the data's"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from shaketable.core.errors import InputError
 
 if TYPE_CHECKING:
-    from shaketable.corruptions.suites.catalogue import Suite
+    from shaketable.corruptions.suites.suite import Suite
     from shaketable.data.bounds import Bounds
     from shaketable.data.dataset import Dataset
 
@@ -48,7 +48,8 @@ def choose_bounds(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["
 
 def choose_suites(args: argparse.Namespace) -> list[Suite]:
     """Suites as the flags say, those of common corruptions with the folders that were named."""
-    from shaketable.corruptions.suites.catalogue import COMMON_METRICS, grid, suite
+    from shaketable.corruptions.suites.grids import grid
+    from shaketable.corruptions.suites.suite import suite
 
     names = [args.suite] if isinstance(args.suite, str) else args.suite or []
     suites = [suite(name) for name in names]
@@ -63,13 +64,13 @@ def choose_suites(args: argparse.Namespace) -> list[Suite]:
         suites.append(grid(*factors, orders=args.orders or "both"))
     published = getattr(args, "published", None)
     for flag, folder in (("--published", published), ("--frost-textures", args.frost_textures)):
-        if folder is not None and not any(s.metric in COMMON_METRICS for s in suites):
+        if folder is not None and not any(s.kind == "common" for s in suites):
             raise InputError(f"{flag} needs a suite of common corruptions, such as common-19")
     if published and args.frost_textures:
         raise InputError("--published images are read, not generated; leave out --frost-textures")
     for i, chosen in enumerate(suites):
-        if chosen.metric in COMMON_METRICS and published:
+        if chosen.kind == "common" and published:
             suites[i] = chosen.published(published)
-        elif chosen.metric in COMMON_METRICS and args.frost_textures:
+        elif chosen.kind == "common" and args.frost_textures:
             suites[i] = chosen.with_textures(args.frost_textures)
     return suites

@@ -2,9 +2,11 @@
 
 from shaketable.corruptions.camera_faults import CameraGaussian, Rotation, SaltPepper
 from shaketable.corruptions.compose import Named, Sequence
+from shaketable.corruptions.corrupt import corrupt
 from shaketable.corruptions.corruption import Clean, Corruption, noisy_copies
-from shaketable.corruptions.noise import Gaussian, Impulse
-from shaketable.corruptions.parse import CORRUPTION_NAMES, corrupt, parse
+from shaketable.corruptions.gaussian import Gaussian
+from shaketable.corruptions.impulse import Impulse
+from shaketable.corruptions.parse import CORRUPTION_NAMES, parse
 from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.corruptions.table_faults import Jitter, Missing, Rescaling
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds

@@ -194,7 +194,7 @@ class Rotation(Corruption):
         """The angle, to either side."""
         return abs(self.degrees)
 
-    def sized(self, shape: tuple[int, ...]) -> Rotation:
+    def for_shape(self, shape: tuple[int, ...]) -> Rotation:
         """Refuse points that are no pictures."""
         layout(shape, self.spec)
         return self

@@ -59,13 +59,13 @@ class Sequence(Corruption):
         """Whether the results of every factor are values that the data can hold."""
         return all(factor.on_steps for factor in self.factors)
 
-    def sized(self, shape: tuple[int, ...]) -> Sequence:
+    def for_shape(self, shape: tuple[int, ...]) -> Sequence:
         """Return the same sequence with every factor sized."""
-        return replace(self, factors=tuple(factor.sized(shape) for factor in self.factors))
+        return replace(self, factors=tuple(factor.for_shape(shape) for factor in self.factors))
 
-    def fitted(self, columns: Columns) -> Sequence:
+    def for_columns(self, columns: Columns) -> Sequence:
         """Return the same sequence with every factor fitted."""
-        return replace(self, factors=tuple(factor.fitted(columns) for factor in self.factors))
+        return replace(self, factors=tuple(factor.for_columns(columns) for factor in self.factors))
 
     def bind(self, bounds: Bounds | None) -> Sequence:
         """Return the same sequence with every factor bound."""
@@ -120,13 +120,13 @@ class Named(Corruption):
         """As the corruption."""
         return self.corruption.on_steps
 
-    def sized(self, shape: tuple[int, ...]) -> Named:
+    def for_shape(self, shape: tuple[int, ...]) -> Named:
         """Return the same, sized."""
-        return replace(self, corruption=self.corruption.sized(shape))
+        return replace(self, corruption=self.corruption.for_shape(shape))
 
-    def fitted(self, columns: Columns) -> Named:
+    def for_columns(self, columns: Columns) -> Named:
         """Return the same, fitted."""
-        return replace(self, corruption=self.corruption.fitted(columns))
+        return replace(self, corruption=self.corruption.for_columns(columns))
 
     def bind(self, bounds: Bounds | None) -> Named:
         """Return the same, bound."""

@@ -45,11 +45,11 @@ class Corruption(Protocol):
         """Whether results are values that the data can hold, such as the 256 levels of uint8."""
         return False
 
-    def sized(self, shape: tuple[int, ...]) -> Corruption:  # noqa: ARG002  (of use to some)
+    def for_shape(self, shape: tuple[int, ...]) -> Corruption:  # noqa: ARG002  (of use to some)
         """Fill in what the shape of a point decides, which becomes part of the spec."""
         return self
 
-    def fitted(self, columns: Columns) -> Corruption:  # noqa: ARG002  (of use to some)
+    def for_columns(self, columns: Columns) -> Corruption:  # noqa: ARG002  (of use to some)
         """Fill in what the points decide, such as column means; these are not told in the spec."""
         return self
 

@@ -48,7 +48,7 @@ class PublishedCorruption(Corruption):
     Nothing is made: every picture of the test part has its corrupted picture there, and its key is
     its row, counted from the first of the test part. `opened` makes the pictures ready.
 
-    >>> PublishedCorruption("fog", 3, "CIFAR-10-C").sized((32, 32, 3)).spec
+    >>> PublishedCorruption("fog", 3, "CIFAR-10-C").for_shape((32, 32, 3)).spec
     'fog(3, cifar, published=CIFAR-10-C)'
     """
 
@@ -97,7 +97,7 @@ class PublishedCorruption(Corruption):
     def _options(self) -> dict[str, Value]:
         return {"published": self.folder, **({"id": self.id} if self.id else {})}
 
-    def sized(self, shape: tuple[int, ...]) -> PublishedCorruption:
+    def for_shape(self, shape: tuple[int, ...]) -> PublishedCorruption:
         """Return the same corruption with the profile that pictures of this shape have."""
         height, width, _, _ = layout(shape, self.name)
         return self if self.profile else replace(self, profile=profile_of(height, width))

@@ -13,7 +13,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.corruptions.noise import Gaussian
+from shaketable.corruptions.gaussian import Gaussian
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -55,7 +55,7 @@ class Jitter(Corruption):
         """The deviations."""
         return self.deviations
 
-    def fitted(self, columns: Columns) -> Jitter:
+    def for_columns(self, columns: Columns) -> Jitter:
         """Return the same noise with the spread of the columns filled in."""
         return replace(self, spread=columns.spread)
 
@@ -106,7 +106,7 @@ class Missing(Corruption):
         """The share."""
         return self.share
 
-    def fitted(self, columns: Columns) -> Missing:
+    def for_columns(self, columns: Columns) -> Missing:
         """Return the same corruption with the means of the columns filled in."""
         return replace(self, mean=columns.mean)
 
@@ -174,7 +174,7 @@ def _known(values: FloatArray | None, x: Array, spec: str) -> FloatArray:
         got = "none" if values is None else f"{len(values)} for {d}"
         raise InputError(
             f"{spec} goes by what is usual in every column, and must be fitted to columns first, "
-            f"got {got}; use corrupt or evaluate, or fitted(Columns(…))"
+            f"got {got}; use corrupt or evaluate, or for_columns(Columns(…))"
         )
     return values
 

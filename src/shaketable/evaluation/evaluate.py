@@ -19,7 +19,7 @@ from shaketable.core.types import IntArray
 from shaketable.core.versions import versions
 from shaketable.corruptions import Clean, Corruption, parse
 from shaketable.corruptions.published import opened
-from shaketable.corruptions.suites.catalogue import Suite
+from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.files import as_dataset
@@ -360,7 +360,7 @@ def resolve(
 
 def _ready(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
     """Corruptions with all filled in that the data decide, but for the value range."""
-    return opened([c.sized(data.shape).fitted(data.columns) for c in corruptions], data)
+    return opened([c.for_shape(data.shape).for_columns(data.columns) for c in corruptions], data)
 
 
 def _listed(corruptions: Corruptions) -> list[str | Corruption | Suite]:

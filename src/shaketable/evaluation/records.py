@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm_level
 from shaketable.core.types import IntArray
+from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.separations.record import SeparationRecord
 
 if TYPE_CHECKING:
@@ -150,6 +151,11 @@ class SuiteRecord:
     derived: str
     """How its sizes were derived; empty for published ones."""
     specs: tuple[str, ...]
+
+    @property
+    def kind(self) -> SuiteKind:
+        """What the suite consists of; see `suite_kind`."""
+        return suite_kind(self.metric)
 
 
 def _epsilon(spec: str) -> float | None:

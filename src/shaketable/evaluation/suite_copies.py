@@ -23,7 +23,7 @@ from shaketable.core.versions import versions
 from shaketable.corruptions import Corruption
 from shaketable.corruptions.common import CommonCorruption, layout
 from shaketable.corruptions.published import SEVERITIES, picture_names, published_in
-from shaketable.corruptions.suites.catalogue import COMMON_METRICS, Suite
+from shaketable.corruptions.suites.suite import Suite
 from shaketable.data import images
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
@@ -138,7 +138,7 @@ class _Plan:
     @property
     def is_common(self) -> bool:
         """Whether its pictures are laid out by kinds and severities."""
-        return self.suite.metric in COMMON_METRICS
+        return self.suite.kind == "common"
 
     @cached_property
     def rows(self) -> IntArray:

@@ -10,7 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.corruptions import corrupt, parse
 from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
 from shaketable.corruptions.common.severities import SIDES, parameters, profile_of
-from shaketable.corruptions.suites.catalogue import suite
+from shaketable.corruptions.suites.suite import suite
 from shaketable.findings.mce.scores import scoreboards
 
 
@@ -60,14 +60,14 @@ def test_severities_grow(name):
 
 def test_profiles_are_those_of_the_size_and_recorded():
     assert [profile_of(s, s) for s in SIDES.values()] == list(SIDES)
-    assert parse("fog(3)").sized((64, 64, 3)).spec == "fog(3, tiny)"
-    assert parse("fog(3)").sized((3, 224, 224)).spec == "fog(3, imagenet)"
-    assert parse("fog(3)").sized((48, 60, 3)).spec == "fog(3, 48px)"
-    assert parse("fog(3, profile=tiny)").sized((48, 60, 3)).spec == "fog(3, tiny)"
+    assert parse("fog(3)").for_shape((64, 64, 3)).spec == "fog(3, tiny)"
+    assert parse("fog(3)").for_shape((3, 224, 224)).spec == "fog(3, imagenet)"
+    assert parse("fog(3)").for_shape((48, 60, 3)).spec == "fog(3, 48px)"
+    assert parse("fog(3, profile=tiny)").for_shape((48, 60, 3)).spec == "fog(3, tiny)"
     for spec in ("fog(3)", "fog(3, 48px)", "frost(2, cifar, textures=some/folder, id=h12345678)"):
         assert parse(spec).spec == spec
         assert parse(parse(spec).spec) == parse(spec)
-    both = parse("fog(1) + l2(1)").sized((32, 32, 3))
+    both = parse("fog(1) + l2(1)").for_shape((32, 32, 3))
     assert both.spec == "fog(1, cifar) + l2(1)"
 
 

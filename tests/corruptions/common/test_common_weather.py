@@ -12,7 +12,7 @@ from shaketable.corruptions.common.severities import parameters, profile_of, sid
 from shaketable.corruptions.common.spatter_kernels import canny, chamfer
 from shaketable.corruptions.common.textures import reduction, resized, textures
 from shaketable.corruptions.compiled.streams import SIDE
-from shaketable.corruptions.noise import Gaussian
+from shaketable.corruptions.gaussian import Gaussian
 
 KINDS = ["fog", "frost", "snow", "spatter"]
 SIZES = [(32, 32), (64, 64), (224, 224), (8, 8), (9, 13), (28, 28), (40, 56)]

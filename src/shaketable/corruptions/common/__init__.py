@@ -64,7 +64,7 @@ class CommonCorruption(Corruption):
     interpolated severities, unless a ``profile`` is named. Grey pictures are corrupted as colour
     pictures with equal channels where the corruption mixes colours, and turned grey again.
 
-    >>> CommonCorruption("fog", 3).sized((32, 32, 3)).spec
+    >>> CommonCorruption("fog", 3).for_shape((32, 32, 3)).spec
     'fog(3, cifar)'
     """
 
@@ -110,7 +110,7 @@ class CommonCorruption(Corruption):
         """Whether its severities are interpolated, not published."""
         return bool(self.profile) and is_derived(self.profile)
 
-    def sized(self, shape: tuple[int, ...]) -> CommonCorruption:
+    def for_shape(self, shape: tuple[int, ...]) -> CommonCorruption:
         """Return the same corruption with the profile that pictures of this shape have."""
         height, width, channels, _ = layout(shape, self.name)
         if min(height, width) < LEAST_SIDE:
@@ -149,7 +149,7 @@ class CommonCorruption(Corruption):
         """Corrupt the pictures, each by its key; those of a tensor on the CPU."""
         bounds = finite_range(self.bounds, self.spec)
         bounds.check(x)
-        chosen = self.sized(x.shape[1:])
+        chosen = self.for_shape(x.shape[1:])
         height, width, channels, first = layout(x.shape[1:], self.name)
         images = np.rint((x - bounds.low) * (255 / (bounds.high - bounds.low))).astype(np.uint8)
         images = np.moveaxis(images, 1, -1) if first else images

@@ -134,7 +134,7 @@ def gallery(
     columns = Columns(lambda: as_floats(x))
     for given in corruptions:
         one = parse(given) if isinstance(given, str) else given
-        corruption = one.sized(x.shape[1:]).fitted(columns)
+        corruption = one.for_shape(x.shape[1:]).for_columns(columns)
         keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
         image = pictures.as_bytes(np.clip(noisy[0], 0, 1))

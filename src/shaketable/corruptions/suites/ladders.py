@@ -45,3 +45,23 @@ def specs_of(ladders: Ladders) -> tuple[str, ...]:
     return tuple(
         f"{norm_name(p)}({format_value(size)})" for p, sizes in ladders.items() for size in sizes
     )
+
+
+def derive_ladders(ladders: Ladders, base: int, d: int, width: float) -> Ladders:
+    r"""Sizes for `d` values in a range of `width`, from sizes for `base` values in [0, 1].
+
+    Relative to the range, a single value moves as much as under the published sizes:
+
+    .. math:: \epsilon' = \epsilon\,(d' / d)^{1/p}\,(high - low)
+
+    The share of values that L0 noise replaces stays the same; shares that amount to no value are
+    left out.
+    """
+    derived: Ladders = {}
+    for p, published in ladders.items():
+        factor = 1.0 if p == 0 else (d / base) ** (1 / p) * width
+        sizes = tuple(float(f"{size * factor:.3g}") for size in published)
+        if p == 0:
+            sizes = tuple(size for size in sizes if round(size * d) > 0)
+        derived |= {p: sizes} if sizes else {}
+    return derived

@@ -23,9 +23,10 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.compose import Named, Sequence
+from shaketable.corruptions.corrupt import corrupt_array
 from shaketable.corruptions.corruption import Clean, Corruption
-from shaketable.corruptions.noise import Gaussian, Impulse
-from shaketable.corruptions.parse import corrupt_array
+from shaketable.corruptions.gaussian import Gaussian
+from shaketable.corruptions.impulse import Impulse
 from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.data.bounds import Bounds
 

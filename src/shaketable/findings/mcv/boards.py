@@ -158,7 +158,7 @@ def mcv_boards(records: Records, *, reference: str = "", suite: str = "") -> lis
     """
     found: dict[SuiteRecord, list[SuiteResult]] = {}
     for r in suite_results(records):
-        wanted = r.suite.name == suite if suite else r.suite.metric == "mcv"
+        wanted = r.suite.name == suite if suite else r.suite.kind == "sets"
         if wanted and r.series[0].runs == 1 and r.first.draws != "shared":
             found.setdefault(r.suite, []).append(r)
     boards = []

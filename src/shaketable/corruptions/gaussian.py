@@ -1,0 +1,83 @@
+"""Gaussian noise: independent normal noise on every value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.checks import HUGE, check_real
+from shaketable.core.errors import InputError
+from shaketable.core.spec import Call, Value
+from shaketable.core.threads import run_over_rows
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.rows import add_noise
+from shaketable.data.bounds import Bounds
+
+
+@dataclass(frozen=True)
+class Gaussian(Corruption):
+    """Independent normal noise on every value, of standard deviation ``sigma``.
+
+    >>> Gaussian(0.1).spec, Gaussian(0.1, mean=0.05).spec
+    ('gaussian(0.1)', 'gaussian(0.1, mean=0.05)')
+    """
+
+    sigma: float
+    mean: float = 0.0
+    bounds: Bounds | None = None
+
+    def __post_init__(self) -> None:
+        sigma = check_real("sigma", self.sigma, "be 0 or more and finite", low=0, high=HUGE)
+        mean = check_real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
+        object.__setattr__(self, "sigma", sigma)
+        object.__setattr__(self, "mean", mean)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string."""
+        return str(Call("gaussian", (self.sigma,), self._mean()))
+
+    @property
+    def ladder(self) -> str:
+        """Noise of one mean is scaled along it."""
+        return str(Call("gaussian", (), self._mean()))
+
+    @property
+    def size(self) -> float:
+        """The standard deviation."""
+        return self.sigma
+
+    def bind(self, bounds: Bounds | None) -> Gaussian:
+        """Return the same noise with the data's bounds filled in."""
+        return replace(self, bounds=bounds)
+
+    def draw(self, x: Array, keys: KeyArray) -> Any:
+        """Standard normal numbers."""
+        if device := device_code(x):
+            return device.draw(self, x, keys)
+        from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
+
+        out = np.empty((len(keys), math.prod(x.shape[1:])), x.dtype)
+        run_over_rows(ziggurat.fill_gaussian, keys, out, settings=ziggurat.layers(2.0))
+        return out
+
+    def apply(self, x: Array, drawn: Array) -> Array:
+        """Add the noise, scaled to its size."""
+        if device := device_code(x):
+            return device.apply(self, x, drawn)
+        self.check()
+        flat = x.reshape(len(x), -1)
+        moved = flat + np.asarray(self.mean, x.dtype) if self.mean else flat
+        return add_noise(moved, drawn, self.sigma, self.bounds).reshape(x.shape)
+
+    def check(self) -> None:
+        """Raise if the bounds ask for what only balls have."""
+        if self.bounds is not None and self.bounds.rule == "truncate":
+            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
+
+    def _mean(self) -> dict[str, Value]:
+        return {"mean": self.mean} if self.mean else {}

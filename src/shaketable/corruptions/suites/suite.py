@@ -1,0 +1,199 @@
+"""The class of suites, and the registry in which they are found by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from shaketable.core.errors import InputError
+from shaketable.core.registry import Registry
+from shaketable.core.spec import display_name, parse_call, split_factors
+from shaketable.corruptions.common import NAMES, CommonCorruption
+from shaketable.corruptions.published import check_folder_name, published_in
+from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
+from shaketable.data.bounds import Bounds
+
+SuiteKind: TypeAlias = Literal["levels", "pnorm", "common", "sets"]
+
+_KIND_OF_METRIC: dict[str, SuiteKind] = {
+    "mce_lp": "pnorm",
+    "ice": "pnorm",
+    "mce": "common",
+    "mce_15": "common",
+    "mce_xn": "common",
+    "mcv": "sets",
+}
+
+_RELATIVE = frozenset({"l0", "sp", "ga", "rotation", *NAMES})
+"""Corruptions whose sizes are relative to the value range."""
+
+
+def suite_kind(metric: str) -> SuiteKind:
+    """Kind of the suites that a metric is computed from.
+
+    ``pnorm``: sizes of p-norm noise; ``common``: common corruptions at all severities; ``sets``:
+    sets of single and combined corruptions, which mCV compares; ``levels``: any other list.
+
+    >>> suite_kind("mce_15"), suite_kind("")
+    ('common', 'levels')
+    """
+    return _KIND_OF_METRIC.get(metric, "levels")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named list of corruptions; `names` are their spec strings."""
+
+    name: str
+    about: str
+    names: tuple[str, ...]
+    metric: str = ""
+    """Name of the metric that is computed from it; empty for none."""
+    k: int = 10
+    """Draws per point, unless another number is asked for."""
+    d: int | None = None
+    """Number of values per point that its sizes are published for; None: any number."""
+    family: tuple[str, ...] = ()
+    """Published suites it stands for where one fits; otherwise sizes are derived from the first."""
+    derived: str = ""
+    """How its sizes were derived; empty for published sizes."""
+    part: Literal["test", "train"] = "test"
+    """The part of the data that it is made for."""
+
+    @property
+    def kind(self) -> SuiteKind:
+        """What it consists of; see `suite_kind`."""
+        return suite_kind(self.metric)
+
+    @property
+    def needs_range(self) -> bool:
+        """Whether its sizes refer to a value range."""
+        if self.d is not None or self.family:
+            return True
+        return any(
+            parse_call(f).name in _RELATIVE for name in self.names for f in split_factors(name)
+        )
+
+    def __str__(self) -> str:
+        if not self.names:
+            return self.about
+        names = [display_name(name) for name in self.names]
+        shown = names if len(names) <= 10 else [names[0], "…", names[-1]]
+        return f"{self.about}: {', '.join(shown)}"
+
+    def on(self, shape: tuple[int, ...], bounds: Bounds | None) -> Suite:
+        """Return the suite for points of this shape and value range.
+
+        Raises `InputError` if the suite is not made for such points.
+
+        >>> suite("ice").on((28, 28), Bounds(0, 1)).names[:3]
+        ('l0.5(1630)', 'l1(6.38)', 'l2(0.253)')
+        """
+        if self.kind == "common":
+            return self._on_images(shape)
+        if self.d is None and not self.family:
+            return self._on_points(shape)
+        d = math.prod(shape)
+        general = next((s for s in SUITES if self.name in SUITES.get(s).family), "")
+        if self.d is not None and d != self.d:
+            raise InputError(
+                f"suite {self.name!r} is for points of {self.d} values, got {d} values; use "
+                f"{general!r}, whose sizes are derived from shape and range"
+            )
+        if bounds is None or math.inf in (-bounds.low, bounds.high):
+            raise InputError(
+                f"suite {self.name!r} needs a finite value range, and none is declared; give "
+                "bounds=(low, high), --range LOW,HIGH, or put the features on [0, 1] (--scale)"
+            )
+        unit = (bounds.low, bounds.high) == (0, 1)
+        if self.d is not None and not unit:
+            raise InputError(
+                f"suite {self.name!r} is for values in [0, 1], got [{bounds.low:g}, "
+                f"{bounds.high:g}]; store images as uint8 or divide them by {bounds.high:g}, or "
+                f"use {general!r}, whose sizes are derived from shape and range"
+            )
+        published = [suite(name) for name in self.family]
+        fitting = [s for s in published if unit and s.d == d]
+        if self.d is not None or fitting:
+            return fitting[0] if fitting else self
+        return self._derive_from(published[0], d, bounds.high - bounds.low)
+
+    def _derive_from(self, base: Suite, d: int, width: float) -> Suite:
+        """Return the suite with sizes derived from those of a published one."""
+        assert base.d is not None, "published suites know their shape"
+        ladders = derive_ladders(LADDERS[base.name], base.d, d, width)
+        how = f"derived from {base.name} for {d} values in a range of {width:g}"
+        return replace(self, names=specs_of(ladders), derived=how)
+
+    def _on_images(self, shape: tuple[int, ...]) -> Suite:
+        """Return the suite; `derived` says so if severities are interpolated for this size."""
+        if published_in(self.names):
+            return self
+        member = CommonCorruption(NAMES[0], 1).for_shape(shape)
+        how = f"severities interpolated for images of {member.profile}" if member.derived else ""
+        return replace(self, derived=how)
+
+    def _on_points(self, shape: tuple[int, ...]) -> Suite:
+        """Return the suite; raise if it rotates points that are no images."""
+        rotates = any(f.startswith("rotation(") for name in self.names for f in split_factors(name))
+        if rotates and len(shape) not in (2, 3):
+            raise InputError(
+                f"suite {self.name!r} rotates images, height x width x channels, got points of "
+                f"shape {shape}; reshape images that are flat rows; for tables use "
+                "'two-factor-table'"
+            )
+        return self
+
+    def with_textures(self, folder: str | Path) -> Suite:
+        """Return the suite with frost from the images of a folder."""
+        self._require_common("frost textures")
+        check_folder_name(str(folder), "textures")
+        if published_in(self.names):
+            raise InputError("textures are for images made here, not for published ones")
+        names = (
+            f"{name[:-1]}, textures={folder})" if name.startswith("frost(") else name
+            for name in self.names
+        )
+        return replace(self, names=tuple(names))
+
+    def published(self, folder: str | Path) -> Suite:
+        """Return the suite with images read from a folder such as CIFAR-10-C.
+
+        >>> suite("common-15").published("CIFAR-10-C").names[0]
+        'gaussian_noise(1, published=CIFAR-10-C)'
+        """
+        self._require_common("published images")
+        check_folder_name(str(folder), "published")
+        if any("textures=" in name for name in self.names):
+            raise InputError("textures are for images made here, not for published ones")
+        names = (f"{name[:-1]}, published={folder})" for name in self.names)
+        return replace(self, names=tuple(names))
+
+    def _require_common(self, what: str) -> None:
+        if self.kind != "common":
+            raise InputError(
+                f"{what} are for suites of common corruptions, such as common-19, got {self.name!r}"
+            )
+
+
+def _admit(name: str, thing: object) -> Suite:
+    if not isinstance(thing, Suite):
+        raise InputError(f"suite {name!r} must be a Suite, got {type(thing).__name__}")
+    return thing
+
+
+SUITES: Registry[Suite] = Registry(
+    "suite", admit=_admit, homes=("shaketable.corruptions.suites.catalogue",)
+)
+"""Suites by name; ours are declared in `catalogue`."""
+
+
+def suite(name: str) -> Suite:
+    """Return the suite of that name.
+
+    >>> suite("mscr").names
+    ('linf(eps_min)',)
+    """
+    return SUITES.get("common-19" if name == "common" else name)
