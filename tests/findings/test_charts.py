@@ -5,11 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-import vl_convert
 
-from shaketable import make_dataset, metrics
+from helpers.pages import chart_rows
+from shaketable import metrics
 from shaketable.core.errors import InputError
-from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
@@ -18,9 +17,6 @@ from shaketable.findings.mce.scores import scoreboards
 from shaketable.findings.mscr import charts
 from shaketable.findings.subjects import subjects
 from shaketable.models.classifier import builtin, fit
-from shaketable.separations import charts as separation_charts
-from shaketable.separations.separation import separation
-from shaketable.views.drawing import Chart
 
 
 @pytest.fixture(scope="module")
@@ -28,15 +24,10 @@ def grid(data: Dataset) -> Records:
     return study(data, ["logistic", "1nn"], train_eps=[0, "eps_min", 0.04], test_eps=[0.03], runs=3)
 
 
-def drawn(chart: Chart) -> list[dict[str, Any]]:
-    """All rows of a chart that Vega-Lite accepts and compiles."""
-    spec = chart.to_dict()
-    vl_convert.vegalite_to_vega(spec)
-    return [row for rows in spec["datasets"].values() for row in rows]
-
-
 def test_accuracy_shows_the_metric_and_its_interval(fixed: Records) -> None:
-    rows = {(r["model"], r["epsilon"]): r for r in drawn(charts.accuracy(fixed)) if "value" in r}
+    rows = {
+        (r["model"], r["epsilon"]): r for r in chart_rows(charts.accuracy(fixed)) if "value" in r
+    }
     assert len(rows) == 8
     for s in metrics.series(fixed):
         expected, row = metrics.accuracy(s), rows[s.first.model, s.first.epsilon]
@@ -45,27 +36,27 @@ def test_accuracy_shows_the_metric_and_its_interval(fixed: Records) -> None:
 
 
 def test_accuracy_marks_eps_min(fixed: Records) -> None:
-    marks = [r for r in drawn(charts.accuracy(fixed)) if r.get("text") == "eps_min"]
+    marks = [r for r in chart_rows(charts.accuracy(fixed)) if r.get("text") == "eps_min"]
     assert [r["at"] for r in marks] == [fixed.separations[0].two_r / 2]
 
 
 def test_axis_of_accuracies_spans_the_intervals_and_not_zero(fixed: Records) -> None:
     chart = charts.accuracy(fixed).to_dict()
     (low, high) = chart["layer"][-1]["encoding"]["y"]["scale"]["domain"]
-    least = min(r["low"] for r in drawn(charts.accuracy(fixed)) if "low" in r)
+    least = min(r["low"] for r in chart_rows(charts.accuracy(fixed)) if "low" in r)
     assert 0 < low < least
     assert high <= 100
 
 
 def test_mscr_of_fixed_models_and_studies(fixed: Records, grid: Records) -> None:
     for records in (fixed, grid):
-        rows = [r for r in drawn(charts.mscr(records)) if "value" in r]
+        rows = [r for r in chart_rows(charts.mscr(records)) if "value" in r]
         expected = [100 * metrics.mscr(s).value for s in metrics.series(records) if s.at_eps_min]
         assert [r["value"] for r in rows] == expected
 
 
 def test_matrix_holds_every_cell_its_diagonal_and_the_best_of_each_row(grid: Records) -> None:
-    rows = [r for r in drawn(charts.matrix(grid)) if r.get("model") == "1nn"]
+    rows = [r for r in chart_rows(charts.matrix(grid)) if r.get("model") == "1nn"]
     assert len(rows) == 3 * 3
     assert sum(r["diagonal"] for r in rows) == 2
     for noise in {r["noise"] for r in rows}:
@@ -74,67 +65,21 @@ def test_matrix_holds_every_cell_its_diagonal_and_the_best_of_each_row(grid: Rec
 
 
 def test_tradeoff_sets_clean_accuracy_against_mscr(grid: Records) -> None:
-    rows = [r for r in drawn(charts.tradeoff(grid)) if "clean" in r]
+    rows = [r for r in chart_rows(charts.tradeoff(grid)) if "clean" in r]
     found = [s for s in metrics.series(grid) if s.at_eps_min]
     assert [r["value"] for r in rows] == [100 * metrics.mscr(s).value for s in found]
     clean = [np.mean([c.accuracy for c in s.clean]) for s in found]
     np.testing.assert_allclose([r["clean"] for r in rows], 100 * np.array(clean))
 
 
-def test_nearest_counts_every_point_and_starts_at_the_separation(data: Dataset) -> None:
-    found = separation(data)
-    rows = drawn(charts.nearest(found))
-    assert sum(r["points"] for r in rows if "points" in r) == data.n
-    steps = [r for r in rows if "share" in r]
-    assert steps[0] == {"distance": found.two_r, "share": 100 / data.n}
-    assert steps[-1]["share"] == 100
-
-
-def test_nearest_needs_every_point(data: Dataset) -> None:
-    with pytest.raises(InputError, match="points=True"):
-        charts.nearest(separation(data, points=False))
-
-
-def test_left_out_starts_at_eps_min_and_takes_one_pair_a_step(data: Dataset) -> None:
-    found = separation(data, closest=4)
-    rows = drawn(charts.left_out(found))
-    assert rows[0] == {"pairs": 0, "epsilon": found.epsilon_min}
-    assert [r["epsilon"] for r in rows] == (found.closest_distance / 2).tolist()
-    with pytest.raises(InputError, match="at least 2 pairs"):
-        charts.left_out(separation(data, closest=1))
-
-
-def test_points_are_named_by_their_source_rows() -> None:
-    x = [[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [9.0, 9.0]]
-    left = make_dataset(x, list("ababa"), name="tiny").drop_clashes()
-    rows = [r["row"] for r in drawn(charts.points(left, separation(left)))]
-    assert sorted(rows) == [2, 2, 3, 3, 4], "those of the pair twice"
-
-
-def test_points_keep_the_closest_pair_when_there_are_too_many(
-    data: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(separation_charts, "MAX_POINTS", 20)
-    found = separation(data)
-    rows = [r["row"] for r in drawn(charts.points(data, found))]
-    assert set(found.pair) <= set(rows)
-    assert len(set(rows)) <= 22
-
-
-def test_points_need_two_dimensions() -> None:
-    iris = build("iris").drop_clashes()
-    with pytest.raises(InputError, match="2 features"):
-        charts.points(iris, separation(iris))
-
-
 def test_runs_end_at_the_mean_of_all_runs(grid: Records) -> None:
-    rows = [r for r in drawn(charts.runs(grid)) if "runs" in r]
+    rows = [r for r in chart_rows(charts.runs(grid)) if "runs" in r]
     last = [r["value"] for r in rows if r["runs"] == 3]
     assert last == [100 * metrics.mscr(s).value for s in metrics.series(grid) if s.at_eps_min]
 
 
 def test_suite_means_show_every_norm_and_the_clean_error(suited: Records) -> None:
-    rows = drawn(charts.suite_means(suited))
+    rows = chart_rows(charts.suite_means(suited))
     found = {(r["model"], r["noise"]): r for r in rows if "noise" in r}
     scores = [score for board in scoreboards(suited) for score in board.scores]
     for score in scores:
@@ -154,7 +99,7 @@ def test_suite_errors_have_a_panel_a_norm_and_a_row_a_cell(suited: Records) -> N
     assert [p["title"] for p in panels] == [
         "L0", "L0.5", "L1", "L2", "L5", "L10", "L50", "L200", "L-inf",
     ]  # fmt: skip
-    rows = {(r["model"], r["noise"]): r for r in drawn(chart) if "noise" in r}
+    rows = {(r["model"], r["noise"]): r for r in chart_rows(chart) if "noise" in r}
     assert len(rows) == 2 * 89
     for cell in suited:
         if (row := rows.get((cell.model, cell.corruption))) is not None:
@@ -190,7 +135,7 @@ def test_suites_on_several_data_are_told_apart(suited: Records) -> None:
     assert len(set(titles)) == 2 * 9
     assert titles[0] == "L0, tiles"
     assert titles[-1] == "L-inf, more"
-    assert drawn(charts.suite_errors(both))
+    assert chart_rows(charts.suite_errors(both))
     assert len(charts.suite_means(both).to_dict()["vconcat"]) == 4
 
 
@@ -200,7 +145,7 @@ def test_suites_that_are_not_there_cannot_be_drawn(suited: Records, fixed: Recor
     ice = replace(suited, suites=suited.suites[1:])
     with pytest.raises(InputError, match="several sizes a norm"):
         charts.suite_errors(ice)
-    assert {r["noise"] for r in drawn(charts.suite_means(ice)) if "noise" in r} == set(
+    assert {r["noise"] for r in chart_rows(charts.suite_means(ice)) if "noise" in r} == set(
         suited.suites[1].specs
     )
 
@@ -217,7 +162,7 @@ def test_one_level_one_model_and_other_corruptions(data: Dataset) -> None:
     model = fit(builtin("1nn"), data, np.arange(120), seed=0)
     for corruptions in ([], ["linf(0.01)"], ["linf(0.01) + l2(0.01)"], ["linf(0.01)", "l2(0.01)"]):
         records = evaluate(model, data, corruptions)
-        noises = {r["noise"] for r in drawn(charts.accuracy(records)) if "noise" in r}
+        noises = {r["noise"] for r in chart_rows(charts.accuracy(records)) if "noise" in r}
         assert len(noises) == 1 + len({c.partition("(")[2] for c in corruptions})
 
 

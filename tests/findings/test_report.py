@@ -1,8 +1,6 @@
 """A report is one file that needs nothing else, says what the metrics say, and trusts no name."""
 
 import json
-import zlib
-from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.pages import EVIL, images, read, renamed, study_of
+from helpers.pages import EVIL, decode_png, images, read, renamed, study_of
 from shaketable import make_dataset, metrics
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
@@ -22,9 +20,6 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import scoreboards
 from shaketable.findings.page import write_report
 from shaketable.models.classifier import builtin, fit
-from shaketable.separations.one_nn import one_nn
-from shaketable.separations.page import write_separation
-from shaketable.separations.separation import separation
 from shaketable.views import images as pictures
 from shaketable.views import numbers
 from shaketable.views.numbers import format_bound
@@ -228,50 +223,6 @@ def test_report_refuses_what_it_cannot_write(tmp_path: Path, fixed: Records) -> 
         write_report(tmp_path / "no" / "r.html", fixed)
 
 
-def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None:
-    data = build("wine")
-    found, neighbours = separation(data), one_nn(data)
-    page = read(write_separation(tmp_path / "s.html", found, data, one_nn=neighbours))
-    text = " ".join(page.text.split())
-    assert found.nearest is not None
-    assert found.by_class is not None
-    low, high = neighbours.accuracy
-    shown = [
-        *found.closest_distance,
-        *(found.closest_distance / 2),
-        *np.quantile(found.nearest, [0.25, 0.5, 0.75]),
-    ]
-    assert all(numbers.format_distance(float(value)) in text for value in shown)
-    assert all(
-        numbers.format_short_distance(v) in text
-        for v in found.by_class[~np.isnan(found.by_class)].tolist()
-    )
-    assert all(f"row {row}" in text for row in found.closest.ravel().tolist())
-    assert "Row 43 ('class_0') is in 4 of these 10 pairs" in text
-    assert "No two points coincide." in text
-    assert f"{low:.2%}" in text
-    assert f"{high:.2%}" in text
-    assert data.notes()[0] in text
-    assert data.fingerprint in text
-    assert repr(found.two_r) in text
-    near = [str(a["style"]) for _, a in page.elements if "heat" in str(a.get("class"))]
-    assert near == [f"--near: {v}" for v in (1.0, 0.472, 1.0, 0.0, 0.472, 0.0)]  # 2.88, 4 and 5
-    assert [spec["description"] for spec in page.specs] == [
-        "eps_min without the closest pairs",
-        "Distance of every point to the nearest point of another class",
-    ]
-
-
-def test_page_of_the_minimum_alone_says_what_is_missing(tmp_path: Path) -> None:
-    data = build("iris")
-    found = replace(separation(data, points=False, closest=1), by_class=None)
-    page = read(write_separation(tmp_path / "s.html", found, data))
-    assert "only the minimum was asked for" in page.text
-    assert "not kept for 3 classes" in page.text
-    assert "no farther pair is listed" in page.text
-    assert page.specs == []
-
-
 def test_page_of_results_does_without_every_point_and_class_pair(
     tmp_path: Path, data: Dataset, fixed: Records
 ) -> None:
@@ -282,55 +233,15 @@ def test_page_of_results_does_without_every_point_and_class_pair(
     assert "How far apart the classes are" in page.text
 
 
-@pytest.mark.parametrize("shape", [(6, 5), (6, 5, 1), (6, 5, 3), (3, 6, 5)])
-@pytest.mark.parametrize("scale", [1, 255])
-def test_pairs_of_images_are_shown_pixel_by_pixel(
-    tmp_path: Path, shape: tuple[int, ...], scale: int
-) -> None:
-    data = images(24, *shape)
-    data = data if scale == 1 else replace(data, x=data.x / scale)
-    found = separation(data, closest=2)
-    page = read(write_separation(tmp_path / "s.html", found, data))
-    shown = [attrs for tag, attrs in page.elements if tag == "img"]
-    assert len(shown) == 4
-    for attrs, row in zip(shown, found.closest.ravel().tolist(), strict=True):
-        assert f"row {row}," in str(attrs["alt"])
-        pixels = decoded(str(attrs["src"]))
-        expected = np.round(data.x[row] * scale)
-        expected = np.moveaxis(expected, 0, 2) if shape[0] == 3 else expected
-        np.testing.assert_array_equal(pixels, expected.reshape(pixels.shape))
-
-
-def decoded(uri: str) -> Any:
-    """Pixels of a PNG whose lines are stored as they are, its sums checked."""
-    kind, _, text = uri.partition(",")
-    assert kind == "data:image/png;base64"
-    data, body, header = b64decode(text), b"", b""
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    at = 8
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 4], "big")
-        chunk, total = data[at + 4 : at + 8 + size], data[at + 8 + size : at + 12 + size]
-        assert zlib.crc32(chunk) == int.from_bytes(total, "big")
-        header = chunk[4:] if chunk.startswith(b"IHDR") else header
-        body += chunk[4:] if chunk.startswith(b"IDAT") else b""
-        at += 12 + size
-    width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")
-    channels = {0: 1, 2: 3}[header[9]]
-    lines = np.frombuffer(zlib.decompress(body), np.uint8).reshape(height, 1 + width * channels)
-    assert not lines[:, 0].any()
-    return lines[:, 1:].reshape(height, width, channels)
-
-
 def test_floats_of_an_image_are_rounded() -> None:
-    assert decoded(pictures.data_uri(np.array([[0.0, 0.999], [0.3, 1.0]]))).ravel().tolist() == [
+    assert decode_png(pictures.data_uri(np.array([[0.0, 0.999], [0.3, 1.0]]))).ravel().tolist() == [
         0, 255, 76, 255,
     ]  # fmt: skip
 
 
 def test_large_images_are_thinned_out() -> None:
     uri = pictures.data_uri(np.zeros((400, 50), np.uint8))
-    assert decoded(uri).shape == (134, 17, 1)
+    assert decode_png(uri).shape == (134, 17, 1)
 
 
 def test_points_on_no_known_scale_are_no_images() -> None:
@@ -339,28 +250,3 @@ def test_points_on_no_known_scale_are_no_images() -> None:
     assert not are_images(replace(data, x=data.x.astype(float)))
     assert not are_images(images(24, 6))
     assert not are_images(images(24, 6, 5, 2))
-
-
-def test_page_of_a_separation_is_as_sound_as_that_of_results(tmp_path: Path) -> None:
-    data = images(24, 6, 5, 3)
-    path = write_separation(tmp_path / "s.html", separation(data), data, notes=[EVIL])
-    page = read(path)
-    assert "<script>alert" not in path.read_text(encoding="utf-8")
-    assert page.count("script") == 2 + len(page.specs)
-    assert EVIL in page.text
-    assert page.count("h1") == 1
-    assert all("scope" in attrs for tag, attrs in page.elements if tag == "th")
-    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
-    assert len(ids) == len(set(ids))
-    links = [str(attrs["href"]) for tag, attrs in page.elements if tag == "a"]
-    assert {link[1:] for link in links} <= set(ids)
-    sources = [str(attrs["src"]) for _, attrs in page.elements if "src" in attrs]
-    assert sources
-    assert all(source.startswith("data:image/png;base64,") for source in sources)
-
-
-def test_page_of_a_separation_refuses_other_data(tmp_path: Path, data: Dataset) -> None:
-    with pytest.raises(InputError, match="those of the separation"):
-        write_separation(tmp_path / "s.html", separation(data), build("iris"))
-    with pytest.raises(InputError, match="name another file"):
-        write_separation(tmp_path / "no" / "s.html", separation(data), data)

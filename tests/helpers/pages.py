@@ -1,17 +1,21 @@
 """What tests of pages show, and how they read it."""
 
 import json
+import zlib
+from base64 import b64decode
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import vl_convert
 
 from shaketable import make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.study import study
+from shaketable.views.drawing import Chart
 
 EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
 
@@ -70,3 +74,31 @@ def images(n: int = 24, *shape: int) -> Dataset:
     x[1] = x[0]
     y = [EVIL] * (n // 2) + ["b"] * (n // 2)
     return make_dataset(x, y, name=EVIL)
+
+
+def decode_png(uri: str) -> Any:
+    """Pixels of a PNG whose lines are stored as they are, its sums checked."""
+    kind, _, text = uri.partition(",")
+    assert kind == "data:image/png;base64"
+    data, body, header = b64decode(text), b"", b""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at = 8
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        chunk, total = data[at + 4 : at + 8 + size], data[at + 8 + size : at + 12 + size]
+        assert zlib.crc32(chunk) == int.from_bytes(total, "big")
+        header = chunk[4:] if chunk.startswith(b"IHDR") else header
+        body += chunk[4:] if chunk.startswith(b"IDAT") else b""
+        at += 12 + size
+    width, height = int.from_bytes(header[:4], "big"), int.from_bytes(header[4:8], "big")
+    channels = {0: 1, 2: 3}[header[9]]
+    lines = np.frombuffer(zlib.decompress(body), np.uint8).reshape(height, 1 + width * channels)
+    assert not lines[:, 0].any()
+    return lines[:, 1:].reshape(height, width, channels)
+
+
+def chart_rows(chart: Chart) -> list[dict[str, Any]]:
+    """All rows of a chart that Vega-Lite accepts and compiles."""
+    spec = chart.to_dict()
+    vl_convert.vegalite_to_vega(spec)
+    return [row for rows in spec["datasets"].values() for row in rows]

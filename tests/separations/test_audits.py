@@ -5,8 +5,9 @@ import pytest
 
 from shaketable import InputError, make_dataset, separation
 from shaketable.data.dataset import Dataset
-from shaketable.separations.audit import audit, class_pairs, one_nn_sentence
+from shaketable.separations.audit import audit, class_pairs
 from shaketable.separations.one_nn import one_nn
+from shaketable.separations.words import one_nn_sentence
 
 
 def line(x: list[float], y: str, n_train: int | None = None) -> Dataset:

@@ -14,8 +14,8 @@ from shaketable.findings.mcv import section as mcv
 from shaketable.findings.mscr import charts, words
 from shaketable.findings.mscr import section as content
 from shaketable.findings.subjects import Subject, subjects
-from shaketable.separations import words as separation_words
 from shaketable.separations.facts import SeparationFacts
+from shaketable.separations.page import nearest_figures, points_figures
 from shaketable.separations.record import SeparationRecord
 from shaketable.views import page
 
@@ -108,20 +108,15 @@ def _figures(
             *page.drawn(charts.runs, studies, caption=words.RUNS),
         ],
         "data": [
-            figure
-            for s in separations
-            for figure in (
-                *page.drawn(charts.nearest, s, caption=separation_words.NEAREST),
-                *_points(dataset, s),
-            )
+            figure for s in separations for figure in (*nearest_figures(s), *_points(dataset, s))
         ],
     }
 
 
 def _points(dataset: Dataset | None, separation: SeparationRecord) -> list[page.Figure]:
-    if not _is_of(separation, dataset):
+    if dataset is None or not _is_of(separation, dataset):
         return []
-    return page.drawn(charts.points, dataset, separation, caption=separation_words.POINTS)
+    return points_figures(separation, dataset)
 
 
 def _is_of(separation: SeparationRecord, dataset: Dataset | None) -> bool:

@@ -13,7 +13,6 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset, Label
-from shaketable.separations.one_nn import OneNN
 from shaketable.separations.record import class_minima
 from shaketable.separations.separation import Separation
 
@@ -215,29 +214,6 @@ def class_pairs(
     return sorted(pairs, key=lambda pair: pair[2])
 
 
-def one_nn_sentence(found: OneNN) -> str:
-    """How often the nearest training point has a test point's label, in words."""
-    by_one, by_majority = (_share(found.accuracy), _share(found.majority_accuracy))
-    start = f"{by_one} of {len(found.test)} test points get the right label from the nearest "
-    start += f"training point ({norm_title(found.p)})"
-    if found.accuracy == found.majority_accuracy:
-        return start
-    return (
-        f"{start}, ties all wrong or all right; {by_majority} where the majority of equally near "
-        "ones decides"
-    )
-
-
-def one_nn_json(found: OneNN) -> dict[str, Any]:
-    """Accuracies of the 1-NN classifier as an object, in per cent."""
-    (low, high), (least, most) = found.accuracy, found.majority_accuracy
-    return {
-        "test_points": len(found.test),
-        "accuracy": {"low": 100 * low, "high": 100 * high},
-        "majority_accuracy": {"low": 100 * least, "high": 100 * most},
-    }
-
-
 def _frequent(pairs: Sequence[ClosePair], data: Dataset) -> list[tuple[int, int]]:
     """Rows that are in a third of the pairs, with three different points at least."""
     alike = {row: group[0] for group in data.duplicates() for row in group.tolist()}
@@ -259,11 +235,6 @@ def _clashes(before: Dataset) -> list[tuple[tuple[int, Label], tuple[int, Label]
         return before.source_row(row), before.classes[int(before.y[row])]
 
     return [(place(i), place(j)) for i, j in before.clashes()]
-
-
-def _share(between: tuple[float, float]) -> str:
-    low, high = between
-    return f"{low:.2%}" if low == high else f"{low:.2%} to {high:.2%}"
 
 
 def _count(n: int, what: str) -> str:

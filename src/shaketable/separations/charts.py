@@ -1,4 +1,4 @@
-"""TODO."""
+"""Charts of a separation: one function per figure."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from shaketable.views.drawing import HEIGHT, Chart, tips
 from shaketable.views.text import to_one_line
 
 MAX_POINTS = 4000
-"""Points a scatter shows at most; of more, every n-th."""
+"""Largest number of points in a scatter; of more, only every n-th is drawn."""
 
 
-def nearest(separation: Separation | SeparationRecord) -> Chart:
-    """How far every point is from its nearest opponent: histogram and cumulative share."""
+def nearest_chart(separation: Separation | SeparationRecord) -> Chart:
+    """Draw the distances of all points to their nearest opponents: histogram, cumulative share.
+
+    Needs ``separation.nearest``.
+    """
     p = separation.p if isinstance(separation, Separation) else separation.norm
     if separation.nearest is None:
         raise InputError(
-            "separation must know every point's nearest opponent to draw them; measure it with "
+            "the chart needs every point's nearest opponent; measure the separation with "
             "points=True"
         )
     distance = np.sort(separation.nearest)
@@ -64,16 +67,19 @@ def nearest(separation: Separation | SeparationRecord) -> Chart:
     return drawing.finish([whole.properties(height=HEIGHT)], title=title)
 
 
-def left_out(separation: Separation) -> Chart:
-    """What eps_min would be without the closest pairs, against how many of them are left out."""
+def left_out_chart(separation: Separation) -> Chart:
+    """Draw eps_min against the number of closest pairs that are left out.
+
+    Needs at least two pairs in ``separation.closest``.
+    """
     rows = [
         {"pairs": m, "epsilon": separation.epsilon_min_without(m)}
         for m in range(len(separation.closest_distance))
     ]
     if len(rows) < 2:
         raise InputError(
-            f"closest must list at least 2 pairs to leave one out, got {len(rows)}; measure the "
-            "separation with more"
+            f"the chart needs at least 2 pairs, got {len(rows)}; measure the separation with a "
+            "larger closest"
         )
     whole = alt.Axis(format="d", tickMinStep=1, grid=False)
     base = drawing.chart(rows).encode(
@@ -89,8 +95,11 @@ def left_out(separation: Separation) -> Chart:
     return drawing.finish([alt.layer(*layers).properties(height=220)], title=title)
 
 
-def points(dataset: Dataset, separation: Separation | SeparationRecord) -> Chart:
-    """Two-dimensional points by class, the closest pair of different classes joined by a line."""
+def points_chart(separation: Separation | SeparationRecord, dataset: Dataset) -> Chart:
+    """Draw two-dimensional points by class, the closest pair of different classes joined.
+
+    Needs a data set with two features.
+    """
     if dataset.d != 2:
         raise InputError(f"dataset must have 2 features to be drawn, got {dataset.d}")
     step = -(-dataset.n // MAX_POINTS)

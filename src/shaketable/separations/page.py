@@ -1,4 +1,4 @@
-"""The page of a separation: what to see of data before their eps_min is trusted."""
+"""The page of a separation: what to check in the data before their eps_min is trusted."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from shaketable.data.dataset import Dataset
 from shaketable.data.facts import data_facts
 from shaketable.data.images import are_images
 from shaketable.separations import charts, words
-from shaketable.separations.audit import Audit, audit, one_nn_sentence
+from shaketable.separations.audit import Audit, audit
 from shaketable.separations.facts import SeparationFacts
 from shaketable.separations.one_nn import OneNN
 from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import Separation
-from shaketable.views import images as pictures
 from shaketable.views import page
+from shaketable.views.images import data_uri
 
-MAX_PICTURES = 100
-"""Pairs that are shown as pictures at most."""
+MAX_IMAGE_PAIRS = 100
+"""Largest number of pairs that are shown as images."""
 
 
 def write_separation(
@@ -31,32 +31,32 @@ def write_separation(
     title: str | None = None,
     notes: Iterable[str] = (),
 ) -> Path:
-    """Write what a separation hangs on as one HTML page, and return its path.
+    """Write a separation and its audit as one HTML page, and return its path.
 
-    First eps_min and what it means; then the closest pairs, as pictures where points are images,
-    and what eps_min would be without them; duplicates; distances between classes and parts; every
-    point's nearest opponent, where measured.
+    The page shows eps_min and what it means; the closest pairs, as images where points are images,
+    and eps_min without them; duplicates; distances between classes and parts; and the distance of
+    every point to its nearest opponent, if it was measured.
 
     Parameters
     ----------
     path
-        File to write; one that exists is replaced.
+        File to write; an existing one is replaced.
     separation, dataset
         A separation, and the data it was measured on.
     one_nn
-        The 1-NN classifier's answers on these data, where they are to be told.
+        Result of the 1-NN classifier on these data, to be shown too.
     audited
-        The audit to show; by default one of all that the separation knows.
+        The audit to show; by default one of all pairs that the separation lists.
     title
         Heading of the page; by default it names the data.
     notes
-        Sentences a reader should know, shown near the top with those of the data.
+        Sentences to show near the top, before those of the data.
     """
-    found = audit(separation, dataset) if audited is None else audited
+    report = audit(separation, dataset) if audited is None else audited
     facts = SeparationFacts.of(SeparationRecord.of(separation, dataset.fingerprint), dataset)
     without = [
         (rank, pair.epsilon_min_without)
-        for rank, pair in enumerate(found.pairs, start=1)
+        for rank, pair in enumerate(report.pairs, start=1)
         if pair.epsilon_min_without is not None
     ]
     return page.write(
@@ -65,27 +65,47 @@ def write_separation(
         title=title or f"How far apart are the classes of {dataset.name}?",
         notes=[*notes, *dataset.notes()],
         separation=facts,
-        audit=found,
+        audit=report,
         without=without[-1:],
-        pictures=_pictures(found, dataset),
-        one_nn="" if one_nn is None else one_nn_sentence(one_nn),
+        images=_images(report, dataset),
+        one_nn="" if one_nn is None else words.one_nn_sentence(one_nn),
         has_parts=dataset.n_train is not None,
         facts=data_facts(dataset),
         figures={
-            "closest": [
-                *page.drawn(charts.left_out, separation, caption=words.LEFT_OUT),
-                *page.drawn(charts.points, dataset, separation, caption=words.POINTS),
-            ],
-            "nearest": page.drawn(charts.nearest, separation, caption=words.NEAREST),
+            "closest": [*left_out_figures(separation), *points_figures(separation, dataset)],
+            "nearest": nearest_figures(separation),
         },
     )
 
 
-def _pictures(found: Audit, data: Dataset) -> list[tuple[str, str]]:
-    """Both pictures of every pair; none where the points are no images."""
+def left_out_figures(separation: Separation) -> list[page.Figure]:
+    """Chart of eps_min without the closest pairs; none if fewer than two pairs are known."""
+    if len(separation.closest) < 2:
+        return []
+    return page.drawn(charts.left_out_chart, separation, caption=words.LEFT_OUT)
+
+
+def points_figures(
+    separation: Separation | SeparationRecord, dataset: Dataset
+) -> list[page.Figure]:
+    """Scatter of the points; none unless they have two features."""
+    if dataset.d != 2:
+        return []
+    return page.drawn(charts.points_chart, separation, dataset, caption=words.POINTS)
+
+
+def nearest_figures(separation: Separation | SeparationRecord) -> list[page.Figure]:
+    """Chart of the distances to nearest opponents; none if they were not measured."""
+    if separation.nearest is None:
+        return []
+    return page.drawn(charts.nearest_chart, separation, caption=words.NEAREST)
+
+
+def _images(report: Audit, data: Dataset) -> list[tuple[str, str]]:
+    """Both images of every pair, as ``data:`` addresses; none where the points are no images."""
     if not are_images(data):
         return []
     return [
-        (pictures.data_uri(data.x[i]), pictures.data_uri(data.x[j]))
-        for i, j in (pair.points for pair in found.pairs[:MAX_PICTURES])
+        (data_uri(data.x[i]), data_uri(data.x[j]))
+        for i, j in (pair.points for pair in report.pairs[:MAX_IMAGE_PAIRS])
     ]

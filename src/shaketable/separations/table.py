@@ -6,9 +6,10 @@ from typing import Any
 
 from shaketable.core.norms import norm_json, norm_title
 from shaketable.data.dataset import Dataset
-from shaketable.separations.audit import Audit, class_pairs, one_nn_json, one_nn_sentence
+from shaketable.separations.audit import Audit, class_pairs
 from shaketable.separations.one_nn import OneNN
 from shaketable.separations.separation import Separation
+from shaketable.separations.words import one_nn_sentence
 from shaketable.views.terminal import print_table
 
 MAX_CLASSES = 20
@@ -31,8 +32,18 @@ def separation_json(
         "classes": list(result.classes),
         "by_class": audit.by_class,
         "by_part": result.by_part,
-        **({} if one_nn is None else {"one_nn": one_nn_json(one_nn)}),
+        **({} if one_nn is None else {"one_nn": _one_nn_json(one_nn)}),
         "notes": data.notes(),
+    }
+
+
+def _one_nn_json(result: OneNN) -> dict[str, Any]:
+    """Accuracies of the 1-NN classifier as an object, in per cent."""
+    (low, high), (least, most) = result.accuracy, result.majority_accuracy
+    return {
+        "test_points": len(result.test),
+        "accuracy": {"low": 100 * low, "high": 100 * high},
+        "majority_accuracy": {"low": 100 * least, "high": 100 * most},
     }
 
 

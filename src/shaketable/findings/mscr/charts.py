@@ -13,15 +13,19 @@ from shaketable.findings.mce.charts import suite_errors, suite_means
 from shaketable.findings.mscr import numbers
 from shaketable.findings.series import Series, clean_beside
 from shaketable.findings.subjects import Subject, subjects
-from shaketable.separations.charts import left_out, nearest, points
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
 from shaketable.views.drawing import COLOURS, HEIGHT, Chart, Row, tips
 
 __all__ = [
-    "accuracy", "left_out", "matrix", "mscr", "nearest", "points", "runs", "suite_errors",
-    "suite_means", "tradeoff",
-]  # fmt: skip
+    "accuracy",
+    "matrix",
+    "mscr",
+    "runs",
+    "suite_errors",
+    "suite_means",
+    "tradeoff",
+]
 
 
 MAX_STEPS = 40

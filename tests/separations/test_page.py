@@ -1,0 +1,112 @@
+"""The page of a separation shows what the library returns, and only the charts that apply."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.pages import EVIL, decode_png, images, read
+from shaketable.core.errors import InputError
+from shaketable.data.builtin import build
+from shaketable.data.dataset import Dataset
+from shaketable.separations.one_nn import one_nn
+from shaketable.separations.page import write_separation
+from shaketable.separations.separation import separation
+from shaketable.views import numbers
+
+
+def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None:
+    data = build("wine")
+    found, neighbours = separation(data), one_nn(data)
+    page = read(write_separation(tmp_path / "s.html", found, data, one_nn=neighbours))
+    text = " ".join(page.text.split())
+    assert found.nearest is not None
+    assert found.by_class is not None
+    low, high = neighbours.accuracy
+    shown = [
+        *found.closest_distance,
+        *(found.closest_distance / 2),
+        *np.quantile(found.nearest, [0.25, 0.5, 0.75]),
+    ]
+    assert all(numbers.format_distance(float(value)) in text for value in shown)
+    assert all(
+        numbers.format_short_distance(v) in text
+        for v in found.by_class[~np.isnan(found.by_class)].tolist()
+    )
+    assert all(f"row {row}" in text for row in found.closest.ravel().tolist())
+    assert "Row 43 ('class_0') is in 4 of these 10 pairs" in text
+    assert "No two points coincide." in text
+    assert f"{low:.2%}" in text
+    assert f"{high:.2%}" in text
+    assert data.notes()[0] in text
+    assert data.fingerprint in text
+    assert repr(found.two_r) in text
+    near = [str(a["style"]) for _, a in page.elements if "heat" in str(a.get("class"))]
+    assert near == [f"--near: {v}" for v in (1.0, 0.472, 1.0, 0.0, 0.472, 0.0)]  # 2.88, 4 and 5
+    assert [spec["description"] for spec in page.specs] == [
+        "eps_min without the closest pairs",
+        "Distance of every point to the nearest point of another class",
+    ]
+
+
+def test_page_of_the_minimum_alone_says_what_is_missing(tmp_path: Path) -> None:
+    data = build("iris")
+    found = replace(separation(data, points=False, closest=1), by_class=None)
+    page = read(write_separation(tmp_path / "s.html", found, data))
+    assert "only the minimum was asked for" in page.text
+    assert "not kept for 3 classes" in page.text
+    assert "no farther pair is listed" in page.text
+    assert page.specs == []
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (6, 5, 1), (6, 5, 3), (3, 6, 5)])
+@pytest.mark.parametrize("scale", [1, 255])
+def test_pairs_of_images_are_shown_pixel_by_pixel(
+    tmp_path: Path, shape: tuple[int, ...], scale: int
+) -> None:
+    data = images(24, *shape)
+    data = data if scale == 1 else replace(data, x=data.x / scale)
+    found = separation(data, closest=2)
+    page = read(write_separation(tmp_path / "s.html", found, data))
+    shown = [attrs for tag, attrs in page.elements if tag == "img"]
+    assert len(shown) == 4
+    for attrs, row in zip(shown, found.closest.ravel().tolist(), strict=True):
+        assert f"row {row}," in str(attrs["alt"])
+        pixels = decode_png(str(attrs["src"]))
+        expected = np.round(data.x[row] * scale)
+        expected = np.moveaxis(expected, 0, 2) if shape[0] == 3 else expected
+        np.testing.assert_array_equal(pixels, expected.reshape(pixels.shape))
+
+
+def test_page_of_a_separation_is_as_sound_as_that_of_results(tmp_path: Path) -> None:
+    data = images(24, 6, 5, 3)
+    path = write_separation(tmp_path / "s.html", separation(data), data, notes=[EVIL])
+    page = read(path)
+    assert "<script>alert" not in path.read_text(encoding="utf-8")
+    assert page.count("script") == 2 + len(page.specs)
+    assert EVIL in page.text
+    assert page.count("h1") == 1
+    assert all("scope" in attrs for tag, attrs in page.elements if tag == "th")
+    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = [str(attrs["href"]) for tag, attrs in page.elements if tag == "a"]
+    assert {link[1:] for link in links} <= set(ids)
+    sources = [str(attrs["src"]) for _, attrs in page.elements if "src" in attrs]
+    assert sources
+    assert all(source.startswith("data:image/png;base64,") for source in sources)
+
+
+def test_page_of_a_separation_refuses_other_data(tmp_path: Path, data: Dataset) -> None:
+    with pytest.raises(InputError, match="those of the separation"):
+        write_separation(tmp_path / "s.html", separation(data), build("iris"))
+    with pytest.raises(InputError, match="name another file"):
+        write_separation(tmp_path / "no" / "s.html", separation(data), data)
+
+
+def test_points_are_drawn_where_they_have_two_features(tmp_path: Path, data: Dataset) -> None:
+    page = read(write_separation(tmp_path / "s.html", separation(data, closest=1), data))
+    assert [spec["description"] for spec in page.specs] == [
+        "The data, and the closest pair of different classes",
+        "Distance of every point to the nearest point of another class",
+    ]
