@@ -35,7 +35,8 @@ from shaketable.adversary.target import fast_device
 from shaketable.core.keys import row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import make_dataset
-from shaketable.models.classifier import Classifier, as_classifier, load_model
+from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.models.loading import load_model
 
 BALLS = [("L2 1", 2.0, 1.0), ("L2 4", 2.0, 4.0)]
 BALLS += [(f"L-inf {step}/255", np.inf, step / 255) for step in (8, 27)]

@@ -31,7 +31,8 @@ from shaketable.core.norms import norm_title
 from shaketable.core.types import Array, IntArray
 from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
-from shaketable.models.classifier import Classifier, as_classifier, load_model
+from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.models.loading import load_model
 from shaketable.statistics.intervals import mean_difference
 
 BATCH = 250

@@ -26,7 +26,7 @@ from shaketable.core.keys import digest
 from shaketable.corruptions import Clean, noisy_copies, parse
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import Noise
-from shaketable.models.classifier import seeded
+from shaketable.models.fitting import clone_seeded
 
 LEVELS = [0.0, 0.004, 0.01]
 K = 10
@@ -49,7 +49,7 @@ def bare_calls(data: Dataset, runs: int, eps_min: float) -> list[Call]:
 
         tests = [noisy(test, epsilon) for epsilon in [*LEVELS, eps_min]]
         for epsilon in LEVELS:
-            model = seeded(RandomForestClassifier(100), digest("fit", run, 0))
+            model = clone_seeded(RandomForestClassifier(100), digest("fit", run, 0))
             x = noisy(train, epsilon)
             y = np.repeat(data.labels[train], len(x) // len(train))
             calls.append((model, x, y, tests))

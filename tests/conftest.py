@@ -10,7 +10,8 @@ from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
-from shaketable.models.classifier import builtin, fit
+from shaketable.models.builtin import builtin
+from shaketable.models.fitting import fit
 
 LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
 

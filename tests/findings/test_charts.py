@@ -16,7 +16,8 @@ from shaketable.evaluation.study import study
 from shaketable.findings.mce.scores import scoreboards
 from shaketable.findings.mscr import charts
 from shaketable.findings.subjects import subjects
-from shaketable.models.classifier import builtin, fit
+from shaketable.models.builtin import builtin
+from shaketable.models.fitting import fit
 
 
 @pytest.fixture(scope="module")

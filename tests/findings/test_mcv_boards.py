@@ -27,7 +27,7 @@ def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("mcv") / "s.sqlite"
     data = st.load("shapes(n=300)")
     for name in MODELS:
-        from shaketable.models.classifier import load_model
+        from shaketable.models.loading import load_model
 
         model, _ = load_model(name)
         st.evaluate(model, data, st.suite("two-factor"), store=path, name=name, refit=True)

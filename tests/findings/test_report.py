@@ -19,7 +19,8 @@ from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import scoreboards
 from shaketable.findings.page import write_report
-from shaketable.models.classifier import builtin, fit
+from shaketable.models.builtin import builtin
+from shaketable.models.fitting import fit
 from shaketable.views import images as pictures
 from shaketable.views import numbers
 from shaketable.views.numbers import format_bound

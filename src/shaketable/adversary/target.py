@@ -20,7 +20,8 @@ from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.evaluate import bounds_of
-from shaketable.models.classifier import Classifier, as_classifier, fit
+from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.models.fitting import fit
 
 _BATCH = 1 << 22  # values of points that a model is asked about at a time
 

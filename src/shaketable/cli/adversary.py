@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.adversary.attacks.parse import parse_attack
     from shaketable.adversary.table import print_worst_case
     from shaketable.adversary.worst_case import worst_case
-    from shaketable.models.classifier import load_model
+    from shaketable.models.loading import load_model
 
     names = model_names(args)
     attacks = [parse_attack(spec) for spec in args.attack] or None

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.adversary.agreement import agreement
     from shaketable.adversary.target import Target
     from shaketable.core.norms import norm_title
-    from shaketable.models.classifier import load_model
+    from shaketable.models.loading import load_model
     from shaketable.separations.one_nn import one_nn
 
     if len(names := dict.fromkeys(model_names(args))) < 2:

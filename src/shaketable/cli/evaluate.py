@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate every model under the same corruptions, and print the results."""
     from shaketable.corruptions import parse
     from shaketable.findings.display import evaluation_json, print_evaluation
-    from shaketable.models.classifier import BUILTIN
+    from shaketable.models.builtin import BUILTIN
 
     names, reference = model_names(args), args.reference or ""
     if reference and reference not in names:
@@ -139,7 +139,7 @@ def evaluate_models(
     """
     from shaketable.evaluation.evaluate import evaluate
     from shaketable.evaluation.records import Records
-    from shaketable.models.classifier import load_model
+    from shaketable.models.loading import load_model
 
     if model_id is not None and len(names) > 1:
         raise InputError("--model-id names one model; evaluate them one at a time")

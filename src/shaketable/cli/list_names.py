@@ -26,12 +26,13 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.corruptions import CORRUPTION_NAMES
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
-    from shaketable.models import classifier as models
+    from shaketable.models.builtin import BUILTIN
+    from shaketable.models.examples import EXAMPLES
     from shaketable.views.terminal import print_list
 
     entries = {
         "datasets": {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
-        "models": {**models.BUILTIN, **models.EXAMPLES},
+        "models": {**BUILTIN, **EXAMPLES},
         "corruptions": CORRUPTION_NAMES,
         "suites": {name: str(suite) for name, suite in SUITES.items()},
         "attacks": ATTACK_NAMES,

@@ -25,7 +25,8 @@ from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
 from shaketable.evaluation.store import Store
-from shaketable.models.classifier import Classifier, as_classifier, fit
+from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.models.fitting import fit
 from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import separation
 
@@ -293,7 +294,7 @@ def measure(cells: Sequence[Cell], model: Classifier, step: Callable[[], None]) 
         x: Any = np.repeat(data.rows(rows[some]), len(draws), axis=0)
         dtype = str(x.dtype)
         if first.noise.on_device:
-            x = model.moved(x)
+            x = model.to_device(x)
         keys = _keys(first, rows[some], draws).reshape(-1)
         drawn = strongest.draw(x, keys)
         for i, corruption in enumerate(bound):

@@ -37,8 +37,10 @@ from shaketable.evaluation.evaluate import (
 )
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
-from shaketable.models.classifier import as_classifier, fit_arrays, load_model, seeded
+from shaketable.models.classifier import as_classifier
+from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.identity import content_hash
+from shaketable.models.loading import load_model
 
 Epsilon = float | str
 
@@ -146,7 +148,7 @@ class _Task:
             keys = noise.keys(data, self.train, self.train_rows, np.arange(noise.k))
             x = noisy_copies(self.train.bind(noise.bounds), x, keys)
             y = np.repeat(y, noise.k)
-        model = fit_arrays(seeded(self.estimator, digest("fit", noise.run, noise.seed)), x, y)
+        model = fit_arrays(clone_seeded(self.estimator, digest("fit", noise.run, noise.seed)), x, y)
         classifier = as_classifier(model, data, name=first.maker.name)
         return [
             record

@@ -1,28 +1,45 @@
-"""Classifiers of the teaching examples, `toy1d` and `sunset`: what they get right is known."""
+"""Classifiers for the teaching data sets `toy1d` and `sunset`, whose errors are known exactly."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from shaketable.core.types import Array
 
+EXAMPLES: Mapping[str, str] = {
+    "f1": "for toy1d: 1 where x >= 1, with no room at the edge of the class",
+    "f2": "for toy1d: 1 where x >= 0, and again far to the left",
+    "f3": "for toy1d: 1 where x >= 0, the oracle",
+    "circle": "for sunset: A on the hypersphere and in it, with no room around",
+    "oracle": "for sunset: A above the paraboloid that is equally far from both classes",
+    "flat": "for sunset: A above a plane, blind to changes that matter",
+}
+"""Names of the classifiers, with their descriptions; they need no training."""
+
+
+def example(name: str) -> Callable[[Array], Array]:
+    """Return the classifier that `EXAMPLES` lists under a name."""
+    return {f.__name__: f for f in (f1, f2, f3, circle, oracle, flat)}[name]
+
 
 def f1(x: Array) -> Array:
-    """1 from 1 on: right on all of `toy1d`, and next to no use a step to the left of 1."""
+    """1 where x >= 1, else -1: right on `toy1d`, wrong as soon as a point at 1 moves left."""
     return _step(x, 1.0)
 
 
 def f2(x: Array) -> Array:
-    """1 from 0 on, and below -4: right, but it calls what is far to the left 1 as well.
+    """1 where x >= 0 or x < -4, else -1: right on the data, wrong far to the left.
 
-    The paper's 1 - step(x + 4) + step(x), read as meant.
+    The paper writes 1 - step(x + 4) + step(x); this is what it means.
     """
     flat = x.reshape(len(x))
     return np.where((flat >= 0) | (flat < -4), 1, -1)
 
 
 def f3(x: Array) -> Array:
-    """1 from 0 on: half way between the classes of `toy1d`, as an oracle would have it."""
+    """1 where x >= 0, else -1: half way between the classes of `toy1d`, as an oracle has it."""
     return _step(x, 0.0)
 
 
@@ -35,13 +52,13 @@ def circle(x: Array) -> Array:
 
 
 def oracle(x: Array) -> Array:
-    """A above the paraboloid x_d = |x|^2 / 4 of the other coordinates: as far from both classes."""
+    """A above the paraboloid x_d = |x_1..d-1|^2 / 4, else B: equally far from both classes."""
     flat = x.reshape(len(x), -1).astype(np.float64)
     return np.where(4 * flat[:, -1] > (flat[:, :-1] ** 2).sum(axis=1), "A", "B")
 
 
 def flat(x: Array) -> Array:
-    """A above x_d = 1/2: it gives up points of A near the plane, and keeps what is said of B."""
+    """A above the plane x_d = 1/2, else B: wrong on points of A below it, right on all of B."""
     return np.where(x.reshape(len(x), -1)[:, -1] > 0.5, "A", "B")
 
 

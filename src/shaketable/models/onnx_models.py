@@ -1,4 +1,4 @@
-"""Models in ONNX files: points in, labels or scores out, by onnxruntime on the CPU."""
+"""Models in ONNX files: points in, labels or scores out; onnxruntime runs them on the CPU."""
 
 from __future__ import annotations
 
@@ -17,24 +17,25 @@ from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
 from shaketable.data.images import CHANNELS
 from shaketable.models.identity import content_hash
+from shaketable.models.loading import ModelLoader, declare_loader
 
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
 _TAKEN = {**_FLOATS, "tensor(uint8)": np.uint8}
 _LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
-_ROWS = 256  # at a time, where the graph takes any number: more are no quicker
+_ROWS = 256  # per batch, if the graph takes any number: more are no faster
 _WRAP = "wrap it in a function from points to labels or scores"
 
 
 class OnnxModel:
-    """Classifier in an ONNX file; it answers with labels or with scores, as its graph does.
+    """Classifier in an ONNX file, which returns labels or scores as its graph does.
 
-    Points reach the graph's one input in the type and shape that it declares (`arranged`), in
-    batches of the size that it declares, the last one filled up. Of several outputs the labels
-    count, as scikit-learn's converter gives them, else the only table of scores. A batch is worked
-    on by one thread, and batches share the threads: neither changes what is answered.
+    The graph's one input gets points in the type and shape that it declares (`fit_shape`), in
+    batches of the size that it declares, the last one filled up. Of several outputs the labels are
+    used, which scikit-learn's converter writes, else the only table of scores. One thread works on
+    one batch, several threads on several batches; neither changes the answers.
 
-    It is told by its content, which is pickled with it: the file, and files of weights that it
-    names, such as the ``net.onnx.data`` of torch's exporter.
+    The identity of the model is its content, which is pickled with it: the file, and the files of
+    weights that it names, such as the ``net.onnx.data`` of torch's exporter.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -42,13 +43,13 @@ class OnnxModel:
         self.name, self._graph = file.name, _read(file, "check the path")
         self._weights = {
             name: _read(file.parent / name, f"{self.name} keeps weights there, so move both")
-            for name in linked_files(self._graph)
+            for name in find_weight_files(self._graph)
         }
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         if len(inputs) != 1 or inputs[0].type not in _TAKEN:
             raise InputError(
                 f"model {self.name} must take one input, of floats or uint8, got "
-                f"{_listed(inputs)}; export it with one input of all features, or {_WRAP}"
+                f"{_describe(inputs)}; export it with one input of all features, or {_WRAP}"
             )
         self._input, self._dtype = inputs[0].name, _TAKEN[inputs[0].type]
         self._shape = [d if isinstance(d, int) and d > 0 else 0 for d in inputs[0].shape]
@@ -58,18 +59,18 @@ class OnnxModel:
         answers = tensors if len(outputs) == 1 else labels or scores
         if len(answers) != 1:
             raise InputError(
-                f"model {self.name} must have one output of labels, or one of scores with a "
-                f"column a class, got {_listed(outputs)}; export it with one output, or {_WRAP}"
+                f"model {self.name} must have one output of labels, or one of scores with one "
+                f"column per class, got {_describe(outputs)}; export it with one output, or {_WRAP}"
             )
         self._output = answers[0].name
 
     def __call__(self, x: Array) -> Array:
-        """Labels or scores of every row."""
-        points = arranged(x, self._shape)
+        """Return labels or scores of every row."""
+        points = fit_shape(x, self._shape)
         if points is None:
             raise InputError(
                 f"model {self.name} refused points of shape {x.shape[1:]}: it takes "
-                f"{_named(self._shape[1:])}; give it such points, or {_WRAP}"
+                f"{_format_shape(self._shape[1:])}; give it such points, or {_WRAP}"
             )
         n, count, run = len(x), count_threads(), self._session.run
         size = next(iter(self._shape), 0) or min(_ROWS, -(-n // count))
@@ -80,7 +81,7 @@ class OnnxModel:
 
     @cached_property
     def identity(self) -> str | None:
-        """Hash of the file and of its weights."""
+        """Hash of the file and of its weights; the same for a copy under another name."""
         parts = [self._graph, *(part for _, part in sorted(self._weights.items()))]
         return content_hash(["onnx", *(np.frombuffer(part, np.uint8) for part in parts)])
 
@@ -89,16 +90,10 @@ class OnnxModel:
 
     @cached_property
     def _session(self) -> Any:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise InputError(
-                "model files .onnx need onnxruntime, which is not installed; "
-                "pip install 'shaketable[onnx]'"
-            ) from error
+        onnxruntime = ONNX.import_needed()
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4  # errors are raised; they need not be printed too
-        options.intra_op_num_threads = 1  # several would add up in an order of their own
+        options.log_severity_level = 4  # errors are raised, so they need not be printed too
+        options.intra_op_num_threads = 1  # several would sum in varying order
         names, parts = [*self._weights], [*self._weights.values()]
         options.add_external_initializers_from_files_in_memory(names, parts, [*map(len, parts)])
         try:
@@ -127,23 +122,23 @@ class OnnxModel:
             ) from error
 
 
-def arranged(x: Array, shape: Sequence[int]) -> Array | None:
-    """View of points that fits a declared shape, its first axis the batch; None if none does.
+def fit_shape(x: Array, shape: Sequence[int]) -> Array | None:
+    """Return a view of points that fits a declared shape (batch first), or None if none does.
 
-    Images of shape (H, W, C), told by a last axis of 1, 3 or 4 and a first axis that is none of
-    these, come channels first if that fits, as for torch modules; others as they are, or else
-    channels first. (H, W) may get an axis for its one channel, and all points are flattened for a
-    table. An axis of 0 fits all, and so does an empty shape.
+    Points of shape (H, W, C), with a last axis of 1, 3 or 4 and a first axis that is none of these,
+    come channels first if that fits, as for torch modules; others as they are, or else channels
+    first. (H, W) may get an axis for its one channel, and all points are flattened if that is what
+    fits. An axis of 0 fits all, and so does an empty shape.
 
-    >>> arranged(np.zeros((5, 32, 32, 3)), [0, 3, 0, 0]).shape
+    >>> fit_shape(np.zeros((5, 32, 32, 3)), [0, 3, 0, 0]).shape
     (5, 3, 32, 32)
-    >>> arranged(np.zeros((5, 8, 8)), [1, 64]).shape
+    >>> fit_shape(np.zeros((5, 8, 8)), [1, 64]).shape
     (5, 64)
     """
     views = [x, x[:, None], x[..., None], x.reshape(len(x), -1)]
     if x.ndim == 4:
-        told = x.shape[3] in CHANNELS and x.shape[1] not in CHANNELS
-        views.insert(0 if told else 1, np.moveaxis(x, 3, 1))
+        channels_last = x.shape[3] in CHANNELS and x.shape[1] not in CHANNELS
+        views.insert(0 if channels_last else 1, np.moveaxis(x, 3, 1))
     for view in views:
         axes = zip(shape[1:], view.shape[1:], strict=False)
         if not shape or (len(shape) == view.ndim and all(a in (0, b) for a, b in axes)):
@@ -151,21 +146,21 @@ def arranged(x: Array, shape: Sequence[int]) -> Array | None:
     return None
 
 
-def linked_files(graph: bytes) -> list[str]:
-    r"""Names of the files that hold weights of a graph, read off its bytes.
+def find_weight_files(graph: bytes) -> list[str]:
+    r"""Return the names of the files that hold weights of a graph, found in its bytes.
 
     The entry of a tensor that is stored elsewhere is ``j``, length, ``\n``, length, key, ``\x12``,
     length, value; a length above 127 takes two bytes.
 
-    >>> linked_files(b"\x01j\x11\n\x08location\x12\x05a.bin\x01")
+    >>> find_weight_files(b"\x01j\x11\n\x08location\x12\x05a.bin\x01")
     ['a.bin']
     """
     names: dict[str, None] = {}
     entry = rb"j[\x80-\xff]?[\x00-\x7f]\n\x08location\x12([\x80-\xff]?)([\x00-\x7f])"
-    for found in re.finditer(entry, graph):
-        low, high = found[1], found[2][0]
+    for match in re.finditer(entry, graph):
+        low, high = match[1], match[2][0]
         size = (low[0] & 127) + 128 * high if low else high
-        names[graph[found.end() : found.end() + size].decode(errors="replace")] = None
+        names[graph[match.end() : match.end() + size].decode(errors="replace")] = None
     return list(names)
 
 
@@ -178,15 +173,26 @@ def _read(file: Path, remedy: str) -> bytes:
         raise InputError(f"model file {str(file)!r} {what}; {remedy}") from error
 
 
-def _named(shape: Sequence[Any]) -> str:
+def _format_shape(shape: Sequence[Any]) -> str:
     text = ", ".join(str(dim or "?") for dim in shape)
     return f"({text},)" if len(shape) == 1 else f"({text})"
 
 
-def _listed(ends: Sequence[Any]) -> str:
-    return ", ".join(f"{end.name} {end.type} {_named(end.shape)}" for end in ends)
+def _describe(ends: Sequence[Any]) -> str:
+    return ", ".join(f"{end.name} {end.type} {_format_shape(end.shape)}" for end in ends)
 
 
 def _reason(error: Exception) -> str:
-    """What onnxruntime says, less its numbers: ``[ONNXRuntimeError] : 2 : INVALID : what``."""
+    """Return onnxruntime's message without its codes: ``[ONNXRuntimeError] : 2 : INVALID : …``."""
     return str(error).partition("\n")[0].split(" : ", 3)[-1].rstrip(".") or type(error).__name__
+
+
+ONNX = declare_loader(
+    ModelLoader(
+        (".onnx",),
+        OnnxModel,
+        help="ONNX graph with one input, and one output of labels or scores",
+        needs="onnxruntime",
+        install="shaketable[onnx]",
+    )
+)

@@ -1,13 +1,11 @@
-"""Modules of torch's as models: points in, scores out, on the device the module is on."""
+"""Torch modules as models: points in, scores out, on the device of the module."""
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,15 +18,15 @@ from shaketable.core.types import Array
 from shaketable.data.images import CHANNELS
 
 _REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
-"""What layers raise at points of a shape they do not take."""
+"""What layers raise when points have the wrong shape for them."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModuleAnswer:
-    """Scores of a module in evaluation mode, one column a class.
+    """Scores of a module in evaluation mode, one column per class.
 
-    Points reach the module as `arranged` puts them, on its device and in the type of its first
-    floating parameter (float32 if it has none). They are copies: layers may work in place.
+    The module gets points in the layout of `arrange_images`, on its device and in the type of its
+    first floating parameter (float32 if it has none). They are copies: layers may work in place.
 
     >>> answer = ModuleAnswer("sign", nn.Linear(1, 2))
     >>> answer(np.zeros((5, 1))).shape, answer.device
@@ -40,7 +38,7 @@ class ModuleAnswer:
 
     @property
     def device(self) -> torch.device:
-        """Where the module is; the CPU for one without parameters and buffers."""
+        """Device of the module; the CPU if it has neither parameters nor buffers."""
         tensors = chain(self.module.parameters(), self.module.buffers())
         devices = list(dict.fromkeys(tensor.device for tensor in tensors))
         if len(devices) > 1:
@@ -52,18 +50,18 @@ class ModuleAnswer:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Type of the numbers the module takes."""
+        """Floating type that the module takes."""
         dtypes = (parameter.dtype for parameter in self.module.parameters())
         return next((dtype for dtype in dtypes if dtype.is_floating_point), torch.float32)
 
     def __call__(self, x: Array | Tensor) -> Array:
-        """Scores of every row, also of a tensor's; one on the module's device stays there."""
+        """Return the scores of every row; a tensor on the module's device is not moved."""
         device = self.device
         try:
-            points = arranged(as_tensor(x), self.module).to(
+            points = arrange_images(as_tensor(x), self.module).to(
                 device, self.dtype, copy=True, memory_format=torch.contiguous_format
             )
-            with _evaluating(self.module), torch.inference_mode():
+            with _evaluation_mode(self.module), torch.inference_mode():
                 return self._scores(self.module(points))
         except InputError:
             raise
@@ -71,7 +69,7 @@ class ModuleAnswer:
             raise self._refusal(x, error) from error
 
     def _scores(self, answer: Any) -> Array:
-        scores = getattr(answer, "logits", answer)  # Hugging Face's models answer with a record
+        scores = getattr(answer, "logits", answer)  # Hugging Face's models return a record
         if not isinstance(scores, Tensor):
             got = type(scores).__name__
         elif scores.ndim != 2 or scores.shape[1] < 2 or scores.is_complex():
@@ -80,33 +78,33 @@ class ModuleAnswer:
             small = scores.dtype.is_floating_point and scores.dtype != torch.float64
             return np.asarray(scores.to("cpu", torch.float32 if small else torch.float64).numpy())
         raise InputError(
-            f"model {self.name} must return a tensor of scores, one column a class, got {got}; "
+            f"model {self.name} must return a tensor of scores, one column per class, got {got}; "
             "wrap it in a function from points to scores or labels"
         )
 
     def _refusal(self, x: Array | Tensor, error: Exception) -> InputError:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        what = f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {reason}"
+        message = f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {reason}"
         if "out of memory" in reason or "can't allocate memory" in reason:
-            what += f"; {len(x)} points are too many for it on {self.device}, so give a smaller "
-            what += "model, or move it to another device"
-        return InputError(what)
+            message += f"; {len(x)} points are too many for it on {self.device}: use a smaller "
+            message += "model, or move it to another device"
+        return InputError(message)
 
 
 def as_tensor(x: Array | Tensor) -> Tensor:
-    """Points as a tensor, where they are."""
+    """Return points as a tensor; an array becomes one on the CPU, without a copy if possible."""
     return x if isinstance(x, Tensor) else torch.from_numpy(np.require(x, None, ["C", "W"]))
 
 
-def arranged(x: Tensor, module: nn.Module) -> Tensor:
-    """View of points as convolutions take them: channels first.
+def arrange_images(x: Tensor, module: nn.Module) -> Tensor:
+    """Return a view of points in the layout that convolutions take: channels first.
 
-    Images of shape (H, W, C), told by a last axis of 1, 3 or 4 and a first axis that is none of
-    these, become (C, H, W), and images of shape (H, W) become (1, H, W) where the module's first
-    convolution is in two dimensions. All other points stay as they are. A module that wants them
-    otherwise is given wrapped in a function.
+    Points of shape (H, W, C), with a last axis of 1, 3 or 4 and a first axis that is none of these,
+    become (C, H, W). Points of shape (H, W) become (1, H, W) if the module's first convolution is
+    two-dimensional. All others stay as they are. For a module that takes another layout, pass a
+    function that calls it.
 
-    >>> arranged(torch.zeros(5, 32, 32, 3), nn.Flatten()).shape
+    >>> arrange_images(torch.zeros(5, 32, 32, 3), nn.Flatten()).shape
     torch.Size([5, 3, 32, 32])
     """
     shape = x.shape[1:]
@@ -119,38 +117,9 @@ def arranged(x: Tensor, module: nn.Module) -> Tensor:
     return x
 
 
-def load_module(path: Path) -> Any:
-    """Whole module that was saved with ``torch.save``, on its device or, where it is missing, CPU.
-
-    Unpickling runs the code in the file.
-    """
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            if any(name.endswith("constants.pkl") for name in archive.namelist()):
-                raise InputError(
-                    f"model file {str(path)!r} holds TorchScript; name an object "
-                    "package.module:attribute that loads it with torch.jit.load"
-                )
-    loaded = torch.load(path, map_location=_here, weights_only=False)
-    if not callable(loaded):
-        raise InputError(
-            f"model file {str(path)!r} must hold a whole module, got {type(loaded).__name__}: it "
-            "holds weights only; name an object package.module:attribute that loads them"
-        )
-    return loaded
-
-
-def _here(storage: Any, location: str) -> Any:
-    restore: Any = torch.serialization.default_restore_location  # has no types
-    try:
-        return restore(storage, location)
-    except RuntimeError:  # that device is not here
-        return storage
-
-
 @contextmanager
-def _evaluating(module: nn.Module) -> Iterator[None]:
-    """Evaluation mode, and afterwards the modes that all parts were in before."""
+def _evaluation_mode(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode; afterwards every part is back in the mode it was in before."""
     before = [(part, part.training) for part in module.modules()]
     try:
         module.eval()

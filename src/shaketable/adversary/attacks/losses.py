@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from shaketable.core.errors import InputError
 from shaketable.models.classifier import Classifier
-from shaketable.models.torch_modules import ModuleAnswer, arranged
+from shaketable.models.torch_modules import ModuleAnswer, arrange_images
 
 Loss: TypeAlias = Literal["ce", "margin", "dlr", "targeted"]
 
@@ -65,7 +65,7 @@ class Slopes:
 
     def scores(self, points: Tensor) -> Tensor:
         """Scores of flat points, in float32 or float64."""
-        given = arranged(points.reshape(-1, *self.shape), self.answer.module)
+        given = arrange_images(points.reshape(-1, *self.shape), self.answer.module)
         given = given.to(self.answer.dtype).clone(memory_format=torch.contiguous_format)
         scored = self.answer.module(given)
         scores: Tensor = getattr(scored, "logits", scored)

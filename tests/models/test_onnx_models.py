@@ -15,8 +15,9 @@ from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.models import onnx_models
-from shaketable.models.classifier import as_classifier, load_model
-from shaketable.models.onnx_models import OnnxModel, arranged
+from shaketable.models.classifier import as_classifier
+from shaketable.models.loading import load_model
+from shaketable.models.onnx_models import OnnxModel, fit_shape
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -134,7 +135,7 @@ def test_a_net_of_convolutions_answers_like_the_same_torch_module(shape):
 )
 def test_axes_come_as_declared_and_channels_first_where_nothing_is(points, declared, axes):
     x = RNG.normal(size=(2, *points))
-    assert np.array_equal(arranged(x, declared), x.transpose(axes))
+    assert np.array_equal(fit_shape(x, declared), x.transpose(axes))
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_axes_come_as_declared_and_channels_first_where_nothing_is(points, decla
 )
 def test_axes_are_added_and_tables_are_flat(points, declared, shape):
     x = RNG.normal(size=(2, *points))
-    assert np.array_equal(arranged(x, declared), x.reshape(2, *shape))
+    assert np.array_equal(fit_shape(x, declared), x.reshape(2, *shape))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_axes_are_added_and_tables_are_flat(points, declared, shape):
     [((5,), [0, 4]), ((9, 8, 3), [0, 4, 9, 8]), ((9, 8, 3), [0, 215]), ((72,), [0, 1, 9, 8])],
 )
 def test_what_does_not_fit_is_not_made_to(points, declared):
-    assert arranged(np.zeros((2, *points)), declared) is None
+    assert fit_shape(np.zeros((2, *points)), declared) is None
 
 
 @pytest.mark.parametrize("keep", [0, 1])
@@ -362,8 +363,8 @@ def nonsense():
         (of_words, r"must take one input, of floats or uint8, got x tensor\(string\) \(\?, 5\)"),
         (
             two_tables,
-            r"net.onnx must have one output of labels, or one of scores with a column a class, got "
-            r"y tensor\(float\) \(n, 3\), z tensor\(float\) \(n, 3\); export it with one",
+            r"net.onnx must have one output of labels, or one of scores with one column per class, "
+            r"got y tensor\(float\) \(n, 3\), z tensor\(float\) \(n, 3\); export it with one",
         ),
     ],
 )

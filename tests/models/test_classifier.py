@@ -1,18 +1,15 @@
 import subprocess
 import sys
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
-from shaketable.models.classifier import BUILTIN, as_classifier, builtin, fit, load_model, seeded
+from shaketable.models.classifier import as_classifier
 
 X = np.array([[0.0], [0.2], [0.8], [1.0]])
 DATA = make_dataset(X, ["no", "no", "yes", "yes"])
@@ -43,10 +40,10 @@ def test_labels_of_equal_value_match_whatever_their_type():
     ("answer", "message"),
     [
         (lambda x: np.full(len(x), "perhaps"), "got 'perhaps'; the data's are 'no', 'yes'"),
-        (lambda x: x[:, 0] * 0.37 + 0.1, "one score a class or the labels"),
-        (lambda x: np.zeros((len(x), 3)), "one score a class, got shape"),
-        (lambda x: np.zeros(len(x) - 1), "one answer a point"),
-        (lambda x: 1, "one answer a point"),
+        (lambda x: x[:, 0] * 0.37 + 0.1, "one score per class or the labels"),
+        (lambda x: np.zeros((len(x), 3)), "one score per class, got shape"),
+        (lambda x: np.zeros(len(x) - 1), "one answer per point"),
+        (lambda x: 1, "one answer per point"),
         (lambda x: np.full((len(x), 2), np.nan), "NaN scores"),
     ],
     ids=["stranger", "one score", "columns", "length", "scalar", "nan"],
@@ -124,62 +121,6 @@ def test_identity_tells_models_apart_and_callables_only_by_id():
     assert as_classifier(lambda x: x, DATA, model_id="v1").identity == "v1"
 
 
-@pytest.mark.parametrize("name", BUILTIN)
-def test_built_in_models_learn(name):
-    data = make_dataset(np.repeat(X, 10, axis=0), np.repeat(DATA.labels, 10))
-    model = fit(builtin(name), data, np.arange(data.n), seed=0)
-    assert as_classifier(model, data)(X).tolist() == [0, 0, 1, 1]
-
-
-def test_seeding_reaches_every_nested_part_and_leaves_the_original_alone():
-    original = make_pipeline(RandomForestClassifier(n_jobs=-1))
-    copy = seeded(original, 3)
-    assert isinstance(copy[0].random_state, int)
-    assert copy[0].n_jobs == 1
-    assert original[0].random_state is None
-    assert seeded(original, 4)[0].random_state != copy[0].random_state
-
-
-def test_models_are_found_by_name_module_and_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "my_model_for_test.py").write_text("def answer(x):\n    return ['no'] * len(x)\n")
-    model, unfitted = load_model("my_model_for_test:answer")
-    assert not unfitted
-    assert model([1, 2]) == ["no", "no"]
-    joblib.dump(KNeighborsClassifier(1).fit(X, DATA.labels), "model.joblib")
-    assert as_classifier(load_model("model.joblib")[0], DATA)(X).tolist() == [0, 0, 1, 1]
-    assert load_model("rf")[1]
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("rff", "did you mean 'rf'"),
-        ("no_such_module:x", "cannot import 'no_such_module'"),
-        ("math:no_such", "name an attribute"),
-        ("missing.joblib", "does not exist"),
-        (":model", "unknown model"),
-        ("mine.py:model", "as in mine:model"),
-        ("sklearn.svm:SVC", "is a class"),
-    ],
-)
-def test_a_model_that_is_not_there_says_so(source, message):
-    with pytest.raises(InputError, match=message):
-        load_model(source)
-
-
-def test_a_damaged_model_file_says_so(tmp_path):
-    (tmp_path / "bad.pkl").write_bytes(b"nothing")
-    with pytest.raises(InputError, match="cannot be loaded"):
-        load_model(str(tmp_path / "bad.pkl"))
-
-
-def test_a_callable_cannot_be_fitted():
-    with pytest.raises(InputError, match="no scikit-learn estimator"):
-        seeded(lambda x: x, 0)
-
-
 def test_models_that_are_no_modules_need_no_torch():
     code = (
         "import sys\n"
@@ -188,41 +129,3 @@ def test_models_that_are_no_modules_need_no_torch():
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_a_module_cannot_be_fitted():
-    nn = pytest.importorskip("torch", reason="torch is not installed").nn
-    with pytest.raises(InputError, match="model Linear cannot be fitted.*bring it fitted"):
-        fit(nn.Linear(1, 2), DATA, np.arange(4), seed=0)
-
-
-@pytest.mark.parametrize("suffix", [".pt", ".pth"])
-def test_modules_are_found_in_files_of_torch(suffix, tmp_path, monkeypatch):
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
-    source = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
-    source += "        return torch.cat([1 - x, x], dim=1)\n"
-    name = f"my_net_for_test{suffix[1:]}"
-    (tmp_path / f"{name}.py").write_text(source)
-    code = f"import torch, {name}\ntorch.save({name}.Net(), 'net{suffix}')"
-    subprocess.run([sys.executable, "-c", code], check=True)
-    model, unfitted = load_model(f"net{suffix}")  # its class is in the working directory
-    assert not unfitted
-    assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]
-
-    torch.save(torch.nn.Linear(1, 2).state_dict(), f"weights{suffix}")
-    with pytest.raises(InputError, match="got OrderedDict: it holds weights only; name an object"):
-        load_model(f"weights{suffix}")
-    (tmp_path / f"{name}.py").unlink()
-    monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(InputError, match=f"No module named '{name}'; run from the directory"):
-        load_model(f"net{suffix}")
-
-
-def test_a_file_of_torch_without_torch_says_what_to_install(tmp_path, monkeypatch):
-    (tmp_path / "net.pt").write_bytes(b"nothing")
-    monkeypatch.delitem(sys.modules, "shaketable.models.torch_modules", raising=False)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(InputError, match=r"pip install 'shaketable\[torch\]'"):
-        load_model(str(tmp_path / "net.pt"))

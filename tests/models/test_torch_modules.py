@@ -135,7 +135,7 @@ def test_images_reach_a_module_channels_first(channels):
     ],
 )
 def test_only_what_is_known_to_be_an_image_is_rearranged(shape, module, given):
-    assert modules.arranged(torch.zeros(2, *shape), module).shape[1:] == given
+    assert modules.arrange_images(torch.zeros(2, *shape), module).shape[1:] == given
     if isinstance(module, nn.Sequential):
         assert modules.ModuleAnswer("m", module)(np.zeros((2, *shape))).shape == (2, 2)
 
@@ -156,15 +156,15 @@ def test_what_a_module_gets_is_contiguous_and_its_own():
     [
         (
             lambda x: x[:, :1],
-            r"^model mine must return.*one column a class, got torch.float32 of shape \(60, 1\)",
+            r"^model mine must return.*one column per class, got torch.float32 of shape \(60, 1\)",
         ),
-        (lambda x: x[:, 0], r"one column a class, got torch.float32 of shape \(60,\)"),
+        (lambda x: x[:, 0], r"one column per class, got torch.float32 of shape \(60,\)"),
         (lambda x: (x[:, :2], x), "got tuple; wrap it in a function"),
         (lambda x: {"out": x[:, :2]}, "got dict; wrap"),
         (lambda x: x[:, :2] * 1j, "got torch.complex64"),
         (lambda x: x[:, :2] * torch.nan, "NaN scores"),
         (lambda x: x[:, :3], r"got shape \(60, 3\) for 2 classes"),
-        (lambda x: x[:3, :2], "one answer a point"),
+        (lambda x: x[:3, :2], "one answer per point"),
         (lambda x: x @ x, r"^model mine refused points of shape \(5,\): [^\n]+$"),
         (lambda x: nn.Linear(2, 2).load_state_dict({}), r"Error\(s\)[^\n]+\Z"),  # of many lines
         (lambda x: x.flatten(3), r"refused points of shape \(5,\): Dimension out of range"),
@@ -195,21 +195,6 @@ def test_scaled_features_reach_a_module_in_raw_units():
     behind = as_classifier(module, data.scaled(), unscale=True)
     assert np.array_equal(behind(data.scaled().x), in_numpy(module)(X).argmax(axis=1))
     assert behind.device is None  # it takes arrays only
-
-
-def test_a_saved_module_comes_back(tmp_path):
-    torch.save(linear(2), tmp_path / "m.pt")
-    loaded = modules.load_module(tmp_path / "m.pt")
-    assert torch.equal(loaded.weight, linear(2).weight)
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="no device is missing")
-def test_a_module_saved_on_a_missing_device_comes_back_on_the_cpu(tmp_path, monkeypatch):
-    monkeypatch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
-    torch.save(linear(2), tmp_path / "m.pt")
-    assert modules.load_module(tmp_path / "m.pt").weight.device.type == "cpu"
-    with pytest.raises(RuntimeError, match="CUDA"):
-        torch.load(tmp_path / "m.pt", weights_only=False)
 
 
 def test_device_noise_has_the_same_laws_and_is_recorded_apart():

@@ -1,0 +1,48 @@
+"""Fitting scikit-learn estimators, reproducibly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shaketable.core.errors import InputError
+from shaketable.core.keys import digest
+from shaketable.core.types import Array, IntArray
+from shaketable.data.dataset import Dataset
+from shaketable.models.classifier import is_estimator, model_name
+
+
+def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int) -> Any:
+    """Return a copy of an estimator, fitted on rows of the data; `clone_seeded` says how."""
+    return fit_arrays(clone_seeded(model, seed), data.rows(rows), data.labels[rows])
+
+
+def fit_arrays(model: Any, x: Array, y: Array) -> Any:
+    """Fit an estimator in place on points of any shape, flattened, and their original labels."""
+    try:
+        return model.fit(x.reshape(len(x), -1), y)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"model {model_name(model)} could not be trained: {error}") from error
+
+
+def clone_seeded(model: Any, seed: int) -> Any:
+    """Return an unfitted copy that fits the same way each time.
+
+    Every nested ``random_state`` follows from `seed`, and every nested ``n_jobs`` that is set
+    becomes 1.
+    """
+    if not is_estimator(model) or not hasattr(model, "fit"):
+        raise InputError(
+            f"model {model_name(model)} cannot be fitted: it is no scikit-learn estimator; "
+            "bring it fitted, or wrap it in one"
+        )
+    from sklearn.base import clone
+
+    model = clone(model)
+    settings: dict[str, Any] = {}
+    for parameter, value in model.get_params(deep=True).items():
+        leaf = parameter.rpartition("__")[2]
+        if leaf == "random_state":
+            settings[parameter] = digest(seed, parameter) % 2**31
+        elif leaf == "n_jobs" and value is not None:
+            settings[parameter] = 1
+    return model.set_params(**settings)

@@ -1,0 +1,55 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from shaketable.core.errors import InputError
+from shaketable.data.arrays import make_dataset
+from shaketable.models.classifier import as_classifier
+from shaketable.models.loading import load_model
+from shaketable.models.torch_files import load_module
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+X = np.array([[0.0], [0.2], [0.8], [1.0]])
+DATA = make_dataset(X, ["no", "no", "yes", "yes"])
+
+
+def test_a_saved_module_comes_back(tmp_path):
+    module = torch.nn.Linear(5, 2)
+    torch.save(module, tmp_path / "m.pt")
+    loaded = load_module(tmp_path / "m.pt")
+    assert torch.equal(loaded.weight, module.weight)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="no device is missing")
+def test_a_module_saved_on_a_missing_device_comes_back_on_the_cpu(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")
+    torch.save(torch.nn.Linear(5, 2), tmp_path / "m.pt")
+    assert load_module(tmp_path / "m.pt").weight.device.type == "cpu"
+    with pytest.raises(RuntimeError, match="CUDA"):
+        torch.load(tmp_path / "m.pt", weights_only=False)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".pth"])
+def test_modules_are_found_in_files_of_torch(suffix, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p])
+    source = "import torch\nclass Net(torch.nn.Module):\n    def forward(self, x):\n"
+    source += "        return torch.cat([1 - x, x], dim=1)\n"
+    name = f"my_net_for_test{suffix[1:]}"
+    (tmp_path / f"{name}.py").write_text(source)
+    code = f"import torch, {name}\ntorch.save({name}.Net(), 'net{suffix}')"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    model, unfitted = load_model(f"net{suffix}")  # its class is in the working directory
+    assert not unfitted
+    assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]
+
+    torch.save(torch.nn.Linear(1, 2).state_dict(), f"weights{suffix}")
+    with pytest.raises(InputError, match="got OrderedDict: it holds weights only; name an object"):
+        load_model(f"weights{suffix}")
+    (tmp_path / f"{name}.py").unlink()
+    monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(InputError, match=f"No module named '{name}'; run from the directory"):
+        load_model(f"net{suffix}")
