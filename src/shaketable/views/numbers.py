@@ -101,7 +101,7 @@ def format_bound(share: float) -> str:
 def percent_decimals(e: Estimate) -> int:
     """Decimals that the interval supports when it is written in per cent: 2 to 4.
 
-    >>> percent_decimals(Estimate(0.5, 0.4999, 0.5001, 0.95, "by hand"))
+    >>> percent_decimals(Estimate(0.5, 0.4995, 0.5005, 0.95, "by hand"))
     3
     """
     half = 50 * (e.high - e.low)
