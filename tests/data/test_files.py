@@ -220,7 +220,7 @@ def test_archives_without_the_right_arrays_are_refused(tmp_path: Path) -> None:
 def test_sources_that_are_nothing_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'.*gone.csv' does not exist"):
         load(tmp_path / "gone.csv", label="y")
-    with pytest.raises(InputError, match="must hold a subfolder a class with pictures"):
+    with pytest.raises(InputError, match="must hold one subfolder per class with images"):
         load(tmp_path)
     with pytest.raises(InputError, match=r"this is neither: .* 'brands'; did you mean 'bands'"):
         load("brands(n=3)")

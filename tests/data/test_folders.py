@@ -112,7 +112,7 @@ def test_files_follow_their_rows(tmp_path):
 def test_odd_pictures_are_named(tmp_path):
     fill(tmp_path)
     Image.new("RGB", (12, 8)).save(tmp_path / "cat" / "p1.png")
-    with pytest.raises(InputError, match=r"1 of 6 are not of 9 x 12 .*p1.png' has 8 x 12"):
+    with pytest.raises(InputError, match=r"1 of 6 do not have 9 x 12 .*p1.png' has 8 x 12"):
         st.load(tmp_path)
     whole = (tmp_path / "dog" / "p1.png").read_bytes()
     for content in (b"no picture", b"", whole[:20], whole[: len(whole) // 2]):
@@ -125,7 +125,7 @@ def test_odd_pictures_are_named(tmp_path):
 
 
 def test_what_is_no_folder_of_classes_is_refused(tmp_path):
-    with pytest.raises(InputError, match="subfolder a class"):
+    with pytest.raises(InputError, match="one subfolder per class"):
         st.load(tmp_path)
     fill(tmp_path)
     (tmp_path / "emu").mkdir()
@@ -154,6 +154,6 @@ def test_pillow_is_asked_for(tmp_path, monkeypatch):
 @pytest.mark.parametrize("channels", [1, 3])
 def test_png_is_lossless(tmp_path, channels):
     (x,) = pictures(1, 13, 9, channels)
-    (tmp_path / "a.png").write_bytes(images.png(x))
-    assert images.shape_of(tmp_path / "a.png") == x.shape
-    np.testing.assert_array_equal(images.read(tmp_path / "a.png", channels), x)
+    (tmp_path / "a.png").write_bytes(images.encode_png(x))
+    assert images.read_shape(tmp_path / "a.png") == x.shape
+    np.testing.assert_array_equal(images.read_image(tmp_path / "a.png", channels), x)

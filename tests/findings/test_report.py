@@ -235,13 +235,12 @@ def test_page_of_results_does_without_every_point_and_class_pair(
 
 
 def test_floats_of_an_image_are_rounded() -> None:
-    assert decode_png(pictures.data_uri(np.array([[0.0, 0.999], [0.3, 1.0]]))).ravel().tolist() == [
-        0, 255, 76, 255,
-    ]  # fmt: skip
+    uri = pictures.to_data_uri(np.array([[0.0, 0.999], [0.3, 1.0]]))
+    assert decode_png(uri).ravel().tolist() == [0, 255, 76, 255]
 
 
 def test_large_images_are_thinned_out() -> None:
-    uri = pictures.data_uri(np.zeros((400, 50), np.uint8))
+    uri = pictures.to_data_uri(np.zeros((400, 50), np.uint8))
     assert decode_png(uri).shape == (134, 17, 1)
 
 

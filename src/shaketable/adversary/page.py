@@ -197,7 +197,7 @@ def _images(x: Array, moved: Array) -> list[tuple[str, str]]:
         "what was found": np.clip(moved, 0, 1),
         f"the difference, × {float(f'{0.5 / largest:.2g}'):g}": 0.5 + 0.5 * step / largest,
     }
-    return [(name, pictures.data_uri(image)) for name, image in shown.items()]
+    return [(name, pictures.to_data_uri(image)) for name, image in shown.items()]
 
 
 def _changes(data: Dataset, x: Array, moved: Array) -> list[str]:

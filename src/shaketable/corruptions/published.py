@@ -29,7 +29,7 @@ from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, finite_ran
 from shaketable.corruptions.common.severities import profile_of, side_of
 from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.data.bounds import Bounds
-from shaketable.data.images import SUFFIXES, read_all
+from shaketable.data.images import SUFFIXES, read_images
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
@@ -358,7 +358,7 @@ class _Folders:
             place / str(severity) / group / f"{stem}{endings[row]}"
             for row, (group, stem) in ((row, self.names[row]) for row in rows.tolist())
         ]
-        return read_all(paths, layout(self.data.shape, name)[:3])
+        return read_images(paths, layout(self.data.shape, name)[:3])
 
 
 def picture_names(labels: Array, files: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Data sets from folders of pictures, a subfolder a class."""
+"""Data sets from folders of images, one subfolder per class."""
 
 from __future__ import annotations
 
@@ -19,25 +19,27 @@ _PARTS = ("train", "val", "valid", "validation", "test")
 
 
 def load_folder(folder: Path, test: Path | None = None) -> Dataset:
-    """Pictures of ``<class>/<file>`` as uint8, (n, height, width, 3), or without the 3 if all grey.
+    """Load the images ``<class>/<file>`` as uint8: (n, height, width, 3), or (n, h, w) if all grey.
 
     A folder that holds ``train`` and one of ``val``, ``valid``, ``validation`` and ``test``, and
-    nothing else, has a fixed test part. Classes are the names of the folders, sorted, and files
-    are sorted within them. All pictures must be of one size.
+    nothing else, has a fixed test part. Classes are the names of the subfolders, sorted; files are
+    sorted within them. All images must have the same size.
     """
     if test is None:
-        folder, test = _parts(folder)
-    train = _files(folder)
-    found = train if test is None else train + _files(test)
+        folder, test = _split_parts(folder)
+    train_files = _list_images(folder)
+    files = train_files if test is None else train_files + _list_images(test)
     data = make_dataset(
-        _read([path for path, _ in found]),
-        [label for _, label in found],
+        _read_images([path for path, _ in files]),
+        [label for _, label in files],
         name=_name(folder, test),
-        n_train=None if test is None else len(train),
+        n_train=None if test is None else len(train_files),
     )
-    roots = [folder] * len(train) + [test or folder] * (len(found) - len(train))
-    files = (path.relative_to(r).as_posix() for (path, _), r in zip(found, roots, strict=True))
-    return replace(data, files=tuple(files))
+    roots = [folder] * len(train_files) + [test or folder] * (len(files) - len(train_files))
+    names = (
+        path.relative_to(root).as_posix() for (path, _), root in zip(files, roots, strict=True)
+    )
+    return replace(data, files=tuple(names))
 
 
 def _name(folder: Path, test: Path | None) -> str:
@@ -48,20 +50,20 @@ def _name(folder: Path, test: Path | None) -> str:
     return first.name
 
 
-def _parts(folder: Path) -> tuple[Path, Path | None]:
-    """Folders of the training and the test part; or the folder itself, which has no parts."""
-    found = [f.name for f in _subfolders(folder)]
-    if not found or not set(found) <= set(_PARTS):
+def _split_parts(folder: Path) -> tuple[Path, Path | None]:
+    """Folders of the training and the test part; the folder itself and None if it has no parts."""
+    parts = [f.name for f in _subfolders(folder)]
+    if not parts or not set(parts) <= set(_PARTS):
         return folder, None
-    if len(found) == 1:
-        return folder / found[0], None
-    if len(found) > 2 or "train" not in found:
+    if len(parts) == 1:
+        return folder / parts[0], None
+    if len(parts) > 2 or "train" not in parts:
         raise InputError(
             f"folder {str(folder)!r} must have one test part beside train, got "
-            f"{', '.join(found)}; name the two parts: DIR/train, and DIR/{found[-1]} as test "
+            f"{', '.join(parts)}; name the two parts: DIR/train, and DIR/{parts[-1]} as test "
             "(--test)"
         )
-    (test,) = set(found) - {"train"}
+    (test,) = set(parts) - {"train"}
     return folder / "train", folder / test
 
 
@@ -74,28 +76,28 @@ def _subfolders(folder: Path) -> list[Path]:
         raise InputError(f"folder {str(folder)!r} cannot be read: {error.strerror}") from error
 
 
-def _files(folder: Path) -> list[tuple[Path, str]]:
-    """All pictures with their classes, sorted by class and path."""
+def _list_images(folder: Path) -> list[tuple[Path, str]]:
+    """All images with their classes, sorted by class and path."""
     classes = _subfolders(folder)
-    found = {c: sorted(f for f in c.rglob("*") if images.is_image(f)) for c in classes}
+    paths = {c: sorted(f for f in c.rglob("*") if images.is_image(f)) for c in classes}
     endings = ", ".join(images.SUFFIXES)
-    if not any(found.values()):
+    if not any(paths.values()):
         raise InputError(
-            f"folder {str(folder)!r} must hold a subfolder a class with pictures ({endings}), and "
-            "none was found; a single file of points must end in .npz, .csv or .parquet"
+            f"folder {str(folder)!r} must hold one subfolder per class with images ({endings}), "
+            "and none was found; a single file of points must end in .npz, .csv or .parquet"
         )
-    if empty := [c.name for c in classes if not found[c]]:
+    if empty := [c.name for c in classes if not paths[c]]:
         raise InputError(
-            f"every subfolder of {str(folder)!r} is a class and must hold pictures ({endings}), "
+            f"every subfolder of {str(folder)!r} is a class and must hold images ({endings}), "
             f"but these do not: {list_names(empty)}; fill or remove them"
         )
-    return [(path, c.name) for c, paths in found.items() for path in paths]
+    return [(path, c.name) for c in classes for path in paths[c]]
 
 
-def _read(paths: Sequence[Path]) -> Array:
-    """Pictures as one array; those of another size than most are named."""
+def _read_images(paths: Sequence[Path]) -> Array:
+    """Images as one array; an error lists those whose size differs from that of most."""
     with ThreadPoolExecutor() as pool:
-        shapes = list(pool.map(images.shape_of, paths))
+        shapes = list(pool.map(images.read_shape, paths))
     (height, width), _ = Counter(shape[:2] for shape in shapes).most_common(1)[0]
     odd = [
         f"{str(path)!r} has {shape[0]} x {shape[1]}"
@@ -104,9 +106,9 @@ def _read(paths: Sequence[Path]) -> Array:
     ]
     if odd:
         raise InputError(
-            f"pictures must be of one size, and {len(odd)} of {len(paths)} are not of {height} x "
-            f"{width} pixels as most are: {list_names(odd)}; resize or remove them"
+            f"images must have the same size, and {len(odd)} of {len(paths)} do not have {height} "
+            f"x {width} pixels as most do: {list_names(odd)}; resize or remove them"
         )
     channels = max(shape[2] for shape in shapes)
-    x = images.read_all(paths, (height, width, channels))
+    x = images.read_images(paths, (height, width, channels))
     return x if channels == 3 else x[..., 0]

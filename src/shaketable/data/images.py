@@ -1,4 +1,4 @@
-"""Pictures from files and to files, one at a time; Pillow does the work."""
+"""Image files, read and written with Pillow, and whether points can be displayed as images."""
 
 from __future__ import annotations
 
@@ -14,82 +14,81 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import DISPLAYED_CHANNELS, find_channels
 from shaketable.core.types import Array
 from shaketable.data.dataset import Dataset
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
-"""Endings of the files that count as pictures, in lower case."""
+"""Endings of the files that count as images, in lower case."""
 
-CHANNELS = {1, 3, 4}
-"""How many channels arrays of pictures may have: grey, RGB, RGBA."""
-
-_GREY = ("1", "L", "LA")
+_GREY = ("1", "L", "LA")  # Pillow's modes
 _COLOUR = ("P", "PA", "RGB", "RGBA", "CMYK", "YCbCr")
 
 
 def is_image(path: Path) -> bool:
-    """Whether the name is that of a picture, and not of a hidden file."""
+    """Whether a file is named as an image and is not hidden."""
     return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
 
 
-def shape_of(path: Path) -> tuple[int, int, int]:
-    """Height, width and channels, 1 or 3, as its header says."""
-    with _opened(path) as image:
+def read_shape(path: Path) -> tuple[int, int, int]:
+    """Height, width and number of channels, 1 or 3, read from a file's header."""
+    with _open_image(path) as image:
         if image.mode not in (*_GREY, *_COLOUR):
             raise ValueError(f"its values have more than 8 bits (mode {image.mode})")
         return image.height, image.width, 1 if image.mode in _GREY else 3
 
 
-def read(path: Path, channels: int) -> Array:
-    """Picture as uint8, (height, width, channels); transparency is left out."""
-    with _opened(path) as image:
+def read_image(path: Path, channels: int) -> Array:
+    """Image as uint8, (height, width, channels); transparency is ignored."""
+    with _open_image(path) as image:
         plain = image.convert("RGBA") if image.mode in ("P", "PA") else image
         values = np.asarray(plain.convert("L" if channels == 1 else "RGB"))
     return values.reshape(*values.shape[:2], channels)
 
 
-def read_all(paths: Sequence[Path], shape: tuple[int, int, int]) -> Array:
-    """Pictures of one shape as one array, uint8; another shape is an error."""
+def read_images(paths: Sequence[Path], shape: tuple[int, int, int]) -> Array:
+    """Images as one uint8 array, (n, *shape); an image of another size is an error."""
     x = np.empty((len(paths), *shape), np.uint8)
 
     def fill(row: int) -> None:
-        image = read(paths[row], shape[2])
+        image = read_image(paths[row], shape[2])
         if image.shape != shape:
             raise InputError(
-                f"picture {str(paths[row])!r} must have {shape[0]} x {shape[1]} pixels like the "
+                f"image {str(paths[row])!r} must have {shape[0]} x {shape[1]} pixels like the "
                 f"others, got {image.shape[0]} x {image.shape[1]}; resize it"
             )
         x[row] = image
 
-    with ThreadPoolExecutor() as pool:  # Pillow works outside the interpreter's lock
+    with ThreadPoolExecutor() as pool:  # Pillow releases the interpreter lock
         for _ in pool.map(fill, range(len(paths))):
             pass
     return x
 
 
-def png(values: Array) -> bytes:
-    """Content of a file that holds a uint8 picture, (height, width, 1 or 3), without loss."""
+def encode_png(image: Array) -> bytes:
+    """Content of a PNG file of a uint8 image, (height, width, 1 or 3)."""
     content = BytesIO()
-    pillow().fromarray(values[..., 0] if values.shape[-1] == 1 else values).save(content, "PNG")
+    values = image[..., 0] if image.shape[-1] == 1 else image
+    import_pillow().fromarray(values).save(content, "PNG")
     return content.getvalue()
 
 
-def pillow() -> ModuleType:
-    """Pillow's module for pictures, if it is installed."""
+def import_pillow() -> ModuleType:
+    """Return the module ``PIL.Image``; `InputError` if Pillow is not installed."""
     try:
         from PIL import Image
     except ImportError as error:
         raise InputError(
-            "picture files need Pillow; install it with pip install 'shaketable[image]'"
+            "image files need Pillow; install it with pip install 'shaketable[image]'"
         ) from error
     module: ModuleType = Image
     return module
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Opened picture; whatever a damaged one makes Pillow say becomes one line."""
-    library = pillow()
+def _open_image(path: Path) -> Iterator[Any]:
+    """Open an image; every error of Pillow's becomes an `InputError` of one line."""
+    library = import_pillow()
     bomb = library.DecompressionBombError
     try:
         with library.open(path) as image:
@@ -97,14 +96,12 @@ def _opened(path: Path) -> Iterator[Any]:
     except (OSError, SyntaxError, ValueError, struct.error, bomb) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(
-            f"picture {str(path)!r} cannot be read: {reason}; replace or remove it"
+            f"image {str(path)!r} cannot be read: {reason}; replace or remove it"
         ) from error
 
 
 def are_images(data: Dataset) -> bool:
-    """Whether the points can be seen: h x w, h x w x 1 or 3, or 3 x h x w, on a known scale.
-
-    The scale is known of uint8 and of floats from 0 to 1.
+    """Whether the points can be displayed: they have the shape and the scale of images.
 
     >>> from shaketable import load
     >>> are_images(load("shapes")), are_images(load("iris"))
@@ -115,9 +112,9 @@ def are_images(data: Dataset) -> bool:
 
 def have_image_shape(x: Array) -> bool:
     """Whether the rows are h x w, h x w x 1 or 3, or 1 or 3 x h x w."""
-    return x.ndim == 3 or (x.ndim == 4 and bool({1, 3} & {x.shape[1], x.shape[3]}))
+    return find_channels(x.shape[1:], DISPLAYED_CHANNELS) != "unknown"
 
 
 def have_image_scale(x: Array) -> bool:
-    """Whether it is known what is black and what is white: of uint8, and of floats from 0 to 1."""
+    """Whether black and white are known: the values are uint8, or floats from 0 to 1."""
     return x.dtype == np.uint8 or (float(x.min()) >= 0 and float(x.max()) <= 1)

@@ -256,7 +256,7 @@ class _Files:
                 "pictures hold 256 levels, and these values are others; write arrays, or load the "
                 "data as uint8 and take corruptions that keep to its levels"
             )
-        images.pillow()
+        images.import_pillow()
         self.plan.folder.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
@@ -270,7 +270,7 @@ class _Files:
                 (plan.folder / place / group).mkdir(parents=True, exist_ok=True)
             for row, picture in zip(rows, _channels_last(values), strict=True):
                 file = "/".join(self._names[row - first]) + ".png"
-                content = images.png(picture.reshape(*picture.shape[:2], -1))
+                content = images.encode_png(picture.reshape(*picture.shape[:2], -1))
                 (plan.folder / place / file).write_bytes(content)
                 checksum = hashlib.sha256(content).hexdigest()
                 lists.setdefault(place, []).append(f"{checksum}  {file}")

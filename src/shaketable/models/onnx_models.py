@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import find_channels
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
-from shaketable.data.images import CHANNELS
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import ModelLoader, declare_loader
 
@@ -137,7 +137,7 @@ def fit_shape(x: Array, shape: Sequence[int]) -> Array | None:
     """
     views = [x, x[:, None], x[..., None], x.reshape(len(x), -1)]
     if x.ndim == 4:
-        channels_last = x.shape[3] in CHANNELS and x.shape[1] not in CHANNELS
+        channels_last = find_channels(x.shape[1:]) == "last"
         views.insert(0 if channels_last else 1, np.moveaxis(x, 3, 1))
     for view in views:
         axes = zip(shape[1:], view.shape[1:], strict=False)

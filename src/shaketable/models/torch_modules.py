@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import find_channels
 from shaketable.core.types import Array
-from shaketable.data.images import CHANNELS
 
 _REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
 """What layers raise when points have the wrong shape for them."""
@@ -108,7 +108,7 @@ def arrange_images(x: Tensor, module: nn.Module) -> Tensor:
     torch.Size([5, 3, 32, 32])
     """
     shape = x.shape[1:]
-    if len(shape) == 3 and shape[-1] in CHANNELS and shape[0] not in CHANNELS:
+    if find_channels(shape) == "last":
         return x.permute(0, 3, 1, 2)
     if len(shape) == 2:
         convolutions = (part for part in module.modules() if isinstance(part, _ConvNd))

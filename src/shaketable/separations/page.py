@@ -15,7 +15,7 @@ from shaketable.separations.one_nn import OneNN
 from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import Separation
 from shaketable.views import page
-from shaketable.views.images import data_uri
+from shaketable.views.images import to_data_uri
 
 MAX_IMAGE_PAIRS = 100
 """Largest number of pairs that are shown as images."""
@@ -106,6 +106,6 @@ def _images(report: Audit, data: Dataset) -> list[tuple[str, str]]:
     if not are_images(data):
         return []
     return [
-        (data_uri(data.x[i]), data_uri(data.x[j]))
+        (to_data_uri(data.x[i]), to_data_uri(data.x[j]))
         for i, j in (pair.points for pair in report.pairs[:MAX_IMAGE_PAIRS])
     ]

@@ -14,6 +14,7 @@ import numpy as np
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import find_channels
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import (
@@ -26,7 +27,6 @@ from shaketable.corruptions.common.severities import (
 )
 from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.data.bounds import Bounds
-from shaketable.data.images import CHANNELS
 
 __all__ = ["BENCHMARK", "NAMES", "NO_NOISE", "CommonCorruption"]
 
@@ -196,7 +196,7 @@ def layout(shape: tuple[int, ...], name: str) -> tuple[int, int, int, bool]:
         raise InputError(
             f"{name} is for pictures, height x width x channels, got points of shape {shape}"
         )
-    first = shape[0] in CHANNELS and shape[2] not in CHANNELS
+    first = find_channels(shape) == "first"
     if shape[0] < shape[2] and not first:
         raise InputError(
             f"{name} cannot tell the channels of pictures of shape {shape}; put them last, as in "

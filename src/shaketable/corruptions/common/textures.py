@@ -41,9 +41,14 @@ def frost_folder(path: str | Path) -> tuple[Array, ...]:
 
     The original never uses its sixth picture, and neither do we.
     """
-    from shaketable.data.images import is_image, pillow, read, shape_of  # only where one is named
+    from shaketable.data.images import (  # only where one is named
+        import_pillow,
+        is_image,
+        read_image,
+        read_shape,
+    )
 
-    pillow()
+    import_pillow()
     folder = Path(path)
     try:
         files = sorted(f for f in folder.iterdir() if is_image(f))
@@ -61,8 +66,8 @@ def frost_folder(path: str | Path) -> tuple[Array, ...]:
     if all(name in named for name in _ORIGINALS):
         files = [named[name] for name in _ORIGINALS]
     for file in files:
-        shape_of(file)  # refuses what has more than 8 bits
-    return tuple(read(file, 3) for file in files)
+        read_shape(file)  # refuses what has more than 8 bits
+    return tuple(read_image(file, 3) for file in files)
 
 
 @lru_cache(maxsize=8)

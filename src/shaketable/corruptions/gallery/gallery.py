@@ -76,7 +76,7 @@ class Gallery:
                 f"a gallery's file must end in {' or '.join(FORMATS)}, got {str(path)!r}; rename it"
             )
         if suffix == ".html":
-            shown = [(p, pictures.data_uri(p.image, max_side=_MAX_SIDE)) for p in self.pictures]
+            shown = [(p, pictures.to_data_uri(p.image, max_side=_MAX_SIDE)) for p in self.pictures]
             return page.write(
                 path,
                 "corruptions/gallery/page.html.j2",
@@ -85,7 +85,7 @@ class Gallery:
                 pictures=shown,
             )
         try:
-            path.write_bytes(pictures.png(self.sheet()))
+            path.write_bytes(pictures.encode_png(self.sheet()))
         except OSError as error:
             raise InputError(
                 f"gallery cannot be written to {str(path)!r} ({error.strerror}); name another file"
@@ -130,14 +130,14 @@ def gallery(
     declared = data.bounds if isinstance(data, Dataset) and bounds is None else as_bounds(bounds)
     original = as_floats(x[[row]])
     key = key_from(rng)
-    shown = [Picture("original", pictures.as_bytes(x[row]), {})]
+    shown = [Picture("original", pictures.to_uint8(x[row]), {})]
     columns = Columns(lambda: as_floats(x))
     for given in corruptions:
         one = parse(given) if isinstance(given, str) else given
         corruption = one.for_shape(x.shape[1:]).for_columns(columns)
         keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
-        image = pictures.as_bytes(np.clip(noisy[0], 0, 1))
+        image = pictures.to_uint8(np.clip(noisy[0], 0, 1))
         name = display_name(corruption.spec)
         shown.append(Picture(name, image, _distances(corruption, noisy - original)))
     name = data.name if isinstance(data, Dataset) else "the data"
