@@ -1,4 +1,6 @@
-"""Small results that several tests look at."""
+"""Fixtures that tests of several packages use."""
+
+import sys
 
 import numpy as np
 import pytest
@@ -16,13 +18,20 @@ from shaketable.models.fitting import fit
 LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
 
 
+@pytest.fixture
+def own_directory(tmp_path, monkeypatch):
+    """Run the test in an empty working directory; changes of ``sys.path`` are undone."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
 @pytest.fixture(scope="session")
 def data() -> Dataset:
     return build("bands(n=200)")
 
 
 @pytest.fixture(scope="session")
-def fixed(data: Dataset) -> Records:
+def noise_records(data: Dataset) -> Records:
     """Two fitted models under three levels of noise."""
     records = Records(())
     for name in ("svm", "1nn"):
@@ -31,19 +40,19 @@ def fixed(data: Dataset) -> Records:
     return records
 
 
-def half(x: Array) -> IntArray:
-    """Answer by the mean of the upper half of an 8 x 8 picture."""
+def classify_by_half(x: Array) -> IntArray:
+    """Classify 8 x 8 images by the mean of the upper half."""
     return (x[:, :4].mean(axis=(1, 2)) > 0.5).astype(int)
 
 
-def whole(x: Array) -> IntArray:
-    """Answer by the mean of the whole picture."""
+def classify_by_whole(x: Array) -> IntArray:
+    """Classify images by the mean of all values."""
     return (x.mean(axis=(1, 2)) > 0.5).astype(int)
 
 
 @pytest.fixture(scope="session")
 def tiles() -> Dataset:
-    """Pictures of 8 x 8 values in two classes that overlap."""
+    """Images of 8 x 8 values in two classes that overlap."""
     rng = np.random.default_rng(0)
     y = np.arange(120) % 2
     x = np.clip(0.48 + 0.04 * y[:, None, None] + rng.normal(0, 0.2, (120, 8, 8)), 0, 1)
@@ -51,10 +60,9 @@ def tiles() -> Dataset:
 
 
 @pytest.fixture(scope="session")
-def suited(tiles: Dataset) -> Records:
-    """Two models under two suites, whose sizes are derived."""
+def suite_records(tiles: Dataset) -> Records:
+    """Two models under two suites with derived sizes."""
     records = Records(())
-    for model in (half, whole):
-        name = model.__name__
+    for name, model in (("half", classify_by_half), ("whole", classify_by_whole)):
         records += evaluate(model, tiles, [suite("pnorm"), suite("ice")], name=name, model_id=name)
     return records

@@ -10,7 +10,6 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
-from helpers.commands import fails, in_a_folder_of_its_own, loads, run  # noqa: F401  (a fixture)
 from shaketable.adversary.attacks.covers import Cover
 from shaketable.adversary.attacks.parse import parse_attack
 from shaketable.adversary.attacks.searches import RandomSearch, RayBisection

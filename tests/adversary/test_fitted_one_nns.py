@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
-from helpers.regions import region
+from helpers.regions import make_region
 from shaketable.adversary.one_nn.fitted import FittedOneNN, as_one_nn, proven_robust
 
 
@@ -75,14 +75,14 @@ def labelled(x, p=2):
 
 def test_theorem_2_needs_the_same_points_and_norm():
     x = np.array([[0.0, -0.0], [1.0, 2.0], [3.0, 1.0]])
-    own = region(x, 0.1, "genuine-max")
+    own = make_region(x, 0.1, "genuine-max")
     assert "Theorem 2" in proven_robust(labelled(x[::-1]), own)
     assert "Theorem 2" in proven_robust(labelled(x[[0, 1, 0, 2]]), own)
-    assert proven_robust(labelled(x), region(x, 0.1, "genuine-exact"))
+    assert proven_robust(labelled(x), make_region(x, 0.1, "genuine-exact"))
     assert not proven_robust(labelled(x[:2]), own)
     assert not proven_robust(labelled(np.vstack([x, x[:1] + 9])), own)
     assert not proven_robust(labelled(x, 1), own)
-    assert not proven_robust(labelled(x), region(x, 0.1))
+    assert not proven_robust(labelled(x), make_region(x, 0.1))
     assert not proven_robust(None, own)
 
 
@@ -91,10 +91,10 @@ def test_theorem_2_needs_powers_that_are_numbers():
     x, y = 0.01 * rng.normal(size=(60, 2)), rng.integers(0, 2, 60)
     for p, holds in ((3, True), (200, False)):
         model = KNeighborsClassifier(1, p=p).fit(x, y)
-        place = region(x, 0.003, "genuine-max", p=p)
+        place = make_region(x, 0.003, "genuine-max", p=p)
         assert bool(proven_robust(as_one_nn(model), place)) == holds
         assert (model.predict(x) == y).all() == holds
-    large = region(100 * x, 100.0, "genuine-max", p=200)
+    large = make_region(100 * x, 100.0, "genuine-max", p=200)
     assert not proven_robust(as_one_nn(KNeighborsClassifier(1, p=200).fit(100 * x, y)), large)
 
 
@@ -104,5 +104,5 @@ def test_theorem_2_says_where_differences_are_rounded_to_float32():
     for dtype, aside in ((np.float64, False), (np.float32, True)):
         given = x.astype(dtype)
         one_nn = as_one_nn(KNeighborsClassifier(1, p=1).fit(given, y))
-        place = region(given.astype(float), 1.0, "genuine-max", p=1, dtype=dtype)
+        place = make_region(given.astype(float), 1.0, "genuine-max", p=1, dtype=dtype)
         assert ("rounding aside" in proven_robust(one_nn, place)) == aside

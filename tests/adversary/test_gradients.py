@@ -16,7 +16,8 @@ from shaketable.data.bounds import Bounds
 from shaketable.models.classifier import as_classifier
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-from helpers.networks import classifier, keys_of, linear, network, points, region_of  # noqa: E402
+from helpers.networks import make_classifier, make_keys, make_linear, make_network, make_points  # noqa: E402
+from helpers.regions import make_region  # noqa: E402
 
 gradients = pytest.importorskip("shaketable.adversary.attacks.gradients")
 climbs = pytest.importorskip("shaketable.adversary.attacks.climbs")
@@ -40,7 +41,7 @@ def attacked(attack, model, region, *, seed=0):
     """Found around all points, which count as labelled rightly."""
     n = len(region.x)
     y = model(region.as_given(region.x))
-    return attack(model, region, np.arange(n), y, keys_of(n, seed)), y
+    return attack(model, region, np.arange(n), y, make_keys(n, seed)), y
 
 
 def distances(module, x, p):
@@ -61,24 +62,24 @@ def distances(module, x, p):
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.spec)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_two_linear_classes_are_told_apart_at_their_distance_to_the_boundary(p, attack, dtype):
-    x, module = points(50, 7, dtype=dtype), linear(2, 7, dtype)
+    x, module = make_points(50, 7, dtype=dtype), make_linear(2, 7, dtype)
     apart = distances(module, x, p)
     close = 1e-5 if dtype == "float64" else 1e-4
     for middle in np.sort(apart)[[10, 40]]:
         for epsilon in (middle * (1 - close), middle * (1 + close)):
-            region = region_of(x, p, epsilon, dtype=dtype)
-            found, _ = attacked(attack, classifier(module, 2), region)
+            region = make_region(x, epsilon, dtype=dtype, p=p)
+            found, _ = attacked(attack, make_classifier(module, 2), region)
             assert np.array_equal(found.hit, apart < epsilon)
 
 
 @pytest.mark.parametrize("p", NORMS)
 @pytest.mark.parametrize("make", [PGD, APGD])
 def test_of_three_linear_classes_the_one_within_reach_is_found(p, make):
-    x, module = points(60, 7), linear(3, 7)
+    x, module = make_points(60, 7), make_linear(3, 7)
     apart = distances(module, x, p)
     for middle in np.sort(apart)[[10, 50]]:
         for epsilon in (middle * (1 - 1e-5), middle * (1 + 1e-5)):
-            region, model = region_of(x, p, epsilon), classifier(module, 3)
+            region, model = make_region(x, epsilon, p=p), make_classifier(module, 3)
             found, _ = attacked(make(8, loss="targeted", restarts=2), model, region)
             assert np.array_equal(found.hit, apart < epsilon)
             for loss in ("ce", "margin", "dlr"):  # may aim at the wrong class
@@ -89,7 +90,7 @@ def test_of_three_linear_classes_the_one_within_reach_is_found(p, make):
 @pytest.mark.parametrize("attack", [PGD(), APGD(steps=10)], ids=["pgd", "apgd"])
 @pytest.mark.parametrize("p", [1.0, math.inf])
 def test_in_the_value_range_a_linear_model_falls_where_the_best_step_says(p, attack):
-    x, module, epsilon = points(200, 7), linear(2, 7), 0.3
+    x, module, epsilon = make_points(200, 7), make_linear(2, 7), 0.3
     weight, bias = (part.detach().numpy() for part in module.parameters())
     scores = x @ weight.T + bias
     y = scores.argmax(axis=1)
@@ -103,8 +104,8 @@ def test_in_the_value_range_a_linear_model_falls_where_the_best_step_says(p, att
     else:
         gain = (np.abs(slope) * np.minimum(room, epsilon)).sum(axis=1)
     margin = np.abs(scores[:, 0] - scores[:, 1])
-    region = region_of(x, p, epsilon, bounds=Bounds(0, 1))
-    found, _ = attacked(attack, classifier(module, 2), region)
+    region = make_region(x, epsilon, bounds=Bounds(0, 1), p=p)
+    found, _ = attacked(attack, make_classifier(module, 2), region)
     clear = np.abs(margin - gain) > 1e-3 * gain
     assert 20 < found.hit.sum() < 180
     assert np.array_equal(found.hit[clear], (margin < gain)[clear])
@@ -145,13 +146,13 @@ def apgd_by_the_book(f, slope, x, epsilon, steps):
 
 
 def test_apgd_goes_where_the_algorithm_says():
-    x, module, epsilon, steps = points(6, 5), network(5).double(), 3.0, 40
+    x, module, epsilon, steps = make_points(6, 5), make_network(5).double(), 3.0, 40
     y, targets = torch.zeros(6, dtype=int), torch.ones(6, dtype=int)
-    around = region_tensors.TensorRegion.of(region_of(x, 2.0, epsilon), np.arange(6), "cpu")
-    ground = climbs.Ground(np.arange(6), around, y, targets, keys_of(6))
+    around = region_tensors.TensorRegion.of(make_region(x, epsilon, p=2.0), np.arange(6), "cpu")
+    ground = climbs.Ground(np.arange(6), around, y, targets, make_keys(6))
     walk = climbs.APGDWalk.of(around.x, epsilon, climbs.checkpoints(steps))
     passed = [walk.moved]
-    with losses.slopes(classifier(module, 3), (5,)) as asked:
+    with losses.slopes(make_classifier(module, 3), (5,)) as asked:
         for _ in range(steps):
             _, loss, gradient = asked("targeted", walk.moved, y, targets)
             walk = walk.stepped(ground, loss, gradient)
@@ -171,9 +172,9 @@ def test_apgd_goes_where_the_algorithm_says():
 
 @pytest.mark.parametrize("p", NORMS)
 def test_steepest_ascent_has_norm_1_and_gains_the_dual_norm(p):
-    x, gradient = points(20, 9), np.random.default_rng(1).normal(size=(20, 9))
+    x, gradient = make_points(20, 9), np.random.default_rng(1).normal(size=(20, 9))
     gradient *= 10.0 ** np.arange(-100, 100, 10)[:, None]
-    around = region_tensors.TensorRegion.of(region_of(x, p, 0.1), np.arange(20), "cpu")
+    around = region_tensors.TensorRegion.of(make_region(x, 0.1, p=p), np.arange(20), "cpu")
     sent, share = torch.from_numpy(gradient), torch.zeros(20)
     step, known = around.ascent(around.x, sent, share)
     q = {1.0: math.inf, math.inf: 1.0}.get(p) or p / (p - 1)
@@ -187,7 +188,7 @@ def test_steepest_ascent_has_norm_1_and_gains_the_dual_norm(p):
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 def test_what_is_held_is_the_nearest_point_of_the_ball(p):
     x, rng = np.zeros((200, 5)), np.random.default_rng(0)
-    around = region_tensors.TensorRegion.of(region_of(x, p, 1.0), np.arange(200), "cpu")
+    around = region_tensors.TensorRegion.of(make_region(x, 1.0, p=p), np.arange(200), "cpu")
     moved = rng.normal(size=(200, 5)) * rng.uniform(size=(200, 1))
     held = around.held(torch.from_numpy(moved)).numpy()
     inside = pnorm(moved, p) <= 1
@@ -211,8 +212,8 @@ def test_what_is_held_is_the_nearest_point_of_the_ball(p):
 )
 def test_no_step_leaves_the_region(*, p, epsilon, constraint, dtype, bounded, seed):
     bounds = Bounds(0, 1) if bounded else None
-    x = points(15, 4, seed, dtype)
-    region = region_of(x, p, epsilon, dtype=dtype, constraint=constraint, bounds=bounds)
+    x = make_points(15, 4, seed, dtype)
+    region = make_region(x, epsilon, dtype=dtype, constraint=constraint, bounds=bounds, p=p)
     rows = np.arange(15)
     cells = region_tensors.cells_on("cpu", region)
     around = region_tensors.TensorRegion.of(region, rows, "cpu", cells)
@@ -235,9 +236,9 @@ def test_what_is_found_lies_in_the_region_and_is_mislabelled(
     *, p, epsilon, constraint, dtype, bounded, attack, seed
 ):
     bounds = Bounds(0, 1) if bounded else None
-    x = points(12, 3, seed, dtype)
-    region = region_of(x, p, epsilon, dtype=dtype, constraint=constraint, bounds=bounds)
-    model = classifier(network(3, seed=seed), 3)
+    x = make_points(12, 3, seed, dtype)
+    region = make_region(x, epsilon, dtype=dtype, constraint=constraint, bounds=bounds, p=p)
+    model = make_classifier(make_network(3, seed=seed), 3)
     found, y = attacked(attack, model, region, seed=seed)
     hits = np.flatnonzero(found.hit)
     assert found.moved.dtype == dtype
@@ -262,12 +263,12 @@ class NearestNeighbour(nn.Module):
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 @pytest.mark.parametrize("attack", [PGD(8, restarts=2), APGD(8, restarts=2)], ids=["pgd", "apgd"])
 def test_a_nearest_neighbour_classifier_never_falls_inside_the_cells_of_its_data(p, attack):
-    x, y = points(40, 2), np.arange(40) % 2
-    model = classifier(NearestNeighbour(x, y, p), 2)
-    assert attacked(attack, model, region_of(x, p, 0.5))[0].hit.sum() > 35
+    x, y = make_points(40, 2), np.arange(40) % 2
+    model = make_classifier(NearestNeighbour(x, y, p), 2)
+    assert attacked(attack, model, make_region(x, 0.5, p=p))[0].hit.sum() > 35
     for epsilon in (0.05, 0.5, 5.0):
         for constraint in ("genuine-max", "genuine-exact"):
-            region = region_of(x, p, epsilon, constraint=constraint)
+            region = make_region(x, epsilon, constraint=constraint, p=p)
             assert not attacked(attack, model, region)[0].hit.any()
 
 
@@ -275,8 +276,8 @@ def test_genuine_attacks_find_what_the_cell_leaves_open():
     # two points; the model is wrong left of -2 and right of 0.4, the cell of the first ends at 0.5
     x = np.array([[0.0], [1.0]])
     scores = lambda x: torch.cat([x * 0, torch.maximum(x - 0.4, -x - 2)], dim=1)  # noqa: E731
-    model = classifier(Told(scores), 2)
-    row, y, keys = np.array([0]), np.array([0]), keys_of(1)
+    model = make_classifier(Told(scores), 2)
+    row, y, keys = np.array([0]), np.array([0]), make_keys(1)
     for attack in (PGD(), APGD(20)):
         for constraint, epsilon, hit in [
             ("genuine-max", 0.3, False),
@@ -285,7 +286,7 @@ def test_genuine_attacks_find_what_the_cell_leaves_open():
             ("genuine-exact", 0.45, True),
             ("genuine-exact", 0.8, False),
         ]:
-            region = region_of(x, 2.0, epsilon, constraint=constraint)
+            region = make_region(x, epsilon, constraint=constraint, p=2.0)
             found = attack(model, region, row, y, keys)
             assert found.hit.tolist() == [hit]
 
@@ -305,9 +306,9 @@ class Told(nn.Module):
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 @pytest.mark.parametrize("attack", [PGD(), APGD(20)], ids=["pgd", "apgd"])
 def test_more_is_found_in_a_larger_ball(p, attack):
-    x, model = points(80, 6), classifier(network(6).double(), 3)
+    x, model = make_points(80, 6), make_classifier(make_network(6).double(), 3)
     hits = [
-        attacked(attack, model, region_of(x, p, epsilon))[0].hit for epsilon in (0.05, 0.2, 0.8)
+        attacked(attack, model, make_region(x, epsilon, p=p))[0].hit for epsilon in (0.05, 0.2, 0.8)
     ]
     assert hits[0].sum() < hits[1].sum() < hits[2].sum()
     assert not (hits[0] & ~hits[1]).any()
@@ -317,8 +318,8 @@ def test_more_is_found_in_a_larger_ball(p, attack):
 @pytest.mark.parametrize("attack", [PGD(6, restarts=2), APGD(9, restarts=2)], ids=["pgd", "apgd"])
 @pytest.mark.parametrize("constraint", ["none", "genuine-max"])
 def test_a_row_depends_on_its_key_alone(attack, constraint, monkeypatch):
-    x, model, y = points(40, 5), classifier(network(5).double(), 3), None
-    region = region_of(x, 2.0, 0.25, constraint=constraint)
+    x, model, y = make_points(40, 5), make_classifier(make_network(5).double(), 3), None
+    region = make_region(x, 0.25, constraint=constraint, p=2.0)
     whole, y = attacked(attack, model, region)
     assert 0 < whole.hit.sum() < 40
     for values in (35, 60):
@@ -328,7 +329,7 @@ def test_a_row_depends_on_its_key_alone(attack, constraint, monkeypatch):
         assert np.allclose(parts.moved, whole.moved, atol=1e-9)
         assert parts.queries == whole.queries
     some_rows = np.array([31, 4, 17, 8])
-    few = attack(model, region, some_rows, y[some_rows], keys_of(40)[some_rows])
+    few = attack(model, region, some_rows, y[some_rows], make_keys(40)[some_rows])
     assert np.array_equal(few.hit, whole.hit[some_rows])
     assert np.allclose(few.moved, whole.moved[some_rows], atol=1e-9)
 
@@ -340,14 +341,16 @@ def test_a_module_is_left_as_it_was():
     module[2].bias.grad = torch.ones(3)
     before = [part.training for part in module.modules()]
     state = {name: value.clone() for name, value in module.state_dict().items()}
-    x = points(30, 5, dtype="float32")
+    x = make_points(30, 5, dtype="float32")
     for attack in (PGD(4), APGD(4)):
         with torch.inference_mode():
-            first, _ = attacked(attack, classifier(module, 3), region_of(x, 2.0, 0.2))
-        again, _ = attacked(attack, classifier(module, 3), region_of(x, 2.0, 0.2))
+            first, _ = attacked(attack, make_classifier(module, 3), make_region(x, 0.2, p=2.0))
+        again, _ = attacked(attack, make_classifier(module, 3), make_region(x, 0.2, p=2.0))
         assert np.array_equal(first.moved, again.moved)  # no dropout, no generator
     with pytest.raises(InputError, match="gives no gradients"):
-        attacked(PGD(), classifier(nn.Sequential(module, Hostile()), 3), region_of(x, 2.0, 0.2))
+        attacked(
+            PGD(), make_classifier(nn.Sequential(module, Hostile()), 3), make_region(x, 0.2, p=2.0)
+        )
     assert [part.training for part in module.modules()] == before
     flags = {name: p.requires_grad for name, p in module.named_parameters()}
     assert flags == {"0.weight": False, "0.bias": True, "2.weight": True, "2.bias": True}
@@ -377,19 +380,19 @@ def test_pictures_reach_the_module_as_for_labels_and_layers_may_work_in_place():
     module = nn.Sequential(
         nn.ReLU(inplace=True), nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(96, 3)
     )
-    x = points(20, 8 * 6 * 3, dtype="float32")
+    x = make_points(20, 8 * 6 * 3, dtype="float32")
     shape, dtype = (8, 6, 3), np.dtype(np.float32)
     region = Region(x, shape, dtype, math.inf, 0.05, bounds=Bounds(0, 1))
-    model = classifier(module, 3)
+    model = make_classifier(module, 3)
     found, y = attacked(PGD(), model, region)
     assert found.hit.any()
     assert (model(region.as_given(found.moved)) != y)[found.hit].all()
 
 
 def test_two_classes_have_no_dlr_and_climb_the_margin():
-    x, model = points(30, 5), classifier(network(5, 2).double(), 2)
+    x, model = make_points(30, 5), make_classifier(make_network(5, 2).double(), 2)
     results = [
-        attacked(APGD(10, loss=loss), model, region_of(x, 2.0, 0.2))[0]
+        attacked(APGD(10, loss=loss), model, make_region(x, 0.2, p=2.0))[0]
         for loss in ("dlr", "margin")
     ]
     assert 0 < results[0].hit.sum() < 30
@@ -429,11 +432,11 @@ def test_queries_are_points_asked_about_and_gradients(attack):
                 lambda gradient: asked.update(backward=asked["backward"] + len(gradient))
             )
 
-    module, x = network(5).double(), points(40, 5)
-    model, region = classifier(module, 3), region_of(x, 2.0, 0.2)
+    module, x = make_network(5).double(), make_points(40, 5)
+    model, region = make_classifier(module, 3), make_region(x, 0.2, p=2.0)
     y = model(x)
     module.register_forward_hook(count)
-    found = attack(model, region, np.arange(40), y, keys_of(40))
+    found = attack(model, region, np.arange(40), y, make_keys(40))
     assert 0 < found.hit.sum() < 40
     assert asked["backward"] > 40
     assert found.queries == asked["forward"] + asked["backward"]
@@ -441,20 +444,20 @@ def test_queries_are_points_asked_about_and_gradients(attack):
 
 def test_a_row_without_a_gradient_moves_along_its_noise():
     blind = Told(lambda x: torch.cat([x * 0, (x.sum(dim=1, keepdim=True).round() - 0.5)], dim=1))
-    x, model = np.zeros((60, 1)), classifier(blind, 2)
+    x, model = np.zeros((60, 1)), make_classifier(blind, 2)
     for attack in (PGD(), APGD(20)):
-        found, _ = attacked(attack, model, region_of(x, 2.0, 0.8))
+        found, _ = attacked(attack, model, make_region(x, 0.8, p=2.0))
         assert 15 < found.hit.sum() < 45  # half of all directions lead up
 
 
 def test_what_cannot_be_attacked_or_asked_for_is_told_in_a_line():
-    x = points(5, 3)
+    x = make_points(5, 3)
     data = make_dataset(x, np.arange(5) % 2)
     model = as_classifier(lambda x: (x[:, 0] > 0.5).astype(int), data, name="mine")
     with pytest.raises(
         InputError, match=r"^model must be a torch module .* got mine; use an attack"
     ):
-        attacked(PGD(), model, region_of(x, 2.0, 0.1))
+        attacked(PGD(), model, make_region(x, 0.1, p=2.0))
     with pytest.raises(InputError, match="steps must be a whole number of at least 1, got 0"):
         PGD(steps=0)
     with pytest.raises(InputError, match="restarts"):

@@ -8,22 +8,23 @@ import pytest
 from shaketable.core.errors import InputError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
-from helpers.networks import classifier, keys_of, network, points, region_of  # noqa: E402
+from helpers.networks import make_classifier, make_keys, make_network, make_points  # noqa: E402
+from helpers.regions import make_region  # noqa: E402
 
 health = pytest.importorskip("shaketable.adversary.attacks.health")
 nn = torch.nn
 
 
 def looked_at(module, *, p=2.0, epsilon=0.1, n=40, **options):
-    x, model = points(n, 5), classifier(module, 3)
-    region = region_of(x, p, epsilon, dtype="float32")
+    x, model = make_points(n, 5), make_classifier(module, 3)
+    region = make_region(x, epsilon, dtype="float32", p=p)
     y = model(region.as_given(x))
-    return health.gradient_health(model, region, np.arange(n), y, keys_of(n), **options)
+    return health.gradient_health(model, region, np.arange(n), y, make_keys(n), **options)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 def test_sound_gradients_show_no_sign(p):
-    sound = looked_at(network(5), p=p)
+    sound = looked_at(make_network(5), p=p)
     assert sound.signs == ()
     assert (sound.points, sound.zero, sound.broken, sound.rising) == (40, 0, 0, 40)
     assert sound.only_random == 0
@@ -42,7 +43,7 @@ class Front(nn.Module):
 
 
 def test_rounding_in_front_is_told_by_gradients_of_zero_and_by_random_tries():
-    masked = looked_at(Front(lambda x: (x * 8).round() / 8, network(5)), epsilon=0.2)
+    masked = looked_at(Front(lambda x: (x * 8).round() / 8, make_network(5)), epsilon=0.2)
     assert (masked.zero, masked.broken) == (40, 0)
     assert masked.random > masked.found
     first, second = masked.signs
@@ -54,9 +55,9 @@ def test_rounding_in_front_is_told_by_gradients_of_zero_and_by_random_tries():
 
 
 def test_a_saturated_softmax_and_broken_gradients_are_told():
-    sure = Front(lambda x: x, network(5), lambda scores: (1000 * scores).softmax(dim=1))
+    sure = Front(lambda x: x, make_network(5), lambda scores: (1000 * scores).softmax(dim=1))
     assert looked_at(sure).zero > 20
-    root = Front(lambda x: x, network(5), lambda scores: scores + 0 * (scores - scores).sqrt())
+    root = Front(lambda x: x, make_network(5), lambda scores: scores + 0 * (scores - scores).sqrt())
     broken = looked_at(root, tries=5)
     assert broken.broken == 40
     assert "0 are zero, 40 not finite" in broken.signs[0]
@@ -72,7 +73,7 @@ def test_a_loss_that_falls_along_its_gradient_is_told():
         def backward(ctx, gradient):
             return -gradient
 
-    wrong = looked_at(Front(Reversed.apply, network(5)))
+    wrong = looked_at(Front(Reversed.apply, make_network(5)))
     assert wrong.rising < 4
     assert f"the loss rises at {wrong.rising} of 40 points only" in wrong.signs[0]
     assert "only random tries did" in wrong.signs[-1]
@@ -80,4 +81,4 @@ def test_a_loss_that_falls_along_its_gradient_is_told():
 
 def test_points_are_needed():
     with pytest.raises(InputError, match="rows must name points"):
-        looked_at(network(5), n=0)
+        looked_at(make_network(5), n=0)

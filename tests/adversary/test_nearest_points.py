@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
-from helpers.regions import region
+from helpers.regions import make_region
 from shaketable.adversary.attacks.searches import RandomSearch, RayBisection
 from shaketable.adversary.one_nn.fitted import as_one_nn, proven_robust
 from shaketable.adversary.one_nn.nearest_points import OneNNExact
@@ -67,7 +67,7 @@ def brute(model, place, label, row, rng):
 def test_no_point_is_nearer_and_the_nearest_is_wrong(d, constraint, bounds):
     rng = np.random.default_rng(d)
     x, y, model = problem(rng, d)
-    place = region(x, 5.0, constraint, bounds)
+    place = make_region(x, 5.0, constraint, bounds)
     found = smallest(model, place, y)
     there = np.flatnonzero(np.isfinite(found.distance))
     assert len(there) > 5
@@ -90,10 +90,10 @@ def test_on_a_line_it_is_the_nearest_midpoint():
     model = KNeighborsClassifier(1).fit(z, labels)
     x = np.array([[0.5], [1.5], [5.5], [4.2]])
     y = np.array([0, 0, 0, 1])
-    found = smallest(model, region(x, 4.0), y)
+    found = smallest(model, make_region(x, 4.0), y)
     np.testing.assert_allclose(found.distance, [2.0, 1.0, 0.5, 0.8], rtol=1e-9)
     # with cells of the evaluated points, 0.5 | 1.0 | 1.5 … 2.85 … 4.2 | 4.85 | 5.5
-    found = smallest(model, region(x, 4.0, "genuine-max"), y)
+    found = smallest(model, make_region(x, 4.0, "genuine-max"), y)
     np.testing.assert_allclose(found.distance, [math.inf, 1.0, 0.5, math.inf], rtol=1e-9)
 
 
@@ -101,7 +101,7 @@ def test_on_a_line_it_is_the_nearest_midpoint():
 def test_searches_never_beat_it(constraint):
     rng = np.random.default_rng(0)
     x, y, model = problem(rng, 5, m=60, n=40)
-    place = region(x, 5.0, constraint)
+    place = make_region(x, 5.0, constraint)
     rows, keys = np.arange(40), row_keys(0, np.arange(40), np.arange(1))[:, 0]
     distance = smallest(model, place, y).distance
     ratio = []
@@ -120,10 +120,10 @@ def test_one_distance_tells_the_hits_of_every_epsilon(constraint, dtype):
     x, y, model = problem(np.random.default_rng(1), 4)
     x = x.astype(np.float32).astype(np.float64)
     y[0] = (y[0] + 1) % 3
-    distance = smallest(model, region(x, 1.0, constraint, dtype=dtype), y).distance
+    distance = smallest(model, make_region(x, 1.0, constraint, dtype=dtype), y).distance
     assert distance[0] == 0
     for epsilon in (0.0, 0.05, 0.15, 0.3, 1.0):
-        found = solved(model, region(x, epsilon, constraint, dtype=dtype), y)
+        found = solved(model, make_region(x, epsilon, constraint, dtype=dtype), y)
         np.testing.assert_array_equal(found.hit, distance <= epsilon)
         assert found.proven.all()
         assert found.queries <= 3 * len(x)
@@ -138,10 +138,10 @@ def test_nothing_is_there_on_its_own_points(seed):
     x = np.unique(x, axis=0)
     y = np.arange(len(x)) % 3 % 2
     model = KNeighborsClassifier(1).fit(x, y)
-    place = region(x, 30.0, "genuine-max")
+    place = make_region(x, 30.0, "genuine-max")
     assert proven_robust(as_one_nn(model), place)
     assert np.isinf(smallest(model, place, y).least).all()
-    free = smallest(model, region(x, 30.0), y).distance
+    free = smallest(model, make_region(x, 30.0), y).distance
     pairs = np.linalg.norm(x[:, None] - x, axis=2)
     pairs[y[:, None] == y] = math.inf
     assert (free >= pairs.min(axis=1) / 2 * (1 - 1e-9)).all()
@@ -155,7 +155,7 @@ def test_clashing_training_points_are_no_1nn_to_prove_things_about():
     x = rng.normal(size=(500, 2))
     y = (x[:, 0] > 0).astype(int)
     model = KNeighborsClassifier(1).fit(np.vstack([x, x]), np.append(y, 1 - y))
-    place = region(x, 0.3, "genuine-max")
+    place = make_region(x, 0.3, "genuine-max")
     assert as_one_nn(model) is None
     assert (searched(model, place, y) & (model.predict(x) == y)).any()  # what a proof would deny
     model.fit(np.vstack([x, -0.0 * x[:1], 0.0 * x[:1]]), np.append(y, [0, 1]))
@@ -227,11 +227,11 @@ def test_what_is_proven_is_so_in_exact_arithmetic(seed, d, constraint):
     ])  # fmt: skip
     roots = np.sqrt(true[true < 100].astype(float))
     for epsilon in (*rng.uniform(0.1, 3, size=2), *roots, *roots * (1 - 1e-9)):
-        found = solved(model, region(x, float(epsilon), constraint), y)
+        found = solved(model, make_region(x, float(epsilon), constraint), y)
         beyond = true > Fraction(float(epsilon)) ** 2
         assert beyond[found.proven & ~found.hit].all()
         assert (model.predict(found.moved) != y)[found.hit].all()
-    far = smallest(model, region(x, 10.0, constraint), y)
+    far = smallest(model, make_region(x, 10.0, constraint), y)
     root = np.sqrt(true.astype(float))
     assert (far.distance >= far.least * (1 - 1e-9)).all()
     assert (far.least <= root * (1 + 1e-9))[root < 10].all()
@@ -243,7 +243,7 @@ def test_few_thin_cells_stay_undecided(constraint):
     proven = []
     for trial in range(200):
         *_, x, model, y = thin(rng, 1 + trial % 5)
-        found = solved(model, region(x, rng.uniform(0.1, 3), constraint), y)
+        found = solved(model, make_region(x, rng.uniform(0.1, 3), constraint), y)
         proven += found.proven.tolist()
     assert np.mean(proven) > 0.99
 
@@ -251,7 +251,7 @@ def test_few_thin_cells_stay_undecided(constraint):
 def test_thin_cells_are_found():
     z, labels = np.array([[1.0], [1 + 3e-5], [1 + 3e-5 + 1e-6], [2.0]]), [1, 0, 1, 0]
     model = KNeighborsClassifier(1).fit(z, labels)
-    found = solved(model, region(np.array([[0.0], [5.0]]), 1.2), np.array([1, 0]))
+    found = solved(model, make_region(np.array([[0.0], [5.0]]), 1.2), np.array([1, 0]))
     np.testing.assert_array_equal(found.hit, [True, False])
     assert found.proven.all()
     assert model.predict(found.moved[:1]) == 0
@@ -260,7 +260,7 @@ def test_thin_cells_are_found():
 def test_labels_are_those_of_the_fit_where_the_model_is_asked_in_float32():
     z, labels = np.array([[0.0], [1.0], [1 + 1e-9], [3.0]]), [0, 0, 1, 0]
     model = KNeighborsClassifier(1).fit(z, labels)
-    place = region(np.array([[0.5]]), 1.0, dtype=np.float32)
+    place = make_region(np.array([[0.5]]), 1.0, dtype=np.float32)
     found = solved(model, place, np.array([0]))
     assert found.hit.all()
     assert found.moved[0, 0] == pytest.approx(1.0, abs=1e-4)
@@ -275,7 +275,7 @@ def test_what_is_proven_of_products_withstands_a_search(offset, constraint):
     model = KNeighborsClassifier(1).fit(z, (z[:, 0] > offset).astype(int))
     assert as_one_nn(model).expanded
     y = model.predict(x)
-    place = region(x, 1.0, constraint)
+    place = make_region(x, 1.0, constraint)
     found, seen = solved(model, place, y), searched(model, place, y)
     assert (model.predict(found.moved[found.hit]) != y[found.hit]).all()
     assert not (seen & found.proven & ~found.hit).any()
@@ -294,7 +294,7 @@ def test_theorem_2_needs_distances_that_tell_cells_apart(offset, holds):
     x = offset + rng.normal(size=(100, 20))
     y = rng.integers(0, 2, 100)
     model = KNeighborsClassifier(1).fit(x, y)
-    place = region(x, 20.0, "genuine-max")
+    place = make_region(x, 20.0, "genuine-max")
     assert bool(proven_robust(as_one_nn(model), place)) == holds
     assert searched(model, place, y).any() == (not holds)
     assert not solved(model, place, y).proven.all() or holds
@@ -311,7 +311,7 @@ def test_some_of_its_own_points_leave_nothing_undecided():
         model = KNeighborsClassifier(1).fit(x, y)
         some = x[:20]
         for epsilon in (1.0, 10.0, 1e4):
-            found = solved(model, region(some, epsilon, "genuine-max"), y[:20])
+            found = solved(model, make_region(some, epsilon, "genuine-max"), y[:20])
             assert found.proven.all()
             assert found.hit.any() or d > 2
 
@@ -319,15 +319,15 @@ def test_some_of_its_own_points_leave_nothing_undecided():
 def test_any_epsilon_and_no_rows_will_do():
     x, y, model = problem(np.random.default_rng(3), 2)
     for constraint in ("none", "genuine-max"):
-        found = solved(model, region(x, 1e300, constraint), y)
+        found = solved(model, make_region(x, 1e300, constraint), y)
         assert (model.predict(found.moved[found.hit]) != y[found.hit]).all()
         assert found.hit.mean() > 0.5
-        nothing = smallest(model, region(x, 1.0, constraint), y, rows=np.arange(0))
+        nothing = smallest(model, make_region(x, 1.0, constraint), y, rows=np.arange(0))
         assert (nothing.distance.shape, nothing.queries) == ((0,), 0)
 
 
 def test_only_l2_and_convex_regions_are_exact():
     x, y, model = problem(np.random.default_rng(0), 2)
-    for place in (region(x, 0.1, p=1), region(x, 0.1, "genuine-exact")):
+    for place in (make_region(x, 0.1, p=1), make_region(x, 0.1, "genuine-exact")):
         with pytest.raises(InputError, match="exact distances of 1-NN need norm 2"):
             smallest(model, place, y)

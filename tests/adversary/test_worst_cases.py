@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
-from helpers.commands import fails, in_a_folder_of_its_own, loads, run  # noqa: F401  (a fixture)
-from helpers.pages import EVIL, read
+from helpers.commands import run_command, run_failing, run_json
+from helpers.pages import EVIL, read_page
 from shaketable.adversary.attacks.covers import Cover
 from shaketable.adversary.attacks.parse import parse_attack
 from shaketable.adversary.charts import map_chart
@@ -24,6 +24,8 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import pnorm
 from shaketable.models.examples import circle, f2, f3, oracle
 from shaketable.views.numbers import percent_decimals
+
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 @pytest.fixture(scope="module")
@@ -187,7 +189,7 @@ def test_models_that_come_fitted_may_join_those_trained_here(capsys):
     joined = trained + worst_case(sure, "iris", 0.1, split=True, name="sure")
     assert len(joined.differences()) == 1
     assert len(joined.curves[1].target.rows) == 30
-    code, out, err = run(capsys, "adversary", "--data", "sunset(n=60)", "--model", "oracle",
+    code, out, err = run_command(capsys, "adversary", "--data", "sunset(n=60)", "--model", "oracle",
                          "--model", "1nn", "--eps", "0.1", "--quiet")  # fmt: skip
     assert code == 0, err
     assert "12 points" in out
@@ -298,7 +300,7 @@ def test_maps_show_regions_cells_and_examples(sunset):
 
 
 def test_a_page_says_what_was_measured(sunset, tmp_path):
-    page = read(write_worst_case(tmp_path / "w.html", sunset, notes=["A note."]))
+    page = read_page(write_worst_case(tmp_path / "w.html", sunset, notes=["A note."]))
     for curve in sunset.curves:
         assert f"{curve.area:.4g}" in page.text
         for a in curve:
@@ -318,7 +320,7 @@ def test_a_page_says_what_was_measured(sunset, tmp_path):
 
 
 def test_pictures_are_shown_with_their_difference(tiles, tmp_path):
-    page = read(write_worst_case(tmp_path / "w.html", tiles))
+    page = read_page(write_worst_case(tmp_path / "w.html", tiles))
     images = [attributes for tag, attributes in page.elements if tag == "img"]
     shown = min(6, len(tiles.curves[0].accuracies[0].examples))
     assert shown > 2
@@ -337,7 +339,7 @@ def test_features_are_told_in_their_own_units(tmp_path):
     found = worst_case(cut, data, [0.1], unscale=True, name="cut")
     lost = found.curves[0].accuracies[0].examples
     assert len(lost) > 3
-    page = read(write_worst_case(tmp_path / "w.html", found))
+    page = read_page(write_worst_case(tmp_path / "w.html", found))
     row = lost.rows[np.argmin(lost.distances(data, 2))]
     assert f"mass: {x[row, 0]:.4g} to " in page.text
 
@@ -347,8 +349,8 @@ def test_names_cannot_break_out(tmp_path):
     data = st.make_dataset(x, [EVIL, EVIL, "b", "b"], name=EVIL, features=(EVIL, "f", "g"))
     early = lambda z: np.where(z[:, 0] > 2, "b", EVIL)  # noqa: E731
     found = worst_case(early, data, [2, 4], name=EVIL) + worst_case(early, data, [2, 4], name="z")
-    page = read(write_worst_case(tmp_path / "w.html", found))
-    assert page.count("script") == read(write_worst_case(tmp_path / "v.html", found)).count(
+    page = read_page(write_worst_case(tmp_path / "w.html", found))
+    assert page.count("script") == read_page(write_worst_case(tmp_path / "v.html", found)).count(
         "script"
     )
     assert EVIL.replace("\u2028", "") in page.text.replace("\u2028", "")
@@ -359,7 +361,7 @@ def test_names_cannot_break_out(tmp_path):
 def test_the_command(capsys, tmp_path):
     arguments = ("adversary", "--data", "toy1d(n=40)", "--model", "f2", "--model",
                  "f3", "--eps", "0.3,2.5", "--quiet")  # fmt: skip
-    code, out, err = run(capsys, *arguments, "--constraint", "none", "--constraint",
+    code, out, err = run_command(capsys, *arguments, "--constraint", "none", "--constraint",
                          "genuine-exact", "--random", "5", "-o", "c.svg", "--report",
                          "w.html")  # fmt: skip
     assert code == 0, err
@@ -369,7 +371,7 @@ def test_the_command(capsys, tmp_path):
     assert "Which withstands more at epsilon 2.5?" in out
     assert (tmp_path / "c.svg").exists()
     assert "<h1>The worst case for" in (tmp_path / "w.html").read_text()
-    found = loads(capsys, *arguments, "--constraint", "genuine-exact", "--random", "5")
+    found = run_json(capsys, *arguments, "--constraint", "genuine-exact", "--random", "5")
     assert found["eps_min"] > 0
     values = {c["model"]: [p["mean"] for p in c["points"]] for c in found["curves"]}
     assert values == {"f2": [100, 50], "f3": [100, 100]}
@@ -377,9 +379,24 @@ def test_the_command(capsys, tmp_path):
     assert [(r["model"], r["epsilon"]) for r in found["random"]] == [
         ("f2", 0.3), ("f2", 2.5), ("f3", 0.3), ("f3", 2.5)
     ]  # fmt: skip
-    run(capsys, "adversary", "--data", "sunset(n=40)", "--model", "1nn", "--own", "--eps", "0.3",
-        "--constraint", "genuine-max", "--map", "m.svg", "--examples", "e.npz",
-        "--quiet")  # fmt: skip
+    run_command(
+        capsys,
+        "adversary",
+        "--data",
+        "sunset(n=40)",
+        "--model",
+        "1nn",
+        "--own",
+        "--eps",
+        "0.3",
+        "--constraint",
+        "genuine-max",
+        "--map",
+        "m.svg",
+        "--examples",
+        "e.npz",
+        "--quiet",
+    )
     assert (tmp_path / "m.svg").read_text().startswith("<svg")
     with np.load("e.npz") as kept:
         assert len(kept["row"]) == 0  # Theorem 2
@@ -392,8 +409,8 @@ def test_the_command(capsys, tmp_path):
         (("--report", "x.pdf"), "must end in .html"),
         (("--examples", "x.txt"), "must end in .npz"),
     ):
-        assert message in fails(capsys, *arguments, *wrong)
-    error = fails(capsys, "adversary", "--data", "iris", "--model", "rf", "--eps", "x")
+        assert message in run_failing(capsys, *arguments, *wrong)
+    error = run_failing(capsys, "adversary", "--data", "iris", "--model", "rf", "--eps", "x")
     assert "numbers or eps_min" in error
 
 
@@ -402,7 +419,7 @@ def test_attacks_take_numbers_by_place_too():
 
 
 def test_attacks_are_listed(capsys):
-    found = loads(capsys, "list", "attacks")
+    found = run_json(capsys, "list", "attacks")
     assert {name.partition("(")[0] for name in found} == {"pgd", "apgd", "random", "rays", "cover"}
 
 
@@ -414,10 +431,10 @@ def test_the_command_about_agreement(capsys, tmp_path):
         csv.writer(file).writerows([["a", "b", "kind"], *zip(x[:, 0], x[:, 1], y, strict=True)])
     arguments = ("agreement", "--data", "d.csv", "--label", "kind", "--quiet")
     models = ("--model", "rf", "--model", "logistic", "--model", "1nn")
-    code, out, err = run(capsys, *arguments, *models)
+    code, out, err = run_command(capsys, *arguments, *models)
     assert code == 0, err
     assert "rf labels more like 1-NN (p < 0.01)" in out
-    found = json.loads(run(capsys, *arguments, *models, "--json")[1])
+    found = json.loads(run_command(capsys, *arguments, *models, "--json")[1])
     assert found["n"] == 80
     data = st.load("d.csv", label="kind")
     train, test = data.parts(seed=0)
@@ -431,8 +448,8 @@ def test_the_command_about_agreement(capsys, tmp_path):
     fitted = KNeighborsClassifier(1).fit(data.x[train], data.labels[train])
     right = (fitted.predict(data.x[test]) == data.labels[test]).mean()
     assert found["accuracy"]["1nn"] == pytest.approx(100 * right)
-    assert "two models or more" in fails(capsys, *arguments, "--model", "rf")
-    error = fails(capsys, *arguments, *models, "--ties", "majorty")
+    assert "two models or more" in run_failing(capsys, *arguments, "--model", "rf")
+    error = run_failing(capsys, *arguments, *models, "--ties", "majorty")
     assert "did you mean 'majority'" in error
 
 

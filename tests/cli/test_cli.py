@@ -11,25 +11,25 @@ import numpy as np
 import pytest
 
 import shaketable as st
-from helpers.commands import fails, in_a_folder_of_its_own, loads, run
+from helpers.commands import run_command, run_failing, run_json
 
-__all__ = ["in_a_folder_of_its_own"]
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 BANDS = "bands(n=300)"
 LOWER = "['lower'] * len(x)"
 
 
 def test_separation_keeps_its_contract(capsys):
-    found = loads(capsys, "separation", "bands(separation=0.05)")
+    found = run_json(capsys, "separation", "bands(separation=0.05)")
     assert found["norm"] == "inf"
     assert found["two_r"] == pytest.approx(0.05)
     assert found["epsilon_min"] == found["two_r"] / 2
     assert len(found["pair"]) == 2
-    assert loads(capsys, "separation", "iris", "--norm", "2")["norm"] == 2
+    assert run_json(capsys, "separation", "iris", "--norm", "2")["norm"] == 2
 
 
 def test_separation_in_words(capsys):
-    code, out, _ = run(capsys, "separation", "iris")
+    code, out, _ = run_command(capsys, "separation", "iris")
     assert code == 0
     assert "eps_min" in out
     assert "setosa" in out
@@ -46,7 +46,7 @@ def no_constant(name):
 
 
 def test_separation_as_json_says_what_the_library_says(capsys):
-    code, out, _ = run(capsys, "separation", "wine", "--closest", 4, "--one-nn", "--json")
+    code, out, _ = run_command(capsys, "separation", "wine", "--closest", 4, "--one-nn", "--json")
     assert code == 0
     found = json.loads(out, parse_constant=no_constant)
     data = st.load("wine")
@@ -69,30 +69,32 @@ def test_separation_as_json_says_what_the_library_says(capsys):
 
 
 def test_only_the_minimum_is_asked_for(capsys):
-    found = loads(capsys, "separation", "wine", "--minimum")
+    found = run_json(capsys, "separation", "wine", "--minimum")
     assert found["nearest"] is None
     assert "one_nn" not in found
-    whole = loads(capsys, "separation", "wine")
+    whole = run_json(capsys, "separation", "wine")
     assert {**whole, "nearest": None} == found
-    assert "quartiles" not in run(capsys, "separation", "wine", "--minimum")[1]
+    assert "quartiles" not in run_command(capsys, "separation", "wine", "--minimum")[1]
 
 
 def test_many_classes_are_listed_not_tabled(capsys):
     x = np.random.default_rng(0).normal(size=(200, 2))
     np.savez("many.npz", x=x, y=np.arange(200) % 25)
-    _, out, _ = run(capsys, "separation", "many.npz")
+    _, out, _ = run_command(capsys, "separation", "many.npz")
     assert "closest 20 of 300 pairs of classes" in out
     np.savez("very.npz", x=np.arange(1001.0), y=np.arange(1001))
-    found = loads(capsys, "separation", "very.npz")
+    found = run_json(capsys, "separation", "very.npz")
     assert found["by_class"] is None
-    assert "not kept for 1001 classes" in run(capsys, "separation", "very.npz")[1]
+    assert "not kept for 1001 classes" in run_command(capsys, "separation", "very.npz")[1]
 
 
 def test_separation_writes_its_page(capsys):
     x = np.random.default_rng(0).integers(0, 256, (30, 6, 5), dtype=np.uint8)
     np.savez("images.npz", x=x, y=np.arange(30) % 2)
     for flag in ("--html", "--report"):  # the name that it has for the other commands
-        code, _, err = run(capsys, "separation", "images.npz", flag, "p.html", "--closest", 3)
+        code, _, err = run_command(
+            capsys, "separation", "images.npz", flag, "p.html", "--closest", 3
+        )
         assert code == 0
         assert "page: p.html" in err
         page = Path("p.html").read_text()
@@ -101,12 +103,14 @@ def test_separation_writes_its_page(capsys):
 
 
 def test_a_quiet_separation_shows_no_bar(capsys):
-    assert run(capsys, "separation", "shapes(n=50)", "--quiet")[2].count("\n") == 1  # the note
-    assert "comparing" in run(capsys, "separation", "shapes(n=50)")[2]
+    assert (
+        run_command(capsys, "separation", "shapes(n=50)", "--quiet")[2].count("\n") == 1
+    )  # the note
+    assert "comparing" in run_command(capsys, "separation", "shapes(n=50)")[2]
 
 
 def test_study_keeps_its_contract(capsys):
-    found = loads(
+    found = run_json(
         capsys, "study", "--data", BANDS, "--model", "1nn", "--train-eps", "0,eps_min",
         "--test-eps", "0,0.02,eps_min", "--runs", 3, "--k", 2, "--jobs", 1, "--quiet",
     )  # fmt: skip
@@ -124,7 +128,7 @@ def test_study_keeps_its_contract(capsys):
 def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
     argv = ["study", "--data", BANDS, "--model", "1nn", "--model", "rf", "--runs", 2, "--k", 2,
             "--jobs", 1, "--store", "s.sqlite"]  # fmt: skip
-    code, out, err = run(capsys, *argv)
+    code, out, err = run_command(capsys, *argv)
     assert code == 0, err
     assert "MSCR" in out
     assert "MSCR in %" in out
@@ -134,9 +138,9 @@ def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
             marked = [float(w.rstrip("*")) for w in line.split() if w.endswith("*")]
             assert set(marked) == {max(values)}
     started = time.perf_counter()
-    assert run(capsys, *argv)[1] == out
+    assert run_command(capsys, *argv)[1] == out
     assert time.perf_counter() - started < 5
-    code, again, _ = run(capsys, "score", "s.sqlite")
+    code, again, _ = run_command(capsys, "score", "s.sqlite")
     assert code == 0
     assert again == out
 
@@ -146,40 +150,40 @@ def test_study_files_hold_the_same_settings_and_flags_win(capsys):
         f'data = "{BANDS}"\nmodel = ["1nn"]\ntrain_eps = [0]\ntest_eps = [0, "eps_min"]\n'
         "runs = 3\nk = 2\njobs = 1\nquiet = true\n"
     )
-    found = loads(capsys, "study", "my.toml")
+    found = run_json(capsys, "study", "my.toml")
     assert found["cells"][0]["runs"] == 3
-    found = loads(capsys, "study", "my.toml", "--runs", 2, "--model", "logistic")
+    found = run_json(capsys, "study", "my.toml", "--runs", 2, "--model", "logistic")
     assert found["cells"][0]["runs"] == 2
     assert {c["model"] for c in found["cells"]} == {"logistic"}
     Path("bad.toml").write_text('dta = "iris"')
-    assert "did you mean 'data'" in fails(capsys, "study", "bad.toml")
+    assert "did you mean 'data'" in run_failing(capsys, "study", "bad.toml")
     Path("bad.toml").write_text("data = ")
-    assert "cannot be read" in fails(capsys, "study", "bad.toml")
+    assert "cannot be read" in run_failing(capsys, "study", "bad.toml")
     Path("bad.toml").write_text('scale = "false"')
-    assert "scale must not be 'false'" in fails(capsys, "study", "bad.toml")
+    assert "scale must not be 'false'" in run_failing(capsys, "study", "bad.toml")
     Path("bad.toml").write_text('runs = "many"')
-    assert "--runs" in fails(capsys, "study", "bad.toml")
+    assert "--runs" in run_failing(capsys, "study", "bad.toml")
 
 
 def test_evaluate_compares_models_and_scores_again(capsys):
     argv = ["evaluate", "--model", "rf", "--model", "1nn", "--data", BANDS, "--store", "r.sqlite",
             "--corruptions", "linf(eps_min)", "linf(0.05)", "--quiet"]  # fmt: skip
-    found = loads(capsys, *argv)
+    found = run_json(capsys, *argv)
     assert [m["model"] for m in found["models"]] == ["rf", "1nn"]
     assert len(found["models"][0]["cells"]) == 3
     (difference,) = found["mscr_differences"]
     gap = found["models"][0]["mscr"]["mean"] - found["models"][1]["mscr"]["mean"]
     assert difference["mean"] == pytest.approx(gap)
-    code, out, err = run(capsys, *argv)
+    code, out, err = run_command(capsys, *argv)
     assert code == 0, err
     assert "linf(eps_min)" in out
     assert "probability of a wrong answer" in out
-    assert run(capsys, "score", "r.sqlite")[1] == out
-    assert loads(capsys, "score", "r.sqlite")["models"] == found["models"]
+    assert run_command(capsys, "score", "r.sqlite")[1] == out
+    assert run_json(capsys, "score", "r.sqlite")["models"] == found["models"]
 
 
 def test_every_norm_has_its_own_mscr(capsys):
-    found = loads(capsys, "evaluate", "--model", "1nn", "--data", BANDS, "--quiet",
+    found = run_json(capsys, "evaluate", "--model", "1nn", "--data", BANDS, "--quiet",
                   "--corruptions", "linf(eps_min)", "l2(eps_min)")  # fmt: skip
     assert [(m["model"], m["norm"]) for m in found["models"]] == [("1nn", "L-inf"), ("1nn", "L2")]
     assert all(m["mscr"] is not None for m in found["models"])
@@ -193,13 +197,13 @@ def test_a_model_of_ones_own_is_taken_as_fitted(capsys):
     )
     x = np.random.default_rng(0).uniform(size=(50, 2))
     np.savez("d.npz", x=x, y=np.where(x[:, 0] > 0.5, "yes", "no"))
-    found = loads(capsys, "evaluate", "--model", "mine:answer", "--data", "d.npz", "--quiet")
+    found = run_json(capsys, "evaluate", "--model", "mine:answer", "--data", "d.npz", "--quiet")
     assert found["models"][0]["n"] == 50
     assert found["models"][0]["cells"][0]["mean"] == 100
-    assert "must be fitted" in fails(
+    assert "must be fitted" in run_failing(
         capsys, "evaluate", "--model", "mine:tree", "--data", "d.npz", "--quiet"
     )
-    fitted = loads(
+    fitted = run_json(
         capsys, "evaluate", "--model", "mine:tree", "--data", "d.npz", "--fit", "--quiet"
     )
     assert fitted["models"][0]["n"] == 10
@@ -207,30 +211,30 @@ def test_a_model_of_ones_own_is_taken_as_fitted(capsys):
 
 def test_a_requirement_is_met_not_met_or_open(capsys):
     base = ["evaluate", "--data", "bands(n=1000)", "--model", "rf", "--quiet", "--min-mscr"]
-    assert run(capsys, *base, -50)[0] == 0
-    code, _, err = run(capsys, *base, 50)
+    assert run_command(capsys, *base, -50)[0] == 0
+    code, _, err = run_command(capsys, *base, 50)
     assert code == 1
     assert "not met" in err
-    assert run(capsys, *base, -1)[0] == 3
+    assert run_command(capsys, *base, -1)[0] == 3
 
 
 def test_bounds_need_a_range(capsys):
     base = ["evaluate", "--data", BANDS, "--model", "1nn", "--quiet", "--bounds"]
-    assert "--range" in fails(capsys, *base, "clip")
-    assert run(capsys, *base, "truncate", "--range", "0,1")[0] == 0
-    assert "did you mean 'clip'" in fails(capsys, *base, "clp")
+    assert "--range" in run_failing(capsys, *base, "clip")
+    assert run_command(capsys, *base, "truncate", "--range", "0,1")[0] == 0
+    assert "did you mean 'clip'" in run_failing(capsys, *base, "clp")
 
 
 def test_a_shared_store_keeps_data_apart(capsys):
     base = ["--model", "1nn", "--quiet", "--store", "r.sqlite"]
     eps_min = {}
     for name in ("wine", "iris"):
-        eps_min[name] = loads(capsys, "separation", name)["epsilon_min"]
-        found = loads(capsys, "evaluate", "--data", name, *base)
+        eps_min[name] = run_json(capsys, "separation", name)["epsilon_min"]
+        found = run_json(capsys, "evaluate", "--data", name, *base)
         assert found["models"][0]["eps_min"] == eps_min[name]
-        found = loads(capsys, "study", "--data", name, *base, "--runs", 2, "--jobs", 1)
+        found = run_json(capsys, "study", "--data", name, *base, "--runs", 2, "--jobs", 1)
         assert (found["data"], found["eps_min"]) == (name, eps_min[name])
-    code, out, err = run(capsys, "score", "r.sqlite")
+    code, out, err = run_command(capsys, "score", "r.sqlite")
     assert code == 0, err
     assert all(f"{name}: " in out for name in eps_min)
 
@@ -239,24 +243,24 @@ def test_a_bare_function_is_known_again_by_its_id(capsys):
     Path("loud.py").write_text(f"def answer(x):\n    print('noise')\n    return {LOWER}\n")
     argv = ["evaluate", "--model", "loud:answer", "--data", BANDS, "--quiet", "--store", "r.sqlite"]
     for extra in ([], ["--model-id", "v1"], ["--model-id", "v1"]):
-        loads(capsys, *argv, *extra)  # what it prints does not spoil the JSON
-    labels = [m["label"] for m in loads(capsys, "score", "r.sqlite")["models"]]
+        run_json(capsys, *argv, *extra)  # what it prints does not spoil the JSON
+    labels = [m["label"] for m in run_json(capsys, "score", "r.sqlite")["models"]]
     assert labels == ["loud:answer #1", "loud:answer #2"]
-    assert "one at a time" in fails(capsys, *argv, "--model", "rf", "--model-id", "v1")
+    assert "one at a time" in run_failing(capsys, *argv, "--model", "rf", "--model-id", "v1")
 
 
 def test_notes_reach_the_page(capsys):
     Path("calm.py").write_text(f"def answer(x):\n    return {LOWER}\n")
     argv = ["evaluate", "--model", "calm:answer", "--data", BANDS, "--quiet", "--report", "p.html"]
-    assert run(capsys, *argv)[0] == 0
+    assert run_command(capsys, *argv)[0] == 0
     assert "all 300 points were used" in Path("p.html").read_text()
 
 
 def test_rows_are_those_of_the_file(capsys):
     Path("c.csv").write_text("a,k\n0,x\n0,y\n3,x\n5,y\n9,x\n20,y\n")
-    found = loads(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")
+    found = run_json(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")
     assert found["pair"] == [2, 3]
-    code, out, _ = run(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")
+    code, out, _ = run_command(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")
     assert code == 0
     assert "without 2 clashing points" in out
     assert "row 2 ('x') and row 3 ('y')" in out
@@ -264,24 +268,28 @@ def test_rows_are_those_of_the_file(capsys):
     assert found["clashes"] == [{"rows": [0, 1], "classes": ["x", "y"]}]
     assert "coincide with a point of another class: rows 0 ('x') and 1 ('y')" in out
     scaled = ["separation", "c.csv", "--label", "k", "--drop-clashes", "--scale"]
-    assert loads(capsys, *scaled)["two_r"] == pytest.approx(2 / 17)  # over the rows that are left
+    assert run_json(capsys, *scaled)["two_r"] == pytest.approx(
+        2 / 17
+    )  # over the rows that are left
 
 
 def test_scaling_is_offered_and_recorded(capsys):
-    found = loads(capsys, "separation", "wine")
+    found = run_json(capsys, "separation", "wine")
     assert "2,645" in found["notes"][0]
     assert "--scale" in found["notes"][0]
-    assert loads(capsys, "separation", "wine", "--scale")["notes"] == []
-    _, out, err = run(capsys, "evaluate", "--data", "wine", "--model", "1nn", "--scale", "--quiet")
+    assert run_json(capsys, "separation", "wine", "--scale")["notes"] == []
+    _, out, err = run_command(
+        capsys, "evaluate", "--data", "wine", "--model", "1nn", "--scale", "--quiet"
+    )
     assert "scaled to [0, 1]" in out
     assert "2,645" not in err
 
 
 @pytest.mark.parametrize("kind", ["datasets", "models", "corruptions", "suites", "metrics"])
 def test_lists_name_everything(capsys, kind):
-    code, out, _ = run(capsys, "list", kind)
+    code, out, _ = run_command(capsys, "list", kind)
     assert code == 0
-    entries = loads(capsys, "list", kind)
+    entries = run_json(capsys, "list", kind)
     assert len(entries) >= 3
     assert all(name in out and about for name, about in entries.items())
 
@@ -318,13 +326,13 @@ def test_lists_name_everything(capsys, kind):
     ],
 )
 def test_bad_input_is_one_line_that_helps(capsys, argv, message):
-    assert message in fails(capsys, *argv)
+    assert message in run_failing(capsys, *argv)
 
 
 def test_clashes_are_named_and_can_be_dropped(capsys):
     Path("c.csv").write_text("a,b,k\n0,0,x\n0,0,y\n1,0,x\n5,0,y\n9,9,x\n7,7,y\n")
-    assert "(0, 1)" in fails(capsys, "separation", "c.csv", "--label", "k")
-    assert loads(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")["two_r"] == 2
+    assert "(0, 1)" in run_failing(capsys, "separation", "c.csv", "--label", "k")
+    assert run_json(capsys, "separation", "c.csv", "--label", "k", "--drop-clashes")["two_r"] == 2
 
 
 def test_a_clean_accuracy_of_zero_is_said_not_hidden(capsys):
@@ -334,7 +342,7 @@ def test_a_clean_accuracy_of_zero_is_said_not_hidden(capsys):
     x = np.random.default_rng(0).uniform(size=(50, 2))
     np.savez("d.npz", x=x, y=np.where(x[:, 0] > 0.5, "yes", "no"))
     argv = ["evaluate", "--model", "wrong:answer", "--model", "1nn", "--data", "d.npz", "--quiet"]
-    code, out, err = run(capsys, *argv, "--report", "page.html")
+    code, out, err = run_command(capsys, *argv, "--report", "page.html")
     assert code == 2
     assert "MSCR is undefined for wrong:answer" in err
     assert "1nn: " in out  # what the others did is not lost
@@ -343,19 +351,19 @@ def test_a_clean_accuracy_of_zero_is_said_not_hidden(capsys):
 
 def test_results_files_that_cannot_be_used_are_named(capsys):
     Path("junk.sqlite").write_text("junk " * 500)
-    assert "junk.sqlite" in fails(capsys, "score", "junk.sqlite")
+    assert "junk.sqlite" in run_failing(capsys, "score", "junk.sqlite")
     argv = ["evaluate", "--model", "1nn", "--data", BANDS, "--quiet", "--store"]
-    assert "junk.sqlite" in fails(capsys, *argv, "junk.sqlite")
-    assert "folder" in fails(capsys, *argv, "no/such/r.sqlite")
+    assert "junk.sqlite" in run_failing(capsys, *argv, "junk.sqlite")
+    assert "folder" in run_failing(capsys, *argv, "no/such/r.sqlite")
 
 
 def test_a_traceback_only_with_debug(capsys):
     Path("broken.py").write_text("def answer(x):\n    raise RuntimeError('out of\\nluck')\n")
     argv = ["evaluate", "--model", "broken:answer", "--data", BANDS, "--quiet"]
-    err = fails(capsys, *argv, code=4)
+    err = run_failing(capsys, *argv, code=4)
     assert "out of luck" in err
     assert "--debug" in err
-    code, _, err = run(capsys, *argv, "--debug")
+    code, _, err = run_command(capsys, *argv, "--debug")
     assert code == 4
     assert "Traceback" in err
 
@@ -401,7 +409,7 @@ def test_help_is_quick_and_importing_loads_nothing_heavy():
 
 
 def test_demo_does_the_main_job(capsys):
-    code, out, err = run(capsys, "demo")
+    code, out, err = run_command(capsys, "demo")
     assert code == 0, err
     assert Path("shaketable-demo/demo.sqlite").stat().st_size > 0
     assert Path("shaketable-demo/demo.html").stat().st_size > 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as hs
 from scipy import ndimage, stats
 
 import shaketable as st
-from helpers.images import pictures, some_keys
+from helpers.images import make_images, make_keys
 from shaketable.core.errors import InputError
 from shaketable.corruptions import CameraGaussian, Rotation, SaltPepper, corrupt, parse
 from shaketable.corruptions.camera_faults import _normal_table
@@ -78,7 +78,7 @@ def halves(key, n):
 
 @pytest.mark.parametrize("density", [0, 0.3, 1])
 def test_salt_and_pepper_takes_the_ends_of_32_bits(density):
-    x, keys = grey(2, 5, 5), some_keys(2)
+    x, keys = grey(2, 5, 5), make_keys(2)
     found = SaltPepper(density).bind(Bounds(-3, 5))(x, keys).reshape(2, -1)
     for key, row in zip(keys, found, strict=True):
         for bits, value in zip(halves(key, 25), row, strict=True):
@@ -88,7 +88,7 @@ def test_salt_and_pepper_takes_the_ends_of_32_bits(density):
 
 
 def test_what_a_lower_density_hits_a_higher_one_hits_likewise():
-    x, keys = grey(50, 6, 6, 3), some_keys(50)
+    x, keys = grey(50, 6, 6, 3), make_keys(50)
     drawn = SaltPepper(1).draw(x, keys)
     levels = [SaltPepper(d).bind(UNIT).apply(x, drawn) for d in (0, 0.05, 0.1, 0.4, 1)]
     for few, more in pairwise(levels):
@@ -99,7 +99,7 @@ def test_what_a_lower_density_hits_a_higher_one_hits_likewise():
 
 
 def test_uint8_pictures_are_hit_in_their_own_units():
-    x = pictures(50, 9, 13)
+    x = make_images(50, 9, 13)
     kept = x.copy()
     found = corrupt(x, "sp(0.3)", rng=0, bounds=(0, 255), dtype="uint8")
     assert found.dtype == np.uint8
@@ -204,7 +204,7 @@ def test_values_off_the_levels_and_out_of_range_end_on_levels():
 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if "ga" in spec or "rotation" in spec])
 def test_uint8_data_stay_on_their_levels_also_between_factors(spec):
-    data = st.make_dataset(pictures(40, 12, 12), np.arange(40) % 2)
+    data = st.make_dataset(make_images(40, 12, 12), np.arange(40) % 2)
     levels = np.arange(256, dtype=np.uint8) / np.float32(255)
     noisy = st.corrupted(data, spec).x
     assert np.isin(noisy, levels).all()
@@ -330,7 +330,7 @@ def test_hard_edges_stay_in_range_and_whole_numbers_whole(way):
 
 def test_corners_are_filled_in_the_units_of_the_range():
     for fill in (0, 0.25, 1):
-        turned = Rotation(45, fill=fill).bind(Bounds(-3, 5))(grey(2, 40, 40), some_keys(2))
+        turned = Rotation(45, fill=fill).bind(Bounds(-3, 5))(grey(2, 40, 40), make_keys(2))
         outside = turned != 0.5
         assert set(turned[outside]) == {-3 + 8 * fill}
         # what a turned square leaves of the square: 2 (sqrt(2) - 1)
@@ -352,7 +352,7 @@ def test_channels_may_come_first_or_be_missing():
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_picture_depends_on_its_key_alone(spec, monkeypatch):
-    x, keys = pictures(260, 32, 32) / np.float32(255), some_keys(260)
+    x, keys = make_images(260, 32, 32) / np.float32(255), make_keys(260)
     for bounds in (UNIT, Bounds(0, 1, steps=255)):
         corruption = parse(spec).bind(bounds)
         whole = corruption(x, keys)
@@ -368,7 +368,7 @@ def test_a_picture_depends_on_its_key_alone(spec, monkeypatch):
 @pytest.mark.parametrize("dtype", [*TYPES, "uint8"])
 def test_tensors_get_the_bytes_of_arrays(spec, dtype):
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    x = pictures(20, 9, 13)
+    x = make_images(20, 9, 13)
     x, bounds = (x, (0, 255)) if dtype == "uint8" else ((x / 255).astype(dtype), (0, 1))
     expected = corrupt(x, spec, rng=0, bounds=bounds)
     found = corrupt(torch.from_numpy(x), spec, rng=0, bounds=bounds)

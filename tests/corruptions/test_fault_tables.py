@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import shaketable as st
-from helpers.images import some_keys
+from helpers.images import make_keys
 from shaketable.core.errors import InputError
 from shaketable.corruptions import Jitter, Missing, Rescaling, corrupt, parse
 from shaketable.data.bounds import Bounds
@@ -69,7 +69,7 @@ def test_missing_values_are_a_share_and_become_the_mean_of_their_column(share, d
 
 
 def test_what_a_lower_share_hits_a_higher_one_hits_likewise():
-    x, keys = table(200), some_keys(200)
+    x, keys = table(200), make_keys(200)
     drawn = Missing(1).draw(x, keys)
     few, more, every = (
         Missing(share).for_columns(Columns(lambda: x)).apply(x, drawn) for share in (0.1, 0.3, 1)
@@ -165,7 +165,7 @@ def test_the_suite_for_tables_runs():
 
 @pytest.mark.parametrize("spec", ["jitter(0.1)", "missing(0.1)", "missing(0.1) + jitter(1)"])
 def test_a_corruption_that_is_not_fitted_says_what_to_do(spec):
-    x, keys = table(5), some_keys(5)
+    x, keys = table(5), make_keys(5)
     with pytest.raises(
         InputError, match="fitted to columns first, got none; use corrupt"
     ) as caught:
@@ -177,7 +177,7 @@ def test_a_corruption_that_is_not_fitted_says_what_to_do(spec):
 
 
 def test_columns_are_those_of_the_data_unless_it_is_called_itself():
-    x, keys = table(100), some_keys(100)
+    x, keys = table(100), make_keys(100)
     fitted = Jitter(0.1).for_columns(Columns(lambda: np.zeros((3, 5))))
     np.testing.assert_array_equal(fitted(x, keys), x)
     # results are known by the data and the spec, so that other columns must not slip in
@@ -198,7 +198,7 @@ def test_tensors_get_the_bytes_of_arrays(spec, dtype):
 
 @pytest.mark.parametrize("spec", ["jitter(0.5)", "missing(0.3)", "missing(0.3) + jitter(1)"])
 def test_a_row_depends_on_its_key_alone(spec):
-    x, keys = table(64), some_keys(64)
+    x, keys = table(64), make_keys(64)
     corruption = parse(spec).for_columns(Columns(lambda: x)).bind(Bounds(-1e3, 1e3))
     some = np.array([40, 3, 17])
     np.testing.assert_array_equal(corruption(x[some], keys[some]), corruption(x, keys)[some])

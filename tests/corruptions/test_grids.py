@@ -10,7 +10,7 @@ from hypothesis import strategies as hs
 from scipy import stats
 
 import shaketable as st
-from helpers.images import pictures, some_keys
+from helpers.images import make_images, make_keys
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.corruptions import Clean, Named, Sequence, corrupt, parse
@@ -64,7 +64,7 @@ def test_sequences_of_objects_and_of_specs_are_the_same():
 
 
 def test_factors_follow_one_another_each_with_its_own_keys():
-    x, keys = pictures(30, 10, 10) / np.float32(255), some_keys(30)
+    x, keys = make_images(30, 10, 10) / np.float32(255), make_keys(30)
     whole = parse("ga(0.1) + sp(0.1) + rotation(30, bilinear)").bind(Bounds(0, 1, steps=255))
     step = x
     for i, factor in enumerate(whole.factors):
@@ -79,8 +79,8 @@ def test_two_of_the_same_fault_are_independent():
     found = corrupt(np.full((4000, 25), 0.5), "sp(0.3) + sp(0.3)", rng=0, bounds=(0, 1))
     hit = int((found != 0.5).sum())
     assert stats.binomtest(hit, found.size, 1 - 0.7**2).pvalue > 1e-4
-    turned = corrupt(pictures(3, 9, 9), "rotation(90) + rotation(-90)", bounds=(0, 255))
-    np.testing.assert_array_equal(turned, pictures(3, 9, 9))
+    turned = corrupt(make_images(3, 9, 9), "rotation(90) + rotation(-90)", bounds=(0, 255))
+    np.testing.assert_array_equal(turned, make_images(3, 9, 9))
 
 
 @pytest.mark.parametrize("draws", ["independent", "ladder"])
@@ -96,7 +96,7 @@ def test_names_have_draws_of_their_own(draws):
 
 
 def test_a_name_changes_nothing_but_the_draw():
-    x, keys = pictures(10, 9, 9) / np.float32(255), some_keys(10)
+    x, keys = make_images(10, 9, 9) / np.float32(255), make_keys(10)
     plain = parse("sp(0.1) + rotation(30)")
     named = Named(plain, "SP0.1RO30")
     np.testing.assert_array_equal(named.bind(UNIT)(x, keys), plain.bind(UNIT)(x, keys))
@@ -196,7 +196,7 @@ def test_labels_without_one_for_clean_name_single_faults_once():
 
 
 def test_a_grid_runs_and_is_described():
-    data = st.make_dataset(pictures(40, 8, 8), np.arange(40) % 2)
+    data = st.make_dataset(make_images(40, 8, 8), np.arange(40) % 2)
     found = grid(["sp(0.1)"], ["ga(0.1)"], title="mine", about="my faults")
     assert (found.name, str(found)[:11]) == ("mine", "my faults: ")
     assert found.needs_range

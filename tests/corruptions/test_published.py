@@ -6,7 +6,7 @@ from PIL import Image
 from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
-from helpers.images import pictures
+from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.corruptions import parse
 from shaketable.corruptions.common import BENCHMARK, NAMES
@@ -22,7 +22,7 @@ def first_pixel(x):
 
 @pytest.fixture
 def data():
-    return st.make_dataset(pictures(30, 8, 8), np.arange(30) % 3, name="tiles", n_train=30 - N)
+    return st.make_dataset(make_images(30, 8, 8), np.arange(30) % 3, name="tiles", n_train=30 - N)
 
 
 def write_arrays(folder, data, kinds=NAMES):
@@ -53,7 +53,7 @@ def write_files(folder, data, kinds=NAMES, deeper=""):
 @pytest.fixture
 def named():
     """Data whose pictures come from files."""
-    x, y = pictures(N, 8, 8), np.array(["cat", "dog", "emu"])[np.arange(N) % 3]
+    x, y = make_images(N, 8, 8), np.array(["cat", "dog", "emu"])[np.arange(N) % 3]
     plain = st.make_dataset(x, y, name="pets")
     return replace(plain, files=tuple(f"{label}/{i}.JPEG" for i, label in enumerate(y)))
 

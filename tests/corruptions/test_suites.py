@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shaketable as st
-from helpers.images import pictures
+from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import pnorm_level
@@ -157,7 +157,7 @@ def test_the_nine_training_sets():
 
 @pytest.fixture(scope="module")
 def photographs():
-    return st.make_dataset(pictures(60, 16, 16), np.arange(60) % 2)
+    return st.make_dataset(make_images(60, 16, 16), np.arange(60) % 2)
 
 
 def test_65_of_the_69_sets_differ_and_clean_is_untouched(photographs):

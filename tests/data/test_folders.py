@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 import shaketable as st
-from helpers.images import pictures
+from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.data import images
 from shaketable.data.files import as_dataset
@@ -14,7 +14,7 @@ from shaketable.data.folders import load_folder
 
 def fill(folder, *, classes=("cat", "dog"), n=3, size=(9, 12), ending=".png", channels=3):
     """Write n pictures a class; return all of them in the order of class and name."""
-    x = pictures(len(classes) * n, *size, channels)
+    x = make_images(len(classes) * n, *size, channels)
     for i, image in enumerate(x):
         place = folder / classes[i // n]
         place.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ def test_pillow_is_asked_for(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("channels", [1, 3])
 def test_png_is_lossless(tmp_path, channels):
-    (x,) = pictures(1, 13, 9, channels)
+    (x,) = make_images(1, 13, 9, channels)
     (tmp_path / "a.png").write_bytes(images.encode_png(x))
     assert images.read_shape(tmp_path / "a.png") == x.shape
     np.testing.assert_array_equal(images.read_image(tmp_path / "a.png", channels), x)

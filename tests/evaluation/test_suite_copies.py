@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 import shaketable as st
-from helpers.images import pictures
+from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.corruptions.common import NAMES
@@ -20,8 +20,8 @@ def coarse(x):
 
 
 def sets():
-    x, y = pictures(40, 16, 16), np.arange(40) % 3
-    grey = pictures(40, 12, 9, 1)[..., 0]
+    x, y = make_images(40, 16, 16), np.arange(40) % 3
+    grey = make_images(40, 12, 9, 1)[..., 0]
     plain = st.make_dataset(x, y, name="plain", n_train=25)
     names = tuple(f"{label}/p{i}.jpg" for i, label in enumerate(y))
     return {
@@ -102,7 +102,7 @@ def test_pictures_from_files_become_lossless_files(tmp_path):
 
 def test_frost_from_a_folder_is_recorded(tmp_path):
     (tmp_path / "ice").mkdir()
-    Image.fromarray(pictures(1, 60, 80)[0]).save(tmp_path / "ice" / "a.png")
+    Image.fromarray(make_images(1, 60, 80)[0]).save(tmp_path / "ice" / "a.png")
     data = sets()["uint8 with a test part"]
     suite = st.suite("common-15").with_textures(tmp_path / "ice")
     folder = write_suite(tmp_path / "c", data, suite)

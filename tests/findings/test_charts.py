@@ -25,32 +25,34 @@ def grid(data: Dataset) -> Records:
     return study(data, ["logistic", "1nn"], train_eps=[0, "eps_min", 0.04], test_eps=[0.03], runs=3)
 
 
-def test_accuracy_shows_the_metric_and_its_interval(fixed: Records) -> None:
+def test_accuracy_shows_the_metric_and_its_interval(noise_records: Records) -> None:
     rows = {
-        (r["model"], r["epsilon"]): r for r in chart_rows(charts.accuracy(fixed)) if "value" in r
+        (r["model"], r["epsilon"]): r
+        for r in chart_rows(charts.accuracy(noise_records))
+        if "value" in r
     }
     assert len(rows) == 8
-    for s in metrics.series(fixed):
+    for s in metrics.series(noise_records):
         expected, row = metrics.accuracy(s), rows[s.first.model, s.first.epsilon]
         shown = (row["value"], row["low"], row["high"])
         assert shown == (100 * expected.value, 100 * expected.low, 100 * expected.high)
 
 
-def test_accuracy_marks_eps_min(fixed: Records) -> None:
-    marks = [r for r in chart_rows(charts.accuracy(fixed)) if r.get("text") == "eps_min"]
-    assert [r["at"] for r in marks] == [fixed.separations[0].two_r / 2]
+def test_accuracy_marks_eps_min(noise_records: Records) -> None:
+    marks = [r for r in chart_rows(charts.accuracy(noise_records)) if r.get("text") == "eps_min"]
+    assert [r["at"] for r in marks] == [noise_records.separations[0].two_r / 2]
 
 
-def test_axis_of_accuracies_spans_the_intervals_and_not_zero(fixed: Records) -> None:
-    chart = charts.accuracy(fixed).to_dict()
+def test_axis_of_accuracies_spans_the_intervals_and_not_zero(noise_records: Records) -> None:
+    chart = charts.accuracy(noise_records).to_dict()
     (low, high) = chart["layer"][-1]["encoding"]["y"]["scale"]["domain"]
-    least = min(r["low"] for r in chart_rows(charts.accuracy(fixed)) if "low" in r)
+    least = min(r["low"] for r in chart_rows(charts.accuracy(noise_records)) if "low" in r)
     assert 0 < low < least
     assert high <= 100
 
 
-def test_mscr_of_fixed_models_and_studies(fixed: Records, grid: Records) -> None:
-    for records in (fixed, grid):
+def test_mscr_of_fixed_models_and_studies(noise_records: Records, grid: Records) -> None:
+    for records in (noise_records, grid):
         rows = [r for r in chart_rows(charts.mscr(records)) if "value" in r]
         expected = [100 * metrics.mscr(s).value for s in metrics.series(records) if s.at_eps_min]
         assert [r["value"] for r in rows] == expected
@@ -79,10 +81,10 @@ def test_runs_end_at_the_mean_of_all_runs(grid: Records) -> None:
     assert last == [100 * metrics.mscr(s).value for s in metrics.series(grid) if s.at_eps_min]
 
 
-def test_suite_means_show_every_norm_and_the_clean_error(suited: Records) -> None:
-    rows = chart_rows(charts.suite_means(suited))
+def test_suite_means_show_every_norm_and_the_clean_error(suite_records: Records) -> None:
+    rows = chart_rows(charts.suite_means(suite_records))
     found = {(r["model"], r["noise"]): r for r in rows if "noise" in r}
-    scores = [score for board in scoreboards(suited) for score in board.scores]
+    scores = [score for board in scoreboards(suite_records) for score in board.scores]
     for score in scores:
         for ladder in score.ladders:
             noise = ladder.title if len(ladder.levels) > 1 else ladder.levels[0].spec
@@ -94,15 +96,15 @@ def test_suite_means_show_every_norm_and_the_clean_error(suited: Records) -> Non
     assert clean == {score.label: 100 * score.clean.value for score in scores}
 
 
-def test_suite_errors_have_a_panel_a_norm_and_a_row_a_cell(suited: Records) -> None:
-    chart = charts.suite_errors(suited)
+def test_suite_errors_have_a_panel_a_norm_and_a_row_a_cell(suite_records: Records) -> None:
+    chart = charts.suite_errors(suite_records)
     panels = chart.to_dict()["concat"]
     assert [p["title"] for p in panels] == [
         "L0", "L0.5", "L1", "L2", "L5", "L10", "L50", "L200", "L-inf",
     ]  # fmt: skip
     rows = {(r["model"], r["noise"]): r for r in chart_rows(chart) if "noise" in r}
     assert len(rows) == 2 * 89
-    for cell in suited:
+    for cell in suite_records:
         if (row := rows.get((cell.model, cell.corruption))) is not None:
             assert row["value"] == pytest.approx(100 * (1 - cell.accuracy))
             assert row["low"] < row["value"] < row["high"]
@@ -116,22 +118,22 @@ def test_suite_errors_have_a_panel_a_norm_and_a_row_a_cell(suited: Records) -> N
     assert highest < domains[0][1] < 1.2 * highest
 
 
-def test_charts_of_suites_say_where_sizes_are_from(suited: Records) -> None:
-    only = replace(suited, suites=suited.suites[:1])
-    for records, draw in ((suited, charts.suite_means), (only, charts.suite_means),
-                          (suited, charts.suite_errors)):  # fmt: skip
+def test_charts_of_suites_say_where_sizes_are_from(suite_records: Records) -> None:
+    only = replace(suite_records, suites=suite_records.suites[:1])
+    for records, draw in ((suite_records, charts.suite_means), (only, charts.suite_means),
+                          (suite_records, charts.suite_errors)):  # fmt: skip
         spec = draw(records).to_dict()
         titles = str([spec["title"], *(p["title"] for p in spec.get("vconcat", ()))])
         assert "sizes derived from pnorm-cifar for 64 values" in titles
 
 
-def test_suites_on_several_data_are_told_apart(suited: Records) -> None:
+def test_suites_on_several_data_are_told_apart(suite_records: Records) -> None:
     other = tuple(
         replace(c, data="more", fingerprint="m", key=f"{c.key}m", points=replace(c.points, id="m"))
-        for c in suited
+        for c in suite_records
     )
-    suites = tuple(replace(s, fingerprint="m") for s in suited.suites)
-    both = suited + Records(other, suites=suites)
+    suites = tuple(replace(s, fingerprint="m") for s in suite_records.suites)
+    both = suite_records + Records(other, suites=suites)
     titles = [p["title"] for p in charts.suite_errors(both).to_dict()["concat"]]
     assert len(set(titles)) == 2 * 9
     assert titles[0] == "L0, tiles"
@@ -140,23 +142,25 @@ def test_suites_on_several_data_are_told_apart(suited: Records) -> None:
     assert len(charts.suite_means(both).to_dict()["vconcat"]) == 4
 
 
-def test_suites_that_are_not_there_cannot_be_drawn(suited: Records, fixed: Records) -> None:
+def test_suites_that_are_not_there_cannot_be_drawn(
+    suite_records: Records, noise_records: Records
+) -> None:
     with pytest.raises(InputError, match="no model met a whole suite"):
-        charts.suite_means(fixed)
-    ice = replace(suited, suites=suited.suites[1:])
+        charts.suite_means(noise_records)
+    ice = replace(suite_records, suites=suite_records.suites[1:])
     with pytest.raises(InputError, match="several sizes a norm"):
         charts.suite_errors(ice)
     assert {r["noise"] for r in chart_rows(charts.suite_means(ice)) if "noise" in r} == set(
-        suited.suites[1].specs
+        suite_records.suites[1].specs
     )
 
 
-def test_what_is_not_there_cannot_be_drawn(fixed: Records) -> None:
+def test_what_is_not_there_cannot_be_drawn(noise_records: Records) -> None:
     for draw in (charts.matrix, charts.tradeoff, charts.runs):
         with pytest.raises(InputError, match="nothing to draw"):
-            draw(fixed)
+            draw(noise_records)
     with pytest.raises(InputError, match="eps_min"):
-        charts.mscr(fixed.select(corruption="clean"))
+        charts.mscr(noise_records.select(corruption="clean"))
 
 
 def test_one_level_one_model_and_other_corruptions(data: Dataset) -> None:
@@ -167,17 +171,17 @@ def test_one_level_one_model_and_other_corruptions(data: Dataset) -> None:
         assert len(noises) == 1 + len({c.partition("(")[2] for c in corruptions})
 
 
-def test_subjects_are_told_apart(fixed: Records) -> None:
+def test_subjects_are_told_apart(noise_records: Records) -> None:
     def renamed(records: Records, **changes: Any) -> Records:
         return replace(records, cells=tuple(replace(c, **changes) for c in records))
 
-    same_name = [s.label for s in subjects(renamed(fixed, model="net"))]
+    same_name = [s.label for s in subjects(renamed(noise_records, model="net"))]
     assert len(set(same_name)) == 2
     assert all(label.startswith("net #") for label in same_name)
     other_k = tuple(
-        replace(c, k=20, key=c.key + "k") if c.corruption != "clean" else c for c in fixed
+        replace(c, k=20, key=c.key + "k") if c.corruption != "clean" else c for c in noise_records
     )
-    both = replace(fixed, cells=(*fixed, *(c for c in other_k if c.k == 20)))
+    both = replace(noise_records, cells=(*noise_records, *(c for c in other_k if c.k == 20)))
     assert [s.label for s in subjects(both)] == [
         "svm, k = 10", "1nn, k = 10", "svm, k = 20", "1nn, k = 20",
     ]  # fmt: skip

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.records import made, result
+from helpers.records import make_records, make_suite_result
 from shaketable.core.errors import InputError
 from shaketable.core.spec import split_factors
 from shaketable.findings.mcv.contrasts import contrast
@@ -45,7 +45,7 @@ def drawn(seed, specs=SPECS, cost=None):
 
 HITS = drawn(0)
 ACC = {spec: np.mean(h) / (1 if spec == "clean" else K) for spec, h in HITS.items()}
-EFFECTS = Effects(result(HITS, k=K))
+EFFECTS = Effects(make_suite_result(HITS, k=K))
 
 
 def mean_of(*wanted):
@@ -109,13 +109,13 @@ def test_orders_are_compared_level_by_level_and_by_kind():
 def test_turning_the_suite_round_turns_the_order_effect(seed):
     specs = ("clean", "sp(0.1) + rotation(30)", "rotation(30) + sp(0.1)")
     found = drawn(seed, specs)
-    (one,) = Effects(result(found, k=K)).orders
-    (other,) = Effects(result(dict(reversed(found.items())), k=K)).orders
+    (one,) = Effects(make_suite_result(found, k=K)).orders
+    (other,) = Effects(make_suite_result(dict(reversed(found.items())), k=K)).orders
     assert (other.first, other.second) == (one.second, one.first)
     assert (other.value.value, other.value.low) == pytest.approx(
         (-one.value.value, -one.value.high)
     )
-    same = Effects(result({**found, specs[2]: found[specs[1]]}, k=K)).orders[0].value
+    same = Effects(make_suite_result({**found, specs[2]: found[specs[1]]}, k=K)).orders[0].value
     assert same.value == pytest.approx(0, abs=1e-12)
     assert same.low == pytest.approx(-same.high)
 
@@ -137,7 +137,7 @@ def test_main_effects_are_the_mean_loss_when_a_factor_is_added():
 
 def test_two_levels_of_one_kind_have_an_order_but_their_kind_has_none():
     specs = ("clean", "sp(0.1) + sp(0.2)", "sp(0.2) + sp(0.1)")
-    effects = Effects(result(drawn(2, specs), k=K))
+    effects = Effects(make_suite_result(drawn(2, specs), k=K))
     assert [(o.first, o.second) for o in effects.orders] == [
         (("sp(0.1)", "sp(0.2)"), ("sp(0.2)", "sp(0.1)"))
     ]
@@ -151,7 +151,7 @@ def test_sets_without_a_counterpart_are_named():
         "rotation(30) + sp(0.1) + ga(mean=0.1, var=0.01)",
         "sp(0.1) + rotation(30) + ga(mean=0.1, var=0.01)",
     )
-    lone = Effects(result(drawn(1, ("clean", "sp(0.1) + rotation(30)")), k=K))
+    lone = Effects(make_suite_result(drawn(1, ("clean", "sp(0.1) + rotation(30)")), k=K))
     assert (lone.main, lone.interactions, lone.orders) == ((), (), ())
     assert lone.left_out == ("sp(0.1) + rotation(30)",)
     assert lone.main_words.startswith("No set has its counterpart")
@@ -176,7 +176,7 @@ def test_interactions_are_what_is_beyond_the_sum():
 
 
 def test_clean_points_are_a_baseline_also_where_they_are_no_set():
-    (part,) = suite_results(made(HITS, k=K, sets=SPECS[1:]))
+    (part,) = suite_results(make_records(HITS, k=K, sets=SPECS[1:]))
     assert "clean" not in part.specs
     for mine, other in zip(Effects(part).main, EFFECTS.main, strict=True):
         assert (mine.factor, mine.sets) == (other.factor, other.sets)
@@ -186,18 +186,18 @@ def test_clean_points_are_a_baseline_also_where_they_are_no_set():
 
 def test_a_factor_costs_most_only_where_that_is_shown():
     specs = ("clean", "sp(0.1)", "rotation(30)", "sp(0.1) + rotation(30)")
-    clear = Effects(result(drawn(3, specs, {"sp": 0.05, "rotation": 0.8}), k=K))
+    clear = Effects(make_suite_result(drawn(3, specs, {"sp": 0.05, "rotation": 0.8}), k=K))
     assert clear.main[0].factor == "rotation"
     assert clear.difference("rotation", "sp").high < 0
     assert clear.main_words.startswith("rotation costs most: ")
     assert "percentage points [" in clear.main_words
-    equal = Effects(result(drawn(3, specs, {"sp": 0.5, "rotation": 0.5}), k=K))
+    equal = Effects(make_suite_result(drawn(3, specs, {"sp": 0.5, "rotation": 0.5}), k=K))
     assert "costs most as measured" in equal.main_words
     assert equal.main_words.endswith("may cost as much.")
-    none = Effects(result(drawn(3, specs, {"sp": 0.0, "rotation": 0.0}), k=K))
+    none = Effects(make_suite_result(drawn(3, specs, {"sp": 0.0, "rotation": 0.0}), k=K))
     assert none.main_words.startswith("No factor is shown to cost accuracy")
     assert none.interaction_words.startswith("No interaction is shown")
-    alone = Effects(result(drawn(3, specs[:2], {"sp": 0.6}), k=K))
+    alone = Effects(make_suite_result(drawn(3, specs[:2], {"sp": 0.6}), k=K))
     assert alone.main_words.startswith("sp costs ")
     with pytest.raises(InputError, match="unknown factor 'spp'; did you mean 'sp'"):
         clear.difference("spp", "sp")
@@ -210,7 +210,7 @@ def certain(**right):
     hits = {
         specs[name]: (np.arange(200) < 200 * share).astype(int) for name, share in right.items()
     }
-    return Effects(result(hits))
+    return Effects(make_suite_result(hits))
 
 
 def test_the_words_on_order_and_interaction_follow_the_signs():
@@ -241,7 +241,7 @@ def test_what_is_shown_holds_among_all_that_stand_beside_it():
     specs = ["clean", *(s for f in levels for s in (f"{f} + ga(1)", f"ga(1) + {f}"))]
     missed = claimed = 0
     for seed in range(40):
-        effects = Effects(result(drawn(seed, specs, {"sp": 0.2, "ga": 0.2}), k=K))
+        effects = Effects(make_suite_result(drawn(seed, specs, {"sp": 0.2, "ga": 0.2}), k=K))
         missed += any(o.value.low > 0 or o.value.high < 0 for o in effects.orders)
         claimed += any(o.shown for o in effects.orders)
     assert missed >= 6
@@ -258,7 +258,7 @@ def test_intervals_of_contrasts_cover():
         own = rng.random(100)
         hits = {s: (np.where(skill, own, rng.random(100)) < q).astype(int)
                 for s, q in zip(specs, p, strict=True)}  # fmt: skip
-        (i,) = Effects(result(hits)).interactions
+        (i,) = Effects(make_suite_result(hits)).interactions
         covered += i.value.low <= truth <= i.value.high
     assert covered / 300 >= 0.93
 
@@ -281,7 +281,7 @@ def test_the_json_is_in_percentage_points():
 
 
 def test_effects_are_for_one_fitted_model_and_known_sets():
-    (runs,) = suite_results(made(HITS, k=K) + made(HITS, k=K, run=1))
+    (runs,) = suite_results(make_records(HITS, k=K) + make_records(HITS, k=K, run=1))
     with pytest.raises(InputError, match="one fitted model"):
         _ = Effects(runs).main
     with pytest.raises(InputError, match="unknown set 'sp'"):

@@ -10,14 +10,16 @@ import pytest
 import vl_convert
 
 import shaketable as st
-from helpers.commands import fails, in_a_folder_of_its_own, loads, run  # noqa: F401  (a fixture)
-from helpers.pages import read
+from helpers.commands import run_command, run_failing, run_json
+from helpers.pages import read_page
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.findings.mcv.boards import mcv_boards
 from shaketable.findings.mcv.charts import effects_chart, mcv_plot, table_plot
 from shaketable.findings.mcv.variation import Summary, VariationTable
 from shaketable.views.drawing import save
+
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 MODELS = ("logistic", "rf", "1nn")
 
@@ -179,7 +181,7 @@ def test_intervals_of_the_cv_are_drawn(board):
 
 
 def test_the_page_has_plot_tables_and_words(records, board, tmp_path):
-    page = read(st.write_report(tmp_path / "p.html", records, reference="rf"))
+    page = read_page(st.write_report(tmp_path / "p.html", records, reference="rf"))
     text = " ".join(page.text.split())
     assert "suite two-factor on shapes(n=300)" in text
     assert "reference: rf, as chosen" in text
@@ -192,56 +194,64 @@ def test_the_page_has_plot_tables_and_words(records, board, tmp_path):
 
 
 def test_the_command_reads_results_files(store, capsys, tmp_path):
-    code, out, err = run(capsys, "mcv", store, "--reference", "rf", "-o", tmp_path / "m.svg")
+    code, out, err = run_command(
+        capsys, "mcv", store, "--reference", "rf", "-o", tmp_path / "m.svg"
+    )
     assert code == 0, err
     assert "reference: rf, as chosen" in out
     assert "accuracy over 69 sets of suite two-factor" in out
     assert "correlations over 3 models" in out
     assert (tmp_path / "m.svg").read_text().startswith("<svg")
-    found = loads(capsys, "mcv", store)["mcv"][0]
+    found = run_json(capsys, "mcv", store)["mcv"][0]
     assert (found["suite"], found["sets"], found["reference"]) == ("two-factor", 69, "logistic")
     assert {m["label"] for m in found["models"]} == set(MODELS)
     assert found["models"][0]["effects"]["words"]
-    assert loads(capsys, "score", store, "--reference", "1nn")["mcv"][0]["reference"] == "1nn"
-    assert "on record with --suite: two-factor" in fails(capsys, "mcv", store, "--suite", "pnorm")
-    assert "is for a table of scores" in fails(capsys, "mcv", store, "--clean", "x")
-    assert "unknown reference" in fails(capsys, "mcv", store, "--reference", "x")
+    assert run_json(capsys, "score", store, "--reference", "1nn")["mcv"][0]["reference"] == "1nn"
+    assert "on record with --suite: two-factor" in run_failing(
+        capsys, "mcv", store, "--suite", "pnorm"
+    )
+    assert "is for a table of scores" in run_failing(capsys, "mcv", store, "--clean", "x")
+    assert "unknown reference" in run_failing(capsys, "mcv", store, "--reference", "x")
 
 
 def test_the_command_reads_tables_of_any_task(capsys, tmp_path):
     (tmp_path / "t.csv").write_text("name,Clean,rain,fog\na,1.0,2.0,3.0\nb,1.5,1.6,1.7\n")
-    found = loads(capsys, "mcv", "t.csv", "--lower-is-better", "--reference", "a")
+    found = run_json(capsys, "mcv", "t.csv", "--lower-is-better", "--reference", "a")
     assert found["lower_is_better"]
     assert [(m["label"], m["group"], m["clean"]) for m in found["models"]] == [
         ("a", "I", 1.0), ("b", "I", 1.5)
     ]  # fmt: skip
-    code, out, _ = run(capsys, "mcv", "t.csv", "-o", "t.html")
+    code, out, _ = run_command(capsys, "mcv", "t.csv", "-o", "t.html")
     assert code == 0
     assert "t.csv: scores over 3 conditions" in out
     assert (tmp_path / "t.html").stat().st_size > 1000
-    assert "is for a results file" in fails(capsys, "mcv", "t.csv", "--suite", "x")
-    assert "does not exist" in fails(capsys, "mcv", "no.sqlite")
-    assert "no.csv" in fails(capsys, "mcv", "no.csv")
-    assert "must end in" in fails(capsys, "mcv", "t.csv", "-o", "t.doc")
+    assert "is for a results file" in run_failing(capsys, "mcv", "t.csv", "--suite", "x")
+    assert "does not exist" in run_failing(capsys, "mcv", "no.sqlite")
+    assert "no.csv" in run_failing(capsys, "mcv", "no.csv")
+    assert "must end in" in run_failing(capsys, "mcv", "t.csv", "-o", "t.doc")
 
 
 def test_a_grid_from_the_command_line(capsys):
     arguments = ("evaluate", "--data", "iris", "--model", "rf", "--quiet",
                  "--grid", "jitter(0.5), jitter(1)", "missing(0.2)",
                  "--store", "g.sqlite")  # fmt: skip
-    (found,) = loads(capsys, *arguments)["mcv"]
+    (found,) = run_json(capsys, *arguments)["mcv"]
     assert (found["suite"], found["sets"]) == ("jitter x missing", 8)
     kinds = {m["factor"] for m in found["models"][0]["effects"]["main"]}
     assert kinds == {"jitter", "missing"}
-    (given,) = loads(capsys, *arguments[:-2], "--orders", "given")["mcv"]
+    (given,) = run_json(capsys, *arguments[:-2], "--orders", "given")["mcv"]
     assert given["sets"] == 6
     assert given["models"][0]["effects"]["orders"] == []
-    assert "two factors or more" in fails(capsys, *arguments[:6], "--grid", "jitter(1)")
-    assert "unknown corruption" in fails(capsys, *arguments[:6], "--grid", "jiter(1)", "sp(0.1)")
-    error = fails(capsys, "evaluate", "--data", "iris", "--model", "rf", "--suite", "two-factor")
+    assert "two factors or more" in run_failing(capsys, *arguments[:6], "--grid", "jitter(1)")
+    assert "unknown corruption" in run_failing(
+        capsys, *arguments[:6], "--grid", "jiter(1)", "sp(0.1)"
+    )
+    error = run_failing(
+        capsys, "evaluate", "--data", "iris", "--model", "rf", "--suite", "two-factor"
+    )
     assert "for tables there is 'two-factor-table'" in error
-    assert "goes with --grid" in fails(capsys, *arguments[:6], "--orders", "given")
-    both = loads(capsys, *arguments, "--grid", "scaling(1.1) as SC", "missing(0.3) as MI")["mcv"]
+    assert "goes with --grid" in run_failing(capsys, *arguments[:6], "--orders", "given")
+    both = run_json(capsys, *arguments, "--grid", "scaling(1.1) as SC", "missing(0.3) as MI")["mcv"]
     assert [board["suite"] for board in both] == ["jitter x missing", "scaling x missing"]
     assert list(both[1]["models"][0]["sets"]) == ["clean", "MI", "SC", "SCMI", "MISC"]
 
@@ -255,19 +265,23 @@ def test_tables_of_three_columns_and_chosen_conditions(capsys, tmp_path):
     (tmp_path / "long.csv").write_text(
         "model,condition,score\nb,clean,0.9\nb,fog,0.5\na,clean,0.8\na,fog,0.7\n"
     )
-    found = loads(capsys, "mcv", "long.csv")
+    found = run_json(capsys, "mcv", "long.csv")
     assert [(m["label"], m["scores"]) for m in found["models"]] == [
         ("b", {"clean": 0.9, "fog": 0.5}), ("a", {"clean": 0.8, "fog": 0.7})
     ]  # fmt: skip
     (tmp_path / "twice.csv").write_text("m,c,s\na,clean,1\na,clean,2\na,fog,1\n")
-    assert "every pair once" in fails(capsys, "mcv", "twice.csv")
+    assert "every pair once" in run_failing(capsys, "mcv", "twice.csv")
     (tmp_path / "wide.csv").write_text("model,params,clean,fog\na,1e6,0.9,0.8\nb,2e6,0.9,0.7\n")
-    (first, _) = loads(capsys, "mcv", "wide.csv", "--conditions", "clean,fog")["models"]
+    (first, _) = run_json(capsys, "mcv", "wide.csv", "--conditions", "clean,fog")["models"]
     assert list(first["scores"]) == ["clean", "fog"]
-    assert "unknown condition" in fails(capsys, "mcv", "wide.csv", "--conditions", "clean,rain")
-    assert "two conditions or more" in fails(capsys, "mcv", "wide.csv", "--conditions", "clean")
+    assert "unknown condition" in run_failing(
+        capsys, "mcv", "wide.csv", "--conditions", "clean,rain"
+    )
+    assert "two conditions or more" in run_failing(
+        capsys, "mcv", "wide.csv", "--conditions", "clean"
+    )
     (tmp_path / "turned.csv").write_text("condition,a,b\nclean,0.9,0.8\nfog,0.5,0.7\n")
-    assert "rows must be models" in run(capsys, "mcv", "turned.csv")[2]
+    assert "rows must be models" in run_command(capsys, "mcv", "turned.csv")[2]
 
 
 def test_a_reader_that_has_seen_enough_stops_no_work(store, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.pages import EVIL, decode_png, images, read, renamed, study_of
+from helpers.pages import EVIL, decode_png, make_image_data, read_page, rename_to_markup, run_study
 from shaketable import make_dataset, metrics
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
@@ -29,17 +29,19 @@ from shaketable.views.text import to_sentence
 
 @pytest.fixture(scope="module")
 def grid(data: Dataset) -> Records:
-    return study_of(data)
+    return run_study(data)
 
 
 def test_page_of_fixed_models_says_what_the_metrics_say(
-    tmp_path: Path, data: Dataset, fixed: Records
+    tmp_path: Path, data: Dataset, noise_records: Records
 ) -> None:
-    page = read(write_report(tmp_path / "r.html", fixed, dataset=data, notes=["mind the gap"]))
+    page = read_page(
+        write_report(tmp_path / "r.html", noise_records, dataset=data, notes=["mind the gap"])
+    )
     text = " ".join(page.text.split())
     assert "mind the gap" in text
-    for model in fixed.models:
-        mine = fixed.select(model=model)
+    for model in noise_records.models:
+        mine = noise_records.select(model=model)
         mscr = metrics.mscr(mine)
         assert metrics.verdict(mscr) in text
         assert (
@@ -53,14 +55,16 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
         assert all(format_bound(e.high) in text for e in error.by_class.values())
         assert f"below {format_bound(error.least_provable)}" in text
         assert error.overall.method in text
-    difference = metrics.mscr_difference(*(fixed.select(model=m) for m in fixed.models))
+    difference = metrics.mscr_difference(
+        *(noise_records.select(model=m) for m in noise_records.models)
+    )
     assert numbers.format_points(difference) in text
     assert data.fingerprint in text
-    assert repr(fixed.separations[0].two_r) in text
+    assert repr(noise_records.separations[0].two_r) in text
 
 
 def test_page_of_a_study_shows_the_matrix_and_mscr_below(tmp_path: Path, grid: Records) -> None:
-    text = " ".join(read(write_report(tmp_path / "r.html", grid)).text.split())
+    text = " ".join(read_page(write_report(tmp_path / "r.html", grid)).text.split())
     for s in metrics.series(grid):
         e = metrics.accuracy(s)
         assert numbers.format_percent(e) + numbers.format_interval(e) in text
@@ -69,9 +73,9 @@ def test_page_of_a_study_shows_the_matrix_and_mscr_below(tmp_path: Path, grid: R
             assert numbers.format_change(e) + numbers.format_interval(e) in text
 
 
-def test_page_is_semantic(tmp_path: Path, fixed: Records, grid: Records) -> None:
-    both = Records((*fixed, *grid), fixed.separations)
-    page = read(write_report(tmp_path / "r.html", both))
+def test_page_is_semantic(tmp_path: Path, noise_records: Records, grid: Records) -> None:
+    both = Records((*noise_records, *grid), noise_records.separations)
+    page = read_page(write_report(tmp_path / "r.html", both))
     assert ("html", {"lang": "en"}) in page.elements
     assert page.count("h1") == 1
     assert page.count("figure") == page.count("figcaption") == len(page.specs) > 5
@@ -83,9 +87,9 @@ def test_page_is_semantic(tmp_path: Path, fixed: Records, grid: Records) -> None
     assert all(link is not None and link[1:] in ids for link in links)
 
 
-def test_page_loads_nothing(tmp_path: Path, fixed: Records) -> None:
-    path = write_report(tmp_path / "r.html", fixed)
-    page = read(path)
+def test_page_loads_nothing(tmp_path: Path, noise_records: Records) -> None:
+    path = write_report(tmp_path / "r.html", noise_records)
+    page = read_page(path)
     assert not any({"src", "srcset", "action", "data"} & attrs.keys() for _, attrs in page.elements)
     assert not {"link", "iframe", "img", "object", "base"} & {tag for tag, _ in page.elements}
     text = path.read_text(encoding="utf-8")
@@ -99,10 +103,13 @@ def test_page_loads_nothing(tmp_path: Path, fixed: Records) -> None:
     assert policy[0].startswith("default-src 'none'")
 
 
-def test_names_cannot_break_out(tmp_path: Path, data: Dataset, fixed: Records) -> None:
-    records, named = renamed(fixed, data)
+def test_names_cannot_break_out(tmp_path: Path, data: Dataset, noise_records: Records) -> None:
+    records, named = rename_to_markup(noise_records, data)
     path = write_report(tmp_path / "r.html", records, dataset=named, title=EVIL, notes=[EVIL])
-    plain, evil = read(write_report(tmp_path / "p.html", fixed, dataset=data)), read(path)
+    plain, evil = (
+        read_page(write_report(tmp_path / "p.html", noise_records, dataset=data)),
+        read_page(path),
+    )
     assert "<script>alert" not in path.read_text(encoding="utf-8")
     assert evil.count("script") == plain.count("script")
     assert evil.text.count(EVIL) > 5
@@ -110,11 +117,11 @@ def test_names_cannot_break_out(tmp_path: Path, data: Dataset, fixed: Records) -
     assert len(named_in) == len(evil.specs) - 1, "all charts but that of distances name something"
 
 
-def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suited: Records) -> None:
-    page = read(write_report(tmp_path / "r.html", suited))
+def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suite_records: Records) -> None:
+    page = read_page(write_report(tmp_path / "r.html", suite_records))
     text = " ".join(page.text.split())
     titles = {str(a["title"]) for _, a in page.elements if "title" in a}
-    for board in scoreboards(suited):
+    for board in scoreboards(suite_records):
         assert f"suite {board.suite.name} ({len(board.suite.specs)} corruptions, sizes der" in text
         assert f"Their sizes are {board.suite.derived}" in text
         for score in board.scores:
@@ -149,8 +156,10 @@ def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suited: Record
     assert "l5(0.0138)" not in text.partition("How it was made")[2], "the suite is named instead"
 
 
-def test_suites_do_not_flood_the_verdict(tmp_path: Path, suited: Records, tiles: Dataset) -> None:
-    alone = read(write_report(tmp_path / "a.html", suited))
+def test_suites_do_not_flood_the_verdict(
+    tmp_path: Path, suite_records: Records, tiles: Dataset
+) -> None:
+    alone = read_page(write_report(tmp_path / "a.html", suite_records))
     assert ("section", {"id": "verdict", "aria-label": "Verdict"}) not in alone.elements
     assert "MSCR" not in alone.text
     ids = [attrs["id"] for _, attrs in alone.elements if "id" in attrs]
@@ -161,7 +170,7 @@ def test_suites_do_not_flood_the_verdict(tmp_path: Path, suited: Records, tiles:
     assert all("scope" in attrs for tag, attrs in alone.elements if tag == "th")
     assert alone.count("figure") == alone.count("figcaption") == len(alone.specs) == 2 + 9
     more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, [suite("ice"), "linf(eps_min)"], name="dot")
-    page = read(write_report(tmp_path / "m.html", suited + more))
+    page = read_page(write_report(tmp_path / "m.html", suite_records + more))
     verdict = page.text.partition("p-norm noise")[0]
     assert verdict.count("MSCR, 95 % interval") == 1
     assert "dot" in verdict
@@ -173,21 +182,21 @@ def test_published_and_independent_noise_is_said_so(tmp_path: Path) -> None:
     data = make_dataset(x + 0.1 * np.arange(4)[:, None, None, None], [0, 1, 0, 1], bounds=(0, 1))
     model = {"name": "pixel", "model_id": "p", "draws": "independent"}
     records = evaluate(lambda x: x[:, 0, 0, 0] * 10 % 2 > 0.5, data, suite("pnorm"), **model)
-    page = read(write_report(tmp_path / "r.html", records))
+    page = read_page(write_report(tmp_path / "r.html", records))
     assert "Their sizes are the published ones." in page.text
     assert "A point’s noise was drawn anew for every size." in page.text
     assert "derived" not in page.text.lower()
     perfect = evaluate(lambda x: x[:, 0, 0, 0] * 10 % 2 > 0.5, data, suite("ice"), name="pixel")
     cells = tuple(replace(c, hits=np.ones_like(c.hits)) for c in perfect)
-    page = read(write_report(tmp_path / "i.html", replace(perfect, cells=cells)))
+    page = read_page(write_report(tmp_path / "i.html", replace(perfect, cells=cells)))
     assert "iCE is undefined" in page.text
     assert "There is no error on clean points to compare with" in page.text
 
 
-def test_names_cannot_break_out_of_suites(tmp_path: Path, suited: Records) -> None:
-    named = tuple(replace(c, model=EVIL, data=EVIL) for c in suited)
-    path = write_report(tmp_path / "r.html", replace(suited, cells=named))
-    evil, plain = read(path), read(write_report(tmp_path / "p.html", suited))
+def test_names_cannot_break_out_of_suites(tmp_path: Path, suite_records: Records) -> None:
+    named = tuple(replace(c, model=EVIL, data=EVIL) for c in suite_records)
+    path = write_report(tmp_path / "r.html", replace(suite_records, cells=named))
+    evil, plain = read_page(path), read_page(write_report(tmp_path / "p.html", suite_records))
     assert "<script>alert" not in path.read_text(encoding="utf-8")
     assert evil.count("script") == plain.count("script")
     assert evil.text.count("<script>alert") > 5
@@ -196,7 +205,7 @@ def test_names_cannot_break_out_of_suites(tmp_path: Path, suited: Records) -> No
 @pytest.mark.parametrize("corruptions", [[], ["linf(0.01)"], ["linf(0.01) + l2(0.01)"]])
 def test_model_without_mscr_says_why(tmp_path: Path, data: Dataset, corruptions: list[str]) -> None:
     records = evaluate(fit(builtin("1nn"), data, np.arange(9), seed=0), data, corruptions)
-    page = read(write_report(tmp_path / "r.html", records))
+    page = read_page(write_report(tmp_path / "r.html", records))
     assert "MSCR is not known" in page.text
 
 
@@ -208,28 +217,32 @@ def test_model_that_is_always_wrong_says_why(tmp_path: Path, data: Dataset) -> N
         return np.array([other[truth.get(tuple(row), "lower")] for row in x.tolist()])
 
     records = evaluate(wrong, data, ["linf(eps_min)"], name="liar")
-    page = read(write_report(tmp_path / "r.html", records))
+    page = read_page(write_report(tmp_path / "r.html", records))
     assert "No MSCR: clean accuracy is 0" in page.text
 
 
-def test_dataset_of_other_results_is_not_drawn(tmp_path: Path, fixed: Records) -> None:
-    page = read(write_report(tmp_path / "r.html", fixed, dataset=build("bands(n=100)")))
+def test_dataset_of_other_results_is_not_drawn(tmp_path: Path, noise_records: Records) -> None:
+    page = read_page(
+        write_report(tmp_path / "r.html", noise_records, dataset=build("bands(n=100)"))
+    )
     assert "not the data of these results" in page.text
 
 
-def test_report_refuses_what_it_cannot_write(tmp_path: Path, fixed: Records) -> None:
+def test_report_refuses_what_it_cannot_write(tmp_path: Path, noise_records: Records) -> None:
     with pytest.raises(InputError, match="at least one cell"):
         write_report(tmp_path / "r.html", Records(()))
     with pytest.raises(InputError, match="name another file"):
-        write_report(tmp_path / "no" / "r.html", fixed)
+        write_report(tmp_path / "no" / "r.html", noise_records)
 
 
 def test_page_of_results_does_without_every_point_and_class_pair(
-    tmp_path: Path, data: Dataset, fixed: Records
+    tmp_path: Path, data: Dataset, noise_records: Records
 ) -> None:
-    bare = tuple(replace(s, nearest=None, by_class=None) for s in fixed.separations)
-    full = read(write_report(tmp_path / "r.html", fixed, dataset=data))
-    page = read(write_report(tmp_path / "b.html", replace(fixed, separations=bare), dataset=data))
+    bare = tuple(replace(s, nearest=None, by_class=None) for s in noise_records.separations)
+    full = read_page(write_report(tmp_path / "r.html", noise_records, dataset=data))
+    page = read_page(
+        write_report(tmp_path / "b.html", replace(noise_records, separations=bare), dataset=data)
+    )
     assert len(page.specs) == len(full.specs) - 1
     assert "How far apart the classes are" in page.text
 
@@ -245,8 +258,8 @@ def test_large_images_are_thinned_out() -> None:
 
 
 def test_points_on_no_known_scale_are_no_images() -> None:
-    data = images(24, 6, 5)
+    data = make_image_data(24, 6, 5)
     assert are_images(data)
     assert not are_images(replace(data, x=data.x.astype(float)))
-    assert not are_images(images(24, 6))
-    assert not are_images(images(24, 6, 5, 2))
+    assert not are_images(make_image_data(24, 6))
+    assert not are_images(make_image_data(24, 6, 5, 2))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from helpers.pages import images, renamed, study_of
+from helpers.pages import make_image_data, rename_to_markup, run_study
 from shaketable.adversary.page import write_worst_case
 from shaketable.adversary.worst_case import worst_case
 from shaketable.data.dataset import Dataset
@@ -50,16 +50,20 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def page_with_all(tmp_path_factory: pytest.TempPathFactory, data: Dataset, fixed: Records) -> Path:
-    grid = study_of(data)
-    evil, named = renamed(fixed, data)
-    records = Records((*fixed, *grid, *evil), (*fixed.separations, *evil.separations))
+def page_with_all(
+    tmp_path_factory: pytest.TempPathFactory, data: Dataset, noise_records: Records
+) -> Path:
+    grid = run_study(data)
+    evil, named = rename_to_markup(noise_records, data)
+    records = Records(
+        (*noise_records, *grid, *evil), (*noise_records.separations, *evil.separations)
+    )
     return write_report(tmp_path_factory.mktemp("page") / "r.html", records, dataset=named)
 
 
 @pytest.fixture(scope="module")
 def page_of_separation(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    data = images(24, 6, 5, 3)
+    data = make_image_data(24, 6, 5, 3)
     three = replace(
         data, classes=(*data.classes, "c" * 40), y=np.where(data.y, data.y, [0, 2] * 12)
     )
@@ -103,9 +107,9 @@ def test_every_chart_is_drawn_in_a_browser(browser: Any, page_with_all: Path, wi
 
 @pytest.mark.parametrize(("width", "columns"), [(1200, 3), (360, 1)])
 def test_panels_of_a_suite_fit_the_window(
-    browser: Any, tmp_path: Path, suited: Records, width: int, columns: int
+    browser: Any, tmp_path: Path, suite_records: Records, width: int, columns: int
 ) -> None:
-    opened(browser, write_report(tmp_path / "r.html", suited), width)
+    opened(browser, write_report(tmp_path / "r.html", suite_records), width)
     lefts = browser.execute_script(
         "return [...document.querySelectorAll('.panels figure')]"
         ".map(f => Math.round(f.getBoundingClientRect().left))"

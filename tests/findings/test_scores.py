@@ -43,8 +43,8 @@ def shown(capsys: pytest.CaptureFixture[str], records: Records) -> str:
 
 
 @pytest.fixture(scope="module")
-def boards(suited: Records) -> list[Scoreboard]:
-    return scoreboards(suited)
+def boards(suite_records: Records) -> list[Scoreboard]:
+    return scoreboards(suite_records)
 
 
 @pytest.fixture(scope="module")
@@ -64,11 +64,14 @@ def test_every_suite_has_a_board_with_all_models(boards: list[Scoreboard]) -> No
 
 
 def test_scores_are_the_metrics_and_errors_are_counts(
-    suited: Records, boards: list[Scoreboard]
+    suite_records: Records, boards: list[Scoreboard]
 ) -> None:
     for board, metric in zip(boards, (metrics.mce_lp, metrics.ice), strict=True):
         for score in board.scores:
-            mine, by_spec = suited.select(model=score.label), errors(suited, score.label)
+            mine, by_spec = (
+                suite_records.select(model=score.label),
+                errors(suite_records, score.label),
+            )
             assert score.value == metric(replace(mine, suites=(board.suite,)))
             assert score.clean.value == pytest.approx(by_spec["clean"])
             assert score.mean.value == pytest.approx(
@@ -99,9 +102,9 @@ def test_levels_count_down_from_the_strongest(boards: list[Scoreboard]) -> None:
 
 
 def test_terminal_shows_a_row_a_norm_and_the_metrics_below(
-    capsys: pytest.CaptureFixture[str], suited: Records, boards: list[Scoreboard]
+    capsys: pytest.CaptureFixture[str], suite_records: Records, boards: list[Scoreboard]
 ) -> None:
-    out = shown(capsys, suited)
+    out = shown(capsys, suite_records)
     for score in boards[0].scores:
         title = (
             f"{score.label} on tiles: error in %, suite pnorm (sizes {DERIVED}), 120 test points"
@@ -130,10 +133,11 @@ def test_terminal_shows_a_row_a_norm_and_the_metrics_below(
 
 
 def test_models_are_compared_on_the_same_noise(
-    capsys: pytest.CaptureFixture[str], suited: Records, tiles: Dataset
+    capsys: pytest.CaptureFixture[str], suite_records: Records, tiles: Dataset
 ) -> None:
     first, second = (
-        replace(suited.select(model=m), suites=suited.suites[:1]) for m in ("half", "whole")
+        replace(suite_records.select(model=m), suites=suite_records.suites[:1])
+        for m in ("half", "whole")
     )
     d, back = metrics.mce_lp_difference(first, second), metrics.mce_lp_difference(second, first)
     assert d.value == pytest.approx(metrics.mce_lp(first).value - metrics.mce_lp(second).value)
@@ -141,7 +145,7 @@ def test_models_are_compared_on_the_same_noise(
     apart = max(metrics.mce_lp(r).high - metrics.mce_lp(r).low for r in (first, second))
     assert 0 < d.high - d.low < 1.5 * apart
     line = f"mCE_Lp of half minus whole, on the same points and noise: {100 * d.value:.2f} ["
-    assert line in shown(capsys, suited)
+    assert line in shown(capsys, suite_records)
     other = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, suite("pnorm"), seed=1, name="pixel")
     with pytest.raises(InputError, match="the same suite on the same points"):
         metrics.mce_lp_difference(first, other)
@@ -202,20 +206,20 @@ def test_published_sizes_are_not_called_derived(
     assert [s["derived"] for s in evaluation_json(perfect, ())["suites"]] == [None, None]
 
 
-def test_json_holds_every_cell(suited: Records) -> None:
-    found = json.loads(json.dumps(evaluation_json(suited, ()), allow_nan=False))
+def test_json_holds_every_cell(suite_records: Records) -> None:
+    found = json.loads(json.dumps(evaluation_json(suite_records, ()), allow_nan=False))
     assert [(s["model"], s["suite"]) for s in found["suites"]] == [
         ("half", "pnorm"), ("whole", "pnorm"), ("half", "ice"), ("whole", "ice"),
     ]  # fmt: skip
     for s in found["suites"]:
-        by_spec = errors(suited, s["model"])
+        by_spec = errors(suite_records, s["model"])
         cells = {c["corruption"]: c["error"]["mean"] for c in s["cells"]}
         assert cells == pytest.approx({spec: 100 * by_spec[spec] for spec in cells})
         assert len(cells) == {"pnorm": 89, "ice": 6}[s["suite"]]
         assert "64 values in a range of 1" in s["derived"]
         settings = {name: s[name] for name in ("n", "k", "draws", "seed", "bounds")}
         assert settings == {"n": 120, "k": 1, "draws": "ladder", "seed": 0, "bounds": "clip[0, 1]"}
-    expected = metrics.mce_lp(suited.select(model="half"))
+    expected = metrics.mce_lp(suite_records.select(model="half"))
     assert found["suites"][0]["metric"] == {
         "mean": 100 * expected.value, "low": 100 * expected.low, "high": 100 * expected.high,
         "method": expected.method,
@@ -240,12 +244,12 @@ def test_other_noise_is_told_as_before(capsys: pytest.CaptureFixture[str], tiles
 
 
 def test_noise_of_size_eps_min_is_told_in_a_suite_and_as_such(
-    capsys: pytest.CaptureFixture[str], suited: Records
+    capsys: pytest.CaptureFixture[str], suite_records: Records
 ) -> None:
     known = SeparationRecord(
-        suited.cells[0].fingerprint, math.inf, 0.08, (0, 1), (0, 1), None, {}, None
+        suite_records.cells[0].fingerprint, math.inf, 0.08, (0, 1), (0, 1), None, {}, None
     )
-    records = replace(suited, separations=(known,))
+    records = replace(suite_records, separations=(known,))
     found = subjects(records)
     assert [[s.first.corruption for s in f.noisy] for f in found] == [["linf(0.04)"]] * 2
     out = shown(capsys, records)
@@ -254,9 +258,9 @@ def test_noise_of_size_eps_min_is_told_in_a_suite_and_as_such(
 
 
 def test_suites_that_were_not_finished_are_told_cell_by_cell(
-    capsys: pytest.CaptureFixture[str], suited: Records
+    capsys: pytest.CaptureFixture[str], suite_records: Records
 ) -> None:
-    first = suited.select(model="half")
+    first = suite_records.select(model="half")
     part = replace(first, cells=tuple(c for c in first if c.corruption != "linf(0.15)"))
     pnorm = replace(part, suites=part.suites[:1])
     assert scoreboards(pnorm) == []
@@ -277,8 +281,8 @@ def test_a_results_file_tells_the_same(
     assert evaluation_json(later, ()) == evaluation_json(now, ())
 
 
-def test_models_of_one_name_are_told_apart(suited: Records) -> None:
-    cells = tuple(replace(c, model="net") for c in suited)
-    for board in scoreboards(replace(suited, cells=cells)):
+def test_models_of_one_name_are_told_apart(suite_records: Records) -> None:
+    cells = tuple(replace(c, model="net") for c in suite_records)
+    for board in scoreboards(replace(suite_records, cells=cells)):
         assert board.labels == ["net #1", "net #2"]
         assert [s.first.recipe for s in board.scores] == ["half", "whole"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
-from helpers.records import made, result
+from helpers.records import make_records, make_suite_result
 from shaketable import metrics
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.findings.mcv import stability
@@ -40,7 +40,7 @@ def simulated(rng, levels, n, *, tie=0.0, k=1):
 
 def test_mcv_is_the_published_formula_on_the_accuracies_of_all_sets():
     found = hits(0)
-    mcv = metrics.mcv(made(found, k=K))
+    mcv = metrics.mcv(make_records(found, k=K))
     accuracies = [found["clean"].mean(), *(found[spec].mean() / K for spec in SPECS[1:])]
     assert list(mcv.variation.scores) == ["clean", "A", "B", "AB"]
     assert list(mcv.variation.scores.values()) == pytest.approx(accuracies)
@@ -164,14 +164,17 @@ def test_with_many_points_the_interval_is_that_of_the_bootstrap():
 
 
 def test_differences_are_paired_and_need_the_same_points():
-    steady, shaky = result(hits(0, 0.2), k=K), result(hits(0, 2.0), k=K, model="shaky")
+    steady, shaky = (
+        make_suite_result(hits(0, 0.2), k=K),
+        make_suite_result(hits(0, 2.0), k=K, model="shaky"),
+    )
     d = cv_difference(shaky, steady)
     values = [metrics.mcv(r).cv.value for r in (shaky, steady)]
     assert d.value == pytest.approx(values[0] - values[1])
     swapped = cv_difference(steady, shaky)
     assert (swapped.low, swapped.high) == pytest.approx((-d.high, -d.low))
     assert d.low > 0
-    records = made(hits(0), k=K), made(hits(0), k=K, model="other", seed=1)
+    records = make_records(hits(0), k=K), make_records(hits(0), k=K, model="other", seed=1)
     with pytest.raises(InputError, match="same suite on the same points"):
         metrics.cv_difference(*records)
     assert metrics.cv_difference(records[0], records[0]).value == 0
@@ -180,17 +183,17 @@ def test_differences_are_paired_and_need_the_same_points():
 def test_sets_need_names_of_their_own():
     twice = {"clean": [1, 1], "sp(0.1) as A": [1, 0], "sp(0.2) as A": [1, 0]}
     with pytest.raises(InputError, match="names of their own, got 'A' 2 times"):
-        variation_of(result(twice))
-    assert variation_of(result(hits(1), k=K), label="mine").label == "mine"
+        variation_of(make_suite_result(twice))
+    assert variation_of(make_suite_result(hits(1), k=K), label="mine").label == "mine"
 
 
 def test_mcv_is_for_one_fitted_model_that_is_right_somewhere():
     never = dict.fromkeys(SPECS, np.zeros(5, int))
     with pytest.raises(UndefinedError, match="mean accuracy of 0"):
-        _ = metrics.mcv(made(never)).cv
-    runs = made(hits(0), k=K) + made(hits(1), k=K, run=1)
+        _ = metrics.mcv(make_records(never)).cv
+    runs = make_records(hits(0), k=K) + make_records(hits(1), k=K, run=1)
     with pytest.raises(InputError, match="one fitted model"):
         _ = metrics.mcv(runs).cv
     with pytest.raises(InputError, match="mcv needs exactly one model under one whole suite"):
-        metrics.mcv(made(hits(0), k=K, metric="mce"))
-    assert math.isfinite(metrics.METRICS["mcv"](made(hits(0), k=K)).floor)
+        metrics.mcv(make_records(hits(0), k=K, metric="mce"))
+    assert math.isfinite(metrics.METRICS["mcv"](make_records(hits(0), k=K)).floor)

@@ -1,1 +1,1 @@
-"""What several tests share."""
+"""Functions that tests of several packages use."""

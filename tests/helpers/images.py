@@ -1,4 +1,4 @@
-"""Pictures that look a little like photographs, and what every common corruption owes its user."""
+"""Images that resemble photographs, and a check that all common corruptions must pass."""
 
 import numpy as np
 from scipy import ndimage
@@ -10,8 +10,8 @@ from shaketable.corruptions.common import CommonCorruption, corrupt_images
 SIZES = [(32, 32), (64, 64), (224, 224), (8, 8), (9, 13), (28, 28), (40, 56)]
 
 
-def pictures(n: int, height: int, width: int, channels: int = 3) -> Array:
-    """Soft shapes with hard edges, texture and slopes; pale, dark and colourful ones."""
+def make_images(n: int, height: int, width: int, channels: int = 3) -> Array:
+    """Random uint8 images with soft shapes, hard edges, texture and gradients, pale and dark."""
     rng = np.random.default_rng([n, height, width, channels])
     noise = rng.normal(size=(n, height, width, channels))
     soft = ndimage.gaussian_filter(noise, (0, height / 8, width / 8, 0))
@@ -23,28 +23,30 @@ def pictures(n: int, height: int, width: int, channels: int = 3) -> Array:
     return np.clip(mean + 50 * soft + fine + slope, 0, 255).astype(np.uint8)
 
 
-def some_keys(n: int) -> KeyArray:
-    """One key a picture."""
+def make_keys(n: int) -> KeyArray:
+    """One key per image."""
     return row_keys(5, np.arange(n), np.arange(1))[:, 0]
 
 
-def corrupted(images: Array, keys: KeyArray, name: str, severity: int) -> Array:
-    """Pictures under a corruption, by the profile of their size."""
+def corrupt_by_name(images: Array, keys: KeyArray, name: str, severity: int) -> Array:
+    """Corrupt images by the named corruption, with the profile of their size."""
     corruption = CommonCorruption(name, severity).for_shape(images.shape[1:])
     return corrupt_images(images, keys, corruption)
 
 
 def check_independence(name, monkeypatch):
-    """A picture's result is its own: in batches, in another order, with one thread or two."""
-    images, keys = pictures(260, 32, 32), some_keys(260)
-    expected = corrupted(images, keys, name, 4)
+    """Check that each image is corrupted alike in any batch, order and number of threads."""
+    images, keys = make_images(260, 32, 32), make_keys(260)
+    expected = corrupt_by_name(images, keys, name, 4)
     assert not np.array_equal(expected, images)
     for threads in ("1", "2"):
         monkeypatch.setenv("OMP_NUM_THREADS", threads)
-        assert np.array_equal(corrupted(images, keys, name, 4), expected)
+        assert np.array_equal(corrupt_by_name(images, keys, name, 4), expected)
     for batch in (1, 7):
         for start in range(0, 30, batch):
             part = slice(start, start + batch)
-            assert np.array_equal(corrupted(images[part], keys[part], name, 4), expected[part])
+            assert np.array_equal(
+                corrupt_by_name(images[part], keys[part], name, 4), expected[part]
+            )
     order = np.random.default_rng(0).permutation(260)
-    assert np.array_equal(corrupted(images[order], keys[order], name, 4), expected[order])
+    assert np.array_equal(corrupt_by_name(images[order], keys[order], name, 4), expected[order])

@@ -1,4 +1,4 @@
-"""What tests of pages show, and how they read it."""
+"""Data and results for HTML pages, and how tests read the pages."""
 
 import json
 import zlib
@@ -48,17 +48,18 @@ class Outline(HTMLParser):
         return sum(name == tag for name, _ in self.elements)
 
 
-def read(path: Path) -> Outline:
+def read_page(path: Path) -> Outline:
+    """Parse the HTML file."""
     return Outline(path.read_text(encoding="utf-8"))
 
 
-def study_of(data: Dataset) -> Records:
+def run_study(data: Dataset) -> Records:
     """Results of two models with three training noises."""
     return study(data, ["logistic", "1nn"], train_eps=[0, "eps_min", 0.04], test_eps=[0.03], runs=3)
 
 
-def renamed(records: Records, data: Dataset) -> tuple[Records, Dataset]:
-    """The same results under names that try to break out of the page."""
+def rename_to_markup(records: Records, data: Dataset) -> tuple[Records, Dataset]:
+    """Rename model, data and classes to markup that a page must escape."""
     classes = (EVIL, "b")
     data = replace(data, name=EVIL, features=(EVIL, "b"), classes=classes)
     changes: dict[str, Any] = {"model": EVIL, "data": EVIL, "fingerprint": data.fingerprint}
@@ -67,8 +68,8 @@ def renamed(records: Records, data: Dataset) -> tuple[Records, Dataset]:
     return Records(tuple(cells), (separation,)), data
 
 
-def images(n: int = 24, *shape: int) -> Dataset:
-    """Images of two classes, two of them equal, under names that try to break out."""
+def make_image_data(n: int = 24, *shape: int) -> Dataset:
+    """Images of two classes, two of them identical, with names that a page must escape."""
     x = np.random.default_rng(0).integers(0, 100, (n, *shape), dtype=np.uint8)
     x[n // 2 :] += 120
     x[1] = x[0]
@@ -77,7 +78,7 @@ def images(n: int = 24, *shape: int) -> Dataset:
 
 
 def decode_png(uri: str) -> Any:
-    """Pixels of a PNG whose lines are stored as they are, its sums checked."""
+    """Decode a PNG with unfiltered lines and verify its checksums; return the pixels."""
     kind, _, text = uri.partition(",")
     assert kind == "data:image/png;base64"
     data, body, header = b64decode(text), b"", b""
@@ -98,7 +99,7 @@ def decode_png(uri: str) -> Any:
 
 
 def chart_rows(chart: Chart) -> list[dict[str, Any]]:
-    """All rows of a chart that Vega-Lite accepts and compiles."""
+    """Check that Vega-Lite compiles a chart; return all rows of its data."""
     spec = chart.to_dict()
     vl_convert.vegalite_to_vega(spec)
     return [row for rows in spec["datasets"].values() for row in rows]

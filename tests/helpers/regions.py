@@ -1,4 +1,4 @@
-"""Regions around points, as tests of 1-NN set them up."""
+"""Regions around points that adversaries search."""
 
 import numpy as np
 
@@ -6,6 +6,8 @@ from shaketable.adversary.cells.cells import Cells
 from shaketable.adversary.region import Region
 
 
-def region(x, epsilon, constraint="none", bounds=None, *, p=2, dtype=np.float64):
+def make_region(x, epsilon, constraint="none", bounds=None, *, p=2, dtype="float64"):
+    """Balls of radius `epsilon` around the points, cut to Voronoi cells by a genuine constraint."""
+    dtype = np.dtype(dtype)
     cells = None if constraint == "none" else Cells.of(x, p, epsilon, dtype=dtype)
-    return Region(x, x.shape[1:], np.dtype(dtype), p, epsilon, constraint, cells, bounds)
+    return Region(x, x.shape[1:], dtype, p, epsilon, constraint, cells, bounds)

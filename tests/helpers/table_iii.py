@@ -47,10 +47,10 @@ ROWS = tuple(map(_row, _PRINTED.strip().splitlines()))
 """Network, training set and numbers of every model."""
 ALL = VariationTable([row for _, _, row in ROWS])
 TABLES = {name: VariationTable([row for n, _, row in ROWS if n == name]) for name in NETWORKS}
-"""Models of one network; each has its own reference."""
+"""Models by network; each table has its own reference."""
 
 
 def trained_on(kind: str) -> list[Summary]:
-    """Models trained on clean pictures, on those with a ``single`` factor, or with ``two``."""
+    """Models trained on ``clean`` images, or on images with a ``single`` or ``two`` factors."""
     kinds = {"clean": "clean", **dict.fromkeys(SINGLE, "single")}
     return [row for _, trained, row in ROWS if kinds.get(trained, "two") == kind]

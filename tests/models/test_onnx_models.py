@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import shaketable as st
-from helpers.commands import fails, in_a_folder_of_its_own, loads
+from helpers.commands import run_failing, run_json
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.evaluate import evaluate
@@ -23,7 +23,7 @@ onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 node = onnx.helper.make_node
 
-__all__ = ["in_a_folder_of_its_own"]
+pytestmark = pytest.mark.usefixtures("own_directory")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5))
@@ -406,13 +406,13 @@ def test_commands_take_files_of_onnx(capsys):
     asked = ("--model", "net.onnx", "--data", "data.npz", "--quiet")
     noise = ("--corruptions", f"l2({margins().min() / 2})", "--store", "r.sqlite")
     for _ in range(2):  # the second time from the store
-        (found,) = loads(capsys, "evaluate", *asked, *noise)["models"]
+        (found,) = run_json(capsys, "evaluate", *asked, *noise)["models"]
         assert found["model"] == "net.onnx"
         assert [cell["mean"] for cell in found["cells"]] == [100, 100]
 
     near, far = margins()[:8].min() / 2, 100 * margins()[:8].max()
     attack = ("--eps", f"{near},{far}", "--points", "8", "--attack", "rays(queries=60)")
-    (curve,) = loads(capsys, "adversary", *asked, *attack)["curves"]
+    (curve,) = run_json(capsys, "adversary", *asked, *attack)["curves"]
     assert curve["model"] == "net.onnx"
     assert [point["mean"] for point in curve["points"]] == [100, 0]
 
@@ -420,8 +420,8 @@ def test_commands_take_files_of_onnx(capsys):
 def test_commands_name_what_is_wrong_with_a_file(capfd):
     np.savez("data.npz", x=X[:, :4], y=Y)
     asked = ("--data", "data.npz", "--quiet", "--model")
-    assert "'none.onnx' does not exist" in fails(capfd, "evaluate", *asked, "none.onnx")
-    assert "'file.onnx'" in fails(capfd, "evaluate", *asked, "net.onx")
-    assert "it takes (5,)" in fails(capfd, "evaluate", *asked, linear())
-    assert "cannot be loaded" in fails(capfd, "evaluate", *asked, nonsense())
-    assert "net.onnx cannot be fitted" in fails(capfd, "evaluate", *asked, linear(), "--fit")
+    assert "'none.onnx' does not exist" in run_failing(capfd, "evaluate", *asked, "none.onnx")
+    assert "'file.onnx'" in run_failing(capfd, "evaluate", *asked, "net.onx")
+    assert "it takes (5,)" in run_failing(capfd, "evaluate", *asked, linear())
+    assert "cannot be loaded" in run_failing(capfd, "evaluate", *asked, nonsense())
+    assert "net.onnx cannot be fitted" in run_failing(capfd, "evaluate", *asked, linear(), "--fit")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.pages import EVIL, decode_png, images, read
+from helpers.pages import EVIL, decode_png, make_image_data, read_page
 from shaketable.core.errors import InputError
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
@@ -19,7 +19,7 @@ from shaketable.views import numbers
 def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None:
     data = build("wine")
     found, neighbours = separation(data), one_nn(data)
-    page = read(write_separation(tmp_path / "s.html", found, data, one_nn=neighbours))
+    page = read_page(write_separation(tmp_path / "s.html", found, data, one_nn=neighbours))
     text = " ".join(page.text.split())
     assert found.nearest is not None
     assert found.by_class is not None
@@ -53,7 +53,7 @@ def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None
 def test_page_of_the_minimum_alone_says_what_is_missing(tmp_path: Path) -> None:
     data = build("iris")
     found = replace(separation(data, points=False, closest=1), by_class=None)
-    page = read(write_separation(tmp_path / "s.html", found, data))
+    page = read_page(write_separation(tmp_path / "s.html", found, data))
     assert "only the minimum was asked for" in page.text
     assert "not kept for 3 classes" in page.text
     assert "no farther pair is listed" in page.text
@@ -65,10 +65,10 @@ def test_page_of_the_minimum_alone_says_what_is_missing(tmp_path: Path) -> None:
 def test_pairs_of_images_are_shown_pixel_by_pixel(
     tmp_path: Path, shape: tuple[int, ...], scale: int
 ) -> None:
-    data = images(24, *shape)
+    data = make_image_data(24, *shape)
     data = data if scale == 1 else replace(data, x=data.x / scale)
     found = separation(data, closest=2)
-    page = read(write_separation(tmp_path / "s.html", found, data))
+    page = read_page(write_separation(tmp_path / "s.html", found, data))
     shown = [attrs for tag, attrs in page.elements if tag == "img"]
     assert len(shown) == 4
     for attrs, row in zip(shown, found.closest.ravel().tolist(), strict=True):
@@ -80,9 +80,9 @@ def test_pairs_of_images_are_shown_pixel_by_pixel(
 
 
 def test_page_of_a_separation_is_as_sound_as_that_of_results(tmp_path: Path) -> None:
-    data = images(24, 6, 5, 3)
+    data = make_image_data(24, 6, 5, 3)
     path = write_separation(tmp_path / "s.html", separation(data), data, notes=[EVIL])
-    page = read(path)
+    page = read_page(path)
     assert "<script>alert" not in path.read_text(encoding="utf-8")
     assert page.count("script") == 2 + len(page.specs)
     assert EVIL in page.text
@@ -105,7 +105,7 @@ def test_page_of_a_separation_refuses_other_data(tmp_path: Path, data: Dataset) 
 
 
 def test_points_are_drawn_where_they_have_two_features(tmp_path: Path, data: Dataset) -> None:
-    page = read(write_separation(tmp_path / "s.html", separation(data, closest=1), data))
+    page = read_page(write_separation(tmp_path / "s.html", separation(data, closest=1), data))
     assert [spec["description"] for spec in page.specs] == [
         "The data, and the closest pair of different classes",
         "Distance of every point to the nearest point of another class",

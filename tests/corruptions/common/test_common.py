@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shaketable as st
-from helpers.images import check_independence, pictures, some_keys
+from helpers.images import check_independence, make_images, make_keys
 from shaketable import metrics
 from shaketable.core.errors import InputError
 from shaketable.corruptions import corrupt, parse
@@ -35,7 +35,7 @@ def test_a_picture_is_corrupted_by_its_key_alone(name, monkeypatch):
 @pytest.mark.parametrize("shape", [(8, 8, 3), (9, 13, 3), (28, 28), (28, 28, 1), (3, 40, 56)])
 def test_every_size_grey_and_channels_first_work(name, shape):
     layout = shape if shape[0] != 3 else (*shape[1:], 3)
-    images = pictures(3, *layout[:2], 1 if len(layout) < 3 else layout[2])
+    images = make_images(3, *layout[:2], 1 if len(layout) < 3 else layout[2])
     x = np.moveaxis(images, -1, 1) if shape[0] == 3 else images.reshape(3, *shape)
     noisy = corrupt(x, f"{name}(5)", rng=0, bounds=(0, 255), dtype=np.uint8)
     assert noisy.shape == x.shape
@@ -49,7 +49,7 @@ def test_every_size_grey_and_channels_first_work(name, shape):
 def test_severities_grow(name):
     # the mean distance to the clean picture grows from the first to the last severity; published
     # severities of the two others do not: saturate drains colour first, elastic changes its kind
-    images, keys = pictures(40, 32, 32), some_keys(40)
+    images, keys = make_images(40, 32, 32), make_keys(40)
     x = images.astype(np.float32)
     moved = [
         np.abs(CommonCorruption(name, s).bind(st.Bounds(0, 255))(x, keys) - x).mean()
@@ -119,14 +119,14 @@ def test_values_must_lie_in_a_declared_range():
 
 def test_tensors_are_corrupted_like_arrays():
     torch = pytest.importorskip("torch")
-    x = (pictures(4, 32, 32) / 255).astype(np.float32)
+    x = (make_images(4, 32, 32) / 255).astype(np.float32)
     there = corrupt(torch.from_numpy(x), "snow(3)", rng=0, bounds=(0, 1))
     np.testing.assert_array_equal(there.numpy(), corrupt(x, "snow(3)", rng=0, bounds=(0, 1)))
 
 
 @pytest.fixture(scope="module")
 def records():
-    data = st.make_dataset(pictures(60, 16, 16), np.arange(60) % 2, name="soft")
+    data = st.make_dataset(make_images(60, 16, 16), np.arange(60) % 2, name="soft")
 
     def model(x):
         return (x.mean(axis=(1, 2, 3)) > 0.5).astype(int)
@@ -173,7 +173,7 @@ def test_the_page_tells_it(records, tmp_path):
 def test_alexnet_is_compared_with_at_224_pixels_alone(records):
     with pytest.raises(InputError, match="224"):
         metrics.mce_alexnet(records)
-    data = st.make_dataset(pictures(6, 224, 224), np.arange(6) % 2, name="large")
+    data = st.make_dataset(make_images(6, 224, 224), np.arange(6) % 2, name="large")
     zero = st.evaluate(lambda x: np.zeros(len(x), int), data, suite("common-15"), model_id="0")
     # a model that is wrong on half of all pictures, whatever is done to them
     alexnet = [0.886428, 0.894468, 0.922640, 0.819880, 0.826268, 0.785948, 0.798360, 0.866816,

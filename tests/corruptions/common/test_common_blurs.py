@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from helpers.images import SIZES, check_independence, corrupted, pictures, some_keys
+from helpers.images import SIZES, check_independence, corrupt_by_name, make_images, make_keys
 from shaketable.core.keys import uniforms
 from shaketable.corruptions.common import blurs
 from shaketable.corruptions.common.filters import (
@@ -131,10 +131,10 @@ def reference(images, keys, name, severity):
 @pytest.mark.parametrize("name", NAMES)
 def test_against_the_description(name, size):
     n = 1 if size == (224, 224) else 20
-    images, keys = pictures(n, *size), some_keys(n)
+    images, keys = make_images(n, *size), make_keys(n)
     images[0, : size[0] // 2] = [255, 17, 130]  # rounding shows where nothing changes
     for severity in range(1, 6):
-        found = corrupted(images, keys, name, severity)
+        found = corrupt_by_name(images, keys, name, severity)
         assert found.dtype == np.uint8
         expected = reference(images, keys, name, severity)
         if name in {"zoom_blur", "defocus_blur"}:  # sums of other order, float32 weights
@@ -148,7 +148,7 @@ def test_against_the_description(name, size):
 @pytest.mark.parametrize("profile", ["cifar", "imagenet"])
 @pytest.mark.parametrize("name", NAMES)
 def test_any_channels_and_kernels_larger_than_the_picture(name, profile, shape):
-    images, keys = pictures(4, *shape), some_keys(4)
+    images, keys = make_images(4, *shape), make_keys(4)
     for severity in (1, 5):
         level = parameters(name, severity, profile)
         found = getattr(blurs, name)(images, keys, level, side_of(profile))
@@ -178,7 +178,7 @@ def test_defocus_kernels_sum_to_those_of_opencv(level, total):
 def test_glass_offsets_are_uniform_with_the_upper_end_left_out():
     # with one visit a picture, the pixel that it took tells the offset
     coded = np.arange(64, dtype=np.uint8).reshape(1, 8, 8, 1).repeat(8000, axis=0)
-    found = blurs.glass_blur(coded, some_keys(8000), (0.05, 3, 1), 8)[:, 5, 5, 0]
+    found = blurs.glass_blur(coded, make_keys(8000), (0.05, 3, 1), 8)[:, 5, 5, 0]
     dy, dx = found.astype(int) // 8 - 5, found.astype(int) % 8 - 5
     assert set(dx) == set(dy) == {-3, -2, -1, 0, 1, 2}
     counts = np.histogram2d(dx, dy, bins=6)[0]
@@ -188,7 +188,7 @@ def test_glass_offsets_are_uniform_with_the_upper_end_left_out():
 @pytest.mark.parametrize("sigma", [0.05, 0.4, 1, 2.5, 6])
 @pytest.mark.parametrize("shape", [(9, 13, 3), (32, 32, 1), (64, 40, 3)], ids=str)
 def test_gaussian_filter_is_scipys_bit_for_bit(sigma, shape):
-    x = pictures(1, *shape)[0] / 255
+    x = make_images(1, *shape)[0] / 255
     between, out = np.empty((shape[0], shape[1] * shape[2])), np.empty(x.shape)
     gaussian_filter(
         x.reshape(between.shape),
@@ -203,7 +203,7 @@ def test_gaussian_filter_is_scipys_bit_for_bit(sigma, shape):
 @pytest.mark.parametrize("factor", [1, 1.01, 1.13, 1.25, 1.75, 2.25, 4.5])
 @pytest.mark.parametrize("shape", [(32, 32, 1), (33, 20, 3), (64, 64, 1)], ids=str)
 def test_zoom_is_scipys(factor, shape):
-    x = (pictures(1, *shape)[0] / 255).astype(np.float32)
+    x = (make_images(1, *shape)[0] / 255).astype(np.float32)
     height, width, channels = shape
     lines = height, width * channels
     between, out = np.empty(lines), np.empty(lines, np.float32)

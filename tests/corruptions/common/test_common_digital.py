@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers.images import SIZES, check_independence, corrupted, pictures, some_keys
+from helpers.images import SIZES, check_independence, corrupt_by_name, make_images, make_keys
 from shaketable.corruptions.common import digital
 from shaketable.corruptions.common.severities import parameters, profile_of
 
@@ -79,11 +79,13 @@ REFERENCES = {
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("name", REFERENCES)
 def test_results_are_those_of_the_reference_bit_for_bit(name, size):
-    images = pictures(4 if max(size) > 64 else 40, *size)
+    images = make_images(4 if max(size) > 64 else 40, *size)
     for severity in SEVERITIES:
         numbers = parameters(name, severity, profile_of(*size))
         expected = REFERENCES[name](images, *numbers)
-        assert np.array_equal(corrupted(images, some_keys(len(images)), name, severity), expected)
+        assert np.array_equal(
+            corrupt_by_name(images, make_keys(len(images)), name, severity), expected
+        )
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
@@ -94,13 +96,13 @@ def test_a_lattice_of_all_colours(name, profile, severity):
     colours = np.stack(np.meshgrid(steps, steps, steps, indexing="ij"), axis=-1)
     images = colours.reshape(1, len(steps), -1, 3)
     numbers = parameters(name, severity, profile)
-    found = getattr(digital, name)(images, some_keys(1), numbers, 32)
+    found = getattr(digital, name)(images, make_keys(1), numbers, 32)
     assert np.array_equal(found, REFERENCES[name](images, *numbers))
 
 
 def test_grey_turns_reddish_where_saturation_has_an_offset():
     grey = np.full((1, 8, 8, 3), 100, np.uint8)
-    found = digital.saturate(grey, some_keys(1), (2.0, 0.1), 32)
+    found = digital.saturate(grey, make_keys(1), (2.0, 0.1), 32)
     assert set(map(tuple, found.reshape(-1, 3))) == {(100, 90, 90)}
 
 
@@ -110,7 +112,7 @@ def test_contrast_rounds_as_a_sum_in_raster_order_does(size):
     images = np.arange(256, dtype=np.uint8)[:, None, None, None].repeat(size[0], 1)
     images = np.ascontiguousarray(images.repeat(size[1], 2))
     for c in (0.75, 0.4, 0.05):
-        found = digital.contrast(images, some_keys(256), (c,), 32)
+        found = digital.contrast(images, make_keys(256), (c,), 32)
         assert np.array_equal(found, contrasted(images, c))
         assert set(np.unique(images - found)) == {0, 1}
 
@@ -118,17 +120,17 @@ def test_contrast_rounds_as_a_sum_in_raster_order_does(size):
 @pytest.mark.parametrize("channels", [1, 2, 5])
 @pytest.mark.parametrize("name", ["contrast", "pixelate"])
 def test_any_number_of_channels(name, channels):
-    images = pictures(6, 28, 33, channels)
+    images = make_images(6, 28, 33, channels)
     numbers = parameters(name, 4, "28px")
-    found = getattr(digital, name)(images, some_keys(6), numbers, 28)
+    found = getattr(digital, name)(images, make_keys(6), numbers, 28)
     assert np.array_equal(found, REFERENCES[name](images, *numbers))
 
 
 @pytest.mark.parametrize("c", [0.01, 0.11, 0.3, 0.5, 0.77, 0.999, 1.0])
 def test_pixelate_at_other_shares(c):
     for size in [(8, 8), (17, 30), (51, 40), (100, 9)]:
-        images = pictures(3, *size)
-        found = digital.pixelate(images, some_keys(3), (c,), 32)
+        images = make_images(3, *size)
+        found = digital.pixelate(images, make_keys(3), (c,), 32)
         assert np.array_equal(found, pixelated(images, c))
 
 

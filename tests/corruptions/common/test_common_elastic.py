@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from helpers.images import SIZES, check_independence, corrupted, pictures, some_keys
+from helpers.images import SIZES, check_independence, corrupt_by_name, make_images, make_keys
 from shaketable.core.keys import fold, uniforms
 from shaketable.corruptions.common.elastic import elastic_transform
 from shaketable.corruptions.common.severities import parameters, profile_of
@@ -69,17 +69,17 @@ def reference(images, keys, alpha, sigma, reach):
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_results_are_those_of_the_reference(size):
     n = 2 if max(size) > 64 else 20
-    images, keys = pictures(n, *size), some_keys(n)
+    images, keys = make_images(n, *size), make_keys(n)
     for severity in (1, 2, 3, 4, 5):
         numbers = parameters("elastic_transform", severity, profile_of(*size))
-        found = corrupted(images, keys, "elastic_transform", severity)
+        found = corrupt_by_name(images, keys, "elastic_transform", severity)
         share = (found == reference(images, keys, *numbers)).mean()
         assert share > 0.9999, (severity, share)
 
 
 @pytest.mark.parametrize("channels", [1, 2, 5])
 def test_any_number_of_channels(channels):
-    images, keys = pictures(6, 28, 33, channels), some_keys(6)
+    images, keys = make_images(6, 28, 33, channels), make_keys(6)
     found = elastic_transform(images, keys, (3.0, 1.5, 2.0), 28)
     assert (found == reference(images, keys, 3.0, 1.5, 2.0)).mean() > 0.9999
     first = elastic_transform(np.ascontiguousarray(images[..., :1]), keys, (3.0, 1.5, 2.0), 28)
@@ -88,25 +88,25 @@ def test_any_number_of_channels(channels):
 
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 2.0, 9.0, 60.0])
 def test_displacements_of_many_times_the_picture(sigma):
-    images, keys = pictures(6, 9, 14), some_keys(6)
+    images, keys = make_images(6, 9, 14), make_keys(6)
     found = elastic_transform(images, keys, (500.0, sigma, 1.0), 9)
     assert (found == reference(images, keys, 500.0, sigma, 1.0)).mean() > 0.999
 
 
 def test_nothing_moves_without_reach_and_alpha():
-    images = pictures(3, 17, 21)
-    assert np.array_equal(elastic_transform(images, some_keys(3), (0, 0, 0), 17), images)
+    images = make_images(3, 17, 21)
+    assert np.array_equal(elastic_transform(images, make_keys(3), (0, 0, 0), 17), images)
 
 
 def test_points_moved_far_leave_values_of_the_picture():
-    images = pictures(50, 8, 8) // 4 + 100
-    found = elastic_transform(images, some_keys(50), (0, 0, 1e6), 8)
+    images = make_images(50, 8, 8) // 4 + 100
+    found = elastic_transform(images, make_keys(50), (0, 0, 1e6), 8)
     assert found.min() >= 99
     assert found.max() <= images.max()
 
 
 def test_a_result_depends_on_picture_and_key_alone(monkeypatch):
     check_independence("elastic_transform", monkeypatch)
-    images = pictures(2, 32, 32)[[0, 0]]
-    found = corrupted(images, some_keys(2), "elastic_transform", 1)
+    images = make_images(2, 32, 32)[[0, 0]]
+    found = corrupt_by_name(images, make_keys(2), "elastic_transform", 1)
     assert not np.array_equal(found[0], found[1])

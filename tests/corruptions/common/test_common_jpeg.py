@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers.images import SIZES, check_independence, corrupted, pictures, some_keys
+from helpers.images import SIZES, check_independence, corrupt_by_name, make_images, make_keys
 from shaketable.corruptions.common.jpeg import jpeg_compression, steps
 from shaketable.corruptions.common.severities import parameters, profile_of
 
@@ -21,23 +21,23 @@ def read_back(image, quality):
 
 
 def equal(images, quality):
-    found = jpeg_compression(images, some_keys(len(images)), (quality,), 32)
+    found = jpeg_compression(images, make_keys(len(images)), (quality,), 32)
     return np.array_equal(found, [read_back(image, quality) for image in images])
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_severities_are_those_of_pillow(size):
-    images = pictures(3 if max(size) > 64 else 20, *size)
+    images = make_images(3 if max(size) > 64 else 20, *size)
     for severity in (1, 2, 3, 4, 5):
         (quality,) = parameters("jpeg_compression", severity, profile_of(*size))
-        found = corrupted(images, some_keys(len(images)), "jpeg_compression", severity)
+        found = corrupt_by_name(images, make_keys(len(images)), "jpeg_compression", severity)
         assert np.array_equal(found, [read_back(image, int(quality)) for image in images])
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
 def test_any_size_and_quality(quality):
     for size in ODD:
-        assert equal(pictures(3, *size), quality), size
+        assert equal(make_images(3, *size), quality), size
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
@@ -53,9 +53,9 @@ def test_pictures_as_hard_as_can_be(quality):
 
 @pytest.mark.parametrize("severity", [1, 5])
 def test_grey_pictures_are_those_of_grey_files(severity):
-    images = pictures(10, 28, 28, 1)
+    images = make_images(10, 28, 28, 1)
     (quality,) = parameters("jpeg_compression", severity, "28px")
-    found = corrupted(images, some_keys(10), "jpeg_compression", severity)
+    found = corrupt_by_name(images, make_keys(10), "jpeg_compression", severity)
     assert np.array_equal(found[..., 0], [read_back(image[..., 0], quality) for image in images])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from helpers.images import check_independence, corrupted, pictures, some_keys
+from helpers.images import check_independence, corrupt_by_name, make_images, make_keys
 from shaketable.corruptions.common import noises
 from shaketable.corruptions.common.noise_kernels import fill_drawn
 from shaketable.corruptions.common.severities import parameters
@@ -76,7 +76,7 @@ def test_draws_follow_the_law(name, level):
     (c,) = parameters(name, level[1], level[0])
     images = np.repeat(np.array(VALUES, np.uint8), 5).reshape(-1, 1, 1, 1)
     images = np.broadcast_to(images, (len(images), 47, 31, 3)).copy()
-    found = getattr(noises, name)(images, some_keys(len(images)), (c,), 32)
+    found = getattr(noises, name)(images, make_keys(len(images)), (c,), 32)
     for i, value in enumerate(VALUES):
         drawn = np.bincount(found[5 * i : 5 * i + 5].ravel(), minlength=256)
         expected = law(name, value, c) * drawn.sum()
@@ -88,7 +88,7 @@ def test_draws_follow_the_law(name, level):
 
 def test_values_of_a_picture_are_independent():
     images = np.full((40, 64, 64, 3), 128, np.uint8)
-    noise = corrupted(images, some_keys(40), "gaussian_noise", 3).reshape(40, -1) / 255.0
+    noise = corrupt_by_name(images, make_keys(40), "gaussian_noise", 3).reshape(40, -1) / 255.0
     noise -= noise.mean()
     for lag in (1, 2, 3, 16, 192):
         pairs = noise[:, :-lag] * noise[:, lag:] / noise.var()
@@ -107,7 +107,7 @@ def halves(key, n):
 
 
 def test_halves_of_a_word_serve_two_values():
-    images, keys = pictures(1, 9, 13), some_keys(1)
+    images, keys = make_images(1, 9, 13), make_keys(1)
     found = noises.shot_noise(images, keys, (100,), 32).ravel()
     table = noises._shot_table(100)
     for outcome, value, bits in zip(found, images.ravel(), halves(keys[0], 351), strict=True):
@@ -116,7 +116,7 @@ def test_halves_of_a_word_serve_two_values():
 
 
 def test_a_column_keeps_the_places_below_its_threshold():
-    key, image, out = some_keys(1), np.zeros((1, 1), np.uint8), np.empty((1, 1), np.uint8)
+    key, image, out = make_keys(1), np.zeros((1, 1), np.uint8), np.empty((1, 1), np.uint8)
     (bits,) = halves(key[0], 1)
     column, place, other = bits % 256, bits >> 8, (bits + 1) % 256
     for own, outcome in ((place - 1, other), (place, other), (place + 1, column)):
@@ -127,8 +127,8 @@ def test_a_column_keeps_the_places_below_its_threshold():
 @pytest.mark.parametrize("shape", [(8, 8, 1), (9, 13, 3), (28, 28, 1), (40, 56, 3), (11, 8, 5)])
 @pytest.mark.parametrize("name", NAMES)
 def test_any_shape(name, shape):
-    images = pictures(3, *shape)
-    found = corrupted(images, some_keys(3), name, 5)
+    images = make_images(3, *shape)
+    found = corrupt_by_name(images, make_keys(3), name, 5)
     assert found.shape == images.shape
     assert found.dtype == np.uint8
     assert (found != images).mean() > 0.02
