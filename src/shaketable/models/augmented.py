@@ -1,4 +1,7 @@
-"""Training with noise, as a scikit-learn meta-estimator."""
+"""Training with noise, as a scikit-learn meta-estimator.
+
+The code of the class, docstrings of methods included, is part of the identity of its models.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +29,10 @@ def _inner_has(method: str) -> Any:
 class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """Any classifier, trained on k noisy copies of every training point.
 
-    The copies are uniform in the p-ball of radius `epsilon` around the point, the originals are not
-    kept (Siedel et al. 2022, Sec. 3.2); ``epsilon=0`` is plain training. There is no
-    ``sample_weight``: a repeated point gets other noise, so a weight cannot stand for repetition.
+    The copies are uniform in the p-norm ball of radius `epsilon` around the point. The original
+    points are not used (Siedel et al. 2022, Sec. 3.2); ``epsilon=0`` trains on them alone.
+    ``sample_weight`` is not supported: a point given twice gets different noise each time, so a
+    weight of 2 is not the same.
 
     Parameters
     ----------
@@ -39,9 +43,9 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     epsilon
         Radius of the noise, in the units of the features.
     k
-        Noisy copies of every point.
+        Number of noisy copies per point.
     random_state
-        Seed of the noise; the estimator's own randomness is ``estimator__random_state``.
+        Seed of the noise; that of the estimator is ``estimator__random_state``.
 
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> model = NoiseAugmented(KNeighborsClassifier(1), epsilon=0.1, random_state=0)

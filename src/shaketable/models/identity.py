@@ -16,15 +16,15 @@ import numpy as np
 _KNOWN = frozenset(
     {"builtins", "copyreg", "joblib", "numpy", "pandas", "scipy", "sklearn", "torch"}
 )
-"""Packages whose code is told by their versions, not looked into."""
+"""Packages whose classes count by name alone; their versions are recorded elsewhere."""
 
 
 def content_hash(obj: Any) -> str | None:
-    """Hash of all that pickle would save of `obj`, and of code that is not in a known package.
+    """Return a hash of what pickle would save of `obj`, and of code outside the known packages.
 
-    None where that is not enough to go by. A pickle itself will not do: it depends on which parts
-    are shared, and the padding inside structured arrays (scikit-learn's trees) holds whatever was
-    in memory.
+    None if that does not determine what the object does. The bytes of a pickle cannot be hashed
+    instead: they depend on which parts are shared, and the padding inside structured arrays
+    (scikit-learn's trees) holds whatever was in memory.
 
     >>> content_hash({"a": 1, "b": np.arange(3)}) == content_hash({"b": np.arange(3), "a": 1})
     True
@@ -38,21 +38,21 @@ def content_hash(obj: Any) -> str | None:
 
 
 def is_module(obj: Any) -> bool:
-    """Whether this is a module of torch's, found out without importing torch.
+    """Whether this is a torch module; torch is not imported to find out.
 
     >>> is_module(np.zeros(3))
     False
     """
-    torch = sys.modules.get("torch")  # whoever has a module has imported it
+    torch = sys.modules.get("torch")  # imported already if there is a module
     return torch is not None and isinstance(obj, torch.nn.Module)
 
 
 class _NoIdentityError(Exception):
-    """The object has parts whose content cannot be seen."""
+    """The object has parts whose content is unknown."""
 
 
 class _Hasher:
-    """Hashes parts first and wholes from them, so that shared parts count like copies."""
+    """Hashes parts first, then wholes from their hashes, so that shared parts count like copies."""
 
     def __init__(self) -> None:
         self.done: dict[int, tuple[Any, bytes]] = {}  # the object is kept, so ids stay unique
@@ -63,15 +63,15 @@ class _Hasher:
             return _hash(type(obj).__name__, [repr(obj).encode()])
         if id(obj) in self.done:
             return self.done[id(obj)][1]
-        if id(obj) in self.open:  # a cycle: how far back it leads stands for it
+        if id(obj) in self.open:  # a cycle: counts by how far back it leads
             return _hash("cycle", [str(len(self.open) - self.open.index(id(obj))).encode()])
         self.open.append(id(obj))
-        found = self._digest(obj)
+        result = self._digest(obj)
         self.open.pop()
-        self.done[id(obj)] = (obj, found)
-        return found
+        self.done[id(obj)] = (obj, result)
+        return result
 
-    def _digest(self, obj: Any) -> bytes:  # noqa: PLR0911  (one for every kind of object)
+    def _digest(self, obj: Any) -> bytes:  # noqa: PLR0911  (one return per kind of object)
         match obj:
             case np.ndarray():
                 return self._array(obj)
@@ -95,7 +95,7 @@ class _Hasher:
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(obj, torch.Tensor):
             return self._tensor(obj, torch)
-        if hasattr(obj, "get_arrays"):  # scikit-learn's trees of neighbours count their calls
+        if hasattr(obj, "get_arrays"):  # scikit-learn's neighbour trees hold a counter of calls
             return self._all("tree", (type(obj), *obj.get_arrays()))
         return self._object(obj)
 
@@ -126,14 +126,14 @@ class _Hasher:
         return _hash("array", [about, np.ascontiguousarray(a).tobytes()])
 
     def _tensor(self, t: Any, torch: Any) -> bytes:
-        """Tensors count by type, shape and bytes, wherever they are; special kinds hold more."""
+        """Tensors count by type, shape and bytes, on any device; subclasses may hold more."""
         if type(t) not in {torch.Tensor, torch.nn.Parameter} or t.is_quantized:
             raise _NoIdentityError(type(t).__name__)
         raw = t.detach().cpu().reshape(-1).view(torch.uint8).numpy()
         return _hash("tensor", [f"{t.dtype} {tuple(t.shape)}".encode(), raw.tobytes()])
 
     def _class(self, cls: type) -> bytes:
-        """Name of a class, and of one not in a known package version, methods and constants."""
+        """Classes count by name; those outside the known packages also by version and code."""
         name = self._named(cls, cls.__qualname__)
         package = cls.__module__.partition(".")[0]
         if package in _KNOWN or package in sys.stdlib_module_names:
@@ -146,7 +146,7 @@ class _Hasher:
         )
 
     def _function(self, function: types.FunctionType) -> bytes:
-        """Functions count by name and code; one that closes over values shows neither."""
+        """Functions count by name and code; closures and lambdas have no identity."""
         if function.__closure__ or "<" in function.__qualname__:
             raise _NoIdentityError(function.__qualname__)
         defaults = (function.__defaults__, function.__kwdefaults__)
@@ -155,7 +155,7 @@ class _Hasher:
 
 
 def _class_part(name: str, value: Any) -> Any:
-    """Code of a method, value of a constant; None for what else a class holds."""
+    """Return the code of a method or the value of a constant; None for other attributes."""
     value = getattr(value, "fget", getattr(value, "__func__", value))  # properties, static methods
     if isinstance(value, types.FunctionType):
         return (value.__code__, inspect.unwrap(value).__code__)
@@ -164,9 +164,9 @@ def _class_part(name: str, value: Any) -> Any:
 
 
 def _module_content(module: Any, state: Any) -> Any:
-    """State of a module of torch's, less what it keeps about training and saving.
+    """Return the state of a torch module without what it keeps about training and saving.
 
-    The order of parts counts: it is the order in which a ``Sequential`` applies them.
+    The order of parts counts: a ``Sequential`` applies them in that order.
     """
     if module._forward_hooks or module._forward_pre_hooks:
         raise _NoIdentityError("hooks")
