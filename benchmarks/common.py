@@ -24,7 +24,8 @@ import numpy as np
 
 from shaketable.core.keys import row_keys
 from shaketable.core.types import Array
-from shaketable.corruptions.common import NAMES, CommonCorruption, corrupt_images
+from shaketable.corruptions.common.corruption import CommonCorruption, corrupt_images
+from shaketable.corruptions.common.severities import NAMES
 
 ORIGINAL_SECONDS = 1500
 

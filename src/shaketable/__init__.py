@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.corruptions import corrupt as corrupt
     from shaketable.corruptions import parse as parse
     from shaketable.corruptions.balls import numbers as balls  # noqa: F401  (its public name)
-    from shaketable.corruptions.common import CommonCorruption as CommonCorruption
+    from shaketable.corruptions.common.corruption import CommonCorruption as CommonCorruption
     from shaketable.corruptions.gallery.gallery import gallery as gallery
     from shaketable.corruptions.suites.grids import grid as grid
     from shaketable.corruptions.suites.suite import Suite as Suite
@@ -76,7 +76,7 @@ _HOME = {
     "Audit": "separations.audit",
     "Bounds": "corruptions",
     "CameraGaussian": "corruptions",
-    "CommonCorruption": "corruptions.common",
+    "CommonCorruption": "corruptions.common.corruption",
     "Dataset": "data.dataset",
     "Effects": "findings.mcv.effects",
     "Estimate": "statistics.estimate",

@@ -441,5 +441,5 @@ def test_a_bad_spec_says_what_is_wrong(spec, message):
 
 @pytest.mark.parametrize("shape", [(7,), (2, 2, 2, 2), (5, 9, 9)])
 def test_only_pictures_can_be_turned(shape):
-    with pytest.raises(InputError, match="is for pictures|cannot tell the channels"):
+    with pytest.raises(InputError, match="is for images|cannot tell the channels"):
         corrupt(grey(2, *shape), "rotation(30)", bounds=(0, 1))

@@ -9,7 +9,8 @@ import shaketable as st
 from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.corruptions import parse
-from shaketable.corruptions.common import BENCHMARK, NAMES
+from shaketable.corruptions.common.corruption import BENCHMARK
+from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.published import PublishedCorruption, opened
 
 N = 12

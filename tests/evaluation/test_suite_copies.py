@@ -10,7 +10,7 @@ import shaketable as st
 from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
-from shaketable.corruptions.common import NAMES
+from shaketable.corruptions.common.severities import NAMES
 from shaketable.evaluation.suite_copies import write_suite
 
 
@@ -131,7 +131,7 @@ def test_what_cannot_be_written_is_refused_before_work(tmp_path):
         floats = st.make_dataset(data.x * 1.0, data.y, name="no range")
         with pytest.raises(InputError, match="needs a finite value range"):
             write_suite(tmp_path / "new", floats, suite, bounds=odd)
-    with pytest.raises(InputError, match="is for pictures"):
+    with pytest.raises(InputError, match="is for images"):
         write_suite(tmp_path / "new", st.load("digits"), suite, bounds=(0, 16))
     assert not (tmp_path / "new").exists()
 

@@ -5,7 +5,7 @@ from scipy import ndimage
 
 from shaketable.core.keys import row_keys
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.common import CommonCorruption, corrupt_images
+from shaketable.corruptions.common.corruption import CommonCorruption, corrupt_images
 
 SIZES = [(32, 32), (64, 64), (224, 224), (8, 8), (9, 13), (28, 28), (40, 56)]
 

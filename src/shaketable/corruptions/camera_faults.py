@@ -18,8 +18,8 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.common import finite_range, layout
 from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.images import check_finite_range, find_layout
 from shaketable.data.bounds import Bounds
 
 Interpolation: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
@@ -71,7 +71,7 @@ class SaltPepper(Corruption):
             replaced,  # compiled code, slow to load
         )
 
-        ends = finite_range(self.bounds, self.spec)
+        ends = check_finite_range(self.bounds, self.spec)
         low, high = (np.full(math.prod(x.shape[1:]), end) for end in (ends.low, ends.high))
         return replaced(x, drawn, self.density / 2, low, high)
 
@@ -123,7 +123,7 @@ class CameraGaussian(Corruption):
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Add the noise, scaled to the value range; on 256 levels, draw the level it leads to."""
-        bounds = finite_range(self.bounds, self.spec)
+        bounds = check_finite_range(self.bounds, self.spec)
         if bounds.rule == "truncate":
             raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
         from shaketable.corruptions.compiled.replacing import (  # compiled, slow to load
@@ -196,7 +196,7 @@ class Rotation(Corruption):
 
     def for_shape(self, shape: tuple[int, ...]) -> Rotation:
         """Refuse points that are no pictures."""
-        layout(shape, self.spec)
+        find_layout(shape, self.spec)
         return self
 
     def bind(self, bounds: Bounds | None) -> Rotation:
@@ -211,8 +211,8 @@ class Rotation(Corruption):
             sources,
         )
 
-        bounds = finite_range(self.bounds, self.spec)
-        height, width, channels, first = layout(x.shape[1:], self.spec)
+        bounds = check_finite_range(self.bounds, self.spec)
+        height, width, channels, first = find_layout(x.shape[1:], self.spec)
         planes = (-1, height * width, 1) if first else (len(x), height * width, channels)
         taken = sources(height, width, self.degrees, self.interpolation)
         pictures = np.ascontiguousarray(x.reshape(planes))

@@ -9,8 +9,8 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p
 from shaketable.core.spec import Call, Value, format_value, parse_call, split_name, split_top_level
 from shaketable.corruptions.camera_faults import CameraGaussian, Rotation, SaltPepper
-from shaketable.corruptions.common import NAMES as COMMON
-from shaketable.corruptions.common import CommonCorruption
+from shaketable.corruptions.common.corruption import CommonCorruption
+from shaketable.corruptions.common.severities import NAMES as COMMON
 from shaketable.corruptions.compose import NAME_RULE, Named, Sequence
 from shaketable.corruptions.corruption import Clean, Corruption
 from shaketable.corruptions.gaussian import Gaussian

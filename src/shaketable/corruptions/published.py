@@ -25,9 +25,10 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.spec import Call, Value, parse_call, split_top_level
 from shaketable.core.types import Array, IntArray, KeyArray
-from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, finite_range, in_units, layout
-from shaketable.corruptions.common.severities import profile_of, side_of
+from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
+from shaketable.corruptions.common.severities import NAMES, profile_of, side_of
 from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.images import check_finite_range, find_layout, from_levels
 from shaketable.data.bounds import Bounds
 from shaketable.data.images import SUFFIXES, read_images
 
@@ -99,7 +100,7 @@ class PublishedCorruption(Corruption):
 
     def for_shape(self, shape: tuple[int, ...]) -> PublishedCorruption:
         """Return the same corruption with the profile that pictures of this shape have."""
-        height, width, _, _ = layout(shape, self.name)
+        height, width, _, _ = find_layout(shape, self.name)
         return self if self.profile else replace(self, profile=profile_of(height, width))
 
     def bind(self, bounds: Bounds | None) -> PublishedCorruption:
@@ -114,9 +115,9 @@ class PublishedCorruption(Corruption):
                 f"{self.spec} stands for pictures of a test part, row by row, and can be met in "
                 "evaluate alone; to make such pictures here, leave out published="
             )
-        bounds = finite_range(self.bounds, self.spec)
+        bounds = check_finite_range(self.bounds, self.spec)
         found = self.source.read(self.name, self.severity, drawn.astype(np.int64))
-        return in_units(found, x, bounds, channels_first=layout(x.shape[1:], self.name)[3])
+        return from_levels(found, x, bounds, channels_first=find_layout(x.shape[1:], self.name)[3])
 
 
 def check_folder_name(folder: str, option: str) -> None:
@@ -243,7 +244,7 @@ class _Arrays:
 
     @cached_property
     def shape(self) -> tuple[int, int, int]:
-        return layout(self.data.shape, "published")[:3]
+        return find_layout(self.data.shape, "published")[:3]
 
     def file(self, name: str) -> str:
         return f"{name}.npy"
@@ -358,7 +359,7 @@ class _Folders:
             place / str(severity) / group / f"{stem}{endings[row]}"
             for row, (group, stem) in ((row, self.names[row]) for row in rows.tolist())
         ]
-        return read_images(paths, layout(self.data.shape, name)[:3])
+        return read_images(paths, find_layout(self.data.shape, name)[:3])
 
 
 def picture_names(labels: Array, files: Sequence[str]) -> list[tuple[str, str]]:

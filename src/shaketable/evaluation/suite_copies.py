@@ -21,7 +21,8 @@ from shaketable.core.spec import display_name
 from shaketable.core.types import Array, IntArray
 from shaketable.core.versions import versions
 from shaketable.corruptions import Corruption
-from shaketable.corruptions.common import CommonCorruption, layout
+from shaketable.corruptions.common.corruption import CommonCorruption
+from shaketable.corruptions.images import find_layout
 from shaketable.corruptions.published import SEVERITIES, picture_names, published_in
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data import images
@@ -219,7 +220,7 @@ class _Arrays:
         plan, shape = self.plan, self.plan.data.shape
         n, first = len(plan.rows), plan.rows[0]
         if plan.is_common:
-            shape = layout(shape, name)[: len(shape)]
+            shape = find_layout(shape, name)[: len(shape)]
         path = plan.folder / self.file(name)
         unfinished = path.with_suffix(".npy.part")  # a file of this size need not be complete
         kind = np.dtype(np.uint8) if plan.as_bytes else plan.data.rows(slice(0, 1)).dtype
@@ -250,7 +251,7 @@ class _Files:
         return f"{name}.sha256"
 
     def begin(self) -> None:
-        layout(self.plan.data.shape, "a PNG file")
+        find_layout(self.plan.data.shape, "a PNG file")
         if not self.plan.as_bytes:
             raise InputError(
                 "pictures hold 256 levels, and these values are others; write arrays, or load the "
@@ -343,7 +344,7 @@ def _file_name(name: str) -> str:
 
 
 def _channels_last(pictures: Array) -> Array:
-    first = layout(pictures.shape[1:], "a picture")[3]
+    first = find_layout(pictures.shape[1:], "a picture")[3]
     return np.moveaxis(pictures, 1, -1) if first else pictures
 
 

@@ -8,8 +8,8 @@ from helpers.images import check_independence, make_images, make_keys
 from shaketable import metrics
 from shaketable.core.errors import InputError
 from shaketable.corruptions import corrupt, parse
-from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE, CommonCorruption
-from shaketable.corruptions.common.severities import SIDES, parameters, profile_of
+from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE, CommonCorruption
+from shaketable.corruptions.common.severities import NAMES, SIDES, parameters, profile_of
 from shaketable.corruptions.suites.suite import suite
 from shaketable.findings.mce.scores import scoreboards
 
@@ -99,7 +99,7 @@ def test_other_sizes_are_interpolated_along_the_logarithm_of_the_side():
         ("fog(1, textures=a)", (32, 32, 3), "textures are for frost"),
         ("frost(1, textures=no-such-folder)", (32, 32, 3), "no-such-folder"),
         ("fog(1)", (7, 32, 3), "at least 8 x 8"),
-        ("fog(1)", (3072,), "is for pictures"),
+        ("fog(1)", (3072,), "is for images"),
         ("saturate(1)", (32, 32, 5), "1 or 3 channels, got 5"),
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shaketable.corruptions import CameraGaussian
-from shaketable.corruptions.common import BENCHMARK, NAMES, NO_NOISE
+from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
+from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.suites.grids import Levels, grid
 from shaketable.corruptions.suites.ladders import LADDERS, specs_of
 from shaketable.corruptions.suites.suite import SUITES, Suite

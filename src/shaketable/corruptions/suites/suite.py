@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
 from shaketable.core.spec import display_name, parse_call, split_factors
-from shaketable.corruptions.common import NAMES, CommonCorruption
+from shaketable.corruptions.common.corruption import CommonCorruption
+from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.published import check_folder_name, published_in
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds

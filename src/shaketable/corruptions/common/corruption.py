@@ -1,0 +1,170 @@
+"""The class of the 19 common corruptions, which finds the function and the numbers of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib import import_module
+
+import numpy as np
+
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
+from shaketable.core.spec import Call, Value
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.common.severities import (
+    NAMES,
+    Parameters,
+    is_derived,
+    parameters,
+    profile_of,
+    side_of,
+)
+from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.images import (
+    check_finite_range,
+    find_layout,
+    from_levels,
+    move_channels_last,
+    to_levels,
+)
+from shaketable.data.bounds import Bounds
+
+_FAMILIES = {
+    "noises": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
+    "blurs": ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+    "weather": ("snow", "frost", "fog", "spatter"),
+    "digital": ("brightness", "contrast", "saturate", "pixelate"),
+    "jpeg": ("jpeg_compression",),
+    "elastic": ("elastic_transform",),
+}
+_FAMILY = {name: family for family, names in _FAMILIES.items() for name in names}
+_EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+_COLOUR = frozenset({"brightness", "saturate", "snow", "frost", "spatter", "jpeg_compression"})
+_GREY_WEIGHTS = np.array([0.299, 0.587, 0.114])
+
+BENCHMARK = tuple(name for name in NAMES if name not in _EXTRA)
+"""The 15 that the published mCE averages."""
+
+NO_NOISE = tuple(name for name in NAMES if name not in _FAMILIES["noises"])
+"""The 15 that are not noise on single pixels."""
+
+LEAST_SIDE = 8
+"""Smallest height and width of an image, in pixels."""
+
+
+@dataclass(frozen=True)
+class CommonCorruption(Corruption):
+    """One of the 19 common corruptions at a severity from 1 to 5.
+
+    Images are corrupted as uint8, like the originals: values in the declared range are rounded to
+    256 levels, and results are such levels. Sizes other than 32, 64 and 224 pixels get interpolated
+    severities, unless a ``profile`` is named. A corruption that mixes colours takes grey images as
+    colour images with equal channels, and converts the result to grey.
+
+    >>> CommonCorruption("fog", 3).for_shape((32, 32, 3)).spec
+    'fog(3, cifar)'
+    """
+
+    name: str
+    severity: int
+    profile: str = ""
+    """Image size whose severities are used, such as ``cifar``; empty until the shape is known."""
+    textures: str = ""
+    """Folder of images for frost; empty for the built-in ones."""
+    id: str = ""
+    """Hash of the content of that folder."""
+    bounds: Bounds | None = None
+
+    on_steps = True
+
+    def __post_init__(self) -> None:
+        if self.name not in NAMES:
+            raise unknown_name("common corruption", self.name, NAMES)
+        if isinstance(self.severity, bool) or self.severity not in range(1, 6):
+            raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {self.severity!r}")
+        object.__setattr__(self, "severity", int(self.severity))
+        if self.profile:
+            side_of(self.profile)
+        if self.textures and self.name != "frost":
+            raise InputError(f"textures are for frost, got {self.name}; leave them out")
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string; it names the profile once that is known."""
+        return str(Call(self.name, (float(self.severity), *self._profile()), self._textures()))
+
+    @property
+    def ladder(self) -> str:
+        """Name of all severities of one kind, which share the randomness of an image."""
+        return str(Call(self.name, self._profile(), self._textures()))
+
+    @property
+    def size(self) -> float:
+        """The severity."""
+        return float(self.severity)
+
+    @property
+    def derived(self) -> bool:
+        """Whether its severities are interpolated, not published."""
+        return bool(self.profile) and is_derived(self.profile)
+
+    def for_shape(self, shape: tuple[int, ...]) -> CommonCorruption:
+        """Return the same corruption with the profile for images of this shape."""
+        layout = find_layout(shape, self.name)
+        if min(layout.height, layout.width) < LEAST_SIDE:
+            raise InputError(
+                f"{self.name} needs images of at least {LEAST_SIDE} x {LEAST_SIDE} pixels, got "
+                f"{layout.height} x {layout.width}; enlarge them first"
+            )
+        if self.name in _COLOUR and layout.channels not in (1, 3):
+            raise InputError(
+                f"{self.name} needs images of 1 or 3 channels, got {layout.channels}; name the "
+                "other corruptions, without it, with --corruptions"
+            )
+        profile = self.profile or profile_of(layout.height, layout.width)
+        return replace(self, profile=profile, id=self.id or self._texture_id())
+
+    def _profile(self) -> tuple[str, ...]:
+        return (self.profile,) if self.profile else ()
+
+    def _textures(self) -> dict[str, Value]:
+        options: dict[str, Value] = {"textures": self.textures, "id": self.id}
+        return {name: value for name, value in options.items() if value}
+
+    def _texture_id(self) -> str:
+        if not self.textures:
+            return ""
+        from shaketable.corruptions.common.textures import fingerprint  # reads the images
+
+        return f"h{fingerprint(self.textures)}"
+
+    def bind(self, bounds: Bounds | None) -> CommonCorruption:
+        """Return the same corruption with the data's value range filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Corrupt the images, each by its key; those of a tensor on the CPU."""
+        bounds = check_finite_range(self.bounds, self.spec)
+        bounds.check(x)
+        corruption = self.for_shape(x.shape[1:])
+        layout = find_layout(x.shape[1:], self.name)
+        images = move_channels_last(to_levels(x, bounds), layout)
+        images = np.ascontiguousarray(images.reshape(len(x), *layout[:3]))
+        corrupted = corrupt_images(images, drawn, corruption)
+        return from_levels(corrupted, x, bounds, channels_first=layout.channels_first)
+
+
+def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) -> Array:
+    """Return corrupted copies of uint8 images, (n, height, width, channels).
+
+    The profile of the corruption must be known.
+    """
+    name, profile = corruption.name, corruption.profile
+    family = import_module(f"shaketable.corruptions.common.{_FAMILY[name]}")
+    numbers: Parameters = parameters(name, corruption.severity, profile)
+    textures = (corruption.textures,) if corruption.textures else ()
+    grey = images.shape[3] == 1 and name in _COLOUR
+    colour = np.repeat(images, 3, axis=3) if grey else images
+    corrupted: Array = getattr(family, name)(colour, keys, numbers, side_of(profile), *textures)
+    return np.rint(corrupted @ _GREY_WEIGHTS).astype(np.uint8)[..., None] if grey else corrupted

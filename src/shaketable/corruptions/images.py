@@ -1,0 +1,71 @@
+"""Arrays of images as corruptions see them: where the channels are, and values as 256 levels."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.image_layout import find_channels
+from shaketable.core.types import Array
+from shaketable.data.bounds import Bounds
+
+
+class ImageLayout(NamedTuple):
+    """Size of an image, and the order of its axes."""
+
+    height: int
+    width: int
+    channels: int
+    channels_first: bool
+
+
+def find_layout(shape: tuple[int, ...], name: str) -> ImageLayout:
+    """Return the layout of images of this shape; `name` is who asks, for error messages.
+
+    >>> find_layout((3, 32, 40), "fog")
+    ImageLayout(height=32, width=40, channels=3, channels_first=True)
+    """
+    if len(shape) == 2:
+        return ImageLayout(shape[0], shape[1], 1, channels_first=False)
+    if len(shape) != 3:
+        raise InputError(
+            f"{name} is for images, height x width x channels, got points of shape {shape}"
+        )
+    first = find_channels(shape) == "first"
+    if shape[0] < shape[2] and not first:
+        raise InputError(
+            f"{name} cannot tell the channels of images of shape {shape}; put them last, as in "
+            f"{(*shape[1:], shape[0])}"
+        )
+    height, width, channels = (*shape[1:], shape[0]) if first else shape
+    return ImageLayout(height, width, channels, first)
+
+
+def move_channels_last(images: Array, layout: ImageLayout) -> Array:
+    """Return a view of a batch of images with the channels last, if they are first."""
+    return np.moveaxis(images, 1, -1) if layout.channels_first else images
+
+
+def check_finite_range(bounds: Bounds | None, spec: str) -> Bounds:
+    """Return the bounds; missing or infinite ones are an error."""
+    if bounds is None or math.inf in (-bounds.low, bounds.high):
+        raise InputError(
+            f"{spec} needs a finite value range, and none is declared; give bounds=(low, high), or "
+            "--range LOW,HIGH"
+        )
+    return bounds
+
+
+def to_levels(x: Array, bounds: Bounds) -> Array:
+    """Return values in the bounds as uint8, rounded to 256 levels."""
+    return np.rint((x - bounds.low) * (255 / (bounds.high - bounds.low))).astype(np.uint8)
+
+
+def from_levels(images: Array, x: Array, bounds: Bounds, *, channels_first: bool) -> Array:
+    """Return uint8 images, channels last, in the units, the type and the shape of `x`."""
+    images = np.moveaxis(images, -1, 1) if channels_first else images
+    span = bounds.high - bounds.low
+    return np.asarray(images.reshape(x.shape) / 255 * span + bounds.low).astype(x.dtype)
