@@ -123,12 +123,12 @@ def join(
 def _points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
     """Points as float32, float64 or the uint8 of images, and the columns of a data frame."""
     if hasattr(x, "columns"):
-        if words := text_columns(x):
+        if words := find_text_columns(x):
             raise InputError(f"x must hold numbers, got columns that do not: {', '.join(words)}")
         values = np.array(x.to_numpy(np.float64, na_value=np.nan), order="C")
         return values, tuple(str(column) for column in x.columns)
     try:
-        x = np.asarray(on_host(x))
+        x = np.asarray(to_host(x))
     except ValueError as error:
         raise InputError(f"x must have one point a row, all of one shape: {error}") from error
     if x.ndim == 0 or x.dtype.kind not in "biuf":
@@ -143,18 +143,18 @@ def _points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
     return x.astype(np.float32 if single else np.float64, order="C", copy=False), None
 
 
-def on_host(values: Any) -> Any:
+def to_host(values: Any) -> Any:
     """Values, and those of a torch tensor as an array, wherever it is."""
     return values.detach().cpu().numpy() if hasattr(values, "detach") else values
 
 
-def device_of(values: Any) -> str | None:
+def find_device(values: Any) -> str | None:
     """Device of a torch tensor that is not in the host's memory."""
     device = getattr(values, "device", None)
     return None if getattr(device, "type", "cpu") == "cpu" else str(device)
 
 
-def text_columns(table: Any) -> list[str]:
+def find_text_columns(table: Any) -> list[str]:
     """Columns of a data frame that are not numbers."""
     types = zip(table.columns, table.dtypes, strict=True)
     return [str(column) for column, dtype in types if dtype.kind not in "biuf"]
@@ -162,7 +162,7 @@ def text_columns(table: Any) -> list[str]:
 
 def _labels(y: Any) -> list[Label]:
     """Labels as Python scalars."""
-    y = on_host(y)
+    y = to_host(y)
     # object keeps None, NaN and mixed types of a list from becoming text
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -189,7 +189,7 @@ def _sorted(labels: Iterable[Label]) -> tuple[Label, ...]:
         return tuple(sorted(distinct, key=lambda label: (type(label).__name__, repr(label))))
 
 
-def own_units(data: Any) -> Any:
+def keep_own_units(data: Any) -> Any:
     """An (x, y) pair whose x counts in its own units: uint8 as 0 to 255, exact in float32.
 
     A `Dataset`, such as one that was read from a file, is left as it is.
@@ -199,7 +199,7 @@ def own_units(data: Any) -> Any:
     return data
 
 
-def pair(data: Any, argument: str) -> tuple[Any, Any]:
+def check_pair(data: Any, argument: str) -> tuple[Any, Any]:
     """Return `data` if it is an (x, y) pair; refuse anything else under the argument's name."""
     if isinstance(data, tuple) and len(data) == 2:
         return data
@@ -214,7 +214,7 @@ def _part(
 ) -> tuple[Array, list[Label], tuple[str, ...] | None, Bounds | Literal["auto"] | None]:
     """Points, labels, columns and bounds of a part that is to be joined."""
     if not isinstance(data, Dataset):
-        x, y = pair(data, argument)
+        x, y = check_pair(data, argument)
         points, columns = _points(x)
         labels = _labels(y)
         if len(points) != len(labels):

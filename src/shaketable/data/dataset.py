@@ -12,9 +12,10 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
-from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
+from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
+from shaketable.data.duplicates import find_equal_rows
 
 Label: TypeAlias = "str | int | float | bool"
 
@@ -266,7 +267,7 @@ class Dataset:
 
     @cached_property
     def _equal(self) -> list[IntArray]:
-        return equal_rows(self.x.reshape(self.n, -1))
+        return find_equal_rows(self.x.reshape(self.n, -1))
 
     def _ranges(self) -> FloatArray:
         return np.asarray(np.ptp(self.rows(slice(None)).reshape(self.n, -1), axis=0))
@@ -279,45 +280,6 @@ class Dataset:
                 "the test part must have at least as many points as there are classes "
                 f"({present}), got {n_test}; add points or give a larger test part"
             )
-
-
-def equal_rows(x: Array) -> list[IntArray]:
-    """Rows of each group that coincides, in order.
-
-    >>> equal_rows(np.array([[1.0], [0.0], [1.0], [-0.0]]))
-    [array([0, 2]), array([1, 3])]
-    """
-    x = np.ascontiguousarray(x)
-    sums = _checksums(x)
-    order = np.argsort(sums, kind="stable")
-    ends = np.flatnonzero(np.diff(sums[order], append=~sums[order[-1]]))
-    sizes = np.diff(ends, prepend=-1)
-    groups: list[IntArray] = []
-    for end, size in zip(ends[sizes > 1], sizes[sizes > 1], strict=True):
-        rows = order[end + 1 - size : end + 1]
-        while len(rows) > 1:  # once, unless different points have the same sum
-            same = (x[rows] == x[rows[0]]).all(axis=1)
-            groups += [rows[same]] if same.sum() > 1 else []
-            rows = rows[~same]
-    return sorted(groups, key=lambda rows: int(rows[0]))
-
-
-def _checksums(x: Array) -> KeyArray:
-    """One number a row; equal rows have equal ones, others nearly never."""
-    words = -(-x.shape[1] * x.itemsize // 8)
-    factors = row_keys(digest("checksum"), np.arange(words), np.arange(1))[:, 0] | np.uint64(1)
-    sums = np.empty(len(x), np.uint64)
-    step = max(1, (1 << 17) // words)
-    for start in range(0, len(x), step):
-        rows = x[start : start + step]
-        # adding 0 turns -0.0, equal to 0.0, into the same bytes
-        rows = rows if x.dtype == np.uint8 else rows + rows.dtype.type(0)
-        padded = np.zeros((len(rows), words * 8), np.uint8)
-        padded[:, : rows.shape[1] * x.itemsize] = rows.view(np.uint8).reshape(len(rows), -1)
-        mixed = padded.view(np.uint64)
-        mixed ^= mixed >> np.uint64(32)
-        sums[start : start + step] = (mixed * factors).sum(axis=1, dtype=np.uint64)
-    return sums
 
 
 def as_floats(x: Array) -> Array:

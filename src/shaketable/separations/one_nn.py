@@ -9,7 +9,7 @@ import numpy as np
 
 from shaketable.core.norms import as_p
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.data.arrays import device_of, join, make_dataset, pair
+from shaketable.data.arrays import check_pair, find_device, join, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.separations.search.search import pairs_within, search
 
@@ -102,8 +102,8 @@ def one_nn(
     p = as_p(norm)
     own_units = not isinstance(data, Dataset)
     if not isinstance(data, Dataset):
-        data = pair(data, "data")
-        device = device or device_of(data[0])
+        data = check_pair(data, "data")
+        device = device or find_device(data[0])
     if test is not None:
         data = join(data, test)
     elif not isinstance(data, Dataset):

@@ -13,7 +13,7 @@ from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.data.arrays import device_of, make_dataset, pair
+from shaketable.data.arrays import check_pair, find_device, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.separations.search.search import search
 
@@ -136,8 +136,8 @@ def separation(
     if isinstance(x, Dataset):
         data, unit = x, 255.0 if x.x.dtype == np.uint8 else 1.0
     else:
-        x, y = pair(x, "x without y") if y is None else (x, y)
-        device = device or device_of(x)
+        x, y = check_pair(x, "x without y") if y is None else (x, y)
+        device = device or find_device(x)
         data, unit = make_dataset(x, y), 1.0
     _refuse_clashes(data)
     per_class = per_class and len(data.classes) <= MAX_CLASSES

@@ -15,7 +15,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.data.dataset import equal_rows
+from shaketable.data.duplicates import find_equal_rows
 from shaketable.separations.search.search import MAX_TREE_DIMENSION, pairs_within, search
 from shaketable.separations.search.trees import MAX_TREE_P
 
@@ -232,7 +232,7 @@ def _lists(x: FloatArray, p: float, radius: float, *, progress: bool, device: st
 def _first(x: FloatArray) -> IntArray:
     """Of every row the lowest one that coincides with it."""
     first = np.arange(len(x))
-    for rows in equal_rows(x):
+    for rows in find_equal_rows(x):
         first[rows] = rows[0]
     return first
 

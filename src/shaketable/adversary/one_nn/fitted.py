@@ -16,7 +16,7 @@ from shaketable.adversary.region import Region
 from shaketable.core.checks import TINY
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray
-from shaketable.data.dataset import equal_rows
+from shaketable.data.duplicates import find_equal_rows
 from shaketable.separations.search.search import search
 
 FAR = 1e150
@@ -113,7 +113,7 @@ def as_one_nn(model: Any, *, features: Sequence[str] | None = None) -> FittedOne
         return None
     method, single = model._fit_method, points.dtype == np.float32
     points = np.asarray(points, np.float64)
-    if any((labels[rows] != labels[rows[0]]).any() for rows in equal_rows(points)):
+    if any((labels[rows] != labels[rows[0]]).any() for rows in find_equal_rows(points)):
         return None
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if names and features is not None:

@@ -19,7 +19,7 @@ from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.core.checks import TINY
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.data.dataset import equal_rows
+from shaketable.data.duplicates import find_equal_rows
 from shaketable.models.classifier import Classifier
 
 _SCREENED = 64  # nearest right points that the first bound of a wrong one is taken from
@@ -169,7 +169,7 @@ class _Setting:
         m, n = len(one_nn.points), len(region.x)
         evaluated, trained = np.zeros(m, bool), np.full(n, -1)
         if region.cells is not None:
-            for same in equal_rows(np.concatenate([one_nn.points, region.x])):
+            for same in find_equal_rows(np.concatenate([one_nn.points, region.x])):
                 if same[0] < m <= same[-1]:
                     evaluated[same[same < m]] = True
                     trained[same[same >= m] - m] = same[0]

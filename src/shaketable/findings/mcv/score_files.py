@@ -11,8 +11,9 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
-from shaketable.data.arrays import text_columns
-from shaketable.data.files import read_table, refuse_odd_columns, source_file
+from shaketable.data.arrays import find_text_columns
+from shaketable.data.sources import find_file
+from shaketable.data.tables import check_column_names, read_table
 from shaketable.findings.mcv.variation import Variation
 
 if TYPE_CHECKING:
@@ -54,11 +55,11 @@ def read_scores(
         raise InputError(
             f"scores must be a table that ends in {', '.join(_SUFFIXES)}, got {str(path)!r}"
         )
-    file = source_file(path, ())
+    file = find_file(path, ())
     table = read_table(file, model)
     columns = list(table.columns)
     # an index that pandas has written has no name: the models'
-    refuse_odd_columns(file, columns[columns[0] == "Unnamed: 0" :])
+    check_column_names(file, columns[columns[0] == "Unnamed: 0" :])
     if model is None:
         model = _column_of_names(file, table)
         table = read_table(file, model)  # once more, names as text: one may be called NA
@@ -88,7 +89,7 @@ def read_scores(
 
 def _long(table: DataFrame, model: str) -> DataFrame | None:
     """Return a table of model, condition and score as one with a column a condition."""
-    columns, words = list(map(str, table.columns)), text_columns(table)
+    columns, words = list(map(str, table.columns)), find_text_columns(table)
     others = [column for column in columns if column != model]
     if len(columns) != 3 or len(named := [c for c in others if c in words]) != 1:
         return None
@@ -106,7 +107,7 @@ def _long(table: DataFrame, model: str) -> DataFrame | None:
 
 
 def _column_of_names(file: Path, table: DataFrame) -> str:
-    words, first = text_columns(table), str(table.columns[0])
+    words, first = find_text_columns(table), str(table.columns[0])
     if first in words:
         return first
     remedy = (

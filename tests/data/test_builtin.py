@@ -1,3 +1,5 @@
+"""Built-in data sets are as their docstrings say."""
+
 import numpy as np
 import pytest
 from scipy import stats

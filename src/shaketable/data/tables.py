@@ -1,0 +1,128 @@
+"""Data sets from tables: CSV and parquet files, one point per row, one column with the classes."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
+from shaketable.data.arrays import check_columns, find_text_columns, make_dataset
+from shaketable.data.dataset import Dataset
+from shaketable.data.sources import explain_read_errors
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+NonNumeric: TypeAlias = Literal["error", "drop", "onehot"]
+
+_MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"]
+
+
+def load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -> Dataset:
+    """Load one table, or the tables of the training and the test part.
+
+    `label` names the column of the classes; `non_numeric` says what to do with text columns.
+    """
+    import pandas as pd  # slow to import, and needed only here
+
+    tables = [read_table(path, label) for path in paths]
+    columns = list(tables[0].columns)
+    check_column_names(paths[0], columns)
+    if label is None:
+        raise InputError(
+            f"label must name the column of the classes in {str(paths[0])!r}; "
+            f"its columns: {', '.join(columns)}"
+        )
+    if label not in columns:
+        raise unknown_name("label column", label, columns)
+    for table in tables[1:]:
+        check_columns(columns, list(table.columns))
+    table = pd.concat(tables, ignore_index=True)
+    y = _parse_labels(table.pop(label))
+    text_columns = find_text_columns(table)
+    if text_columns and non_numeric == "error":
+        raise InputError(
+            f"columns must be numeric, got others in {str(paths[0])!r}: "
+            f"{', '.join(text_columns)}; choose 'drop' or 'onehot' (--non-numeric, non_numeric=)"
+        )
+    if non_numeric == "drop":
+        table = table.drop(columns=text_columns)
+    else:
+        table = _encode_one_hot(table, text_columns)
+    n_train = len(tables[0]) if len(tables) > 1 else None
+    return make_dataset(table, y, name=paths[0].name, n_train=n_train)
+
+
+def read_table(path: Path, label: str | None) -> DataFrame:
+    """Read a file as a data frame, the column `label` as text."""
+    import pandas as pd  # slow to import, and needed only here
+
+    with explain_read_errors(path), warnings.catch_warnings():
+        # a row with more values than the header has names would shift the columns
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        if path.suffix.lower() == ".parquet":
+            table = pd.read_parquet(path, engine="pyarrow")
+        else:
+            columns = pd.read_csv(path, index_col=False, nrows=0).columns
+            # labels as text: a class may be called NA, and both parts must be read alike
+            table = pd.read_csv(
+                path,
+                index_col=False,
+                low_memory=False,
+                dtype={label: str} if label in columns else None,
+                keep_default_na=False,
+                na_values={column: _MISSING for column in columns if column != label},
+            )
+    if table.empty:
+        raise InputError(f"file {str(path)!r} holds no rows")
+    return table.set_axis([str(column) for column in table.columns], axis=1)
+
+
+def check_column_names(path: Path, columns: list[str]) -> None:
+    """Refuse a header that is not separated by commas, and columns without a name."""
+    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t|"):
+        raise InputError(
+            f"file {str(path)!r} must be separated by commas, but its header reads {columns[0]!r}"
+        )
+    if unnamed := [column for column in columns if column.startswith("Unnamed: ")]:
+        raise InputError(
+            f"file {str(path)!r} has a column without a name ({unnamed[0]}), such as a row index; "
+            "leave it out (pandas: to_csv(index=False)) or name it"
+        )
+
+
+def _parse_labels(labels: Series[Any]) -> Series[Any]:
+    """Labels that were read as text, as numbers or booleans if all of them are."""
+    if labels.dtype != object and not isinstance(labels.iloc[0], str):
+        return labels
+    if (labels == "").any():
+        return labels.replace({"": math.nan})
+    for kind in (int, float, {"True": True, "False": False}.__getitem__):
+        try:
+            return labels.map(kind).astype(object)
+        except (ValueError, KeyError, TypeError):
+            continue
+    return labels
+
+
+def _encode_one_hot(table: DataFrame, text_columns: list[str]) -> DataFrame:
+    """Table with every text column replaced by 0/1 columns, one per value, values sorted."""
+    import pandas as pd  # slow to import, and needed only here
+
+    encoded = {}
+    for column in table:
+        values = table[column]
+        if column not in text_columns:
+            encoded[column] = values
+            continue
+        if values.isna().any():
+            raise InputError(
+                f"column {column!r} has no value in row {int(values.isna().argmax())} (from 0); "
+                "drop or fill such rows"
+            )
+        values = values.astype(str)
+        encoded |= {f"{column}={value}": values == value for value in sorted(set(values))}
+    return pd.DataFrame(encoded, index=table.index)

@@ -1,0 +1,136 @@
+"""Tables: CSV and parquet files become the same data, and odd ones are refused in one line."""
+
+import gzip
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from helpers.tables import TABLE, write_table
+from shaketable.core.errors import InputError
+from shaketable.data.arrays import make_dataset
+from shaketable.data.files import load
+
+
+def test_two_tables_are_read_alike(tmp_path: Path) -> None:
+    train, test = tmp_path / "train.csv", tmp_path / "test.csv"
+    train.write_text("a,k\n0,1\n1,2\n2,NA\n3,1\n")
+    test.write_text("a,k\n0.5,1\n1.5,2\n2.5,1\n")
+    assert load(train, test=test, label="k").classes == ("1", "2", "NA")
+    train.write_text("a,k\n0,1\n1,2\n2,3\n")
+    assert load(train, test=test, label="k").classes == (1, 2, 3)
+    train.write_text("a,k\n0,True\n1,False\n")
+    assert load(train, label="k").classes == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a;b;k\n1;2;x\n", "separated by commas"),
+        (",a,k\n0,1,x\n1,2,y\n", "column without a name"),
+        ("a,k\n1,\n2,x\n", "label in every row"),
+    ],
+)
+def test_odd_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        load(path, label="k")
+
+
+def test_tables_of_every_kind_give_the_same_data(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"width": [1, 3, 5, 7], "height": [2, 4, 6, 8], "kind": list("abab")})
+    expected = make_dataset(frame[["width", "height"]], frame["kind"])
+    frame.to_parquet(tmp_path / "data.parquet")
+    (tmp_path / "data.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    for path in (
+        write_table(tmp_path, "data.CSV"),
+        tmp_path / "data.csv.gz",
+        tmp_path / "data.parquet",
+    ):
+        data = load(path, label="kind")
+        assert data.fingerprint == expected.fingerprint
+        assert data.features == ("width", "height")
+        assert data.bounds is None
+
+
+def test_a_second_table_is_the_test_part_with_columns_in_any_order(tmp_path: Path) -> None:
+    train = write_table(tmp_path, "train.csv")
+    test = write_table(tmp_path, "test.csv", "kind,height,width\nb,10,9\nc,12,11\na,14,13\n")
+    data = load(train, test=test, label="kind")
+    assert data.n_train == 4
+    assert data.classes == ("a", "b", "c")
+    assert data.x[4:].tolist() == [[9, 10], [11, 12], [13, 14]]
+    with pytest.raises(InputError, match="same columns, but only one of them has depth, height"):
+        load(
+            train,
+            test=write_table(tmp_path, "odd.csv", TABLE.replace("height", "depth")),
+            label="kind",
+        )
+    with pytest.raises(InputError, match=r"as there are classes \(2\), got 1"):
+        load(
+            train,
+            test=write_table(tmp_path, "one.csv", "kind,height,width\nb,10,9\n"),
+            label="kind",
+        )
+
+
+def test_text_columns_are_refused_dropped_or_encoded(tmp_path: Path) -> None:
+    path = write_table(
+        tmp_path, "t.csv", "n,colour,ok,y\n1,red,True,0\n2,blue,False,1\n3,red,True,1\n"
+    )
+    with pytest.raises(InputError, match=r"must be numeric, .*: colour; choose .*'drop' or 'oneh"):
+        load(path, label="y")
+    dropped = load(path, label="y", non_numeric="drop")
+    assert dropped.features == ("n", "ok")
+    assert dropped.x.tolist() == [[1, 1], [2, 0], [3, 1]]
+    encoded = load(path, label="y", non_numeric="onehot")
+    assert encoded.features == ("n", "colour=blue", "colour=red", "ok")
+    assert encoded.x.tolist() == [[1, 0, 1, 1], [2, 1, 0, 0], [3, 0, 1, 1]]
+    gap = write_table(tmp_path, "gap.csv", "colour,y\nred,0\n,1\n")
+    with pytest.raises(InputError, match=r"column 'colour' has no value in row 1 \(from 0\)"):
+        load(gap, label="y", non_numeric="onehot")
+    with pytest.raises(InputError, match="unknown non_numeric 'one-hot'; did you mean 'onehot'"):
+        load(path, label="y", non_numeric="one-hot")  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "is empty"),
+        ("a.csv", "a,kind\n", "holds no rows"),
+        ("a.csv", "a,kind\n1,x\n2,y,z\n", "cannot be read: .*Expected 2 fields in line 3, saw 3"),
+        ("a.csv", "a,kind\n1,x,3\n2,y,3\n", "cannot be read: Length of header"),
+        ("a.csv", "a,kind\n1,x\n,y\n", r"finite, got nan in row 1 \(from 0\), a"),
+        ("a.csv", "a,kind\n1,x\n2,\n", "label in every row, got nan in row 1"),
+        ("a.csv", "kind\nx\ny\n", r"a row and a feature at least, got shape \(2, 0\)"),
+        ("a.csv", "a,kindred\n1,x\n2,y\n", "unknown label column 'kind'; did you mean 'kindred'"),
+        ("a.csv.gz", "no gzip at all", "cannot be read"),
+        ("a.parquet", "no parquet at all", "cannot be read: .*[Pp]arquet"),
+        ("a.txt", "1 2 3", r"must end in one of .npz, .npy, .csv, .csv.gz, .parquet"),
+    ],
+)
+def test_damaged_or_odd_tables_are_refused_in_one_line(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        load(write_table(tmp_path, name, text), label="kind")
+    assert "\n" not in str(caught.value)
+
+
+def test_forbidden_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbid(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pd, "read_csv", forbid)
+    with pytest.raises(InputError, match=r"cannot be read: .*Permission denied"):
+        load(write_table(tmp_path, "a.csv"), label="kind")
+
+
+def test_parquet_without_pyarrow_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"pip install 'shaketable\[parquet\]'"):
+        load(write_table(tmp_path, "a.parquet"), label="kind")
