@@ -11,7 +11,7 @@ from shaketable.core.errors import InputError
 from shaketable.corruptions import parse
 from shaketable.corruptions.common.corruption import BENCHMARK
 from shaketable.corruptions.common.severities import NAMES
-from shaketable.corruptions.published import PublishedCorruption, opened
+from shaketable.corruptions.published import PublishedCorruption, open_published
 
 N = 12
 
@@ -77,7 +77,7 @@ def test_specs_parse_back():
         ("fog(1, published=a) + linf(0.1)", "must stand alone"),
         ("frost(1, published=a, textures=b)", "not for published ones"),
         ("fog(1, id=h1)", "goes with published="),
-        ("fog(1, published=2019)", "cannot be told in a spec"),
+        ("fog(1, published=2019)", "cannot be written in a spec"),
         ("fog(1, mars, published=a)", "unknown profile"),
         ("linf(1, published=a)", "takes epsilon"),
     ],
@@ -89,7 +89,7 @@ def test_odd_specs_are_refused(spec, message):
 
 @pytest.mark.parametrize("folder", ["a,b", "a=b", "a)b", "a(b", "a)+(b", "1e3", "nan", " a", ""])
 def test_folders_that_no_spec_can_tell_are_refused(folder):
-    with pytest.raises(InputError, match="cannot be told in a spec"):
+    with pytest.raises(InputError, match="cannot be written in a spec"):
         st.suite("common-19").published(folder)
 
 
@@ -155,7 +155,7 @@ def test_float_pictures_in_their_own_range_and_channels_first(data, tmp_path):
 def test_tensors_meet_the_same(data, tmp_path):
     torch = pytest.importorskip("torch")
     write_arrays(tmp_path / "c", data)
-    (c,) = opened([parse(f"fog(2, published={tmp_path / 'c'})")], data)
+    (c,) = open_published([parse(f"fog(2, published={tmp_path / 'c'})")], data)
     c = c.bind(data.bounds)
     points, rows = data.rows(np.arange(18, 22)), np.arange(4, dtype=np.uint64)
     np.testing.assert_array_equal(c(torch.from_numpy(points), rows).numpy(), c(points, rows))
@@ -193,7 +193,7 @@ def test_what_is_missing_is_named_with_the_suite_that_fits(data, tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         suite_on(data, tmp_path / "gone")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="holds no published pictures"):
+    with pytest.raises(InputError, match="holds no published images"):
         suite_on(data, tmp_path / "empty")
 
 
@@ -236,7 +236,7 @@ def damage(kind):
         ("empty", "fog.npy cannot be read"),
         ("text", "fog.npy cannot be read"),
         ("objects", "fog.npy cannot be read"),
-        ("short", r"fog.npy holds 48 pictures, and 5 x 12 are needed"),
+        ("short", r"fog.npy holds 48 images, and 5 x 12 are needed"),
         ("floats", r"fog.npy holds float64"),
         ("size", r"fog.npy holds uint8 of shape \(7, 8, 3\)"),
         ("no labels", "labels.npy is missing"),
@@ -273,7 +273,7 @@ def test_faults_in_folders_are_named(named, data, tmp_path):
     with pytest.raises(InputError, match="was not read from a folder"):
         suite_on(data, folder)
     (folder / "fog" / "2" / "cat" / "3.png").unlink()
-    with pytest.raises(InputError, match=r"fog/2/ lacks 1 of 12 test pictures: cat/3;"):
+    with pytest.raises(InputError, match=r"fog/2/ lacks 1 of 12 test images: cat/3;"):
         suite_on(named, folder)
     path = folder / "fog" / "2" / "cat" / "3.jpg"
     Image.new("RGB", (9, 8)).save(path)
@@ -302,7 +302,7 @@ def test_other_pictures_in_the_same_place_are_measured_anew(data, tmp_path):
     after = measured()
     assert after.corruption != before.corruption
     assert not np.array_equal(after.hits, before.hits)
-    with pytest.raises(InputError, match="names other pictures"):
+    with pytest.raises(InputError, match="names other images"):
         st.evaluate(first_pixel, data, before.corruption)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ABOUT = "write a corrupted copy of a data set"
 
 COPY_ENDINGS = (".npz", ".csv", ".csv.gz", ".parquet")
-"""Endings of the files that a corrupted copy can be written to."""
+"""`shaketable.data.writing.ENDINGS`, which is slow to import."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_copy(args: argparse.Namespace) -> int:
     from shaketable.corruptions import parse
-    from shaketable.evaluation.copies import corrupted, write
+    from shaketable.data.writing import write_dataset
+    from shaketable.evaluation.copies import corrupted
     from shaketable.evaluation.evaluate import range_of
     from shaketable.views.terminal import print_notes
 
@@ -101,15 +102,17 @@ def _write_copy(args: argparse.Namespace) -> int:
     copy = corrupted(
         data, args.corruption, seed=args.seed, bounds=choose_bounds(args, data), draws=draws
     )
-    path = write(
+    path = write_dataset(
         args.out,
         copy,
         as_uint8=args.uint8,
         label=args.label or "label",
-        corruption=args.corruption,
-        seed=args.seed,
-        bounds=str(limits),
-        draws=draws,
+        facts={
+            "corruption": args.corruption,
+            "seed": args.seed,
+            "bounds": str(limits),
+            "draws": draws,
+        },
     )
     print_notes(data.notes())
     print(f"{copy.name}: {copy.n} points, bounds {limits}, seed {args.seed}")

@@ -18,7 +18,7 @@ from shaketable.core.progress import steps
 from shaketable.core.types import IntArray
 from shaketable.core.versions import versions
 from shaketable.corruptions import Clean, Corruption, parse
-from shaketable.corruptions.published import opened
+from shaketable.corruptions.published import open_published
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.dataset import Dataset, as_floats
@@ -361,7 +361,9 @@ def resolve(
 
 def _ready(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
     """Corruptions with all filled in that the data decide, but for the value range."""
-    return opened([c.for_shape(data.shape).for_columns(data.columns) for c in corruptions], data)
+    return open_published(
+        [c.for_shape(data.shape).for_columns(data.columns) for c in corruptions], data
+    )
 
 
 def _listed(corruptions: Corruptions) -> list[str | Corruption | Suite]:

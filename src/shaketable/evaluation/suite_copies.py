@@ -23,7 +23,8 @@ from shaketable.core.versions import versions
 from shaketable.corruptions import Corruption
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.images import find_layout
-from shaketable.corruptions.published import SEVERITIES, picture_names, published_in
+from shaketable.corruptions.published import find_published_folder
+from shaketable.corruptions.published_files import SEVERITIES, image_names
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data import images
 from shaketable.data.bounds import Bounds, BoundsLike
@@ -111,7 +112,7 @@ def check_target(folder: str | Path, suite: Suite) -> None:
         raise InputError(f"folder {str(folder)!r} {what}; name a new one")
     if path.name.lower().endswith((".npz", ".npy", ".csv", ".parquet")):
         raise InputError(f"a suite is written to a folder, got {str(folder)!r}; name a folder")
-    if published_in(suite.names):
+    if find_published_folder(suite.names):
         raise InputError(f"suite {suite.name!r} is a folder of pictures already; copy that")
 
 
@@ -287,7 +288,7 @@ class _Files:
         """Class and file name of every picture."""
         data, rows = self.plan.data, self.plan.rows
         files = data.files or [f"{row:06d}" for row in range(data.n)]
-        return picture_names(data.labels[rows], files[rows[0] : rows[-1] + 1])
+        return image_names(data.labels[rows], files[rows[0] : rows[-1] + 1])
 
 
 def _manifest(plan: _Plan, noise: Noise, files: _Layout) -> dict[str, Any]:

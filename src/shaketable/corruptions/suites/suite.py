@@ -12,7 +12,7 @@ from shaketable.core.registry import Registry
 from shaketable.core.spec import display_name, parse_call, split_factors
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.common.severities import NAMES
-from shaketable.corruptions.published import check_folder_name, published_in
+from shaketable.corruptions.published import check_folder_name, find_published_folder
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 
@@ -130,7 +130,7 @@ class Suite:
 
     def _on_images(self, shape: tuple[int, ...]) -> Suite:
         """Return the suite; `derived` says so if severities are interpolated for this size."""
-        if published_in(self.names):
+        if find_published_folder(self.names):
             return self
         member = CommonCorruption(NAMES[0], 1).for_shape(shape)
         how = f"severities interpolated for images of {member.profile}" if member.derived else ""
@@ -151,7 +151,7 @@ class Suite:
         """Return the suite with frost from the images of a folder."""
         self._require_common("frost textures")
         check_folder_name(str(folder), "textures")
-        if published_in(self.names):
+        if find_published_folder(self.names):
             raise InputError("textures are for images made here, not for published ones")
         names = (
             f"{name[:-1]}, textures={folder})" if name.startswith("frost(") else name

@@ -11,7 +11,7 @@ from typing import Any
 from shaketable.core.errors import UndefinedError
 from shaketable.core.norms import norm_json, norm_title, pnorm_level
 from shaketable.core.spec import parse_call
-from shaketable.corruptions.published import published_in
+from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Record, Records, SuiteRecord
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
@@ -203,7 +203,7 @@ class Score:
             "data": cell.data,
             "suite": suite.name,
             "derived": suite.derived or None,
-            "published": published_in(suite.specs) or None,
+            "published": find_published_folder(suite.specs) or None,
             "metric_name": suite.metric,
             "metric": None if value is None else {**value.json(), "method": value.method},
             "meaning": self.meaning,
@@ -243,7 +243,7 @@ class Scoreboard:
         """Where the sizes of its noise are from."""
         if self.suite.metric in ("mce_lp", "ice"):
             return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
-        if folder := published_in(self.suite.specs):
+        if folder := find_published_folder(self.suite.specs):
             return f"published pictures from {folder}"
         made = self.suite.derived or "generated with the published severities"
         frost = [parse_call(spec) for spec in self.suite.specs if spec.startswith("frost(")]

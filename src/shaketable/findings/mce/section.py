@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shaketable.corruptions.published import published_in
+from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Records
 from shaketable.findings.mce import words
 from shaketable.findings.mce.scores import Ladder, Level, Scoreboard, scoreboards
@@ -55,7 +55,7 @@ class Section:
             for ladder in ladders
             if ladder.levels[0].number > 1
         ]
-        folder = published_in(suite.specs)
+        folder = find_published_folder(suite.specs)
         word = "picture" if folder else "draw"
         ladder = self.board.levels > 1 and not folder
         drawn = dict.fromkeys(
