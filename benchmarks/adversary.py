@@ -1,17 +1,17 @@
-"""What the genuine constraint costs: PGD in balls, and in balls cut by Voronoi cells, in turns.
+"""Time the genuine constraint: PGD in balls against PGD in balls cut by Voronoi cells.
 
-On test points of CIFAR-10 that are labelled rightly, margin loss, started at the points. Ways:
-- used: the attack as it is, which takes no more steps where it has a hit: cheap where it hits
-  early, and dearer on the genuine side for every point that the constraint spares;
-- full: every point takes every step, and only where it ends is looked at.
+PGD with the margin loss is started at the correctly classified test points of CIFAR-10. Two modes:
+- used: the attack as it is. It stops at the first success, so it takes more steps with the genuine
+  constraint, under which fewer points are misclassified;
+- full: every point takes every step, and only the last one is checked.
 
-The time to find neighbour lists (`Cells.of`) counts on the genuine side.
+The time of the neighbour lists (`Cells.of`) is part of the genuine constraint's time.
 
     python benchmarks/adversary.py cifar10.npz --model net:net
     python benchmarks/adversary.py cifar10.npz --model net:net --way full --attacked 1023
 
-The model is named as on the command line of shaketable; it takes pictures channels first, in
-[0, 1]. The file holds x_test and y_test, uint8. Result: see results/adversary.md.
+The model is named as in shaketable's --model; it takes images as CxHxW in [0, 1]. The file holds
+x_test and y_test, uint8. Results: results/adversary.md.
 """
 
 import argparse
@@ -46,13 +46,17 @@ HEAD = """
 |---|---|---|---|---|---|---|---|---|---|"""
 
 
-def used(attack: PGD, model: Classifier, y: IntArray, rows: IntArray, region: Region) -> Array:
-    """Whether rows are hit by the attack as it is."""
+def attack_as_used(
+    attack: PGD, model: Classifier, y: IntArray, rows: IntArray, region: Region
+) -> Array:
+    """Return whether the attack as it is succeeds, per row."""
     return attack(model, region, rows, y[rows], row_keys(0, rows, np.arange(1))[:, 0]).hit
 
 
-def full(attack: PGD, model: Classifier, y: IntArray, rows: IntArray, region: Region) -> Array:
-    """Whether rows are hit where all its steps lead."""
+def attack_all_steps(
+    attack: PGD, model: Classifier, y: IntArray, rows: IntArray, region: Region
+) -> Array:
+    """Return whether the last of all steps is a success, per row."""
     moved, size = region.x[rows].astype(region.dtype), BATCH_VALUES // region.x.shape[1]
     with slopes(model, region.shape) as asked:
         cells = cells_on(asked.device, region)
@@ -69,29 +73,29 @@ def full(attack: PGD, model: Classifier, y: IntArray, rows: IntArray, region: Re
     return confirmed(model, region, rows, y[rows], moved)
 
 
-def clocks() -> FloatArray:
-    """Seconds: on the clock, and of all threads."""
+def read_clocks() -> FloatArray:
+    """Return wall time and CPU time of all threads, in seconds."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
-def compared(
+def compare_constraints(
     attacked: Callable[[IntArray, Region], Array],
     rows: IntArray,
     region: Region,
     clean: float,
     device: str | None,
 ) -> str:
-    """Columns of the table; the sides take turns at every batch, so that both see the same load."""
-    started = clocks()
+    """Return the columns of one row; the two constraints alternate by batch to share any load."""
+    started = read_clocks()
     cells = Cells.of(region.x, region.p, region.epsilon, dtype=region.dtype, device=device)
-    lists = clocks() - started
+    lists = read_clocks() - started
     sides = region, replace(region, constraint="genuine-max", cells=cells)
     hits, spent = np.zeros(2), np.array([np.zeros(2), lists])
     for i in range(0, len(rows), size := BATCH_VALUES // region.x.shape[1]):
         for side in (0, 1) if i // size % 2 else (1, 0):
-            started = clocks()
+            started = read_clocks()
             hits[side] += attacked(rows[i : i + size], sides[side]).sum()
-            spent[side] += clocks() - started
+            spent[side] += read_clocks() - started
     wall, cpu = spent[1] / spent[0]
     accuracy = [f"{clean * (1 - hit / len(rows)):.4f}" for hit in hits]
     seconds = [f"{wall:.1f} ({cpu:.1f})" for wall, cpu in (lists, *spent)]
@@ -108,7 +112,9 @@ def main() -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--way", choices=("used", "full"), default="used")
     parser.add_argument("--points", type=int, default=10_000)
-    parser.add_argument("--attacked", type=int, help="only so many of them; cells are of all")
+    parser.add_argument(
+        "--attacked", type=int, help="number of points to attack; Voronoi cells use all points"
+    )
     parser.add_argument("--steps", type=int, default=20)
     options = parser.parse_args()
     x, y = (np.load(options.file)[name][: options.points] for name in ("x_test", "y_test"))
@@ -117,15 +123,20 @@ def main() -> None:
     right, attack = model(given) == data.y, PGD(options.steps)
     device = fast_device(model)
     rows, clean = np.flatnonzero(right)[: options.attacked], float(right.mean())
-    attacked = partial({"used": used, "full": full}[options.way], attack, model, data.y)
+    attacked = partial(
+        {"used": attack_as_used, "full": attack_all_steps}[options.way], attack, model, data.y
+    )
     where = torch.cuda.get_device_name() if device else f"{torch.get_num_threads()} CPU threads"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {where}, {attack.spec},")
-    print(f"way {options.way}, {data.n} points, {clean:.4f} right, {len(rows)} attacked\n{HEAD}")
+    print(f"way {options.way}, {data.n} points, {clean:.4f} correct, {len(rows)} attacked\n{HEAD}")
     flat = given.reshape(data.n, -1).astype(np.float64)
     for title, p, epsilon in BALLS:
         region = Region(flat, data.shape, given.dtype, p, epsilon, bounds=data.bounds)
-        compared(attacked, rows[:20], region, clean, device)  # compiles
-        print(f"| {title} | {compared(attacked, rows, region, clean, device)} |", flush=True)
+        compare_constraints(attacked, rows[:20], region, clean, device)  # compiles
+        print(
+            f"| {title} | {compare_constraints(attacked, rows, region, clean, device)} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""PGD against foolbox's, APGD against torchattacks': robust accuracy at equal budget, paired.
+"""Compare PGD with foolbox and APGD with torchattacks: robust accuracy at equal budget, paired.
 
-The same points, steps, restarts, epsilon and, where a rule has one, step size. Theirs count where
-the model mislabels what they return; ours also have to lie in the ball in float64. Needs foolbox
-and torchattacks besides torch.
+Both use the same points, steps, restarts, epsilon and, where applicable, step size. An attack of
+the other libraries succeeds if the model misclassifies its result; for ours, the result must also
+lie in the ball in float64. Needs torch, foolbox and torchattacks.
 
     python benchmarks/attacks.py net:net cifar10.npz --rows 2000
 
-The model is named as on the command line of shaketable; it takes pictures channels first, in
-[0, 1]. The file holds x_test and y_test, uint8. Result: see results/attacks.md.
+The model is named as in shaketable's --model; it takes images as CxHxW in [0, 1]. The file holds
+x_test and y_test, uint8. Results: results/attacks.md.
 """
 
 import argparse
@@ -45,7 +45,7 @@ Theirs = Callable[[Any, float, float, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """What both sides attack: pictures (n, H, W, C) that are labelled rightly, of all `n_all`."""
+    """The attacked images (n, H, W, C): those of all `n_all` that are classified correctly."""
 
     model: Classifier
     module: Any
@@ -54,8 +54,8 @@ class Points:
     n_all: int
 
 
-def ours(attack: Attack, points: Points, p: float, epsilon: float) -> Array:
-    """Whether a wrong label was found, one a point."""
+def run_ours(attack: Attack, points: Points, p: float, epsilon: float) -> Array:
+    """Return whether our attack succeeds, per point."""
     n = len(points.x)
     region = Region(
         points.x.reshape(n, -1).astype(np.float64),
@@ -69,8 +69,8 @@ def ours(attack: Attack, points: Points, p: float, epsilon: float) -> Array:
     return attack(points.model, region, np.arange(n), points.y, keys).hit
 
 
-def theirs(attack: Theirs, points: Points, p: float, epsilon: float) -> Array:
-    """The same for an attack on batches of tensors, channels first."""
+def run_theirs(attack: Theirs, points: Points, p: float, epsilon: float) -> Array:
+    """Return whether an attack of another library on batches of CxHxW tensors succeeds."""
     hit = np.zeros(len(points.x), bool)
     for first in range(0, len(hit), BATCH):
         part = slice(first, first + BATCH)
@@ -85,7 +85,7 @@ def theirs(attack: Theirs, points: Points, p: float, epsilon: float) -> Array:
 
 
 def foolbox_pgd(module: Any, p: float, epsilon: float, x: Tensor, y: Tensor) -> Tensor:
-    """PGD on cross-entropy, from a random start."""
+    """Run foolbox's PGD on cross-entropy from a random start."""
     foolbox = import_module("foolbox")
     make = foolbox.attacks.LinfPGD if np.isinf(p) else foolbox.attacks.L2PGD
     attack = make(rel_stepsize=STEP, steps=PGD_STEPS, random_start=True)
@@ -95,7 +95,7 @@ def foolbox_pgd(module: Any, p: float, epsilon: float, x: Tensor, y: Tensor) -> 
 
 
 def torchattacks_apgd(loss: str) -> Theirs:
-    """APGD of torchattacks."""
+    """Return the APGD of torchattacks with this loss."""
 
     def attack(module: Any, p: float, epsilon: float, x: Tensor, y: Tensor) -> Tensor:
         make = import_module("torchattacks").APGD
@@ -124,31 +124,33 @@ CONTESTS: dict[str, tuple[Theirs, list[Attack]]] = {
 }
 
 
-def timed(found: Callable[[], Array]) -> tuple[Array, float]:
-    """Result and seconds."""
+def time_call(call: Callable[[], Array]) -> tuple[Array, float]:
+    """Return the result of a call and its time in seconds."""
     started = time.perf_counter()
-    return found(), time.perf_counter() - started
+    return call(), time.perf_counter() - started
 
 
-def lines(points: Points, against: str) -> Iterator[str]:
-    """Rows of the table, about libraries whose name has this in it."""
+def table_rows(points: Points, against: str) -> Iterator[str]:
+    """Yield rows of the table, for libraries whose name contains `against`."""
     n, wrong = points.n_all, np.zeros(points.n_all - len(points.x))
     for p, epsilon in SIZES.items():
         known: dict[str, tuple[Array, float]] = {}
         for name, (attack, own) in CONTESTS.items():
             if against not in name:
                 continue
-            hit, seconds = timed(partial(theirs, attack, points, p, epsilon))
+            hit, seconds = time_call(partial(run_theirs, attack, points, p, epsilon))
             right = np.concatenate([~hit, wrong])
-            for mine in own:
-                if mine.spec not in known:
-                    known[mine.spec] = timed(partial(ours, mine, points, p, epsilon))
-                found, taken = known[mine.spec]
-                my_right = np.concatenate([~found, wrong])
-                gap = mean_difference(my_right.astype(int), right.astype(int), k=1)
+            for our_attack in own:
+                if our_attack.spec not in known:
+                    known[our_attack.spec] = time_call(
+                        partial(run_ours, our_attack, points, p, epsilon)
+                    )
+                our_hit, taken = known[our_attack.spec]
+                our_right = np.concatenate([~our_hit, wrong])
+                gap = mean_difference(our_right.astype(int), right.astype(int), k=1)
                 yield (
-                    f"| {norm_title(p)} {epsilon:.4g} | {mine.spec} | {name} "
-                    f"| {my_right.sum() / n:.4f} | {right.sum() / n:.4f} "
+                    f"| {norm_title(p)} {epsilon:.4g} | {our_attack.spec} | {name} "
+                    f"| {our_right.sum() / n:.4f} | {right.sum() / n:.4f} "
                     f"| {gap.value:+.4f} ({gap.low:+.4f} to {gap.high:+.4f}) "
                     f"| {'yes' if gap.high < 0.005 else 'NO'} | {taken:.0f} | {seconds:.0f} |"
                 )
@@ -160,7 +162,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("file")
     parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--first", type=int, default=0, help="row to begin with")
+    parser.add_argument("--first", type=int, default=0, help="first row")
     parser.add_argument("--against", default="", help="only this library")
     options = parser.parse_args()
     torch.manual_seed(0)
@@ -173,10 +175,10 @@ def main() -> None:
     points = Points(model, module, x[right], y[right], len(x))
     names = "torch", "foolbox", "torchattacks"
     print(", ".join(f"{name} {version(name)}" for name in names))
-    print(f"{len(x)} points, {right.mean():.4f} of them labelled rightly\n")
+    print(f"{len(x)} points, {right.mean():.4f} of them classified correctly\n")
     print("| ball | ours | theirs | robust: ours | theirs | difference | holds | s ours | theirs |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for line in lines(points, options.against):
+    for line in table_rows(points, options.against):
         print(line, flush=True)
 
 

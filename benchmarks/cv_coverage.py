@@ -1,15 +1,15 @@
-"""How often the 95 % intervals of the CV and of its difference cover the true value.
+"""Simulate the coverage of the 95 % intervals of the CV and of the difference of two CVs.
 
-Result: 94 % or more for the CV and 93 % or more for the difference in all 506 regimes
+Result: at least 94 % for the CV and 93 % for the difference in all 506 regimes
 (results/cv_coverage.md), from 20 points on.
 Trials: 300 simulated evaluations per regime, seed 0.
 Hardware: one core of an AMD EPYC, 10 minutes.
 
-Sets have accuracies that are known: a mean and a CV, spread evenly, or one set apart from all
-others. A point is right in a draw of set s where a uniform number is below the set's accuracy. With
-probability `tie` that number is the point's own, the same in all sets, draws and models; otherwise
-it is new. So accuracies are exact, whatever the ties, and with ties points are easy or hard. The
-second model of a difference has half the CV of the first, and the same points.
+The true accuracies of the sets have a given mean and CV; they are evenly spaced, or one set differs
+from all others. A point is classified correctly in a draw of set s if a uniform number is below the
+accuracy of s. With probability `tie` this number is the point's own, the same in all sets, draws
+and models; otherwise it is new. The accuracies are thus exact for any `tie`, and ties make points
+easy or hard. The second model of a difference has half the CV of the first, on the same points.
 """
 
 import argparse
@@ -37,14 +37,14 @@ def accuracies(shape: str, sets: int, mean: float, cv: float) -> FloatArray | No
     """Accuracies of the sets with this mean and CV; None where they leave [0, 1]."""
     place = np.arange(sets)
     z = place - (sets - 1) / 2 if shape == "even" else 1 / sets - (place == 0)
-    found = mean * (1 + cv * z / z.std())
-    return np.asarray(found) if found.min() >= 0 and found.max() <= 1 else None
+    values = mean * (1 + cv * z / z.std())
+    return np.asarray(values) if values.min() >= 0 and values.max() <= 1 else None
 
 
-def answers(
+def simulate_hits(
     levels: list[FloatArray], n: int, k: int, tie: float, rng: np.random.Generator
 ) -> list[FloatArray]:
-    """Share of right answers of every model, (sets, points)."""
+    """Simulate the share of correct answers of every model, (sets, points)."""
     sets = len(levels[0])
     own = rng.random(n)
     right = np.zeros((len(levels), sets, n))
@@ -55,26 +55,26 @@ def answers(
 
 
 def regimes() -> Iterator[tuple[str, int, int, float, float, float, int]]:
-    """Every combination that exists; ten draws a point only where they are quick."""
+    """Yield all combinations; ten draws per point only where they are quick."""
     for shape, sets, n, mean, cv, tie, k in itertools.product(
         SHAPES, SETS, POINTS, MEANS, CVS, TIES, DRAWS
     ):
-        told_twice = shape != "even" and (sets == 2 or cv == 0)
-        if not told_twice and not (k > 1 and n * sets > 10_000):
+        duplicate = shape != "even" and (sets == 2 or cv == 0)
+        if not duplicate and not (k > 1 and n * sets > 10_000):
             yield shape, sets, n, mean, cv, tie, k
 
 
-def covered(
+def simulate_coverage(
     levels: list[FloatArray], n: int, *, k: int, tie: float, trials: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Share of trials: CV covered, missed below and above, difference covered; mean width."""
+    """Return shares of trials (CV covered, truth below, truth above, difference covered), width."""
     first, second = (float(level.std() / level.mean()) for level in levels)
     seen = []
     for _ in range(trials):
-        one, two = answers(levels, n, k, tie, rng)
-        if not (one.any() and two.any()):
+        first_hits, second_hits = simulate_hits(levels, n, k, tie, rng)
+        if not (first_hits.any() and second_hits.any()):
             continue
-        e, d = coefficient(one), coefficient_difference(one, two)
+        e, d = coefficient(first_hits), coefficient_difference(first_hits, second_hits)
         seen.append(
             (
                 e.low <= first <= e.high,
@@ -101,24 +101,25 @@ def main() -> None:
         if levels[0] is None or levels[1] is None:
             continue
         pair = [level for level in levels if level is not None]
-        found = covered(pair, n, k=k, tie=tie, trials=options.trials, rng=rng)
+        coverage = simulate_coverage(pair, n, k=k, tie=tie, trials=options.trials, rng=rng)
         cells = [shape, sets, n, f"{mean:g}", f"{100 * cv:g}", f"{tie:g}", k]
         about = " | ".join(map(str, cells))
-        share = [f"{100 * v:.1f}" for v in found[:4]]
+        share = [f"{100 * v:.1f}" for v in coverage[:4]]
         share = [f"**{s}**" if float(s) < 93 and i in (0, 3) else s for i, s in enumerate(share)]
-        rows.append(f"| {about} | {' | '.join(share)} | {100 * found[4]:.2f} |")
-        for what, value in (("CV", found[0]), ("difference", found[3])):
+        rows.append(f"| {about} | {' | '.join(share)} | {100 * coverage[4]:.2f} |")
+        for what, value in (("CV", coverage[0]), ("difference", coverage[3])):
             lowest[n, what] = min(lowest[n, what], (float(value), about))
-        print(f"\r{len(rows)} regimes, {time.process_time() - start:.0f} s", end="",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"\r{len(rows)} regimes, {time.process_time() - start:.0f} s", end="", file=sys.stderr
+        )
     print(file=sys.stderr)
     columns = "sets' accuracies | sets | n | mean | CV % | tie | k"
     text = "\n".join(
         [
             "# Coverage of the 95 % intervals for CV",
             "",
-            f"Written by `benchmarks/cv_coverage.py`: {options.trials} evaluations a regime, seed "
-            f"{options.seed}, {len(rows)} regimes, {time.process_time() - start:.0f} CPU seconds "
+            f"Written by `benchmarks/cv_coverage.py`: {options.trials} evaluations per regime, "
+            f"seed {options.seed}, {len(rows)} regimes, {time.process_time() - start:.0f} CPU s "
             "on one core. The Monte-Carlo error of a coverage of 95 % is "
             f"{100 * (0.95 * 0.05 / options.trials) ** 0.5:.1f} points.",
             "",

@@ -1,14 +1,14 @@
-"""Nearest opponents on a device of torch's: times, and whether results equal the CPU's.
+"""Time the nearest-neighbour search on a torch device, and hash its results.
 
-All questions at once: every point's nearest opponent, the minimum of each two classes and of the
-parts, the ten closest pairs; and, as 1-NN asks, every nearest training point of every test point.
-Hashes of the answers are printed, to be compared between machines.
+The search for a separation (the nearest point of another class for every point, the minimum per
+class pair and per part, the ten closest pairs), and the search for 1-NN (all nearest training
+points of every test point). Hashes of the results are printed to compare machines.
 
     python benchmarks/device.py cifar10.npz --device cuda
     python benchmarks/device.py cifar10.npz --cpu         # the compiled search, no torch
     python benchmarks/device.py cifar10.npz --device cuda --type float32 --norms 2
 
-The file holds x_train, y_train, x_test, y_test. Result: see results/device.md.
+The file holds x_train, y_train, x_test, y_test. Results: results/device.md.
 """
 
 import argparse
@@ -26,15 +26,22 @@ from shaketable.separations.search import blocks
 Search = Callable[..., Any]
 
 
-def answers(
+def run_searches(
     way: tuple[Search, Search], x: Array, y: IntArray, part: IntArray, p: float
 ) -> dict[str, tuple[float, str]]:
-    """Seconds and hash of every question."""
+    """Run both searches; return seconds and hash of each."""
     search, pairs_within = way
     started = time.perf_counter()
-    found = search(x, y, p, of=np.ones(len(x), bool), cell=y, part=part, top=10)
+    nearest_other = search(x, y, p, of=np.ones(len(x), bool), cell=y, part=part, top=10)
     seconds = time.perf_counter() - started
-    parts = found.near, found.who, found.cells, found.parts, found.top, found.top_rows
+    parts = (
+        nearest_other.near,
+        nearest_other.who,
+        nearest_other.cells,
+        nearest_other.parts,
+        nearest_other.top,
+        nearest_other.top_rows,
+    )
     result = {"separation": (seconds, digest(*parts))}
     role = 1 - part
     started = time.perf_counter()
@@ -47,7 +54,7 @@ def answers(
 
 
 def digest(*arrays: Array) -> str:
-    """Hash of arrays, types and shapes included."""
+    """Hash arrays with their types and shapes."""
     content = hashlib.sha256()
     for array in arrays:
         content.update(f"{array.dtype} {array.shape}".encode())
@@ -56,14 +63,16 @@ def digest(*arrays: Array) -> str:
 
 
 def main() -> None:
-    """Print a line a norm and question."""
+    """Print one line per norm and search."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file")
     parser.add_argument("--device", help="such as cuda or cpu")
-    parser.add_argument("--cpu", action="store_true", help="also the compiled search, no torch")
+    parser.add_argument(
+        "--cpu", action="store_true", help="also time the compiled search, without torch"
+    )
     parser.add_argument("--norms", nargs="+", type=float, default=[2.0, 1.0, np.inf])
     parser.add_argument("--type", choices=["uint8", "float32", "float64"], default="uint8")
-    parser.add_argument("--rows", type=int, help="only so many of each part")
+    parser.add_argument("--rows", type=int, help="number of rows per part")
     options = parser.parse_args()
     data = np.load(options.file)
     cut = slice(options.rows)
@@ -87,14 +96,14 @@ def main() -> None:
     if options.cpu:
         ways["compiled"] = blocks.search, blocks.pairs_within
     for name, way in ways.items():
-        answers(way, x[::50], y[::50], part[::50], 2.0)  # compiles, loads libraries
+        run_searches(way, x[::50], y[::50], part[::50], 2.0)  # compiles, loads libraries
         for p in options.norms:
-            for question, (seconds, text) in answers(way, x, y, part, p).items():
+            for question, (seconds, text) in run_searches(way, x, y, part, p).items():
                 print(
                     f"{name} {options.type} p={p:g} {question}: {seconds:.2f} s, {text}", flush=True
                 )
     if "cuda" in (options.device or ""):
-        print(f"most memory on the device: {torch.cuda.max_memory_allocated() / 2**20:.0f} MiB")
+        print(f"peak memory on the device: {torch.cuda.max_memory_allocated() / 2**20:.0f} MiB")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""What the engine costs over the bare fit and predict calls of the same study.
+"""Time the overhead of a study over the fit and predict calls it makes.
 
-Three figures: overhead with one process, cost of a cell with a classifier that does nothing, and
-what two workers keep of a bare ``joblib.Parallel(2)`` over the same calls. Both sides run in one
-process, interleaved, median of five ratios; the arrays the bare side needs are made beforehand.
+Three results: the overhead with one process, the time per cell with a constant classifier, and the
+speed of two workers relative to ``joblib.Parallel(2)`` over the same calls. Both variants alternate
+in one process, median of five ratios; the arrays of the plain calls are prepared beforehand.
 
     python benchmarks/engine.py
 
-Result: see results/engine.md.
+Results: results/engine.md.
 """
 
 import argparse
@@ -33,8 +33,8 @@ K = 10
 Call = tuple[Any, Any, Any, list[Any]]
 
 
-def bare_calls(data: Dataset, runs: int, eps_min: float) -> list[Call]:
-    """Model, training arrays and test arrays of every task of the study, ready to be used."""
+def prepare_calls(data: Dataset, runs: int, eps_min: float) -> list[Call]:
+    """Prepare model, training arrays and test arrays of every task of the study."""
     calls: list[Call] = []
     for run in range(runs):
         train, test = data.parts(run=run)
@@ -56,19 +56,21 @@ def bare_calls(data: Dataset, runs: int, eps_min: float) -> list[Call]:
     return calls
 
 
-def bare(call: Call) -> None:
-    """Fit, then predict at every level: what cannot be avoided."""
+def fit_and_predict(call: Call) -> None:
+    """Fit, then predict at every level."""
     model, x, y, tests = call
     model.fit(x, y)
     for test in tests:
         model.predict(test)
 
 
-def ratios(ours: Callable[[], object], theirs: Callable[[], object], repeats: int) -> list[float]:
-    """Time of ours over time of theirs, taken in turns after one warm-up of each."""
+def time_ratios(
+    ours: Callable[[], object], theirs: Callable[[], object], repeats: int
+) -> list[float]:
+    """Return time ratios of two calls, which alternate after one warm-up of each."""
     ours()
     theirs()
-    found = []
+    values = []
     for i in range(repeats):
         pair = (ours, theirs) if i % 2 == 0 else (theirs, ours)
         seconds = {}
@@ -76,8 +78,8 @@ def ratios(ours: Callable[[], object], theirs: Callable[[], object], repeats: in
             started = time.perf_counter()
             side()
             seconds[side] = time.perf_counter() - started
-        found.append(seconds[ours] / seconds[theirs])
-    return found
+        values.append(seconds[ours] / seconds[theirs])
+    return values
 
 
 def main() -> None:
@@ -86,29 +88,40 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
-          f"Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}\n")  # fmt: skip
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, {time.strftime('%Y-%m-%d')}\n"
+    )
     data = st.load("bands(n=4674, separation=0.008)")
     eps_min = st.separation(data).epsilon_min
-    calls = bare_calls(data, args.runs, eps_min)
+    calls = prepare_calls(data, args.runs, eps_min)
 
     def ours(n_jobs: int) -> None:
         st.study(
-            data, {"rf": RandomForestClassifier(100)}, train_eps=LEVELS, test_eps=LEVELS, k=K,
-            runs=args.runs, n_jobs=n_jobs,
-        )  # fmt: skip
+            data,
+            {"rf": RandomForestClassifier(100)},
+            train_eps=LEVELS,
+            test_eps=LEVELS,
+            k=K,
+            runs=args.runs,
+            n_jobs=n_jobs,
+        )
 
-    one = ratios(lambda: ours(1), lambda: list(map(bare, calls)), args.repeats)
-    print(f"overhead over bare fit + predict, one process: {statistics.median(one) - 1:+.1%}"
-          f" (ratios {', '.join(f'{r:.3f}' for r in one)})")  # fmt: skip
+    one = time_ratios(lambda: ours(1), lambda: list(map(fit_and_predict, calls)), args.repeats)
+    print(
+        f"overhead over fit + predict, one process: {statistics.median(one) - 1:+.1%}"
+        f" (ratios {', '.join(f'{r:.3f}' for r in one)})"
+    )
 
-    two = ratios(
+    two = time_ratios(
         lambda: ours(2),
-        lambda: joblib.Parallel(2)(joblib.delayed(bare)(call) for call in calls),
+        lambda: joblib.Parallel(2)(joblib.delayed(fit_and_predict)(call) for call in calls),
         args.repeats,
     )
-    print(f"two workers keep {1 / statistics.median(two):.1%} of bare joblib.Parallel(2)"
-          f" (ratios {', '.join(f'{r:.3f}' for r in two)})")  # fmt: skip
+    print(
+        f"two workers reach {1 / statistics.median(two):.1%} of the speed of joblib.Parallel(2)"
+        f" (ratios {', '.join(f'{r:.3f}' for r in two)})"
+    )
 
     levels = [f"linf({epsilon})" for epsilon in np.linspace(0.001, 0.05, 200)]
     rows = data.parts()[1]
@@ -118,8 +131,10 @@ def main() -> None:
         started = time.perf_counter()
         st.evaluate(lambda x: np.zeros(len(x), int), points, levels, k=K)
         times.append((time.perf_counter() - started) / (len(levels) + 1))
-    print(f"cost of a cell with a constant classifier, {len(rows)} points, k = {K}, d = 2: "
-          f"{1000 * statistics.median(times):.2f} ms")  # fmt: skip
+    print(
+        f"time per cell with a constant classifier, {len(rows)} points, k = {K}, d = 2: "
+        f"{1000 * statistics.median(times):.2f} ms"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""How often the 95 % intervals of shaketable.statistics.intervals cover the truth.
+"""Simulate the coverage of the 95 % intervals of shaketable.statistics.intervals.
 
-Result: 93.5 % or more in all 840 regimes (results/coverage.md); plain ones fall to 1 %.
+Result: at least 93.5 % in all 840 regimes (results/coverage.md); textbook intervals fall to 1 %.
 Trials: 2,000 simulated studies per regime, seed 0.
 Hardware: one core of an AMD EPYC, 10 minutes.
 
@@ -8,9 +8,9 @@ Two kinds of study are simulated. *Fixed model*: n independent points. *Mean ove
 data set of n points and runs that are each tested on a random fifth of it. Every point has a type:
 always right, always wrong, boundary (a probability q of being right under noise, and right without
 noise with probability 0.6 + 0.4 q), or fragile (right without noise, mostly wrong with it). Two
-models meet the same points and the same noise: half of all draws hit both alike, the others
-independently. With a run shift, a random share of a run's points gets worse, more in some runs
-than in others.
+models are evaluated on the same points under the same noise: half of all draws affect both alike,
+the others independently. With a run shift, a random share of a run's points gets worse, more in
+some runs than in others.
 
 A fixed model's truth is computed from the probabilities. For splits, a population of runs is
 drawn once and studies are drawn from it with replacement, so the truth is the population's mean.
@@ -52,7 +52,7 @@ Component: TypeAlias = tuple[float, int, float, int, float]
 
 
 def boundary(q: float) -> list[Component]:
-    """Both models hesitate; the second one a little more under noise."""
+    """Outcomes of a boundary point; the second model is less often right under noise."""
     right = 0.6 + 0.4 * q
     chance = {1: right, 0: 1 - right}
     return [(chance[a] * chance[b], a, q, b, q**2) for a in (0, 1) for b in (0, 1)]
@@ -253,8 +253,8 @@ def over_splits_rows(trials: int, rng: np.random.Generator) -> Iterator[Row]:
         population = population_of_runs(kind, accuracy, split, k, shift=levels, rng=rng)
         labels = [kind, f"{100 * accuracy:g}", *map(str, split), str(k)]
         labels.append("yes" if shift.any() else "no")
-        for runs, found in over_splits(population, k, trials, rng):
-            yield [*labels, str(runs)], found
+        for runs, outcomes in over_splits(population, k, trials, rng):
+            yield [*labels, str(runs)], outcomes
 
 
 def out_of_reach_rows(trials: int, rng: np.random.Generator) -> Iterator[Row]:
@@ -264,14 +264,14 @@ def out_of_reach_rows(trials: int, rng: np.random.Generator) -> Iterator[Row]:
         ("one run in twenty has 30 % of its points worse", np.array([0] * 19 + [0.3])),
     ):
         population = population_of_runs("some loss", 0.9, SPLITS[2], 10, shift=shift, rng=rng)
-        for runs, found in over_splits(population, 10, trials, rng):
-            yield [name, str(runs)], found
+        for runs, outcomes in over_splits(population, 10, trials, rng):
+            yield [name, str(runs)], outcomes
 
 
 def markdown(labels: list[str], names: list[str], rows: list[Row]) -> str:
     """Render rows as a table."""
     lines = [f"| {' | '.join(labels + names)} |", "|---" * len(labels + names) + "|"]
-    lines += [f"| {' | '.join(cells + [str(o) for o in found])} |" for cells, found in rows]
+    lines += [f"| {' | '.join(cells + [str(o) for o in outcomes])} |" for cells, outcomes in rows]
     return "\n".join(lines)
 
 
@@ -279,9 +279,9 @@ def summary(truth: str, names: list[str], rows: list[Row]) -> list[str]:
     """Lowest coverage of every estimator, as rows of a table."""
     lines = []
     for i, name in enumerate(names):
-        lowest = min((found[i] for _, found in rows), key=lambda o: o.coverage)
-        plain = min(found[i].plain for _, found in rows)
-        below = sum(found[i].coverage < 0.93 for _, found in rows)
+        lowest = min((outcomes[i] for _, outcomes in rows), key=lambda o: o.coverage)
+        plain = min(outcomes[i].plain for _, outcomes in rows)
+        below = sum(outcomes[i].coverage < 0.93 for _, outcomes in rows)
         cells = [truth, name, len(rows), f"{100 * lowest.coverage:.1f}", below]
         lines.append("| " + " | ".join(map(str, [*cells, f"{100 * plain:.1f}"])) + " |")
     return lines
@@ -298,13 +298,13 @@ def main() -> None:
     start = time.process_time()
 
     def collect(title: str, rows: Iterator[Row]) -> list[Row]:
-        found: list[Row] = []
+        collected: list[Row] = []
         for row in rows:
-            found.append(row)
+            collected.append(row)
             seconds = time.process_time() - start
-            print(f"\r{title}: {len(found)} regimes, {seconds:.0f} s", end="", file=sys.stderr)
+            print(f"\r{title}: {len(collected)} regimes, {seconds:.0f} s", end="", file=sys.stderr)
         print(file=sys.stderr)
-        return found
+        return collected
 
     fixed = collect("fixed model", fixed_model_rows(options.trials, rng))
     splits = collect("mean over splits", over_splits_rows(options.trials, rng))
@@ -314,7 +314,7 @@ def main() -> None:
         [
             "# Coverage of the 95 % intervals",
             "",
-            f"Written by `benchmarks/interval_coverage.py`: {options.trials} studies a regime, "
+            f"Written by `benchmarks/interval_coverage.py`: {options.trials} studies per regime, "
             f"seed {options.seed}, {time.process_time() - start:.0f} CPU seconds on one core. The "
             "Monte-Carlo error of a coverage of 95 % is "
             f"{100 * (0.95 * 0.05 / options.trials) ** 0.5:.1f} points.",

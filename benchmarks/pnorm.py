@@ -1,17 +1,18 @@
-"""p-norm noise on one core: against numpy's gamma route, and against a forward pass.
+"""Time p-norm noise on one core, against numpy's gamma method and against a forward pass.
 
-Noise uniform in the ball for 10 000 pictures of 3072 values in float32, for every 0 < p < inf of
-the published ladder: ours; numpy's ``standard_gamma(1/p)**(1/p)`` with signs and normalisation, in
-float32, which is faster and at large p wrong (it underflows); and numpy's uniform float32 fill, the
-least that any noise costs. All in turns, medians of the repeats.
+Noise uniform in the ball is drawn for 10 000 images of 3072 values in float32, for every
+0 < p < inf of the published suite: by shaketable; by numpy's ``standard_gamma(1/p)**(1/p)`` with
+signs and normalisation in float32, which is fast, but underflows for large p; and by numpy's
+uniform float32 fill, a lower bound for the cost of any noise. The methods alternate; medians of the
+repeats are printed.
 
-Then all noise of the suite pnorm-cifar, as `evaluate` makes and adds it, next to one forward pass
-of a small convolutional network (needs torch, one thread).
+Then all noise of the suite pnorm-cifar is drawn and added as in `evaluate`, and compared with one
+forward pass of a small convolutional network (needs torch, one thread).
 
     python benchmarks/pnorm.py            # about 3 minutes
     python benchmarks/pnorm.py --n 2000   # quicker
 
-Result: see results/pnorm.md.
+Results: results/pnorm.md.
 """
 
 import argparse
@@ -35,13 +36,13 @@ D = 3072
 ORDERS = (0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 200.0)
 
 
-def ours(keys: KeyArray, out: Array, p: float) -> None:
-    """Fill with noise on this thread alone."""
+def fill_ball(keys: KeyArray, out: Array, p: float) -> None:
+    """Fill an array with noise, on one thread."""
     ziggurat.fill_ball(keys, out, False, *ziggurat.layers(p))
 
 
-def gamma_route(rng: np.random.Generator, out: Array, p: float) -> None:
-    """Calafiore's recipe in numpy, in place where it can be."""
+def fill_by_gamma(rng: np.random.Generator, out: Array, p: float) -> None:
+    """Fill an array by the method of Calafiore et al. (1998) in numpy, in place where possible."""
     rng.standard_gamma(1 / p, out=out, dtype=np.float32)
     out **= np.float32(1 / p)
     norm = (out ** np.float32(p)).sum(axis=1, dtype=np.float64) ** (1 / p)
@@ -50,8 +51,8 @@ def gamma_route(rng: np.random.Generator, out: Array, p: float) -> None:
     np.negative(out, out=out, where=rng.integers(2, size=out.shape, dtype=np.uint8).view(bool))
 
 
-def seconds(work: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median time of every piece of work, taken in turns."""
+def median_seconds(work: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Return the median time of each call; the calls alternate."""
     times: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(repeats + 1):  # the first turn warms up
         for name, do in work.items():
@@ -61,19 +62,19 @@ def seconds(work: Mapping[str, Callable[[], object]], repeats: int) -> dict[str,
     return {name: statistics.median(all_[1:]) for name, all_ in times.items()}
 
 
-def sampling(n: int, repeats: int) -> None:
-    """Print a row an order."""
+def print_sampling(n: int, repeats: int) -> None:
+    """Print one row per norm."""
     keys = row_keys(1, np.arange(n), np.arange(1))[:, 0]
     out, rng = np.empty((n, D), np.float32), np.random.default_rng(0)
-    print("| p | ours, M values/s | gamma route, M/s | ratio | uniform fill, M/s | of the fill |")
+    print("| p | shaketable, M/s | gamma method, M/s | ratio | uniform fill, M/s | of the fill |")
     print("|---|---|---|---|---|---|")
     for p in ORDERS:
         work: dict[str, Callable[[], object]] = {
-            "ours": partial(ours, keys, out, p),
-            "gamma": partial(gamma_route, rng, out, p),
+            "ours": partial(fill_ball, keys, out, p),
+            "gamma": partial(fill_by_gamma, rng, out, p),
             "fill": partial(rng.random, out=out, dtype=np.float32),
         }
-        t = seconds(work, repeats)
+        t = median_seconds(work, repeats)
         rate = {name: out.size / s / 1e6 for name, s in t.items()}
         print(
             f"| {p:g} | {rate['ours']:.0f} | {rate['gamma']:.0f} | {t['gamma'] / t['ours']:.1f} | "
@@ -82,18 +83,27 @@ def sampling(n: int, repeats: int) -> None:
         )
 
 
-def whole_suite(n: int, repeats: int) -> None:
-    """Print what all 90 noises cost, drawn once a norm, next to a forward pass."""
+def print_suite(n: int, repeats: int) -> None:
+    """Print the time of all 90 noises, drawn once per norm, relative to a forward pass."""
     import torch
     from torch import nn
 
     torch.set_num_threads(1)
     net = nn.Sequential(
-        nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.Conv2d(32, 32, 3, padding=1), nn.ReLU(),
-        nn.MaxPool2d(2), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+        nn.Conv2d(3, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(32, 32, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 3, padding=1),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(64, 128, 3, padding=1),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
         nn.Linear(128, 10),
-    ).eval()  # fmt: skip
+    ).eval()
     x = np.random.default_rng(0).random((n, D), np.float32)
     keys = row_keys(1, np.arange(n), np.arange(1))[:, 0]
     levels = [parse(name).bind(Bounds(0, 1)) for name in suite("pnorm-cifar").names]
@@ -101,25 +111,28 @@ def whole_suite(n: int, repeats: int) -> None:
 
     def noise(*, once: bool) -> None:
         for start in range(0, n, 1000):
-            part, mine = x[start : start + 1000], keys[start : start + 1000]
+            part, own = x[start : start + 1000], keys[start : start + 1000]
             for members in ladders.values():
-                drawn = members[-1].draw(part, mine)
+                drawn = members[-1].draw(part, own)
                 for member in members:
-                    member.apply(part, drawn if once else member.draw(part, mine))
+                    member.apply(part, drawn if once else member.draw(part, own))
 
     def forward() -> None:
         with torch.inference_mode():
             for start in range(0, n, 500):
                 net(torch.from_numpy(x[start : start + 500]).reshape(-1, 3, 32, 32))
 
-    t = seconds(
+    t = median_seconds(
         {"once": lambda: noise(once=True), "anew": lambda: noise(once=False), "forward": forward},
         repeats,
     )
-    for name, what in (("once", "drawn once a norm and scaled"), ("anew", "drawn for every size")):
+    for name, what in (
+        ("once", "drawn once per norm and scaled"),
+        ("anew", "drawn for every size"),
+    ):
         passes = t[name] / t["forward"]
         print(
-            f"- {what}: {t[name]:.2f} s for 90 noises of {n} pictures = {passes:.2f} forward "
+            f"- {what}: {t[name]:.2f} s for 90 noises of {n} images = {passes:.2f} forward "
             f"passes ({t['forward']:.2f} s each), {passes / 90:.1%} of the 90 that the suite needs"
         )
 
@@ -127,14 +140,14 @@ def whole_suite(n: int, repeats: int) -> None:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=10_000, help="pictures")
+    parser.add_argument("--n", type=int, default=10_000, help="number of images")
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {args.n} pictures of {D} values, float32, one core\n")
-    sampling(args.n, args.repeats)
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {args.n} images of {D} values, float32, one core\n")
+    print_sampling(args.n, args.repeats)
     print("\nall noise of pnorm-cifar, added and clipped:")
-    whole_suite(args.n, args.repeats)
+    print_suite(args.n, args.repeats)
 
 
 if __name__ == "__main__":

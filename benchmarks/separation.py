@@ -1,15 +1,15 @@
-"""Class separation of an image set: ours against the published procedure, and how the cost grows.
+"""Time the class separation of an image set against the published procedure, and its growth.
 
-The published procedure fits one scikit-learn ``NearestNeighbors`` (brute force, float32) a class
-and asks it for the nearest opponent of every point: of training points and of test points in the
-training part, of test points in the test part. It is timed on a slice and scaled by pairs; ours
-runs on all of the data, from arrays in memory to the result, after a warm-up that compiles. Both
-run in one process, in turns.
+The published procedure fits one scikit-learn ``NearestNeighbors`` (brute force, float32) per class
+and searches the nearest point of another class: for training and test points in the training part,
+for test points also in the test part. It is timed on a slice and scaled by the number of pairs.
+shaketable runs on all data, from arrays in memory to the result, after a warm-up that compiles.
+Both alternate in one process.
 
     python benchmarks/separation.py cifar10.npz
     python benchmarks/separation.py cifar10.npz --growth docs/separation.svg
 
-The file holds x_train, y_train, x_test, y_test. Result: see results/separation.md.
+The file holds x_train, y_train, x_test, y_test. Results: results/separation.md.
 """
 
 import argparse
@@ -57,23 +57,23 @@ class Published:
 
     @property
     def rate(self) -> float:
-        """Pairs a second."""
+        """Pairs per second."""
         return self.pairs / self.seconds
 
 
-def published(data: Dataset, p: float, queries: int, targets: int) -> Published:
-    """Time the nearest opponents of some points of one class among some of the others."""
+def time_published(data: Dataset, p: float, queries: int, targets: int) -> Published:
+    """Time the search of some points of one class among some points of the other classes."""
     x = data.x.reshape(data.n, -1)
     own = x[data.y == 0][:queries].astype(np.float32) / np.float32(255)
     others = x[data.y != 0][:targets].astype(np.float32) / np.float32(255)
     model = NearestNeighbors(n_neighbors=1, algorithm="brute", metric="minkowski", p=p, n_jobs=-1)
     model.fit(others)
-    seconds = timed(lambda: model.kneighbors(own))
+    seconds = time_call(lambda: model.kneighbors(own))
     return Published(len(own) * len(others), seconds)
 
 
-def pairs_of_published(data: Dataset) -> int:
-    """Pairs that the published procedure compares: those inside a part twice, across once."""
+def count_published_pairs(data: Dataset) -> int:
+    """Count the pairs that the published procedure compares: within parts twice, across once."""
     n_train = data.n if data.n_train is None else data.n_train
     train, test = np.bincount(data.y[:n_train]), np.bincount(data.y[n_train:], minlength=1)
     inside = [int(c.sum()) ** 2 - int((c**2).sum()) for c in (train, test)]
@@ -81,22 +81,22 @@ def pairs_of_published(data: Dataset) -> int:
     return inside[0] + inside[1] + across
 
 
-def timed(work: Callable[[], object]) -> float:
-    """Seconds that a call takes."""
+def time_call(work: Callable[[], object]) -> float:
+    """Return the wall time of a call in seconds."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
 
 
-def ours(data: Dataset, p: float, question: str) -> float:
-    """Seconds of a separation, checks of the data included."""
+def time_ours(data: Dataset, p: float, question: str) -> float:
+    """Return the time of a separation in seconds, including checks of the data."""
     fresh = Dataset(name="fresh", x=data.x, y=data.y, classes=data.classes, n_train=data.n_train)
-    return timed(lambda: st.separation(fresh, norm=p, **QUESTIONS[question]))
+    return time_call(lambda: st.separation(fresh, norm=p, **QUESTIONS[question]))
 
 
-def memory(work: Callable[[], object]) -> float:
-    """Largest resident memory that a call adds to what is there before, in MB; Linux only."""
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+def peak_memory(work: Callable[[], object]) -> float:
+    """Return the peak resident memory that a call adds, in MB; Linux only."""
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     before = _resident("VmRSS")
     work()
     return _resident("VmHWM") - before
@@ -107,22 +107,22 @@ def _resident(field: str) -> float:
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(field))
 
 
-def compare(data: Dataset, repeats: int, queries: int, targets: int) -> Iterator[str]:
-    """Table of both sides, taken in turns; medians."""
-    total = pairs_of_published(data)
+def comparison_rows(data: Dataset, repeats: int, queries: int, targets: int) -> Iterator[str]:
+    """Yield the table of both procedures, which alternate; medians."""
+    total = count_published_pairs(data)
     yield (
-        "| norm | question | ours, s | published, Mpairs/s | published, s (scaled) | "
+        "| norm | question | shaketable, s | published, Mpairs/s | published, s (scaled) | "
         "times faster | bar | peak memory beyond the data, MB |"
     )
     yield "|---|---|---|---|---|---|---|---|"
     for p in NORMS:
         for question in QUESTIONS:
-            ours(_part(data, 3000), p, question)  # compiles
+            time_ours(_part(data, 3000), p, question)  # compiles
             theirs, mine = [], []
             for _ in range(repeats):
-                theirs.append(published(data, p, queries, targets).rate)
-                mine.append(ours(data, p, question))
-            added = memory(lambda p=p, question=question: ours(data, p, question))  # type: ignore[misc]
+                theirs.append(time_published(data, p, queries, targets).rate)
+                mine.append(time_ours(data, p, question))
+            added = peak_memory(lambda p=p, question=question: time_ours(data, p, question))  # type: ignore[misc]
             rate, seconds = statistics.median(theirs), statistics.median(mine)
             bar = BARS[question].get(p, "")
             yield (
@@ -135,13 +135,13 @@ def compare(data: Dataset, repeats: int, queries: int, targets: int) -> Iterator
 
 
 def _part(data: Dataset, n: int) -> Dataset:
-    """The first of a shuffled data set, without its split."""
+    """Return the first points of the shuffled data, without train/test split."""
     rows = np.random.default_rng(0).permutation(data.n)[:n]
     return Dataset(name="part", x=data.x[rows], y=data.y[rows], classes=data.classes)
 
 
 def _smaller(data: Dataset, side: int) -> Dataset:
-    """Images of another size, by averaging squares of pixels."""
+    """Shrink images by averaging squares of pixels."""
     n, height, width, channels = data.x.shape
     step = height // side
     tiles = data.x.reshape(n, side, step, width // step, step, channels)
@@ -149,8 +149,8 @@ def _smaller(data: Dataset, side: int) -> Dataset:
     return Dataset(name="smaller", x=x, y=data.y, classes=data.classes).drop_clashes()
 
 
-def grow(data: Dataset) -> list[dict[str, Any]]:
-    """Seconds at several numbers of points and of dimensions."""
+def measure_growth(data: Dataset) -> list[dict[str, Any]]:
+    """Measure the time at several numbers of points and dimensions."""
     rows: list[dict[str, Any]] = []
     for side in SIDES:
         scaled = _smaller(data, side)
@@ -158,17 +158,22 @@ def grow(data: Dataset) -> list[dict[str, Any]]:
             part = _part(scaled, n)
             for p in NORMS:
                 for question in ("minimum", "every point"):
-                    ours(_part(part, 2000), p, question)
-                    seconds = min(ours(part, p, question) for _ in range(2))
+                    time_ours(_part(part, 2000), p, question)
+                    seconds = min(time_ours(part, p, question) for _ in range(2))
                     rows.append(
-                        {"n": part.n, "d": part.d, "norm": norm_title(p), "question": question,
-                         "seconds": seconds}
-                    )  # fmt: skip
+                        {
+                            "n": part.n,
+                            "d": part.d,
+                            "norm": norm_title(p),
+                            "question": question,
+                            "seconds": seconds,
+                        }
+                    )
     return rows
 
 
-def exponent(rows: list[dict[str, Any]], of: str) -> float:
-    """Slope of log seconds against the log of n or d, by least squares."""
+def fit_exponent(rows: list[dict[str, Any]], of: str) -> float:
+    """Fit the exponent of n or d: slope of log seconds by least squares."""
     other = "d" if of == "n" else "n"
     top = max(row[other] for row in rows)
     kept = [row for row in rows if row[other] >= 0.99 * top]
@@ -176,19 +181,27 @@ def exponent(rows: list[dict[str, Any]], of: str) -> float:
     return float(np.polyfit(logs[0], logs[1], 1)[0])
 
 
-def estimates(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Table of growth and of what ImageNet-1k would take."""
+def growth_rows(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield the table of growth, with estimates for ImageNet-1k."""
     cores = os.cpu_count() or 1
     columns = [
-        "norm", "question", *(f"n = {n:,}" for n in SIZES), "d = 192", "d = 768", "grows as",
-        "ImageNet-1k 64x64", "on 64 cores", "224x224", "on 64 cores",
-    ]  # fmt: skip
+        "norm",
+        "question",
+        *(f"n = {n:,}" for n in SIZES),
+        "d = 192",
+        "d = 768",
+        "grows as",
+        "ImageNet-1k 64x64",
+        "on 64 cores",
+        "224x224",
+        "on 64 cores",
+    ]
     yield f"| {' | '.join(columns)} |"
     yield "|" + "---|" * len(columns)
     for p in NORMS:
         for question in ("minimum", "every point"):
             mine = [r for r in rows if r["norm"] == norm_title(p) and r["question"] == question]
-            by_n, by_d = exponent(mine, "n"), exponent(mine, "d")
+            by_n, by_d = fit_exponent(mine, "n"), fit_exponent(mine, "d")
             largest = max(mine, key=lambda r: (r["d"], r["n"]))
             cells = [f"{r['seconds']:.2f} s" for r in sorted(mine, key=lambda r: (-r["d"], r["n"]))]
             hours = []
@@ -211,8 +224,8 @@ def _duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h" if seconds > 5400 else f"{seconds / 60:.0f} min"
 
 
-def chart(rows: list[dict[str, Any]], path: str) -> None:
-    """Both kinds of growth as one figure."""
+def draw_growth(rows: list[dict[str, Any]], path: str) -> None:
+    """Draw time against points and against dimensions."""
     top_d, top_n = max(r["d"] for r in rows), max(r["n"] for r in rows)
     panels = []
     for field, title, kept in (
@@ -224,15 +237,19 @@ def chart(rows: list[dict[str, Any]], path: str) -> None:
             alt.Chart(pd.DataFrame(kept), width=280, height=220)
             .mark_line(point=True)
             .encode(
-                x=alt.X(f"{field}:Q", title=title, axis=alt.Axis(values=values, format=","),
-                        scale=alt.Scale(type="log", nice=False)),
+                x=alt.X(
+                    f"{field}:Q",
+                    title=title,
+                    axis=alt.Axis(values=values, format=","),
+                    scale=alt.Scale(type="log", nice=False),
+                ),
                 y=alt.Y("seconds:Q", title="seconds", scale=alt.Scale(type="log")),
                 color=alt.Color("norm:N", title="norm"),
                 strokeDash=alt.StrokeDash(
                     "question:N", title="question", legend=alt.Legend(symbolType="stroke")
                 ),
             )
-        )  # fmt: skip
+        )
     alt.hconcat(*panels).save(path)
 
 
@@ -241,20 +258,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("data", help=".npz with x_train, y_train, x_test, y_test")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--queries", type=int, default=600, help="of the slice")
-    parser.add_argument("--targets", type=int, default=4000, help="of the slice")
+    parser.add_argument("--queries", type=int, default=600, help="size of the slice")
+    parser.add_argument("--targets", type=int, default=4000, help="size of the slice")
     parser.add_argument("--growth", metavar="CHART", help="measure growth instead, draw it here")
     args = parser.parse_args()
-    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
-          f"Python {platform.python_version()}, numpy {np.__version__}, "
-          f"{time.strftime('%Y-%m-%d')}\n")  # fmt: skip
+    print(
+        f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, "
+        f"Python {platform.python_version()}, numpy {np.__version__}, "
+        f"{time.strftime('%Y-%m-%d')}\n"
+    )
     data = st.load(args.data)
     if args.growth:
-        rows = grow(data)
-        chart(rows, args.growth)
-        lines = estimates(rows)
+        rows = measure_growth(data)
+        draw_growth(rows, args.growth)
+        lines = growth_rows(rows)
     else:
-        lines = compare(data, args.repeats, args.queries, args.targets)
+        lines = comparison_rows(data, args.repeats, args.queries, args.targets)
     for line in lines:
         print(line, flush=True)
 

@@ -1,12 +1,12 @@
-"""Table 2 of Siedel et al. (2022), the 2-D study, against print.
+"""Reproduce Table 2 of Siedel et al. (2022), the 2-D study.
 
-Runs the study (or takes what is already in the results file), then prints every accuracy and MSCR
-beside the printed one with z = difference / combined standard error. The data are the paper's
-own and not part of this package: an .npz file with x (4674 x 2) and y.
+Runs the study, or reads it from the results file, and prints every accuracy and MSCR with
+z = (ours - published) / combined standard error. The data are those of the paper and not part of
+this package: an .npz file with x (4674 x 2) and y.
 
     python benchmarks/table2.py bands2d_b.npz --draws shared --runs 60 --store t2.sqlite
 
-Result: see results/table2.md.
+Results: results/table2.md.
 """
 
 import argparse
@@ -44,9 +44,17 @@ def main() -> None:
     parser.add_argument("--store")
     args = parser.parse_args()
     records = st.study(
-        args.data, "rf", train_eps=LEVELS, test_eps=LEVELS, k=10, runs=args.runs, draws=args.draws,
-        store=args.store, n_jobs=args.jobs, progress=True,
-    )  # fmt: skip
+        args.data,
+        "rf",
+        train_eps=LEVELS,
+        test_eps=LEVELS,
+        k=10,
+        runs=args.runs,
+        draws=args.draws,
+        store=args.store,
+        n_jobs=args.jobs,
+        progress=True,
+    )
     eps_min = records.separations[0].two_r / 2
     levels = [eps_min if level == "eps_min" else float(level) for level in LEVELS]
     printed = np.array(PRINTED.split(), dtype=float).reshape(10, 9, 2)
@@ -61,7 +69,7 @@ def main() -> None:
             ours[i, column] = 100 * values.mean()
             z[i, column] = (ours[i, column] - mean) / math.hypot(error, half / 1.96)
     names = [*(str(level) for level in LEVELS), "MSCR"]
-    print(f"{args.runs} runs, {args.draws} draws: ours, and z against print in brackets\n")
+    print(f"{args.runs} runs, {args.draws} draws: our value (z against the published value)\n")
     print("| test \\ train | " + " | ".join(names[:9]) + " |")
     print("|---" * 10 + "|")
     for name, values, scores in zip(names, ours, z, strict=True):

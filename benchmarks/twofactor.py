@@ -1,17 +1,16 @@
-"""Faults of cameras on CIFAR-10 against scikit-image, one core; and all 69 two-factor sets.
+"""Time camera faults on CIFAR-10 against scikit-image, and all 69 two-factor sets, on one core.
 
-Both sides get the same float32 pictures in [0, 1], made from uint8 beforehand, and return
-corrupted ones of that type, or of float64 where scikit-image widens them. scikit-image takes one
-picture at a time: `random_noise` and `rotate`. Ours takes 1000, about a batch of `evaluate`: as
-they come from uint8 data, with results rounded to 256 levels after every factor; and as floats,
-without. Results are dropped on both sides. The sides take turns in one process, without threads;
-medians of CPU time count. The sets are made by `corrupted`, uint8 in, float32 out: they are what
-`evaluate` meets.
+Both libraries get the same float32 images in [0, 1], converted from uint8 beforehand, and return
+images of that type, or of float64 where scikit-image widens them. scikit-image takes one image at a
+time (`random_noise` and `rotate`), shaketable 1000, about a batch of `evaluate`, in two variants:
+rounded to 256 levels after every factor, as for uint8 data, and unrounded. The variants alternate
+in one process without threads; medians of CPU time are printed. The 69 sets are computed by
+`corrupted`, uint8 in, float32 out, as in `evaluate`.
 
     pip install scikit-image                     # beside shaketable, for the comparison only
     python benchmarks/twofactor.py cifar10.npz   # x_test, uint8
 
-Bar: noise and rotation at least 10 times faster. Result: see results/twofactor.md.
+Goal: noise and rotation at least 10 times faster. Results: results/twofactor.md.
 """
 
 import argparse
@@ -39,15 +38,15 @@ BATCH = 1000
 FLOATS, LEVELS = Bounds(0, 1), Bounds(0, 1, steps=255)
 
 
-def seconds(do: Work) -> float:
-    """Time of one call, on the one core it runs on, whatever else runs."""
+def cpu_seconds(do: Work) -> float:
+    """Return the CPU time of one call."""
     started = time.process_time()
     do()
     return time.process_time() - started
 
 
-def ours(images: Array, spec: str, bounds: Bounds) -> Work:
-    """Our way, for a batch of pictures at once."""
+def make_call(images: Array, spec: str, bounds: Bounds) -> Work:
+    """Return a call that corrupts all images by shaketable, in batches."""
     keys = row_keys(1, np.arange(len(images)), np.arange(1))[:, 0]
     corruption = parse(spec).bind(bounds)
     corruption(images[:2], keys[:2])  # compiles, makes tables
@@ -59,29 +58,29 @@ def ours(images: Array, spec: str, bounds: Bounds) -> Work:
     return work
 
 
-def theirs(images: Array, rng: np.random.Generator | None) -> dict[str, Work]:
-    """scikit-image's way by spec, picture by picture; a new generator a call, unless one is given.
+def make_other_calls(images: Array, rng: np.random.Generator | None) -> dict[str, Work]:
+    """Return calls that corrupt all images by scikit-image, one by one, by spec.
 
-    Its angles count counter-clockwise.
+    Without `rng`, each image uses a new generator. Angles of scikit-image are counter-clockwise.
     """
     noise: Any = import_module("skimage.util").random_noise
     rotate: Any = import_module("skimage.transform").rotate
 
-    def spotted(x: Array) -> Any:
+    def add_salt_pepper(x: Array) -> Any:
         return noise(x, mode="s&p", amount=0.1, rng=rng)
 
-    def noisy(x: Array) -> Any:
+    def add_gaussian(x: Array) -> Any:
         return noise(x, mode="gaussian", mean=0.1, var=0.01, rng=rng)
 
-    def turned(x: Array) -> Any:
+    def rotate_image(x: Array) -> Any:
         return rotate(x, -30, order=0, resize=False)
 
     ways: dict[str, Callable[[Array], Any]] = {
-        "sp(0.1)": spotted,
-        "ga(mean=0.1, var=0.01)": noisy,
-        "rotation(30)": turned,
-        "sp(0.1) + ga(mean=0.1, var=0.01)": lambda x: noisy(spotted(x)),
-        "sp(0.1) + rotation(30)": lambda x: turned(spotted(x)),
+        "sp(0.1)": add_salt_pepper,
+        "ga(mean=0.1, var=0.01)": add_gaussian,
+        "rotation(30)": rotate_image,
+        "sp(0.1) + ga(mean=0.1, var=0.01)": lambda x: add_gaussian(add_salt_pepper(x)),
+        "sp(0.1) + rotation(30)": lambda x: rotate_image(add_salt_pepper(x)),
     }
 
     def on_all(way: Callable[[Array], Any]) -> Work:
@@ -94,18 +93,23 @@ def theirs(images: Array, rng: np.random.Generator | None) -> dict[str, Work]:
     return {spec: on_all(way) for spec, way in ways.items()}
 
 
-def compare(images: Array, rounds: int) -> None:
-    """Print a row a corruption, all sides in turns."""
-    plain, best = theirs(images, None), theirs(images, np.random.default_rng(0))
-    print(f"{len(images)} pictures of 32 x 32 x 3, microseconds a picture, {rounds} rounds\n")
+def print_comparison(images: Array, rounds: int) -> None:
+    """Print one row per corruption; the variants alternate."""
+    plain, best = make_other_calls(images, None), make_other_calls(images, np.random.default_rng(0))
+    print(f"{len(images)} images of 32 x 32 x 3, microseconds per image, {rounds} rounds\n")
     print(
-        "| corruption | scikit-image | with one generator | ours, 256 levels | ours, floats | "
+        "| corruption | scikit-image | with one generator | shaketable, 256 levels | floats | "
         "ratio | ratios of floats | of one generator |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for spec, their in plain.items():
-        sides = [their, best[spec], ours(images, spec, LEVELS), ours(images, spec, FLOATS)]
-        taken = [[seconds(side) for side in sides] for _ in range(rounds)]
+        sides = [
+            their,
+            best[spec],
+            make_call(images, spec, LEVELS),
+            make_call(images, spec, FLOATS),
+        ]
+        taken = [[cpu_seconds(side) for side in sides] for _ in range(rounds)]
         a, b, c, d = (statistics.median(t) * 1e6 / len(images) for t in zip(*taken, strict=True))
         print(
             f"| {spec} | {a:.1f} | {b:.1f} | {c:.1f} | {d:.1f} | **{a / c:.1f}** | {a / d:.1f} | "
@@ -114,10 +118,10 @@ def compare(images: Array, rounds: int) -> None:
         )
 
 
-def agree(images: Array) -> None:
-    """Print how many pixels both rotations have in common."""
+def print_agreement(images: Array) -> None:
+    """Print the share of equal values in both rotations."""
     rotate: Any = import_module("skimage.transform").rotate
-    print(f"\nrotation of {len(images)} pictures: values that are equal to 1e-5\n")
+    print(f"\nrotation of {len(images)} images: values that agree to 1e-5\n")
     print("| degrees | nearest | bilinear |")
     print("|---|---|---|")
     for degrees in (-60, -30, 30, 60):
@@ -129,8 +133,8 @@ def agree(images: Array) -> None:
         print(f"| {degrees} | {100 * shares[0]:.3f} % | {100 * shares[1]:.3f} % |", flush=True)
 
 
-def make_all(images: Array) -> None:
-    """Print how long all sets of the suite take."""
+def print_suite(images: Array) -> None:
+    """Print the time of all sets of the suite."""
     data = st.make_dataset(images, np.arange(len(images)) % 10)
     data.fingerprint  # noqa: B018  (computed once, before time counts)
     names = st.suite("two-factor").names
@@ -138,9 +142,9 @@ def make_all(images: Array) -> None:
     def make(name: str) -> Work:
         return lambda: st.corrupted(data, name, draws="ladder")
 
-    taken = {seconds(make(name)): display_name(name) for name in names}
+    taken = {cpu_seconds(make(name)): display_name(name) for name in names}
     print(
-        f"\nall {len(names)} sets of {data.n} pictures: {sum(taken):.1f} s; the median set "
+        f"\nall {len(names)} sets of {data.n} images: {sum(taken):.1f} s; the median set "
         f"{statistics.median(taken):.2f} s, the slowest, {taken[max(taken)]}, {max(taken):.2f} s"
     )
 
@@ -149,7 +153,7 @@ def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", help=".npz with x_test, uint8 of 32 x 32 x 3")
-    parser.add_argument("--n", type=int, default=10_000, help="pictures")
+    parser.add_argument("--n", type=int, default=10_000, help="number of images")
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = "1"
@@ -158,9 +162,9 @@ def main() -> None:
     packages = ", ".join(f"{name} {version(name)}" for name in ("scikit-image", "numpy", "numba"))
     print(f"{datetime.now(UTC):%Y-%m-%d}, one core, {packages}\n")
     floats = images / np.float32(255)
-    compare(floats, args.rounds)
-    agree(floats[:1000])
-    make_all(images)
+    print_comparison(floats, args.rounds)
+    print_agreement(floats[:1000])
+    print_suite(images)
 
 
 if __name__ == "__main__":

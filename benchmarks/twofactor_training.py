@@ -1,16 +1,16 @@
-"""Two-factor training: one small ResNet, trained on nine sets of pictures, and shaken with all 69.
+"""Two-factor training: a small ResNet, trained on nine sets and evaluated on all 69.
 
-The design of Dai & Berleant (2022), Table III, with a network of today. The training sets are those
-of the suite ``two-factor-train``: clean pictures, single faults, two faults one after the other.
-Every net is trained alike, from the same seed, and meets the same noise of the suite ``two-factor``
-on the test pictures, so that nets are compared pair by pair. It takes minutes on a large GPU.
+The design of Dai & Berleant (2022), Table III, with a recent network. The training sets are those
+of the suite ``two-factor-train``: clean images, single faults, two faults in sequence. All networks
+are trained alike, from the same seed, and evaluated under the same noise of the suite
+``two-factor`` on the test images, so that comparisons are paired. It takes minutes on a large GPU.
 
     python benchmarks/twofactor_training.py cifar10.npz --store two.sqlite
     python benchmarks/twofactor_training.py cifar10.npz --store two1.sqlite --seed 1
     shaketable mcv two.sqlite
 
-The file holds x_train, y_train, x_test and y_test, pictures of 32 x 32 x 3 in uint8. Prints a table
-in Markdown. Result: see results/twofactor_training.md.
+The file holds x_train, y_train, x_test and y_test, images of 32 x 32 x 3 in uint8. Prints a
+Markdown table. Results: results/twofactor_training.md.
 """
 
 import argparse
@@ -27,14 +27,14 @@ from shaketable.core.spec import display_name
 from shaketable.core.types import Array
 
 BATCH, MARGIN = 512, 4
-"""Pictures a step; pixels of black around a picture, before a part of it is cut out."""
+"""Images per step; pixels of black padding around an image before it is cropped."""
 
 PEAK_RATE, WARM_UP = 0.4, 0.2
-"""Highest learning rate, and the share of the training after which it is reached."""
+"""Highest learning rate, and the fraction of the training after which it is reached."""
 
 
 def layer(inputs: int, outputs: int, *, halve: bool = False) -> nn.Sequential:
-    """Convolution, normalisation and rectifier; at half the resolution where asked for."""
+    """Convolution, normalisation and ReLU; with `halve`, pooling to half the resolution."""
     parts = [
         nn.Conv2d(inputs, outputs, 3, padding=1, bias=False),
         nn.BatchNorm2d(outputs),
@@ -44,14 +44,14 @@ def layer(inputs: int, outputs: int, *, halve: bool = False) -> nn.Sequential:
 
 
 class Residual(nn.Module):  # type: ignore[misc, unused-ignore]
-    """Two layers, and a way past them."""
+    """Two layers with a skip connection."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.layers = nn.Sequential(layer(width, width), layer(width, width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Features after the two layers, added to those before."""
+        """Add the output of the two layers to their input."""
         added: Tensor = self.layers(x)
         return x + added
 
@@ -74,16 +74,16 @@ class ResNet9(nn.Module):  # type: ignore[misc, unused-ignore]
         self.scores = nn.Linear(512, classes, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Scores of every picture, shape (3, 32, 32)."""
+        """Return the scores of images of shape (3, 32, 32)."""
         moved = (4 * x - 2).contiguous(memory_format=torch.channels_last)  # quicker on GPUs
         scores: Tensor = self.scores(self.features(moved))
         return scores / 8
 
 
-def trained(pictures: Tensor, labels: Tensor, *, classes: int, epochs: int, seed: int) -> ResNet9:
-    """Net after some epochs on uint8 pictures, channels last, on the device that they are on."""
+def train(images: Tensor, labels: Tensor, *, classes: int, epochs: int, seed: int) -> ResNet9:
+    """Train a network on uint8 images, HxWxC, on the device they are on."""
     torch.manual_seed(seed)
-    device, steps = pictures.device, -(-len(pictures) // BATCH)
+    device, steps = images.device, -(-len(images) // BATCH)
     net = ResNet9(classes)
     net.to(device)
     optimiser = torch.optim.SGD(
@@ -98,11 +98,11 @@ def trained(pictures: Tensor, labels: Tensor, *, classes: int, epochs: int, seed
         cycle_momentum=False,
     )
     loss_of = nn.CrossEntropyLoss(label_smoothing=0.1)
-    padded = nn.functional.pad(pictures, (0, 0, *4 * [MARGIN]))
+    padded = nn.functional.pad(images, (0, 0, *4 * [MARGIN]))
     for _ in range(epochs):
-        for rows in torch.randperm(len(pictures), device=device).chunk(steps):
+        for rows in torch.randperm(len(images), device=device).chunk(steps):
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                loss = loss_of(net(varied(padded, rows)), labels[rows])
+                loss = loss_of(net(augment(padded, rows)), labels[rows])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -110,10 +110,10 @@ def trained(pictures: Tensor, labels: Tensor, *, classes: int, epochs: int, seed
     return net
 
 
-def varied(padded: Tensor, rows: Tensor) -> Tensor:
-    """Pictures at these rows, cut out at random, half of them mirrored: in [0, 1], channels first.
+def augment(padded: Tensor, rows: Tensor) -> Tensor:
+    """Return random crops of the images at these rows, half of them mirrored: CxHxW in [0, 1].
 
-    >>> varied(torch.full((5, 40, 40, 3), 255, dtype=torch.uint8), torch.tensor([4, 2])).shape
+    >>> augment(torch.full((5, 40, 40, 3), 255, dtype=torch.uint8), torch.tensor([4, 2])).shape
     torch.Size([2, 3, 32, 32])
     """
     n, side, device = len(rows), padded.shape[1] - 2 * MARGIN, padded.device
@@ -125,24 +125,26 @@ def varied(padded: Tensor, rows: Tensor) -> Tensor:
     return cut.permute(0, 3, 1, 2) / 255
 
 
-def training_pictures(data: Dataset, spec: str, seed: int) -> Array:
-    """Training part under a corruption, in uint8: what `write_suite` writes with this seed."""
+def training_images(data: Dataset, spec: str, seed: int) -> Array:
+    """Corrupt the training part, in uint8, as `write_suite` does with this seed."""
     pixels = corrupted(data, spec, seed=seed, draws="ladder").rows(slice(data.n_train))
     return np.asarray(np.rint(255 * pixels), dtype=np.uint8)
 
 
 def main() -> None:
-    """Train and shake nine nets, a row of the table each."""
+    """Train and evaluate nine networks; print one row per network."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", help=".npz of CIFAR-10")
-    parser.add_argument("--store", required=True, help="results file, a new one")
+    parser.add_argument("--store", required=True, help="results file; must not exist")
     parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0, help="of nets and training noise")
+    parser.add_argument("--seed", type=int, default=0, help="seed of networks and training noise")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--save", help="file for the weights of the clean net, in float16")
+    parser.add_argument(
+        "--save", help="file for the float16 weights of the network trained on clean images"
+    )
     args = parser.parse_args()
     if Path(args.store).exists():
-        parser.error(f"--store {args.store} is there already; name a new file")
+        parser.error(f"--store {args.store} exists; name a new file")
     torch.backends.cudnn.benchmark = True
     data, device = load(args.file), torch.device(args.device)
     labels = torch.from_numpy(data.y[: data.n_train]).to(device)
@@ -154,11 +156,9 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for spec in suite("two-factor-train").names:
         times = [time.perf_counter()]
-        pictures = torch.from_numpy(training_pictures(data, spec, args.seed)).to(device)
+        images = torch.from_numpy(training_images(data, spec, args.seed)).to(device)
         times.append(time.perf_counter())
-        net = trained(
-            pictures, labels, classes=len(data.classes), epochs=args.epochs, seed=args.seed
-        )
+        net = train(images, labels, classes=len(data.classes), epochs=args.epochs, seed=args.seed)
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         times.append(time.perf_counter())
