@@ -398,11 +398,11 @@ def test_levels_and_whole_numbers_are_held_exactly(data, low, kind):
     k = np.array(data.draw(hs.lists(hs.integers(0, 255), min_size=1)), dtype)
     levels, unit = k / dtype(255), Bounds(0, 1, steps=255)
     near = levels + dtype(data.draw(hs.floats(-0.49, 0.49)) / 255)
-    np.testing.assert_array_equal(unit.held(levels), levels)
-    np.testing.assert_array_equal(unit.held(near), levels)
+    np.testing.assert_array_equal(unit.enforce(levels), levels)
+    np.testing.assert_array_equal(unit.enforce(near), levels)
     high = low + data.draw(hs.integers(1, widest))
     whole = np.array(data.draw(hs.lists(hs.integers(low, high), min_size=1)), dtype)
-    held = Bounds(low, high).of_whole_numbers().held(whole)
+    held = Bounds(low, high).with_whole_steps().enforce(whole)
     np.testing.assert_array_equal(held, whole)
     assert held.dtype == dtype
 

@@ -90,8 +90,8 @@ def test_data_frames_bring_their_columns() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        ([], [], r"x must have a row and a feature at least, got shape \(0, 1\)"),
-        (np.zeros((2, 0)), [0, 1], "a row and a feature at least"),
+        ([], [], r"x must have at least one row and one feature, got shape \(0, 1\)"),
+        (np.zeros((2, 0)), [0, 1], "at least one row and one feature"),
         ([1, 2, 3], [0, 1], "same length, got 3 rows and 2 labels"),
         ([1, 2], [], "same length, got 2 rows and 0 labels"),
         ([1, 2], [5, 5], "at least two classes, got only 5"),
@@ -99,10 +99,10 @@ def test_data_frames_bring_their_columns() -> None:
         ([[-np.inf, 2], [3, np.nan]], [0, 1], r"got -inf in row 0 \(from 0\), feature 0"),
         (pd.DataFrame({"age": [1.0, None]}), [0, 1], r"got nan in row 1 \(from 0\), age"),
         (pd.DataFrame({"age": [1, 2], "town": ["x", "y"]}), [0, 1], "columns that do not: town"),
-        (np.array([["1"], ["2"]]), [0, 1], r"real numbers, one point a row, got dtype <U1"),
+        (np.array([["1"], ["2"]]), [0, 1], r"real numbers, one point per row, got dtype <U1"),
         (np.array([[1], [None]]), [0, 1], "got dtype object"),
         (np.array([1j, 2]), [0, 1], "got dtype complex128"),
-        (3.0, [0, 1], r"one point a row, got dtype float64 of shape \(\)"),
+        (3.0, [0, 1], r"one point per row, got dtype float64 of shape \(\)"),
         ([[1, 2], [3]], [0, 1], "all of one shape"),
         ([1, 2], np.eye(2), r"got shape \(2, 2\); for one-hot rows give y.argmax\(axis=1\)"),
         ([1, 2], ["a", None], "label in every row, got None in row 1"),

@@ -105,7 +105,7 @@ def test_known_sets_are_scikit_learns() -> None:
 
 def test_wine_ranges_differ_2645_fold() -> None:
     (note,) = load("wine").notes()
-    assert "factor 2,645" in note
+    assert "factor of 2,645" in note
     assert "proline spans 1402, nonflavanoid_phenols only 0.53" in note
     assert load("wine", scale=True).notes() == []
 

@@ -104,7 +104,7 @@ def test_text_columns_are_refused_dropped_or_encoded(tmp_path: Path) -> None:
         ("a.csv", "a,kind\n1,x,3\n2,y,3\n", "cannot be read: Length of header"),
         ("a.csv", "a,kind\n1,x\n,y\n", r"finite, got nan in row 1 \(from 0\), a"),
         ("a.csv", "a,kind\n1,x\n2,\n", "label in every row, got nan in row 1"),
-        ("a.csv", "kind\nx\ny\n", r"a row and a feature at least, got shape \(2, 0\)"),
+        ("a.csv", "kind\nx\ny\n", r"at least one row and one feature, got shape \(2, 0\)"),
         ("a.csv", "a,kindred\n1,x\n2,y\n", "unknown label column 'kind'; did you mean 'kindred'"),
         ("a.csv.gz", "no gzip at all", "cannot be read"),
         ("a.parquet", "no parquet at all", "cannot be read: .*[Pp]arquet"),

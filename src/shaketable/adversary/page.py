@@ -15,7 +15,7 @@ from shaketable.adversary.curve import Curve
 from shaketable.adversary.worst_case import WorstCase
 from shaketable.core.types import Array
 from shaketable.data.dataset import Dataset
-from shaketable.data.facts import data_facts
+from shaketable.data.facts import describe_data
 from shaketable.data.images import are_images
 from shaketable.findings.mscr.section import MAX_PAIRS
 from shaketable.statistics.difference import Difference
@@ -228,7 +228,7 @@ def _maps(found: WorstCase) -> list[page.Figure]:
 def _facts(found: WorstCase) -> dict[str, str]:
     first = found.curves[0]
     every = [a for curve in found.curves for a in curve]
-    return data_facts(found.data) | {
+    return describe_data(found.data) | {
         "Points attacked": str(len(first.target.rows)),
         "Norm": found.norm,
         "eps_min": "0: classes touch" if found.eps_min is None else repr(found.eps_min),

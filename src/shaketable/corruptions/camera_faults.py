@@ -135,7 +135,7 @@ class CameraGaussian(Corruption):
             return redrawn(x, drawn, _normal_table(self.mean, self.var), bounds)
         span = bounds.high - bounds.low
         noisy = moved(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
-        return np.asarray(bounds.held(noisy)) if bounds.steps else noisy
+        return np.asarray(bounds.enforce(noisy)) if bounds.steps else noisy
 
 
 @lru_cache(maxsize=32)
@@ -220,7 +220,7 @@ class Rotation(Corruption):
         fill = bounds.low + (bounds.high - bounds.low) * self.fill
         run_over_rows(fill_turned, pictures, out, settings=(*taken.of(x.dtype), x.dtype.type(fill)))
         turned = out.reshape(x.shape)
-        return turned if self.interpolation == "nearest" else bounds.held(turned)
+        return turned if self.interpolation == "nearest" else bounds.enforce(turned)
 
     def _way(self) -> tuple[str, ...]:
         return () if self.interpolation == "nearest" else (self.interpolation,)

@@ -65,7 +65,7 @@ def corrupt(
             )
         dtype = out.dtype if dtype is None else dtype
     whole = not x.dtype.is_floating_point if tensor else x.dtype.kind in "iu"
-    limits = limits.of_whole_numbers() if whole and limits is not None else limits
+    limits = limits.with_whole_steps() if whole and limits is not None else limits
     columns = Columns(lambda: x.detach().cpu().numpy() if tensor else x)
     chosen = chosen.for_shape(tuple(x.shape[1:])).for_columns(columns)
     keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]

@@ -180,4 +180,4 @@ def _known(values: FloatArray | None, x: Array, spec: str) -> FloatArray:
 
 
 def _inside(x: Any, bounds: Bounds | None) -> Array:
-    return np.asarray(x if bounds is None else bounds.held(x))
+    return np.asarray(x if bounds is None else bounds.enforce(x))

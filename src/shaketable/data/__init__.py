@@ -1,1 +1,5 @@
-"""data."""
+"""Data sets: points with classes, from arrays, files, folders of images and built-in names.
+
+`files.load` and `files.as_dataset` choose the reader; `arrays.make_dataset` checks what is read and
+builds the `dataset.Dataset` that every other package takes.
+"""

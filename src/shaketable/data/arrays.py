@@ -1,4 +1,4 @@
-"""Data sets from arrays, lists and pandas objects, checked so that later work can rely on them."""
+"""Data sets from arrays, lists, tensors and pandas objects, checked once for all later work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shaketable.core.types import Array
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.dataset import Dataset, Label, as_floats
 
-_IMAGE_FEATURES = 64  # from here on, uint8 rows are taken for pixels
+_IMAGE_FEATURES = 64  # uint8 rows of at least this length are taken for pixels
 
 
 def make_dataset(
@@ -30,13 +30,13 @@ def make_dataset(
     Parameters
     ----------
     x
-        Points, one a row. uint8 stands for x/255 in images: arrays with more than two axes or at
+        Points, one per row. uint8 stands for x/255 in images: arrays with more than two axes or at
         least 64 columns. Smaller uint8 tables, data frames and all other integers become float64
         in their own units.
     y
-        One label a row: text, numbers or booleans.
+        One label per row: text, numbers or booleans.
     name
-        What records and charts call the data.
+        Name of the data in records and charts.
     classes
         All labels in the order of a model's scores; by default those of `y`, sorted.
     n_train
@@ -49,16 +49,16 @@ def make_dataset(
     >>> make_dataset([[0, 1], [2, 3]], [True, False], name="tiny").classes
     (False, True)
     """
-    x, columns = _points(x)
-    labels = _labels(y)
-    classes = _sorted(labels) if classes is None else tuple(classes)
+    x, columns = _read_points(x)
+    labels = _read_labels(y)
+    classes = _sort_labels(labels) if classes is None else tuple(classes)
     if len(classes) > max(20, len(labels) // 2) and isinstance(classes[0], float):
         raise InputError(
             f"y must hold classes, got {len(classes)} distinct numbers in {len(labels)} rows; "
             "if it is a quantity, cut it into classes first"
         )
     code = {label: i for i, label in enumerate(classes)}
-    if strange := _sorted([label for label in labels if label not in code]):
+    if strange := _sort_labels([label for label in labels if label not in code]):
         raise InputError(f"y must hold labels among classes {classes}, got {strange[0]!r}")
     codes = np.array([code[label] for label in labels], dtype=np.int64)
     features = columns if features is None else tuple(features)
@@ -66,7 +66,7 @@ def make_dataset(
         raise InputError(
             f"features must name every column of x, got {len(features)} names for shape {x.shape}"
         )
-    bounds = _auto_bounds(x) if bounds == "auto" else as_bounds(bounds)
+    bounds = _choose_bounds(x) if bounds == "auto" else as_bounds(bounds)
     data = Dataset(
         name=name,
         x=x,
@@ -87,15 +87,15 @@ def make_dataset(
 def join(
     train: Dataset | tuple[Any, Any], test: Dataset | tuple[Any, Any], *, name: str = "data"
 ) -> Dataset:
-    """One `Dataset` with a fixed test part, from two of (x, y) or two Datasets.
+    """One `Dataset` with a fixed test part, from two (x, y) pairs or two Datasets.
 
     The classes are the union of both.
 
     >>> join(([0, 1, 2], [0, 1, 0]), ([3, 4], [1, 1])).n_train
     3
     """
-    first, labels, columns, low_high = _part(train, "train")
-    second, more_labels, more_columns, more_low_high = _part(test, "test")
+    first, labels, columns, bounds = _read_part(train, "train")
+    second, more_labels, more_columns, more_bounds = _read_part(test, "test")
     if first.shape[1:] != second.shape[1:]:
         raise InputError(
             "train and test must have points of the same shape, "
@@ -104,9 +104,9 @@ def join(
     if columns and more_columns:
         check_columns(columns, more_columns)
         second = second[:, [more_columns.index(column) for column in columns]]
-    if "auto" not in (low_high, more_low_high) and low_high != more_low_high:
+    if "auto" not in (bounds, more_bounds) and bounds != more_bounds:
         raise InputError(
-            f"train and test must have the same bounds, got {low_high} and {more_low_high}"
+            f"train and test must have the same bounds, got {bounds} and {more_bounds}"
         )
     if first.dtype != second.dtype:
         first, second = as_floats(first), as_floats(second)
@@ -115,25 +115,25 @@ def join(
         [*labels, *more_labels],
         name=name,
         n_train=len(first),
-        bounds=more_low_high if low_high == "auto" else low_high,
+        bounds=more_bounds if bounds == "auto" else bounds,
         features=columns or more_columns,
     )
 
 
-def _points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
+def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
     """Points as float32, float64 or the uint8 of images, and the columns of a data frame."""
     if hasattr(x, "columns"):
-        if words := find_text_columns(x):
-            raise InputError(f"x must hold numbers, got columns that do not: {', '.join(words)}")
+        if text := find_text_columns(x):
+            raise InputError(f"x must hold numbers, got columns that do not: {', '.join(text)}")
         values = np.array(x.to_numpy(np.float64, na_value=np.nan), order="C")
         return values, tuple(str(column) for column in x.columns)
     try:
         x = np.asarray(to_host(x))
     except ValueError as error:
-        raise InputError(f"x must have one point a row, all of one shape: {error}") from error
+        raise InputError(f"x must have one point per row, all of one shape: {error}") from error
     if x.ndim == 0 or x.dtype.kind not in "biuf":
         raise InputError(
-            "x must hold real numbers, one point a row, "
+            "x must hold real numbers, one point per row, "
             f"got dtype {x.dtype} of shape {x.shape}; encode or drop what is no number"
         )
     x = x[:, None] if x.ndim == 1 else x
@@ -144,24 +144,24 @@ def _points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
 
 
 def to_host(values: Any) -> Any:
-    """Values, and those of a torch tensor as an array, wherever it is."""
+    """Values of a torch tensor on any device as an array; everything else unchanged."""
     return values.detach().cpu().numpy() if hasattr(values, "detach") else values
 
 
 def find_device(values: Any) -> str | None:
-    """Device of a torch tensor that is not in the host's memory."""
+    """Device of a torch tensor; None for one on the CPU and for everything else."""
     device = getattr(values, "device", None)
     return None if getattr(device, "type", "cpu") == "cpu" else str(device)
 
 
 def find_text_columns(table: Any) -> list[str]:
-    """Columns of a data frame that are not numbers."""
+    """Names of the columns of a data frame that do not hold numbers."""
     types = zip(table.columns, table.dtypes, strict=True)
     return [str(column) for column, dtype in types if dtype.kind not in "biuf"]
 
 
-def _labels(y: Any) -> list[Label]:
-    """Labels as Python scalars."""
+def _read_labels(y: Any) -> list[Label]:
+    """Labels as Python scalars, one per row."""
     y = to_host(y)
     # object keeps None, NaN and mixed types of a list from becoming text
     array = np.asarray(y) if hasattr(y, "__array__") else np.array(y, dtype=object)
@@ -169,7 +169,7 @@ def _labels(y: Any) -> list[Label]:
         array = array[:, 0]
     if array.ndim != 1:
         raise InputError(
-            f"y must hold one label a row, got shape {array.shape}; for one-hot rows give "
+            f"y must hold one label per row, got shape {array.shape}; for one-hot rows give "
             "y.argmax(axis=1)"
         )
     labels = [v.item() if isinstance(v, np.generic) else v for v in array.tolist()]
@@ -181,7 +181,7 @@ def _labels(y: Any) -> list[Label]:
     return labels
 
 
-def _sorted(labels: Iterable[Label]) -> tuple[Label, ...]:
+def _sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
     distinct: set[Any] = set(labels)
     try:
         return tuple(sorted(distinct))
@@ -190,9 +190,9 @@ def _sorted(labels: Iterable[Label]) -> tuple[Label, ...]:
 
 
 def keep_own_units(data: Any) -> Any:
-    """An (x, y) pair whose x counts in its own units: uint8 as 0 to 255, exact in float32.
+    """Keep the x of an (x, y) pair in its own units: uint8 becomes 0 to 255 in float32.
 
-    A `Dataset`, such as one that was read from a file, is left as it is.
+    A `Dataset` is returned unchanged.
     """
     if isinstance(data, tuple) and getattr(data[0], "dtype", None) == np.uint8:
         return data[0].astype(np.float32), *data[1:]
@@ -200,7 +200,7 @@ def keep_own_units(data: Any) -> Any:
 
 
 def check_pair(data: Any, argument: str) -> tuple[Any, Any]:
-    """Return `data` if it is an (x, y) pair; refuse anything else under the argument's name."""
+    """Return `data` if it is an (x, y) pair; else raise an `InputError` that names the argument."""
     if isinstance(data, tuple) and len(data) == 2:
         return data
     raise InputError(
@@ -209,27 +209,27 @@ def check_pair(data: Any, argument: str) -> tuple[Any, Any]:
     )
 
 
-def _part(
+def _read_part(
     data: Dataset | tuple[Any, Any], argument: str
 ) -> tuple[Array, list[Label], tuple[str, ...] | None, Bounds | Literal["auto"] | None]:
-    """Points, labels, columns and bounds of a part that is to be joined."""
+    """Points, labels, columns and bounds of one of two parts."""
     if not isinstance(data, Dataset):
         x, y = check_pair(data, argument)
-        points, columns = _points(x)
-        labels = _labels(y)
+        points, columns = _read_points(x)
+        labels = _read_labels(y)
         if len(points) != len(labels):
             raise InputError(
-                f"{argument} must have one label a point, got {len(labels)} labels and "
+                f"{argument} must have one label per point, got {len(labels)} labels and "
                 f"{len(points)} points"
             )
         return points, labels, columns, "auto"
     if data.n_train is not None or data.scaling is not None:
         raise InputError(f"{argument} must be neither split nor scaled yet; join first, then scale")
-    return data.x, _labels(data.labels), data.features, data.bounds
+    return data.x, _read_labels(data.labels), data.features, data.bounds
 
 
 def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
-    """Refuse two parts whose columns differ; their order may."""
+    """Raise `InputError` unless both parts have the same columns, in any order."""
     if only := {*train} ^ {*test}:
         raise InputError(
             "train and test must have the same columns, but only one of them has "
@@ -247,6 +247,6 @@ def _check_finite(data: Dataset) -> None:
         )
 
 
-def _auto_bounds(x: Array) -> Bounds | None:
+def _choose_bounds(x: Array) -> Bounds | None:
     within = x.dtype == np.uint8 or (x.ndim > 2 and x.size and x.min() >= 0 and x.max() <= 1)
     return Bounds(0, 1) if within else None

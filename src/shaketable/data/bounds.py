@@ -1,4 +1,4 @@
-"""What happens to noise at the edge of the value range."""
+"""Bounds: the range of values, and how noise is kept inside it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ Rule: TypeAlias = Literal["clip", "truncate"]
 class Bounds:
     """The value range [low, high] and how noise is kept inside it.
 
-    ``clip``: noise first, then every value is moved to the nearest one in range. ``truncate``: the
-    noise is uniform in the part of the ball that lies in range. The two differ: at x = 0 and
-    L-inf noise of size 0.1 they shift the mean by 0.025 and 0.050.
+    ``clip``: noise is added, then every value is moved to the nearest one in range. ``truncate``:
+    noise is uniform in the part of the ball that lies in range. The two differ: at x = 0, L-inf
+    noise of size 0.1 shifts the mean by 0.025 (clip) or 0.050 (truncate).
     """
 
     low: float
     high: float
     rule: Rule = "clip"
     steps: int = 0
-    """Equal steps of the range that the data count in, 255 for uint8 pictures; 0: any value goes.
+    """Number of equal steps that the data divide the range into: 255 for uint8 images; 0 for none.
 
-    The data decide it, and so it is not told with the bounds. Faults of cameras round to it.
+    It follows from the data and so is not part of the text of the bounds. Camera faults round to
+    these steps.
     """
 
     def __post_init__(self) -> None:
@@ -40,24 +41,24 @@ class Bounds:
     def __str__(self) -> str:
         return f"{self.rule}[{format_value(self.low)}, {format_value(self.high)}]"
 
-    def of_whole_numbers(self) -> Bounds:
-        """Return the same bounds for data that are whole numbers."""
+    def with_whole_steps(self) -> Bounds:
+        """Return the same bounds for data that are whole numbers: steps of 1, if both ends are."""
         whole = float(self.low).is_integer() and float(self.high).is_integer()
         return replace(self, steps=int(self.high - self.low) if whole else 0)
 
-    def held(self, x: Any) -> Any:
-        """Values, of an array or a tensor, as the data can hold them: in range, on a step."""
+    def enforce(self, x: Any) -> Any:
+        """Clip values of an array or a tensor to the range, and round them to the steps if any."""
         x = x.clip(self.low, self.high)
         if not self.steps:
             return x
         span = self.high - self.low
         if span == self.steps:
             return (x - self.low).round() + self.low
-        # in this order k/255 comes out as uint8 pictures have it
+        # in this order of operations k/255 comes out as uint8 images have it
         return ((x - self.low) * (self.steps / span)).round() * span / self.steps + self.low
 
     def check(self, x: Array) -> None:
-        """Raise unless every value of `x` lies in range."""
+        """Raise `InputError` unless every value of `x` lies in range."""
         if x.size and not (x.min() >= self.low and x.max() <= self.high):
             raise InputError(
                 f"x must lie in the bounds [{self.low}, {self.high}], but its values span "
@@ -69,7 +70,7 @@ BoundsLike: TypeAlias = "Bounds | tuple[float, float] | None"
 
 
 def as_bounds(bounds: BoundsLike) -> Bounds | None:
-    """Bounds from what users write: a pair means clipping, None means no bounds."""
+    """`Bounds` of a pair (low, high), which means clipping; None for no bounds."""
     if bounds is None or isinstance(bounds, Bounds):
         return bounds
     try:

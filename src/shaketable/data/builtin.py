@@ -1,6 +1,6 @@
-"""Built-in data sets: known ones from scikit-learn, and made ones whose answers are known.
+"""Built-in data sets: real ones from scikit-learn, and synthetic ones with known properties.
 
-What is made is made by key (`shaketable.keys`): the same rows on every machine.
+Synthetic points are functions of keys (`core.keys`): the same rows on every machine.
 """
 
 import inspect
@@ -32,13 +32,13 @@ SHAPES = (
     "triangle",
     "vertical",
 )
-_SIDE = 32  # pixels of an image of `shapes`
-_HEIGHT, _WIDTH, _KNOTS = 0.3, 0.08, 2**14  # of the wave of `bands`
+_SIDE = 32  # pixels of a side of an image of `shapes`
+_HEIGHT, _WIDTH, _KNOTS = 0.3, 0.08, 2**14  # of the wave between the bands
 _MAX_DOUBLINGS = 6
 
 
 def build(spec: str) -> Dataset:
-    """Built-in set that a spec string names, called by that spec.
+    """Build the data set that a spec string names; the spec becomes its name.
 
     >>> build("toy1d(n=8)").name
     'toy1d(n=8)'
@@ -55,31 +55,30 @@ def build(spec: str) -> Dataset:
 
 
 def bands(n: int = 1000, separation: float = 0.02, seed: int = 0) -> Dataset:
-    """Two interlocking bands in the unit square, their L-inf separation the one asked for.
+    """Two interlocking bands in the unit square, whose L-inf separation is the given one.
 
-    One class lies just above, the other just below a wave, and both keep a distance of half the
-    separation from it. A line between opponents crosses the wave, so they are at least `separation`
-    apart. One point of the closest pair is then pulled towards the other until it is exactly that
-    far. It moves by no more than the pair was too far apart, so, by the triangle inequality, no
-    other pair gets nearer than they are.
+    One class lies above a wave, the other below it, and both keep a distance of half the separation
+    from it. A line between points of different classes crosses the wave, so they are at least
+    `separation` apart. One point of the closest pair is then moved towards the other until their
+    distance is exactly `separation`. By the triangle inequality, no other pair gets closer.
 
     >>> data = bands(n=100, separation=0.05)
     >>> data.x.shape, np.bincount(data.y).tolist()
     ((100, 2), [50, 50])
     """
-    n, seed = _whole("n", n, least=2), _whole("seed", seed, least=0)
-    separation = _number("separation", separation)
+    n, seed = _check_whole("n", n, least=2), _check_whole("seed", seed, least=0)
+    separation = _check_number("separation", separation)
     if not 1e-9 <= separation < 1:  # below, the coordinates' own rounding shows
         raise InputError(f"separation must lie between 1e-9 and 1, got {separation!r}")
     for doubling in range(_MAX_DOUBLINGS):
-        x, y = _around_the_wave(digest("bands", seed), 2 * max(n, 500) << doubling, separation / 2)
+        x, y = _draw_bands(digest("bands", seed), 2 * max(n, 500) << doubling, separation / 2)
         lower, upper = np.flatnonzero(y == 0)[: n // 2], np.flatnonzero(y == 1)[: n - n // 2]
         if len(lower) + len(upper) == n:
             break
     else:
         raise InputError(
             f"separation {separation!r} leaves no room for {n} points in bands {_WIDTH} wide; "
-            "ask for less, such as 0.02"
+            "choose a smaller one, such as 0.02"
         )
     distance, nearest = map(np.asarray, cKDTree(x[lower]).query(x[upper], p=np.inf))
     closest = int(distance.argmin())
@@ -93,13 +92,13 @@ def bands(n: int = 1000, separation: float = 0.02, seed: int = 0) -> Dataset:
 def toy1d(n: int = 200) -> Dataset:
     """Two half-open intervals on a line, [-2, -1) and [1, 2), evenly spaced.
 
-    The toy example of genuine adversarial accuracy: three classifiers of accuracy 1 that standard
-    adversarial accuracy cannot tell apart.
+    The toy example of genuine adversarial accuracy: three classifiers of accuracy 1 have the same
+    standard adversarial accuracy.
 
     >>> toy1d(n=4).x.ravel(), toy1d(n=4).labels
     (array([-2. , -1.5,  1. ,  1.5]), array([-1, -1,  1,  1]))
     """
-    n = _whole("n", n, least=2)
+    n = _check_whole("n", n, least=2)
     left, right = n // 2, n - n // 2
     x = np.concatenate([np.arange(left) / left - 2, np.arange(right) / right + 1])
     return make_dataset(x, np.repeat([-1, 1], [left, right]), name="toy1d")
@@ -114,8 +113,8 @@ def sunset(n: int = 1000, d: int = 2, seed: int = 0) -> Dataset:
     >>> sunset(n=10, d=3).x.shape
     (10, 3)
     """
-    n, d = _whole("n", n, least=2), _whole("d", d, least=2)
-    u = uniforms(_keys(digest("sunset", _whole("seed", seed, least=0)), n), d)
+    n, d = _check_whole("n", n, least=2), _check_whole("d", d, least=2)
+    u = uniforms(_keys(digest("sunset", _check_whole("seed", seed, least=0)), n), d)
     x = special.ndtri(u)
     x /= np.sqrt((x * x).sum(axis=1, keepdims=True))
     x[:, -1] += 1
@@ -126,13 +125,13 @@ def sunset(n: int = 1000, d: int = 2, seed: int = 0) -> Dataset:
 
 
 def shapes(n: int = 2000, seed: int = 0) -> Dataset:
-    """Ten kinds of bright figures on dark ground, 32 x 32 colour images with slight noise.
+    """Ten kinds of bright figures on dark ground, 32 x 32 colour images with little noise.
 
     >>> shapes(n=20).x.shape
     (20, 32, 32, 3)
     """
-    n = _whole("n", n, least=2)
-    keys = _keys(digest("shapes", _whole("seed", seed, least=0)), n)
+    n = _check_whole("n", n, least=2)
+    keys = _keys(digest("shapes", _check_whole("seed", seed, least=0)), n)
     kind = np.arange(n) % len(SHAPES)
     u = uniforms(keys, 9 + _SIDE * _SIDE * 3)
     centre = _SIDE / 2 + 6 * u[:, :2] - 3
@@ -144,7 +143,7 @@ def shapes(n: int = 2000, seed: int = 0) -> Dataset:
     down = (pixel[None, :, None] - centre[:, 1:, None]) / size[:, None, None]
     inside = np.zeros((n, _SIDE, _SIDE), dtype=bool)
     for i, name in enumerate(SHAPES):
-        inside[kind == i] = _figure(name, right[kind == i], down[kind == i])
+        inside[kind == i] = _draw_figure(name, right[kind == i], down[kind == i])
     images = np.where(inside[..., None], figure[:, None, None], ground[:, None, None]) + noise
     x = np.clip(np.round(images), 0, 255).astype(np.uint8)
     return make_dataset(x, np.array(SHAPES)[kind], name="shapes")
@@ -152,22 +151,22 @@ def shapes(n: int = 2000, seed: int = 0) -> Dataset:
 
 def digits() -> Dataset:
     """Handwritten digits, 1,797 of 8 x 8 pixels with values from 0 to 16 (scikit-learn)."""
-    return replace(_sklearn("digits"), bounds=Bounds(0, 16))
+    return replace(_load_sklearn("digits"), bounds=Bounds(0, 16))
 
 
 def iris() -> Dataset:
     """Iris flowers, 150 of 4 lengths in cm and 3 species (scikit-learn)."""
-    return _sklearn("iris")
+    return _load_sklearn("iris")
 
 
 def wine() -> Dataset:
     """Wines, 178 of 13 chemical measurements and 3 cultivars (scikit-learn)."""
-    return _sklearn("wine")
+    return _load_sklearn("wine")
 
 
 def breast_cancer() -> Dataset:
     """Breast tumours, 569 of 30 measurements of cell nuclei, benign or malignant (scikit-learn)."""
-    return _sklearn("breast_cancer")
+    return _load_sklearn("breast_cancer")
 
 
 BUILTIN: dict[str, Callable[..., Dataset]] = {
@@ -177,15 +176,15 @@ BUILTIN: dict[str, Callable[..., Dataset]] = {
 """The built-in sets by name; the first line of each docstring describes the set."""
 
 
-def _number(option: str, value: Any) -> float:
+def _check_number(option: str, value: Any) -> float:
     if not isinstance(value, int | float | np.number):
         raise InputError(f"{option} must be a number, got {value!r}")
     return float(value)
 
 
-def _whole(option: str, value: Any, *, least: int) -> int:
-    """`value` as an int; spec strings hand over floats."""
-    number = _number(option, value)
+def _check_whole(option: str, value: Any, *, least: int) -> int:
+    """Return `value` as an int; spec strings give floats."""
+    number = _check_number(option, value)
     if not (number >= least and number.is_integer()):
         raise InputError(f"{option} must be a whole number, {least} or more, got {value!r}")
     return int(value)
@@ -196,26 +195,26 @@ def _keys(key: int, n: int) -> KeyArray:
 
 
 def _wave(t: FloatArray) -> FloatArray:
-    """Parabolic arcs, up, down and up again: plain arithmetic, so equal on every machine."""
+    """Parabolic arcs, up, down and up again; plain arithmetic gives the same on every machine."""
     arc = np.minimum(np.floor(3 * t), 2)
     along = 3 * t - arc
     return np.asarray(0.5 + np.where(arc == 1, -_HEIGHT, _HEIGHT) * 4 * along * (1 - along))
 
 
-def _around_the_wave(key: int, m: int, margin: float) -> tuple[FloatArray, IntArray]:
-    """Points of `m` candidates that keep an L-inf margin to the wave; y = 1 above it."""
+def _draw_bands(key: int, m: int, margin: float) -> tuple[FloatArray, IntArray]:
+    """Those of `m` random points that keep an L-inf margin to the wave; y = 1 above it."""
     u = uniforms(_keys(key, m), 2)
     offset = _WIDTH * (2 * u[:, 1] - 1)
     x = np.stack([u[:, 0], _wave(u[:, 0]) + offset], axis=1)
     knots = np.arange(_KNOTS + 1) / _KNOTS
     distance, _ = cKDTree(np.stack([knots, _wave(knots)], axis=1)).query(x, p=np.inf)
-    # the slope is at most 12 heights, so a knot is that near to every point of the wave
+    # the slope is at most 12 heights, so every point of the wave has a knot this close
     clear = distance >= margin + 12 * _HEIGHT / (2 * _KNOTS)
     return x[clear], (offset[clear] > 0).astype(np.int64)
 
 
-def _figure(name: str, right: Array, down: Array) -> Array:
-    """Pixels inside a figure, in coordinates whose unit is the figure's size."""
+def _draw_figure(name: str, right: Array, down: Array) -> Array:
+    """Whether pixels are inside a figure; coordinates are in units of the figure's size."""
     square = (np.abs(right) < 0.85) & (np.abs(down) < 0.85)
     radius2 = right**2 + down**2
     figures = {
@@ -234,7 +233,7 @@ def _figure(name: str, right: Array, down: Array) -> Array:
     return np.asarray(figures[name])
 
 
-def _sklearn(name: str) -> Dataset:
+def _load_sklearn(name: str) -> Dataset:
     from sklearn import datasets  # slow to import, and needed only here
 
     bunch = getattr(datasets, f"load_{name}")()

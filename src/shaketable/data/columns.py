@@ -1,4 +1,4 @@
-"""TODO."""
+"""Statistics of features that corruptions refer to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shaketable.core.types import Array, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What is usual in every feature, as far as corruptions refer to it; computed when asked for.
+    """Mean and standard deviation of every feature, computed when first asked for.
 
     >>> Columns(lambda: np.array([[1.0, 5.0], [3.0, 5.0]])).spread
     array([1., 0.])
     """
 
     read: Callable[[], Array]
-    """Gives the points, one a row."""
+    """Returns the points, one per row."""
 
     @cached_property
     def mean(self) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Data to be shaken: points, their classes, and how they split into a training and a test part."""
+"""Data sets: points, their classes, and the split into a training and a test part."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_RANGE_RATIO = 100
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """The map (x - low) / span that put every feature on [0, 1]; a constant feature became 0.
+    """The map (x - low) / span that scaled every feature to [0, 1]; constant features became 0.
 
     >>> Scaling(np.array([1.0, 7.0]), np.array([4.0, 0.0])).apply(np.array([[3.0, 7.0]]))
     array([[0.5, 0. ]])
@@ -35,12 +35,12 @@ class Scaling:
     span: FloatArray
 
     def apply(self, x: Array) -> Array:
-        """Rows of `x` on the scale [0, 1]."""
+        """Rows of `x`, scaled to [0, 1]."""
         flat = x.reshape(len(x), -1) - self.low
         return np.asarray(flat / np.where(self.span > 0, self.span, 1)).reshape(x.shape)
 
     def undo(self, x: Array) -> Array:
-        """Scaled rows back in raw units."""
+        """Scaled rows in their original units."""
         return np.asarray(x.reshape(len(x), -1) * self.span + self.low).reshape(x.shape)
 
 
@@ -60,15 +60,16 @@ class Dataset:
         With a fixed test part: the first `n_train` rows are the training part, the rest the test
         part. None: `parts` splits at random.
     bounds
-        The range values are declared to lie in, and what noise does at its edge.
+        The declared range of values, and how noise is kept inside it.
     features
         Column names.
     scaling
-        How the features were put on [0, 1], where they were.
+        How the features were scaled to [0, 1]; None if they were not.
     kept
-        Rows these points had before others were left out; None if none was.
+        Row numbers of these points before others were dropped; None if none was dropped.
     files
-        File that every row was read from, relative to the folder of its part: ``<class>/<file>``.
+        File of every row, relative to the folder of its part: ``<class>/<file>``; None for points
+        that are not from image files.
 
     >>> from shaketable import make_dataset
     >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
@@ -90,12 +91,13 @@ class Dataset:
     def __post_init__(self) -> None:
         if not self.x.size:
             raise InputError(
-                f"x must have a row and a feature at least, got shape {self.x.shape}; add points"
+                f"x must have at least one row and one feature, got shape {self.x.shape}; "
+                "add points"
             )
         if self.y.shape != (self.n,):
             raise InputError(
                 f"x and y must have the same length, got {self.n} rows and {self.y.size} labels; "
-                "give one label a row"
+                "give one label per row"
             )
         codes = np.unique(self.y)
         if codes[0] < 0 or codes[-1] >= len(self.classes):
@@ -108,7 +110,9 @@ class Dataset:
                 raise InputError(f"n_train must lie between 1 and {self.n - 1}, got {self.n_train}")
             self.check_test_size(self.n - self.n_train)
         if self.files is not None and len(self.files) != self.n:
-            raise InputError(f"files must name one file a row, got {len(self.files)} for {self.n}")
+            raise InputError(
+                f"files must name one file per row, got {len(self.files)} for {self.n}"
+            )
 
     @property
     def n(self) -> int:
@@ -122,7 +126,7 @@ class Dataset:
 
     @property
     def d(self) -> int:
-        """Number of features of a point, flattened."""
+        """Number of features of one point, flattened."""
         return int(np.prod(self.shape))
 
     @property
@@ -133,12 +137,12 @@ class Dataset:
 
     @cached_property
     def columns(self) -> Columns:
-        """What is usual in every feature: in the training part, or in all where there is none."""
+        """Mean and spread of every feature, of the training part or, without one, of all points."""
         return Columns(lambda: self.rows(slice(self.n_train)))
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of points, classes and split, whatever their name; the same on every machine."""
+        """Hash of points, classes and split, but not of the name; the same on every machine."""
         x = np.ascontiguousarray(self.x, dtype=self.x.dtype.newbyteorder("<"))
         about = (x.dtype.str, x.shape, self.classes, self.n_train)
         h = hashlib.blake2b(repr(about).encode(), digest_size=16)
@@ -147,14 +151,14 @@ class Dataset:
         return h.hexdigest()
 
     def rows(self, index: IntArray | slice) -> Array:
-        """Floats of these rows, as models and noise take them: uint8 becomes x/255 in float32."""
+        """Return rows as models and corruptions take them: floats, uint8 as x/255 in float32."""
         return as_floats(self.x[index])
 
     def parts(self, *, run: int = 0, seed: int = 0) -> tuple[IntArray, IntArray]:
-        """Rows of the training and of the test part.
+        """Row numbers of the training and of the test part.
 
-        The fixed split where the data have one; else 80/20, plain random (not stratified), a
-        function of data, run and seed alone.
+        The fixed split if the data have one; else 80/20 at random (not stratified), a function of
+        data, run and seed alone.
 
         >>> from shaketable import make_dataset
         >>> train, test = make_dataset(np.arange(10), [0, 1] * 5, name="ten").parts(run=3)
@@ -171,7 +175,7 @@ class Dataset:
         return order[n_test:], order[:n_test]
 
     def scaled(self) -> Dataset:
-        """Return the data with every feature on [0, 1] over all rows; the bounds are dropped."""
+        """Return the data with every feature scaled to [0, 1] over all rows, and without bounds."""
         if self.scaling is not None:
             return self
         x = self.rows(slice(None))
@@ -182,7 +186,7 @@ class Dataset:
 
     @cached_property
     def range_ratio(self) -> float:
-        """Largest over smallest range of a feature, constant features left out.
+        """Largest range of a feature divided by the smallest, without constant features.
 
         >>> from shaketable import make_dataset
         >>> make_dataset([[0, 5, 1], [8, 5, 3]], [0, 1], name="tiny").range_ratio
@@ -192,7 +196,7 @@ class Dataset:
         return float(ranges.max() / ranges[ranges > 0].min()) if ranges.any() else 1.0
 
     def notes(self) -> list[str]:
-        """Return what a reader of results on these data should know, a sentence each."""
+        """What a reader of results on these data should know, one sentence per note."""
         if self.x.dtype == np.uint8:
             return ["uint8 values count as x/255: models and noise see values in [0, 1]"]
         tabular = self.x.ndim == 2
@@ -201,10 +205,10 @@ class Dataset:
         ranges = self._ranges()
         wide, narrow = int(ranges.argmax()), int(np.where(ranges > 0, ranges, np.inf).argmin())
         return [
-            f"feature ranges differ by a factor {self.range_ratio:,.0f}, so one feature rules "
+            f"feature ranges differ by a factor of {self.range_ratio:,.0f}, so one feature decides "
             f"eps_min: {self.feature_name(wide)} spans {ranges[wide]:.6g}, "
             f"{self.feature_name(narrow)} only {ranges[narrow]:.6g}; "
-            "--scale (in Python .scaled()) puts every feature on [0, 1]"
+            "--scale (in Python .scaled()) scales every feature to [0, 1]"
         ]
 
     def feature_name(self, i: int) -> str:
@@ -212,10 +216,10 @@ class Dataset:
         return self.features[i] if self.features else f"feature {i}"
 
     def clashes(self) -> list[tuple[int, int]]:
-        """Rows that coincide and yet differ in class, as pairs (i, j) with i < j in order.
+        """Pairs (i, j), i < j, of rows that are equal but differ in class, sorted.
 
-        Every such row is paired with the first coinciding row of another class, so the list names
-        all of them and stays as short as the data.
+        Every such row is paired with the first equal row of another class, so the list names all
+        of them and is never longer than the data.
 
         >>> from shaketable import make_dataset
         >>> make_dataset([0.0, 1.0, 0.0], ["a", "a", "b"], name="tiny").clashes()
@@ -230,7 +234,7 @@ class Dataset:
         return sorted(pairs)
 
     def drop_clashes(self) -> Dataset:
-        """Return the data without any point that coincides with one of another class."""
+        """Return the data without the points that are equal to one of another class."""
         keep = np.ones(self.n, dtype=bool)
         for group in self._clashing_groups():
             keep[group] = False
@@ -249,31 +253,31 @@ class Dataset:
         )
 
     def source_row(self, row: int) -> int:
-        """Row that a point had before others were left out."""
+        """Row number of a point before others were dropped."""
         return row if self.kept is None else int(self.kept[row])
 
     def duplicates(self) -> list[IntArray]:
-        """Rows of each group of points that coincide, whatever their classes.
+        """Row numbers of each group of equal points, whatever their classes.
 
         >>> from shaketable import make_dataset
         >>> make_dataset([0.0, 1.0, 0.0], ["a", "b", "a"], name="tiny").duplicates()
         [array([0, 2])]
         """
-        return self._equal
+        return self._equal_rows
 
     def _clashing_groups(self) -> list[IntArray]:
-        """Rows of each group of equal points that holds several classes."""
-        return [rows for rows in self._equal if len(np.unique(self.y[rows])) > 1]
+        """Row numbers of each group of equal points of several classes."""
+        return [rows for rows in self._equal_rows if len(np.unique(self.y[rows])) > 1]
 
     @cached_property
-    def _equal(self) -> list[IntArray]:
+    def _equal_rows(self) -> list[IntArray]:
         return find_equal_rows(self.x.reshape(self.n, -1))
 
     def _ranges(self) -> FloatArray:
         return np.asarray(np.ptp(self.rows(slice(None)).reshape(self.n, -1), axis=0))
 
     def check_test_size(self, n_test: int) -> None:
-        """Refuse a test part with fewer points than there are classes."""
+        """Raise `InputError` for a test part with fewer points than there are classes."""
         present = len(np.unique(self.y))
         if n_test < present:
             raise InputError(
@@ -283,5 +287,5 @@ class Dataset:
 
 
 def as_floats(x: Array) -> Array:
-    """Values as models and noise take them: uint8 becomes x/255 in float32."""
+    """Values as models and corruptions take them: uint8 becomes x/255 in float32."""
     return x / np.float32(255) if x.dtype == np.uint8 else x

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from shaketable.data.dataset import Dataset
-from shaketable.data.facts import data_facts
+from shaketable.data.facts import describe_data
 from shaketable.data.images import are_images
 from shaketable.separations import charts, words
 from shaketable.separations.audit import Audit, audit
@@ -70,7 +70,7 @@ def write_separation(
         images=_images(report, dataset),
         one_nn="" if one_nn is None else words.one_nn_sentence(one_nn),
         has_parts=dataset.n_train is not None,
-        facts=data_facts(dataset),
+        facts=describe_data(dataset),
         figures={
             "closest": [*left_out_figures(separation), *points_figures(separation, dataset)],
             "nearest": nearest_figures(separation),

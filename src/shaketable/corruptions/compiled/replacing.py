@@ -35,7 +35,7 @@ def moved(x: Array, keys: KeyArray, mean: float, sigma: float, bounds: Bounds) -
 def redrawn(x: Array, keys: KeyArray, table: Array, bounds: Bounds) -> Array:
     """Copy of `x`, on 255 steps of its bounds, with every value drawn from its law in a table."""
     span = bounds.high - bounds.low
-    levels = bounds.held(bounds.low + np.arange(256) * (span / 255)).astype(x.dtype)
+    levels = bounds.enforce(bounds.low + np.arange(256) * (span / 255)).astype(x.dtype)
     scale = x.dtype.type(bounds.low), x.dtype.type(255 / span)
     return _filled(_fill_redrawn, x, keys, table, levels, *scale)
 
