@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.corruptions import parse as parse
     from shaketable.corruptions.balls import numbers as balls  # noqa: F401  (its public name)
     from shaketable.corruptions.common.corruption import CommonCorruption as CommonCorruption
+    from shaketable.corruptions.custom import corruption as corruption
     from shaketable.corruptions.gallery.gallery import gallery as gallery
     from shaketable.corruptions.suites.grids import grid as grid
     from shaketable.corruptions.suites.suite import Suite as Suite
@@ -110,6 +111,7 @@ _HOME = {
     "audit": "separations.audit",
     "corrupt": "corruptions",
     "corrupted": "evaluation.copies",
+    "corruption": "corruptions.custom",
     "evaluate": "evaluation.evaluate",
     "gallery": "corruptions.gallery.gallery",
     "grid": "corruptions.suites.grids",

@@ -424,7 +424,7 @@ def test_sizes_relative_to_a_range_need_one(spec, bounds):
         ("sp(0.1, 0.2)", "takes density"),
         ("ga(0.1, -1)", "var must be 0 or more and finite, got -1"),
         ("ga(inf)", "mean must be a finite number"),
-        ("ga(0.1, sd=0.1)", "takes mean, then maybe var"),
+        ("ga(0.1, sd=0.1)", "takes mean, and optionally var"),
         ("ga", "takes mean"),
         ("ga(up)", "mean must be a number"),
         ("rotation(inf)", "degrees must be a finite number"),

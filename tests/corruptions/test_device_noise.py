@@ -212,7 +212,7 @@ def test_what_cannot_be_done_is_said(device):
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 def test_a_key_is_needed_for_every_row():
-    with pytest.raises(InputError, match="one a row"):
+    with pytest.raises(InputError, match="one per row"):
         PNormNoise(2, 0.1)(torch.zeros((3, 2), device="cuda"), keys(2))
 
 

@@ -102,7 +102,7 @@ def test_a_name_changes_nothing_but_the_draw():
     np.testing.assert_array_equal(named.bind(UNIT)(x, keys), plain.bind(UNIT)(x, keys))
     assert named.ladder == named.spec == "sp(0.1) + rotation(30) as SP0.1RO30"
     assert parse("fog(3) as F").for_shape((32, 32, 3)).spec == "fog(3, cifar) as F"
-    with pytest.raises(InputError, match="fog is for pictures"):
+    with pytest.raises(InputError, match="fog is for images"):
         parse("sp(0.1) + fog(3) as F").for_shape((7,))
 
 

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the names of one kind, with their descriptions."""
     from shaketable import metrics
     from shaketable.adversary.attacks.parse import ATTACK_NAMES
-    from shaketable.corruptions import CORRUPTION_NAMES
+    from shaketable.corruptions import CORRUPTIONS
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
     from shaketable.models.builtin import BUILTIN
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     entries = {
         "datasets": {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
         "models": {**BUILTIN, **EXAMPLES},
-        "corruptions": CORRUPTION_NAMES,
+        "corruptions": CORRUPTIONS.describe(),
         "suites": {name: str(suite) for name, suite in SUITES.items()},
         "attacks": ATTACK_NAMES,
         "metrics": {name: _first_line(metric) for name, metric in metrics.METRICS.items()},

@@ -20,6 +20,7 @@ from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.corruptions.images import check_finite_range, find_layout
+from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 
 Interpolation: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
@@ -74,6 +75,17 @@ class SaltPepper(Corruption):
         ends = check_finite_range(self.bounds, self.spec)
         low, high = (np.full(math.prod(x.shape[1:]), end) for end in (ends.low, ends.high))
         return replaced(x, drawn, self.density / 2, low, high)
+
+
+declare(
+    "sp",
+    SaltPepper,
+    arguments=("density",),
+    needs_range=True,
+    forms={
+        "sp(density)": "salt & pepper: every value is set to black or white with that probability"
+    },
+)
 
 
 @dataclass(frozen=True)
@@ -136,6 +148,17 @@ class CameraGaussian(Corruption):
         span = bounds.high - bounds.low
         noisy = moved(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
         return np.asarray(bounds.enforce(noisy)) if bounds.steps else noisy
+
+
+declare(
+    "ga",
+    CameraGaussian,
+    arguments=("mean", "var"),
+    needs_range=True,
+    forms={
+        "ga(mean, var)": "MATLAB's Gaussian noise, for values in [0, 1]; var is 0.01 by default"
+    },
+)
 
 
 @lru_cache(maxsize=32)
@@ -227,3 +250,15 @@ class Rotation(Corruption):
 
     def _fill(self) -> dict[str, Value]:
         return {"fill": self.fill} if self.fill else {}
+
+
+declare(
+    "rotation",
+    Rotation,
+    arguments=("degrees", "interpolation", "fill"),
+    needs_range=True,
+    forms={
+        "rotation(degrees)": "images rotated clockwise; rotation(30, bilinear, fill=1): nearest, "
+        "bilinear or bicubic interpolation, corners from 0 (black) to 1 (white)"
+    },
+)

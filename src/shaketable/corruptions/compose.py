@@ -1,4 +1,4 @@
-"""Several corruptions, one after the other; and corruptions with a name of their own."""
+"""Sequences of corruptions, and corruptions with a name of their own."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.spec import split_name
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.corruption import AddedNoise, Corruption
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -21,7 +21,7 @@ NAME_RULE = (
 
 @dataclass(frozen=True)
 class Sequence(Corruption):
-    """``a + b``: first a, then b. Factor i draws from hash(key, i); bounds hold after each.
+    """``a + b``: first a, then b. Factor i draws from hash(key, i); bounds apply after each.
 
     >>> from shaketable.corruptions import parse
     >>> (parse("l2(1)") + parse("linf(0.1)") + parse("l0(0.1)")).spec
@@ -33,25 +33,25 @@ class Sequence(Corruption):
     def __post_init__(self) -> None:
         flat: list[Corruption] = []
         for factor in self.factors:
-            flat += factor.factors if isinstance(factor, Sequence) else [factor]
             if factor.by_row or isinstance(factor, Named):
                 what = "is read from files" if factor.by_row else "has a name of its own"
                 raise InputError(f"{factor.spec} {what} and must stand alone, without +")
+            flat += factor.stages or (factor,)
         object.__setattr__(self, "factors", tuple(flat))
 
     @property
     def spec(self) -> str:
-        """Canonical spec string, the factors' joined by `` + ``."""
+        """Canonical spec string: those of the factors, joined by `` + ``."""
         return " + ".join(factor.spec for factor in self.factors)
 
     @property
     def ladder(self) -> str:
-        """Itself alone: sequences of several sizes are not levels of one ladder."""
+        """Its spec: no other sequence is a level of the same ladder."""
         return self.spec
 
     @property
     def size(self) -> float:
-        """Stands alone on its ladder."""
+        """0: it is alone on its ladder."""
         return 0.0
 
     @property
@@ -59,32 +59,37 @@ class Sequence(Corruption):
         """Whether the results of every factor are values that the data can hold."""
         return all(factor.on_steps for factor in self.factors)
 
+    @property
+    def stages(self) -> tuple[Corruption, ...]:
+        """The factors."""
+        return self.factors
+
     def for_shape(self, shape: tuple[int, ...]) -> Sequence:
-        """Return the same sequence with every factor sized."""
+        """Return the same sequence with every factor for this shape."""
         return replace(self, factors=tuple(factor.for_shape(shape) for factor in self.factors))
 
     def for_columns(self, columns: Columns) -> Sequence:
-        """Return the same sequence with every factor fitted."""
+        """Return the same sequence with every factor for these columns."""
         return replace(self, factors=tuple(factor.for_columns(columns) for factor in self.factors))
 
     def bind(self, bounds: Bounds | None) -> Sequence:
-        """Return the same sequence with every factor bound."""
+        """Return the same sequence with every factor in these bounds."""
         return replace(self, factors=tuple(factor.bind(bounds) for factor in self.factors))
 
     def draw(self, x: Array, keys: KeyArray) -> list[Any]:
-        """What every factor draws."""
+        """Return what every factor draws."""
         return [factor.draw(x, fold(keys, i)) for i, factor in enumerate(self.factors)]
 
     def apply(self, x: Array, drawn: list[Any]) -> Array:
         """Apply the factors in order."""
-        for factor, mine in zip(self.factors, drawn, strict=True):
-            x = factor.apply(x, mine)
+        for factor, own in zip(self.factors, drawn, strict=True):
+            x = factor.apply(x, own)
         return x
 
 
 @dataclass(frozen=True)
 class Named(Corruption):
-    """``a as NAME``: the same corruption under a name, and with draws of its own for it.
+    """``a as NAME``: the same corruption under a name, with random draws of its own.
 
     >>> from shaketable.corruptions import parse
     >>> parse("rotation(30) as RO30SP0").spec
@@ -107,35 +112,45 @@ class Named(Corruption):
 
     @property
     def ladder(self) -> str:
-        """Itself alone: no other set has its draws."""
+        """Its spec: no other corruption shares its draws."""
         return self.spec
 
     @property
     def size(self) -> float:
-        """Stands alone on its ladder."""
+        """0: it is alone on its ladder."""
         return 0.0
 
     @property
     def on_steps(self) -> bool:
-        """As the corruption."""
+        """As the named corruption."""
         return self.corruption.on_steps
 
+    @property
+    def additive(self) -> AddedNoise | None:
+        """As the named corruption."""
+        return self.corruption.additive
+
+    @property
+    def stages(self) -> tuple[Corruption, ...]:
+        """As the named corruption."""
+        return self.corruption.stages
+
     def for_shape(self, shape: tuple[int, ...]) -> Named:
-        """Return the same, sized."""
+        """Return the same corruption for this shape."""
         return replace(self, corruption=self.corruption.for_shape(shape))
 
     def for_columns(self, columns: Columns) -> Named:
-        """Return the same, fitted."""
+        """Return the same corruption for these columns."""
         return replace(self, corruption=self.corruption.for_columns(columns))
 
     def bind(self, bounds: Bounds | None) -> Named:
-        """Return the same, bound."""
+        """Return the same corruption in these bounds."""
         return replace(self, corruption=self.corruption.bind(bounds))
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
-        """What the corruption draws."""
+        """Return what the named corruption draws."""
         return self.corruption.draw(x, keys)
 
     def apply(self, x: Array, drawn: Any) -> Array:
-        """Apply the corruption."""
+        """Apply the named corruption."""
         return self.corruption.apply(x, drawn)

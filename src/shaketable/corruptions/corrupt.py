@@ -11,7 +11,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import Rng, key_from, row_keys
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption
-from shaketable.corruptions.parse import parse
+from shaketable.corruptions.parse import as_corruption
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 
@@ -49,7 +49,7 @@ def corrupt(
     >>> corrupt(np.full((1, 3), 7, np.uint8), "linf(0.4)", rng=0, bounds=(0, 255), dtype="uint8")
     array([[7, 7, 7]], dtype=uint8)
     """
-    chosen: Any = corruption if hasattr(corruption, "bind") else parse(corruption)
+    chosen = as_corruption(corruption)
     limits = as_bounds(bounds)
     tensor = hasattr(x, "detach")
     if hasattr(x, "fingerprint"):

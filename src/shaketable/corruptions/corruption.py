@@ -1,15 +1,17 @@
-"""The role every corruption plays, and the one that does nothing."""
+"""The role that every corruption plays, and the corruption that does nothing."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -17,10 +19,28 @@ if TYPE_CHECKING:
     from shaketable.corruptions.compose import Sequence
 
 
-class Corruption(Protocol):
-    """A frozen dataclass whose fields are its parameters.
+class AddedNoise(NamedTuple):
+    """Parameters of noise that is added to every value, which is then clipped to [low, high]."""
 
-    What is random is drawn apart from its use, so that the levels of a ladder can share a draw.
+    p: float
+    """Order of the norm; 2 for Gaussian noise."""
+    kind: str
+    """``ball``, ``surface``, ``vertices`` or ``gaussian``."""
+    scale: float = 1.0
+    shift: float = 0.0
+    low: float = -math.inf
+    high: float = math.inf
+
+    def within(self, bounds: Bounds | None) -> AddedNoise:
+        """Return the same noise, clipped to the bounds."""
+        return self if bounds is None else self._replace(low=bounds.low, high=bounds.high)
+
+
+class Corruption(Protocol):
+    """A change of the inputs: a frozen dataclass whose fields are its parameters.
+
+    `draw` makes what is random, `apply` uses it, so that all levels of a ladder can share one draw.
+    A subclass must define `spec`, `ladder`, `size`, `bind` and `apply`; the rest has defaults.
     """
 
     @property
@@ -29,15 +49,15 @@ class Corruption(Protocol):
 
     @property
     def ladder(self) -> str:
-        """Name shared by all levels of this corruption, which differ in size alone."""
+        """Name that all levels of this corruption share; they differ in size only."""
 
     @property
     def size(self) -> float:
-        """Where it stands on its ladder: what it draws serves all smaller levels too."""
+        """Position on the ladder; what one level draws also serves all levels of smaller size."""
 
     @property
     def by_row(self) -> bool:
-        """Whether keys are rows of the test part, counted from its first: nothing is random."""
+        """Whether keys are row numbers of the test part, counted from 0; nothing is random then."""
         return False
 
     @property
@@ -45,29 +65,42 @@ class Corruption(Protocol):
         """Whether results are values that the data can hold, such as the 256 levels of uint8."""
         return False
 
+    @property
+    def additive(self) -> AddedNoise | None:
+        """Parameters of the added noise; None if the corruption is not additive.
+
+        On a CUDA device additive noise is made and added by one kernel.
+        """
+        return None
+
+    @property
+    def stages(self) -> tuple[Corruption, ...]:
+        """Corruptions that are applied one after the other; empty for a single corruption."""
+        return ()
+
     def for_shape(self, shape: tuple[int, ...]) -> Corruption:  # noqa: ARG002  (of use to some)
         """Fill in what the shape of a point decides, which becomes part of the spec."""
         return self
 
     def for_columns(self, columns: Columns) -> Corruption:  # noqa: ARG002  (of use to some)
-        """Fill in what the points decide, such as column means; these are not told in the spec."""
+        """Fill in what the points decide, such as column means, which the spec does not contain."""
         return self
 
     def bind(self, bounds: Bounds | None) -> Corruption:
-        """Fill in the value range, which is recorded apart."""
+        """Fill in the value range, which is recorded separately."""
 
     def draw(self, x: Array, keys: KeyArray) -> Any:  # noqa: ARG002  (of use to most)
-        """All that is random, one key a row; of `x` only the shape of a row and the type count.
+        """Draw all random numbers, from one key per row; `x` gives shape and type of the rows.
 
-        By default the keys themselves: what is random is then made where it is used.
+        The default returns the keys themselves: `apply` then draws what it needs from them.
         """
         return keys
 
     def apply(self, x: Array, drawn: Any) -> Array:
-        """Corrupted copy of the rows of `x`; nothing is random, and what was drawn is kept."""
+        """Return a corrupted copy of the rows of `x`; `drawn` is what `draw` returned."""
 
     def __call__(self, x: Array, keys: KeyArray, out: Array | None = None) -> Array:
-        """Corrupted copy of the rows of `x`: one key a row, nothing else random.
+        """Return a corrupted copy of the rows of `x`, a function of `x` and of one key per row.
 
         It is written to `out` if that is given, which may be `x`. Torch tensors stay on their
         device.
@@ -81,42 +114,52 @@ class Corruption(Protocol):
         return out
 
     def __add__(self, other: Corruption) -> Sequence:
-        """Return first this one, then the other."""
-        from shaketable.corruptions.compose import Sequence  # it stands on this module
+        """Return the sequence of this corruption and then the other."""
+        from shaketable.corruptions.compose import Sequence  # it builds on this module
 
         return Sequence((self, other))
 
 
 def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array, Any], Array]:
-    """Turn an `apply` for arrays into one for tensors too, which are taken to the CPU and back."""
+    """Extend an `apply` for arrays to tensors, which are moved to the CPU and back."""
 
     @wraps(apply)
     def applied(self: Any, x: Array, drawn: Any) -> Array:
-        if not hasattr(x, "detach"):
-            return apply(self, x, drawn)
-        from shaketable.corruptions.tensors.device import through_arrays  # torch is there, as x is
-
-        moved: Array = through_arrays(lambda array, keys: apply(self, array, keys), x, drawn)
-        return moved
+        if device := device_code(x):
+            return device.through_arrays(lambda array, keys: apply(self, array, keys), x, drawn)
+        return apply(self, x, drawn)
 
     return applied
 
 
 class DeviceCode(Protocol):
-    """What the module `device` does with tensors; here they pass for arrays."""
+    """What the module `tensors.device` does with tensors; they pass for arrays here."""
 
     def call(self, corruption: Corruption, x: Array, keys: KeyArray, out: Array | None) -> Array:
         """See `Corruption.__call__`."""
 
-    def draw(self, corruption: Corruption, x: Array, keys: KeyArray) -> Any:
-        """See `Corruption.draw`."""
+    def draw_noise(
+        self, corruption: Corruption, x: Array, keys: KeyArray, p: float, kind: str
+    ) -> Any:
+        """Draw noise of size 1 for `Corruption.draw`."""
 
-    def apply(self, corruption: Corruption, x: Array, drawn: Any) -> Array:
-        """See `Corruption.apply`."""
+    def draw_places(self, corruption: Corruption, x: Array, keys: KeyArray, hits: int) -> Any:
+        """Draw places of values, and a number in (0, 1) for each, for `Corruption.draw`."""
+
+    def add_noise(self, corruption: Corruption, x: Array, drawn: Any) -> Array:
+        """Apply an additive corruption."""
+
+    def apply_flat(
+        self, corruption: Corruption, x: Array, drawn: Any, work: Callable[[Any, Any], Any]
+    ) -> Array:
+        """Apply a corruption that does `work` on tensors, flat rows of float32 or float64."""
+
+    def through_arrays(self, work: Callable[[Array, Any], Array], x: Array, drawn: Any) -> Array:
+        """Apply `work` to arrays: move `x` to the CPU and the result back."""
 
 
 def device_code(x: Any) -> DeviceCode | None:
-    """Code for torch tensors, if `x` is one."""
+    """Return the code for torch tensors if `x` is one."""
     if not hasattr(x, "detach"):
         return None
     from shaketable.corruptions.tensors import device  # torch is there, as x is
@@ -134,7 +177,7 @@ class Clean(Corruption):
     on_steps = True
 
     def bind(self, bounds: Bounds | None) -> Clean:  # noqa: ARG002  (part of the role)
-        """Nothing to fill in."""
+        """Return itself; there is nothing to fill in."""
         return self
 
     def draw(self, x: Array, keys: KeyArray) -> None:
@@ -145,16 +188,19 @@ class Clean(Corruption):
         return x
 
 
+declare("clean", Clean, arguments=(), forms={"clean": "no corruption"})
+
+
 def noisy_copies(corruption: Corruption, x: Array, keys: KeyArray) -> Array:
-    """Corrupted copies of every row, as many as it has keys: shape (rows * copies, ...).
+    """Corrupted copies of every point, shape (points * copies, ...).
 
     Parameters
     ----------
     corruption
         What to do to them.
     x
-        Points, one a row.
+        Points, one per row.
     keys
-        One row of keys a point, shape (rows, copies).
+        One key per copy, shape (points, copies).
     """
     return corruption(np.repeat(x, keys.shape[1], axis=0), keys.reshape(-1))

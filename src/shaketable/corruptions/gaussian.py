@@ -13,7 +13,8 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
+from shaketable.corruptions.registry import declare
 from shaketable.corruptions.rows import add_noise
 from shaketable.data.bounds import Bounds
 
@@ -51,6 +52,13 @@ class Gaussian(Corruption):
         """The standard deviation."""
         return self.sigma
 
+    @property
+    def additive(self) -> AddedNoise | None:
+        """The noise, unless the bounds have a rule that only balls can follow."""
+        if self._truncates:
+            return None
+        return AddedNoise(2.0, "gaussian", self.sigma, self.mean).within(self.bounds)
+
     def bind(self, bounds: Bounds | None) -> Gaussian:
         """Return the same noise with the data's bounds filled in."""
         return replace(self, bounds=bounds)
@@ -58,7 +66,7 @@ class Gaussian(Corruption):
     def draw(self, x: Array, keys: KeyArray) -> Any:
         """Standard normal numbers."""
         if device := device_code(x):
-            return device.draw(self, x, keys)
+            return device.draw_noise(self, x, keys, 2.0, "gaussian")
         from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
 
         out = np.empty((len(keys), math.prod(x.shape[1:])), x.dtype)
@@ -67,17 +75,28 @@ class Gaussian(Corruption):
 
     def apply(self, x: Array, drawn: Array) -> Array:
         """Add the noise, scaled to its size."""
+        if self._truncates:
+            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
         if device := device_code(x):
-            return device.apply(self, x, drawn)
-        self.check()
+            return device.add_noise(self, x, drawn)
         flat = x.reshape(len(x), -1)
         moved = flat + np.asarray(self.mean, x.dtype) if self.mean else flat
         return add_noise(moved, drawn, self.sigma, self.bounds).reshape(x.shape)
 
-    def check(self) -> None:
-        """Raise if the bounds ask for what only balls have."""
-        if self.bounds is not None and self.bounds.rule == "truncate":
-            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
+    @property
+    def _truncates(self) -> bool:
+        return self.bounds is not None and self.bounds.rule == "truncate"
 
     def _mean(self) -> dict[str, Value]:
         return {"mean": self.mean} if self.mean else {}
+
+
+declare(
+    "gaussian",
+    Gaussian,
+    arguments=("sigma", "mean"),
+    forms={
+        "gaussian(sigma)": "normal noise of standard deviation sigma on every value; "
+        "gaussian(sigma, mean=M) adds M as well"
+    },
+)

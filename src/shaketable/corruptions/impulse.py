@@ -14,6 +14,7 @@ from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 
 Replacement: TypeAlias = Literal["extremes", "uniform"]
@@ -63,14 +64,14 @@ class Impulse(Corruption):
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
         """Places in the order they are hit, and a number in (0, 1) for each."""
+        d = math.prod(x.shape[1:])
         if device := device_code(x):
-            return device.draw(self, x, keys)
+            return device.draw_places(self, x, keys, self._hits(d))
         from shaketable.corruptions.compiled.ziggurat import (
             fill_places,  # compiled code, slow to load
         )
 
-        d = math.prod(x.shape[1:])
-        places = np.empty((len(keys), self.hits(d)), np.int64)
+        places = np.empty((len(keys), self._hits(d)), np.int64)
         uniform = np.empty(places.shape)
         run_over_rows(fill_places, keys, places, uniform, settings=(d,))
         return places, uniform
@@ -78,21 +79,32 @@ class Impulse(Corruption):
     def apply(self, x: Array, drawn: tuple[IntArray, FloatArray]) -> Array:
         """Replace the values at the first of these places."""
         if device := device_code(x):
-            return device.apply(self, x, drawn)
-        low, high = self.ends()
+            return device.apply_flat(self, x, drawn, self._replace_on_device)
+        low, high = self._ends()
         out = x.reshape(len(x), -1).copy()
-        hits = self.hits(out.shape[1])
+        hits = self._hits(out.shape[1])
         places, u = drawn[0][:, :hits], drawn[1][:, :hits]
         value = low + (high - low) * u if self.to == "uniform" else np.where(u < 0.5, low, high)
         np.put_along_axis(out, places, value.astype(out.dtype), axis=1)
         return out.reshape(x.shape)
 
-    def hits(self, d: int) -> int:
-        """How many of d values are replaced."""
+    def _replace_on_device(self, flat: Any, drawn: Any) -> Any:
+        """Do the same on tensors."""
+        low, high = self._ends()
+        hits = self._hits(flat.shape[1])
+        places, u = drawn[0][:, :hits], drawn[1][:, :hits]
+        if self.to == "uniform":
+            value = low + (high - low) * u
+        else:
+            value = u.new_full(u.shape, low).masked_fill_(u >= 0.5, high)
+        return flat.scatter(1, places, value.to(flat.dtype))
+
+    def _hits(self, d: int) -> int:
+        """Number of values that are replaced, of d."""
         return round(self.share * d)
 
-    def ends(self) -> tuple[float, float]:
-        """The ends of the value range; without one there is nothing to set values to."""
+    def _ends(self) -> tuple[float, float]:
+        """Ends of the value range; without one there is nothing to set values to."""
         if self.bounds is None or math.inf in (-self.bounds.low, self.bounds.high):
             raise InputError(
                 f"{self.spec} sets values to the ends of their range, and none that is finite is "
@@ -102,3 +114,16 @@ class Impulse(Corruption):
 
     def _to(self) -> tuple[str, ...]:
         return () if self.to == "extremes" else (self.to,)
+
+
+declare(
+    "l0",
+    Impulse,
+    arguments=("share", "to"),
+    needs_range=True,
+    forms={
+        "l0(share)": "that share of the values is set to the low or high end of the value range",
+        "l0(share, uniform)": "that share of the values is set to values uniform in the value "
+        "range",
+    },
+)

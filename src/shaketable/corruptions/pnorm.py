@@ -12,11 +12,12 @@ from numpy.typing import DTypeLike
 from shaketable.core.checks import HUGE, TINY, check_real, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold, uniforms
-from shaketable.core.norms import norm_name
+from shaketable.core.norms import as_p, norm_name
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
+from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
 from shaketable.corruptions.rows import add_noise
 from shaketable.data.bounds import Bounds
 
@@ -72,6 +73,13 @@ class PNormNoise(Corruption):
         """The radius."""
         return self.epsilon
 
+    @property
+    def additive(self) -> AddedNoise | None:
+        """The noise, unless the bounds cut the ball."""
+        if self.truncates:
+            return None
+        return AddedNoise(self.p, self.kind, self.epsilon).within(self.bounds)
+
     def bind(self, bounds: Bounds | None) -> PNormNoise:
         """Return the same noise with the data's bounds filled in."""
         return replace(self, bounds=bounds)
@@ -81,13 +89,17 @@ class PNormNoise(Corruption):
         if self.truncates and not math.isinf(self.p):
             return keys
         if device := device_code(x):
-            return device.draw(self, x, keys)
+            return device.draw_noise(self, x, keys, self.p, self.kind)
         return unit_ball(keys, math.prod(x.shape[1:]), self.p, kind=self.kind, dtype=x.dtype)
 
     def apply(self, x: Array, drawn: Array) -> Array:
         """Add the noise, scaled to its size."""
         if device := device_code(x):
-            return device.apply(self, x, drawn)
+            if not self.truncates:
+                return device.add_noise(self, x, drawn)
+            if math.isinf(self.p):
+                return device.apply_flat(self, x, drawn, self.truncated)
+            return device.through_arrays(self.apply, x, drawn)
         flat = x.reshape(len(x), -1)
         if self.truncates:
             noisy = self.truncated(flat, drawn)
@@ -135,6 +147,44 @@ class PNormNoise(Corruption):
             f"epsilon {self.epsilon!r} is so large that {self.spec} hardly ever falls into the "
             f"bounds [{bounds.low}, {bounds.high}]; use 'clip' or a smaller epsilon"
         )
+
+
+def _read(call: Call, eps_min: EpsMin | None) -> PNormNoise:
+    p = as_p(call.name)
+    epsilon, others = read_arguments(_fill_in_eps_min(call, p, eps_min), "epsilon", "kind")
+    return PNormNoise(p, epsilon, **others)
+
+
+def _fill_in_eps_min(call: Call, p: float, eps_min: EpsMin | None) -> Call:
+    """Return the call with the data's number in place of ``eps_min``."""
+    if "eps_min" not in (*call.args, *call.options.values()):
+        return call
+    if eps_min is None:
+        raise InputError(f"{call}: eps_min is known only where data are; give a number")
+    value = eps_min(p)
+    args = tuple(value if arg == "eps_min" else arg for arg in call.args)
+    options = {k: value if arg == "eps_min" else arg for k, arg in call.options.items()}
+    return Call(call.name, args, options)
+
+
+CORRUPTIONS.add(
+    "lP",
+    Declaration(
+        read=_read,
+        pattern=r"l(inf|(\d+(\.\d+)?|\.\d+)(e-?\d+)?)",
+        names=("linf", "l2", "l1", "lP"),
+        forms={
+            "linf(epsilon)": "noise uniform in the L-inf ball: every value moves by at most "
+            "epsilon",
+            "l2(epsilon)": "noise uniform in the L2 ball",
+            "l1(epsilon)": "noise uniform in the L1 ball",
+            "lP(epsilon)": "noise uniform in the ball of any other norm, P > 0, such as l0.5, l10",
+            "lP(epsilon, surface)": "noise on the surface of the ball: its norm is epsilon",
+            "linf(epsilon, vertices)": "every value moves by epsilon, up or down",
+        },
+        home=__name__,
+    ),
+)
 
 
 def unit_ball(

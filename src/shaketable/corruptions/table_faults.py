@@ -14,6 +14,7 @@ from shaketable.core.spec import Call
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.corruptions.gaussian import Gaussian
+from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -71,6 +72,16 @@ class Jitter(Corruption):
         return _inside(x + noise.reshape(x.shape), self.bounds)
 
 
+declare(
+    "jitter",
+    Jitter,
+    arguments=("deviations",),
+    forms={
+        "jitter(deviations)": "normal noise of that many standard deviations of a value's column"
+    },
+)
+
+
 @dataclass(frozen=True)
 class Missing(Corruption):
     """Every value by itself is missing with probability ``share``; the column's mean stands for it.
@@ -125,6 +136,16 @@ class Missing(Corruption):
         return _inside(replaced(x, drawn, self.share / 2, mean, mean), self.bounds)
 
 
+declare(
+    "missing",
+    Missing,
+    arguments=("share",),
+    forms={
+        "missing(share)": "every value is missing with that probability: set to its column's mean"
+    },
+)
+
+
 @dataclass(frozen=True)
 class Rescaling(Corruption):
     """Every value times ``factor``: a wrong gain, or a wrong unit.
@@ -165,6 +186,14 @@ class Rescaling(Corruption):
     def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
         """Multiply every value."""
         return _inside(x * x.dtype.type(self.factor), self.bounds)
+
+
+declare(
+    "scaling",
+    Rescaling,
+    arguments=("factor",),
+    forms={"scaling(factor)": "every value times factor: a wrong gain or unit"},
+)
 
 
 def _known(values: FloatArray | None, x: Array, spec: str) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.spec import Call, Value
+from shaketable.core.spec import Call, Value, format_value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import (
     NAMES,
@@ -27,6 +27,7 @@ from shaketable.corruptions.images import (
     move_channels_last,
     to_levels,
 )
+from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
 from shaketable.data.bounds import Bounds
 
 _FAMILIES = {
@@ -40,6 +41,7 @@ _FAMILIES = {
 _FAMILY = {name: family for family, names in _FAMILIES.items() for name in names}
 _EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 _COLOUR = frozenset({"brightness", "saturate", "snow", "frost", "spatter", "jpeg_compression"})
+_FOLDERS = ("textures", "published", "id")  # options whose values are texts
 _GREY_WEIGHTS = np.array([0.299, 0.587, 0.114])
 
 BENCHMARK = tuple(name for name in NAMES if name not in _EXTRA)
@@ -168,3 +170,40 @@ def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) 
     colour = np.repeat(images, 3, axis=3) if grey else images
     corrupted: Array = getattr(family, name)(colour, keys, numbers, side_of(profile), *textures)
     return np.rint(corrupted @ _GREY_WEIGHTS).astype(np.uint8)[..., None] if grey else corrupted
+
+
+def _read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
+    """Corruption that a spec names: computed here, or read from a folder of published images."""
+    folders = {name: format_value(v) for name, v in call.options.items() if name in _FOLDERS}
+    others = {name: value for name, value in call.options.items() if name not in _FOLDERS}
+    severity, rest = read_arguments(Call(call.name, call.args, others), "severity", "profile")
+    if severity not in range(1, 6):
+        raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity:g}")
+    profile, id_ = str(rest.get("profile", "")), folders.get("id", "")
+    textures, published = folders.get("textures", ""), folders.get("published", "")
+    if "published" not in folders:
+        if id_ and not textures:
+            raise InputError(f"id goes with published= or textures=, got {call}")
+        return CommonCorruption(call.name, int(severity), profile, textures, id=id_)
+    if "textures" in folders:
+        raise InputError(f"textures are for images made here, not for published ones, got {call}")
+    from shaketable.corruptions.published import PublishedCorruption  # it builds on this module
+
+    return PublishedCorruption(call.name, int(severity), published, profile=profile, id=id_)
+
+
+CORRUPTIONS.add(
+    "KIND",
+    Declaration(
+        read=_read,
+        pattern="|".join(NAMES),
+        names=NAMES,
+        needs_range=True,
+        forms={
+            "KIND(severity)": "common corruption of images, severity 1 to 5: " + ", ".join(NAMES),
+            "KIND(severity, published=FOLDER)": "the same, read from CIFAR-10-C, ImageNet-C and "
+            "the like",
+        },
+        home=__name__,
+    ),
+)

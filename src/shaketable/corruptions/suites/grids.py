@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name, parse_call, split_factors, split_name
-from shaketable.corruptions import Corruption, parse
+from shaketable.corruptions import Corruption, as_corruption, parse
 from shaketable.corruptions.suites.suite import Suite
 
 Levels: TypeAlias = "Iterable[str | Corruption] | Mapping[str, str | Corruption]"
@@ -94,4 +94,4 @@ def _spec(level: str | Corruption) -> str:
     """Canonical spec of a level; ``eps_min`` stays as it is."""
     if isinstance(level, str) and "eps_min" in level:
         return level
-    return (parse(level) if not hasattr(level, "spec") else level).spec
+    return as_corruption(level).spec

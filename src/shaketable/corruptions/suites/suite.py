@@ -13,6 +13,7 @@ from shaketable.core.spec import display_name, parse_call, split_factors
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.published import check_folder_name, find_published_folder
+from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 
@@ -26,9 +27,6 @@ _KIND_OF_METRIC: dict[str, SuiteKind] = {
     "mce_xn": "common",
     "mcv": "sets",
 }
-
-_RELATIVE = frozenset({"l0", "sp", "ga", "rotation", *NAMES})
-"""Corruptions whose sizes are relative to the value range."""
 
 
 def suite_kind(metric: str) -> SuiteKind:
@@ -73,9 +71,8 @@ class Suite:
         """Whether its sizes refer to a value range."""
         if self.d is not None or self.family:
             return True
-        return any(
-            parse_call(f).name in _RELATIVE for name in self.names for f in split_factors(name)
-        )
+        names = {parse_call(f).name for spec in self.names for f in split_factors(spec)}
+        return any(CORRUPTIONS.get(name).needs_range for name in names)
 
     def __str__(self) -> str:
         if not self.names:

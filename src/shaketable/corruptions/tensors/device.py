@@ -1,9 +1,9 @@
 """Corruptions of torch tensors, on the device that holds them.
 
-On the CPU a tensor is an array under another name, and gets the very bytes that the array gets. On
-a CUDA device noise is made where it is added, by the kernels of `fused`; only keys travel. Other
-devices, CUDA without Triton, and orders beyond the ziggurat's get noise that was drawn on the CPU:
-that much travels, the points do not. Balls cut by their bounds go through the CPU, except L-inf's.
+On the CPU a tensor gets exactly the bytes that the same array gets. On a CUDA device noise is made
+where it is added, by the kernels of `fused`; only keys are moved. Other devices, CUDA without
+Triton, and norms beyond the range of the ziggurat get noise that was drawn on the CPU: the noise is
+moved, the points are not. Balls cut by their bounds are computed on the CPU, except in L-inf.
 
 Half precision is computed in float32, and rounded after every factor. No gradient is followed.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,15 +22,11 @@ from torch import Tensor
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.compose import Named, Sequence
 from shaketable.corruptions.corrupt import corrupt_array
-from shaketable.corruptions.corruption import Clean, Corruption
-from shaketable.corruptions.gaussian import Gaussian
-from shaketable.corruptions.impulse import Impulse
-from shaketable.corruptions.pnorm import PNormNoise
+from shaketable.corruptions.corruption import AddedNoise, Clean, Corruption
 from shaketable.data.bounds import Bounds
 
-_WORDS = 1 << 25  # that are put in order at a time
+_WORDS = 1 << 25  # random words that are sorted at a time
 
 
 def corrupt(
@@ -59,88 +55,85 @@ def corrupt(
 def call(corruption: Corruption, x: Any, keys: Any, out: Any = None) -> Any:
     """Corrupted copy of the rows of `x`, written to `out` if that is given, which may be `x`."""
     x = x.detach() if x.requires_grad else x  # else it stays the same object
-    if isinstance(corruption, Named):
-        return call(corruption.corruption, x, keys, out)
-    if isinstance(corruption, Sequence):
+    if corruption.stages:
         noisy, host = x, _host_keys(keys)
-        for i, factor in enumerate(corruption.factors):
+        for i, stage in enumerate(corruption.stages):
             own = None if noisy is x else noisy
-            noisy = call(factor, noisy, fold(host, i), own if out is None else out)
-    elif not _is_cut(corruption) and (noise := _added(corruption)) and _is_fused(noise.p, x):
-        return _filled(x.new_empty(x.shape) if out is None else out, keys, noise, x)
+            noisy = call(stage, noisy, fold(host, i), own if out is None else out)
+    elif (noise := corruption.additive) and _is_fused(noise.p, x):
+        return _fill(x.new_empty(x.shape) if out is None else out, keys, noise, x)
     else:
         noisy = corruption.apply(x, corruption.draw(x, keys))
     return noisy if out is None or noisy is out else out.copy_(noisy)
 
 
-def draw(corruption: Corruption, x: Any, keys: Any) -> Any:
-    """All that is random; on the CPU as for an array."""
+def draw_noise(corruption: Corruption, x: Any, keys: Any, p: float, kind: str) -> Any:
+    """Draw noise of size 1, shape (rows, values); on the CPU as for an array."""
+    if not _is_fused(p, x):
+        return _draw_on_host(corruption, x, keys)
+    flat = x.new_empty((len(x), math.prod(x.shape[1:])), dtype=_float_type(x))
+    return _fill(flat, keys, AddedNoise(p, kind))
+
+
+def draw_places(corruption: Corruption, x: Any, keys: Any, hits: int) -> Any:
+    """Draw distinct places of values, and a number in (0, 1) for each; on the CPU as for an array.
+
+    Places are in the order in which they are hit, which is that of their random words.
+    """
+    if not _is_fused(math.inf, x):
+        return _draw_on_host(corruption, x, keys)
+    from shaketable.corruptions.tensors import fused
+
+    d, streams = math.prod(x.shape[1:]), _device_keys(keys, x)
+    rows = max(1, _WORDS // d)
+    parts = [streams[k : k + rows] for k in range(0, len(streams), rows)]
+    places = torch.cat([fused.words(part, d).topk(hits).indices for part in parts])
+    # 52 bits and a half, as in `keys.uniforms`
+    bits = ((fused.words(streams, hits, side=True) >> 11) & (2**53 - 1)) | 1
+    return places, bits.to(torch.float64) * 2.0**-53
+
+
+def add_noise(corruption: Corruption, x: Any, drawn: Any) -> Any:
+    """Corrupted copy of the rows of `x`: the noise that was drawn is scaled, added and clipped."""
+
+    def add(flat: Tensor, drawn: Tensor) -> Tensor:
+        noise = corruption.additive
+        assert noise is not None, "only additive corruptions come here"
+        noisy = torch.add(flat, drawn, alpha=noise.scale)
+        return (noisy.add_(noise.shift) if noise.shift else noisy).clamp_(noise.low, noise.high)
+
+    return apply_flat(corruption, x, drawn, add)
+
+
+def apply_flat(corruption: Corruption, x: Any, drawn: Any, work: Callable[[Any, Any], Any]) -> Any:
+    """Corrupted copy of the rows of `x`: on the CPU as for an array, elsewhere by `work`.
+
+    `work` gets the rows, flattened, as float32 or float64, and what was drawn, which it must leave
+    as it is.
+    """
+    x = x.detach() if x.requires_grad else x  # else it stays the same object
+    if x.device.type == "cpu":
+        return _move(corruption.apply(_array(x), drawn), x).to(x.dtype)
+    flat = x.reshape(len(x), -1).to(_float_type(x))
+    return work(flat, drawn).reshape(x.shape).to(x.dtype)
+
+
+def through_arrays(work: Callable[[Array, KeyArray], Array], x: Any, drawn: Any) -> Any:
+    """Apply `work` to arrays and keys: move `x` to the CPU and the result back."""
+    return _move(work(_array(x.detach().cpu()), _host_keys(drawn)), x).to(x.dtype)
+
+
+def _draw_on_host(corruption: Corruption, x: Tensor, keys: KeyArray | Tensor) -> Any:
+    """Draw as for an array; for a tensor that is not on the CPU the numbers are moved."""
     if x.device.type == "cpu":
         return corruption.draw(_array(x), _host_keys(keys))
-    d = math.prod(x.shape[1:])
-    if isinstance(corruption, Impulse) and _is_fused(math.inf, x):
-        return _places(x, keys, corruption.hits(d))
-    if (noise := _added(corruption)) and _is_fused(noise.p, x):
-        unit = _Noise(noise.p, noise.kind)
-        return _filled(x.new_empty((len(x), d), dtype=_float_type(x)), keys, unit)
     like = np.broadcast_to(np.zeros((), _numpy_type(_float_type(x))), x.shape)
     drawn = corruption.draw(like, _host_keys(keys))
-    return [_moved(p, x) for p in drawn] if isinstance(drawn, tuple) else _moved(drawn, x)
-
-
-def apply(corruption: Corruption, x: Any, drawn: Any) -> Any:
-    """Corrupted copy of the rows of `x`; nothing is random, and what was drawn is kept."""
-    x = x.detach() if x.requires_grad else x  # else it stays the same object
-    tries = _is_cut(corruption) and not math.isinf(corruption.p)
-    if tries or x.device.type == "cpu":
-        drawn = _host_keys(drawn) if tries else drawn
-        return _moved(corruption.apply(_array(x), drawn), x).to(x.dtype)
-    flat = x.reshape(len(x), -1).to(_float_type(x))
-    if _is_cut(corruption):
-        noisy: Any = corruption.truncated(flat, drawn)
-    elif noise := _added(corruption):
-        noisy = torch.add(flat, drawn, alpha=noise.scale)
-        noisy = (noisy.add_(noise.shift) if noise.shift else noisy).clamp_(noise.low, noise.high)
-    elif isinstance(corruption, Impulse):
-        noisy = _replaced(flat, corruption, *drawn)
-    return noisy.reshape(x.shape).to(x.dtype)
-
-
-def through_arrays(work: Callable[[Array, KeyArray], Array], x: Any, keys: Any) -> Any:
-    """Result of work on arrays and keys, for a tensor: on the CPU, and moved back."""
-    return _moved(work(_array(x.detach().cpu()), _host_keys(keys)), x).to(x.dtype)
-
-
-class _Noise(NamedTuple):
-    """Noise that is added to every value, in the words of `fused.fill_noise`."""
-
-    p: float
-    kind: str
-    scale: float = 1.0
-    shift: float = 0.0
-    low: float = -math.inf
-    high: float = math.inf
-
-
-def _added(corruption: Corruption) -> _Noise | None:
-    """What is added, if that is all that happens."""
-    if isinstance(corruption, PNormNoise):
-        noise = _Noise(corruption.p, corruption.kind, corruption.epsilon)
-    elif isinstance(corruption, Gaussian):
-        corruption.check()
-        noise = _Noise(2.0, "gaussian", corruption.sigma, corruption.mean)
-    else:
-        return None
-    bounds = corruption.bounds
-    return noise if bounds is None else noise._replace(low=bounds.low, high=bounds.high)
-
-
-def _is_cut(corruption: Corruption) -> TypeGuard[PNormNoise]:
-    return isinstance(corruption, PNormNoise) and corruption.truncates
+    return [_move(part, x) for part in drawn] if isinstance(drawn, tuple) else _move(drawn, x)
 
 
 def _is_fused(p: float, x: Tensor) -> bool:
-    """Whether noise of this order can be made on the device of `x`."""
+    """Whether a kernel can make noise of this order on the device of `x`."""
     from shaketable.corruptions.compiled.ziggurat import (  # compiled code, slow to load
         LEAST_P,
         MOST_P,
@@ -152,7 +145,7 @@ def _is_fused(p: float, x: Tensor) -> bool:
 
 @functools.cache
 def _has_kernels(device: torch.device) -> bool:
-    """Whether Triton is there and works."""
+    """Whether Triton is installed and works on a device."""
     try:
         from shaketable.corruptions.tensors import fused
 
@@ -164,8 +157,10 @@ def _has_kernels(device: torch.device) -> bool:
     return True
 
 
-def _filled(out: Tensor, keys: KeyArray | Tensor, noise: _Noise, x: Tensor | None = None) -> Tensor:
-    """Return `out` with noise in it, or with its sum with `x`."""
+def _fill(
+    out: Tensor, keys: KeyArray | Tensor, noise: AddedNoise, x: Tensor | None = None
+) -> Tensor:
+    """Write the noise to `out`, or its sum with `x`; return `out`."""
     from shaketable.corruptions.tensors import fused
 
     like = out if x is None else x
@@ -183,32 +178,8 @@ def _filled(out: Tensor, keys: KeyArray | Tensor, noise: _Noise, x: Tensor | Non
     return out if direct else out.copy_(flat.view(out.shape))
 
 
-def _places(x: Tensor, keys: KeyArray | Tensor, hits: int) -> tuple[Tensor, Tensor]:
-    """Places in the order they are hit, that of their words; and a number in (0, 1) for each."""
-    from shaketable.corruptions.tensors import fused
-
-    d, streams = math.prod(x.shape[1:]), _device_keys(keys, x)
-    rows = max(1, _WORDS // d)
-    parts = [streams[k : k + rows] for k in range(0, len(streams), rows)]
-    places = torch.cat([fused.words(part, d).topk(hits).indices for part in parts])
-    # 52 bits and a half, as in `keys.uniforms`
-    bits = ((fused.words(streams, hits, side=True) >> 11) & (2**53 - 1)) | 1
-    return places, bits.to(torch.float64) * 2.0**-53
-
-
-def _replaced(flat: Tensor, impulse: Impulse, places: Tensor, u: Tensor) -> Tensor:
-    low, high = impulse.ends()
-    hits = impulse.hits(flat.shape[1])
-    places, u = places[:, :hits], u[:, :hits]
-    if impulse.to == "uniform":
-        value = low + (high - low) * u
-    else:
-        value = torch.full_like(u, low).masked_fill_(u >= 0.5, high)
-    return flat.scatter(1, places, value.to(flat.dtype))
-
-
 def _types(x: Tensor, bounds: Bounds | None, dtype: Any) -> tuple[torch.dtype, torch.dtype]:
-    """Type of the result and of the computation, by the rules for arrays: those of an empty one."""
+    """Types of the result and of the computation, by the rules for arrays."""
     nothing, keys = np.empty((0, 1), _numpy_type(x.dtype)), np.empty(0, np.uint64)
 
     def result(dtype: Any) -> torch.dtype:
@@ -237,8 +208,8 @@ def _array(x: Tensor) -> Array:
     return np.asarray(x.detach().to("cpu", _float_type(x)).numpy())
 
 
-def _moved(values: Array, x: Tensor) -> Tensor:
-    """Values on the device of `x`; numbers in its type, as not every device has float64."""
+def _move(values: Array, x: Tensor) -> Tensor:
+    """Move values to the device of `x`; floats in its type, as not every device has float64."""
     there = torch.from_numpy(values)
     return there.to(x.device, _float_type(x) if there.is_floating_point() else there.dtype)
 
@@ -248,8 +219,8 @@ def _host_keys(keys: KeyArray | Tensor) -> KeyArray:
 
 
 def _device_keys(keys: KeyArray | Tensor, rows: Tensor) -> Tensor:
-    """Keys on the device of the rows, one for each."""
+    """Keys on the device of the rows, one per row."""
     if len(keys) != len(rows):
-        raise InputError(f"keys must be one a row, got {len(keys)} for {len(rows)} rows")
+        raise InputError(f"keys must be one per row, got {len(keys)} for {len(rows)} rows")
     there = keys if isinstance(keys, Tensor) else torch.from_numpy(keys.view(np.int64))
     return there.to(rows.device).contiguous()

@@ -1,0 +1,300 @@
+"""Corruptions of other people: functions with the decorator `corruption`, and classes.
+
+A decorated function of a module has the spec ``package.module:name(argument=value)``, which can be
+used wherever specs are allowed. A package can give it a name of its own by an entry point in the
+group ``shaketable.corruptions``::
+
+    [project.entry-points."shaketable.corruptions"]
+    rain = "mypackage.noise:rain"
+
+The spec is then ``rain(strength=0.2)``. Results are recorded by spec, so shaketable does not notice
+a change of the function's code: after one, use a new name or a new results file.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, overload
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.importing import import_object, is_reference
+from shaketable.core.spec import Call, Value, parse_call
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.arguments import ArgumentValue, read_signature, write_value
+from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin
+from shaketable.data.bounds import Bounds
+
+
+@overload
+def corruption(function: Callable[..., Any], /) -> CorruptionFunction: ...
+
+
+@overload
+def corruption(*, on_steps: bool = False) -> Callable[[Callable[..., Any]], CorruptionFunction]: ...
+
+
+def corruption(
+    function: Callable[..., Any] | None = None, /, *, on_steps: bool = False
+) -> CorruptionFunction | Callable[[Callable[..., Any]], CorruptionFunction]:
+    """Turn a function ``f(x, rng, *, strength, …)`` into a corruption: a decorator.
+
+    The function is called once per point and draw. It gets `x`, a copy of one point's array, of
+    float32 or float64 in the units of the data, and `rng`, a numpy Generator with a seed of its own
+    for every point and draw. It returns the corrupted point, of the same shape. If all randomness
+    comes from `rng`, results do not depend on batch size, order, workers or number of draws.
+
+    Called with its other arguments, the decorated function returns a corruption. They can be
+    numbers, words, True, False or None. A whole number is passed as int, unless the argument is
+    annotated as float or its default is a float. The spec of the corruption contains all arguments,
+    also those left at their defaults. The function must be at the top level of its module.
+
+    Results are clipped to the bounds of the data, if there are any. A result of another shape, or
+    with values that are not finite, is an error. Results are recorded by spec: a change of the
+    function's code is not noticed, so after one use a new name or a new results file.
+
+    Parameters
+    ----------
+    function
+        The function to decorate.
+    on_steps
+        Round results to the values that the data can hold, such as the 256 levels of uint8.
+
+    >>> @corruption
+    ... def dim(x, rng, *, strength=0.5):
+    ...     return x * (1 - strength * rng.random())
+    >>> dim(strength=0.2).spec
+    'shaketable.corruptions.custom:dim(strength=0.2)'
+    >>> from shaketable.corruptions import corrupt
+    >>> corrupt(np.ones((2, 3)), dim(), rng=0).round(2)
+    array([[0.61, 0.61, 0.61],
+           [0.92, 0.92, 0.92]])
+    """
+    if function is None:
+        return lambda decorated: CorruptionFunction(decorated, on_steps=on_steps)
+    return CorruptionFunction(function, on_steps=on_steps)
+
+
+class CorruptionFunction:
+    """A decorated function: called with arguments, it returns a corruption.
+
+    Attributes
+    ----------
+    function
+        The function itself, ``f(x, rng, …)``.
+    reference
+        Where to find it: ``package.module:name``.
+    on_steps
+        Whether results are rounded to the values that the data can hold.
+    """
+
+    def __init__(self, function: Callable[..., Any], *, on_steps: bool = False) -> None:
+        if not inspect.isfunction(function):
+            raise InputError(f"@corruption is for functions, got {type(function).__name__}")
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.on_steps = on_steps
+        self.reference = f"{function.__module__}:{function.__qualname__}"
+        if not is_reference(self.reference):
+            raise InputError(
+                f"corruption {self.reference} must be defined at the top level of its module, so "
+                "that its spec can name it"
+            )
+        try:
+            self._arguments = read_signature(function)
+        except InputError as error:
+            raise InputError(f"corruption {self.reference}: {error}") from None
+
+    def __call__(self, *args: ArgumentValue, **options: ArgumentValue) -> FunctionCorruption:
+        """Return the corruption with these arguments."""
+        signature = inspect.Signature([a.parameter for a in self._arguments.values()])
+        try:
+            given = signature.bind(*args, **options)
+        except TypeError as error:
+            raise InputError(f"corruption {self.reference}: {error}; {self._usage}") from None
+        return self._make(CORRUPTIONS.installed_name(self.reference), given.arguments)
+
+    def read(self, call: Call) -> FunctionCorruption:
+        """Return the corruption that a spec names; arguments are given by place or by name."""
+        given = dict(zip(self._arguments, call.args, strict=False)) | call.options
+        if len(given) != len(call.args) + len(call.options) or not {*given} <= {*self._arguments}:
+            raise InputError(f"corruption {self.reference}: {self._usage}, got {call}")
+        by_reference = is_reference(call.name)
+        name = CORRUPTIONS.installed_name(self.reference) if by_reference else call.name
+        return self._make(name, given)
+
+    @property
+    def form(self) -> str:
+        """Its spec with the names of its arguments."""
+        name = CORRUPTIONS.installed_name(self.reference) or self.reference
+        return f"{name}({', '.join(self._arguments)})" if self._arguments else name
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """Be unpickled by name, as functions are; those of a script or notebook are copied."""
+        if self.function.__module__ == "__main__":
+            return (_decorate, (self.function, self.on_steps))
+        return (import_object, ("corruption", self.reference))
+
+    @property
+    def _usage(self) -> str:
+        return f"it takes {', '.join(map(str, self._arguments.values())) or 'no arguments'}"
+
+    def _make(self, name: str, given: Mapping[str, Any]) -> FunctionCorruption:
+        """Return the corruption with these arguments and the defaults of all others."""
+        module = sys.modules.get(self.function.__module__)
+        if getattr(module, self.function.__name__, None) is self.function:
+            raise InputError(
+                f"corruption {self.reference} is decorated under another name; put "
+                "@shaketable.corruption on its definition"
+            )
+        values: list[tuple[str, ArgumentValue]] = []
+        for key, argument in self._arguments.items():
+            if key not in given and argument.is_required:
+                raise InputError(
+                    f"corruption {self.reference}: argument {key} is missing; {self._usage}"
+                )
+            try:
+                value = argument.convert(given.get(key, argument.parameter.default))
+            except InputError as error:
+                raise InputError(f"corruption {self.reference}: {error}") from None
+            values.append((key, value))
+        return FunctionCorruption(name or self.reference, tuple(values), self)
+
+
+def _decorate(function: Callable[..., Any], on_steps: bool) -> CorruptionFunction:
+    return CorruptionFunction(function, on_steps=on_steps)
+
+
+@dataclass(frozen=True)
+class FunctionCorruption(Corruption):
+    """A corruption that calls a decorated function, point by point."""
+
+    name: str
+    arguments: tuple[tuple[str, ArgumentValue], ...]
+    decorated: CorruptionFunction = field(compare=False, repr=False)
+    bounds: Bounds | None = None
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string, with all arguments by name."""
+        options: dict[str, Value] = {name: write_value(value) for name, value in self.arguments}
+        return str(Call(self.name, (), options))
+
+    @property
+    def ladder(self) -> str:
+        """Name of the function: whatever its arguments, a point gets the same generators."""
+        return self.name
+
+    @property
+    def size(self) -> float:
+        """0: what is drawn, the keys, serves all arguments."""
+        return 0.0
+
+    @property
+    def on_steps(self) -> bool:
+        """Whether results are rounded."""
+        return self.decorated.on_steps
+
+    def bind(self, bounds: Bounds | None) -> FunctionCorruption:
+        """Return the same corruption with the data's bounds filled in."""
+        return replace(self, bounds=bounds)
+
+    @on_arrays
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Call the function on every point, with a generator seeded by the point's key."""
+        out = np.empty_like(x)
+        for row, (point, key) in enumerate(zip(x, drawn, strict=True)):
+            rng = np.random.default_rng(int(key))
+            result = self.decorated.function(np.array(point), rng, **dict(self.arguments))
+            out[row] = self._check(result, point)
+        if self.bounds is None:
+            return out
+        if self.on_steps:
+            return np.asarray(self.bounds.enforce(out))
+        return np.asarray(out.clip(self.bounds.low, self.bounds.high))
+
+    def _check(self, result: Any, point: Array) -> Array:
+        """Return the function's result for a point as an array; raise if it is not usable."""
+        try:
+            values = np.asarray(result)
+        except ValueError:  # lists of several lengths
+            values = np.empty(0, object)
+        shape = np.shape(point)
+        if values.dtype.kind not in "fiu":
+            raise InputError(
+                f"corruption {self.spec} must return an array of real numbers of shape {shape}, "
+                f"got {type(result).__name__}; return the corrupted point"
+            )
+        if values.shape != shape:
+            raise InputError(
+                f"corruption {self.spec} must return an array of shape {shape}, as it was given, "
+                f"got shape {values.shape}"
+            )
+        if not (np.isfinite(values) | ~np.isfinite(point)).all():
+            raise InputError(
+                f"corruption {self.spec} returned values that are not finite (NaN or infinity); "
+                "check it for divisions by 0 and overflow"
+            )
+        return values
+
+
+def admit(name: str, thing: Any) -> Declaration:
+    """Declaration of what another package has under a name: a decorated function or a class."""
+    if isinstance(thing, CorruptionFunction):
+        return Declaration(
+            read=lambda call, _: thing.read(call),
+            forms={thing.form: _first_line(thing.function)},
+        )
+    kind = thing if isinstance(thing, type) else type(thing)
+    if Corruption not in kind.__mro__ or thing is Corruption:
+        raise explain_refusal(name, thing)
+
+    def read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
+        return _make_from_class(call, thing)
+
+    return Declaration(read=read, forms={name: _first_line(thing)})
+
+
+def _first_line(documented: Any) -> str:
+    text = inspect.getdoc(documented) or "a corruption of another package"
+    return text.partition("\n")[0]
+
+
+def explain_refusal(name: str, thing: Any) -> InputError:
+    """Error to raise for something that is no corruption; it says what to do."""
+    if inspect.isroutine(thing):
+        return InputError(
+            f"corruption {name} is a plain function; decorate it with @shaketable.corruption: "
+            f"def {thing.__name__}(x, rng, …)"
+        )
+    return InputError(
+        "corruption must be a spec such as 'linf(0.1)', a function with @shaketable.corruption, or "
+        f"a subclass of shaketable.corruptions.Corruption, got {thing!r}"
+    )
+
+
+def _make_from_class(call: Call, thing: Any) -> Corruption:
+    """Return the corruption of a class with the arguments of a spec, or one that is ready."""
+    if isinstance(thing, type):
+        try:
+            made: Corruption = thing(*call.args, **call.options)
+        except TypeError as error:
+            raise InputError(f"corruption {call}: {error}") from None
+    elif call.args or call.options:
+        raise InputError(f"corruption {call.name} takes no arguments, got {call}")
+    else:
+        made = thing
+    head = parse_call(made.spec).name
+    same = is_reference(head) and import_object("corruption", head) is thing
+    if not same and head not in (call.name, CORRUPTIONS.installed_name(call.name)):
+        raise InputError(
+            f"corruption {call.name} has the spec {made.spec!r}, which does not parse back to it; "
+            f"its spec must begin with {call.name}"
+        )
+    return made

@@ -1,0 +1,165 @@
+"""The registry of corruptions: what every spec name stands for.
+
+A corruption declares itself next to its class, with `declare`. That one call gives it a spec, a
+line in ``shaketable list corruptions``, and a place in suites, grids and every command. Corruptions
+of other packages are found by entry points in the group ``shaketable.corruptions`` and by
+``package.module:name``; see `custom`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from shaketable.core.errors import InputError
+from shaketable.core.registry import Registry
+from shaketable.core.spec import Call, Value
+
+if TYPE_CHECKING:
+    from shaketable.corruptions.corruption import Corruption
+
+EpsMin: TypeAlias = "Callable[[float], float]"
+"""Gives ``eps_min`` of the data in the p-norm, as a function of p."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declaration:
+    """What a spec name, or a family of names, stands for."""
+
+    read: Callable[[Call, EpsMin | None], Corruption]
+    """Makes the corruption that one spec names; raises `InputError` for wrong arguments."""
+    forms: Mapping[str, str]
+    """Forms of the spec with what they mean, as ``shaketable list corruptions`` prints them."""
+    pattern: str = ""
+    """Regular expression that all names of a family match; empty for a single name."""
+    names: tuple[str, ...] = ()
+    """Names of a family that error messages suggest."""
+    needs_range: bool = False
+    """Whether its sizes are relative to the value range."""
+    home: str = ""
+    """Module that declares it; ours are listed in the order of `CorruptionRegistry.homes`."""
+
+
+class CorruptionRegistry(Registry[Declaration]):
+    """Declarations by spec name; names of a family, such as ``l0.5``, match its pattern."""
+
+    def get(self, name: str) -> Declaration:
+        """Return the declaration of a name, or of the family that it belongs to.
+
+        >>> CORRUPTIONS.get("l0.5").names
+        ('linf', 'l2', 'l1', 'lP')
+        """
+        if name not in self._ours:
+            for declaration in self._ours.values():
+                if declaration.pattern and re.fullmatch(declaration.pattern, name):
+                    return declaration
+        return super().get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        """All names, ours first; of families those that are suggested."""
+        places = {home: place for place, home in enumerate(self.homes)}
+        ours = self._ours.items()
+        for name, declaration in sorted(
+            ours, key=lambda item: places.get(item[1].home, len(places))
+        ):
+            yield from declaration.names or (name,)
+        yield from (name for name in self._installed if name not in self._declared)
+
+    def installed_name(self, reference: str) -> str:
+        """Name of the entry point for ``package.module:name``; empty if there is none."""
+        for name, point in self._installed.items():
+            if f"{point.module}:{point.attr}" == reference and name not in self._ours:
+                return name
+        return ""
+
+    def describe(self) -> dict[str, str]:
+        """Forms of all specs with what they mean; epsilon may be ``eps_min`` if data are known."""
+        forms: dict[str, str] = {}
+        for name in self:
+            try:
+                forms |= self.get(name).forms
+            except InputError as error:  # of another package: the others are still listed
+                forms[name] = str(error)
+        return forms | {
+            "A + B": "A, then B",
+            "A as NAME": "A under a name of its own, with random draws of its own",
+        }
+
+
+def _admit(name: str, thing: Any) -> Declaration:
+    from shaketable.corruptions.custom import admit  # it builds on the role, which declares itself
+
+    return admit(name, thing)
+
+
+_HERE = "shaketable.corruptions"
+CORRUPTIONS = CorruptionRegistry(
+    "corruption",
+    admit=_admit,
+    homes=(
+        f"{_HERE}.corruption",
+        f"{_HERE}.pnorm",
+        f"{_HERE}.impulse",
+        f"{_HERE}.gaussian",
+        f"{_HERE}.camera_faults",
+        f"{_HERE}.table_faults",
+        f"{_HERE}.common.corruption",
+    ),
+)
+"""All corruptions; every module of `homes` declares its own."""
+
+
+def declare(
+    name: str,
+    make: Callable[..., Corruption],
+    *,
+    arguments: tuple[str, ...],
+    forms: Mapping[str, str],
+    needs_range: bool = False,
+) -> None:
+    """Declare a corruption under its spec name.
+
+    Parameters
+    ----------
+    name
+        Its spec name, such as ``gaussian``.
+    make
+        Its class, or another function of the arguments.
+    arguments
+        Names of the arguments, in order. The first is required and must be a number, the others
+        may be left out; all may be given by name. Without any the spec is the bare name.
+    forms
+        Forms of the spec with what they mean, for ``shaketable list corruptions``.
+    needs_range
+        Whether its sizes are relative to the value range of the data.
+    """
+
+    def read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
+        if not arguments:
+            if call.args or call.options:
+                raise InputError(f"corruption {name} takes nothing, got {call}")
+            return make()
+        first, others = read_arguments(call, *arguments)
+        return make(first, **others)
+
+    declaration = Declaration(read=read, forms=forms, needs_range=needs_range, home=make.__module__)
+    CORRUPTIONS.add(name, declaration)
+
+
+def read_arguments(call: Call, *names: str) -> tuple[float, dict[str, Any]]:
+    """Return the first argument, a number that is required, and the others by name.
+
+    >>> read_arguments(Call("l2", (0.5, "surface")), "epsilon", "kind")
+    (0.5, {'kind': 'surface'})
+    """
+    given: dict[str, Value] = dict(zip(names, call.args, strict=False)) | call.options
+    extra = len(given) != len(call.args) + len(call.options)
+    if extra or names[0] not in given or not set(given) <= set(names):
+        others = f", and optionally {', '.join(names[1:])}" if names[1:] else ""
+        raise InputError(f"corruption {call.name} takes {names[0]}{others}, got {call}")
+    value = given.pop(names[0])
+    if isinstance(value, str):
+        raise InputError(f"corruption {call}: {names[0]} must be a number, got {value!r}")
+    return value, given
