@@ -83,7 +83,7 @@ def test_the_manifest_tells_how(tmp_path):
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == checksum
 
 
-def test_pictures_from_files_become_lossless_files(tmp_path):
+def test_images_from_files_become_lossless_files(tmp_path):
     data = sets()["from files"]
     folder = write_suite(tmp_path / "c", data, st.suite("common-15"))
     found = sorted(p.relative_to(folder).as_posix() for p in folder.glob("fog/3/*/*"))
@@ -125,7 +125,7 @@ def test_what_cannot_be_written_is_refused_before_work(tmp_path):
         write_suite(tmp_path / "full" / "a.txt" / "b", data, suite)
     with pytest.raises(InputError, match="is for points of 3072 values"):
         write_suite(tmp_path / "new", data, st.suite("pnorm-cifar"))
-    with pytest.raises(InputError, match="is a folder of pictures already"):
+    with pytest.raises(InputError, match="is a folder of images already"):
         write_suite(tmp_path / "new", data, suite.published("x"))
     for odd in (None, "declared"):
         floats = st.make_dataset(data.x * 1.0, data.y, name="no range")
@@ -142,7 +142,7 @@ def test_an_interrupted_array_does_not_pass_for_a_whole_one(tmp_path, monkeypatc
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shaketable.evaluation.suite_copies._Plan.values", stop)
+    monkeypatch.setattr("shaketable.evaluation.suite_layouts.Plan.to_written", stop)
     with pytest.raises(KeyboardInterrupt):
         write_suite(tmp_path / "c", data, suite)
     assert not (tmp_path / "c" / "gaussian_noise.npy").exists()
@@ -185,7 +185,7 @@ def test_training_sets_are_made_of_the_training_part(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["uint8 with a test part", "from files"])
-def test_a_set_can_be_a_folder_of_pictures(kind, tmp_path):
+def test_a_set_can_be_a_folder_of_images(kind, tmp_path):
     data = sets()[kind]
     suite = st.grid(["sp(0.1)"], ["rotation(30)"])
     arrays = write_suite(tmp_path / "a", data, suite, form="arrays")
@@ -213,7 +213,7 @@ def test_tables_and_other_noise_are_written_as_floats(tmp_path):
     np.testing.assert_array_equal(
         read(noisy, "l2_0.125"), st.corrupted(data, "l2(0.125)", draws="ladder").x[25:]
     )
-    with pytest.raises(InputError, match="pictures hold 256 levels"):
+    with pytest.raises(InputError, match="image files hold 256 levels"):
         write_suite(tmp_path / "p", data, st.suite("pnorm"), form="pictures")
 
 

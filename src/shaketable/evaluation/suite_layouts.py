@@ -1,0 +1,210 @@
+"""The two layouts of a suite of corrupted copies: one array per set, or PNG files.
+
+A set is what one file or folder holds: the points under one corruption, or for common corruptions
+under all severities of one kind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.spec import display_name
+from shaketable.core.types import Array, IntArray
+from shaketable.corruptions import Corruption
+from shaketable.corruptions.common.corruption import CommonCorruption
+from shaketable.corruptions.images import find_layout, move_channels_last, to_levels
+from shaketable.corruptions.published_files import SEVERITIES, image_names
+from shaketable.corruptions.suites.suite import Suite
+from shaketable.data import images
+from shaketable.data.bounds import Bounds
+from shaketable.data.dataset import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is to be written, in whichever layout."""
+
+    folder: Path
+    data: Dataset
+    suite: Suite
+    members: Sequence[Corruption]
+    bounds: Bounds | None
+
+    @property
+    def is_common(self) -> bool:
+        """Whether the suite is written like the published ones: by kinds and severities."""
+        return self.suite.kind == "common"
+
+    @cached_property
+    def rows(self) -> IntArray:
+        """Rows of the suite's part of the data, or all."""
+        first = self.data.n_train or 0
+        if self.suite.part == "train":
+            return np.arange(first or self.data.n)
+        return np.arange(first, self.data.n)
+
+    @cached_property
+    def sets(self) -> dict[str, list[Corruption]]:
+        """Corruptions by the name of the file or folder that holds them."""
+        sets: dict[str, list[Corruption]] = {}
+        for c in self.members:
+            name = re.sub(r"[^\w.-]+", "_", display_name(c.spec)).strip("_")
+            if self.is_common and isinstance(c, CommonCorruption):
+                name = c.name
+            sets.setdefault(name, []).append(c)
+        return sets
+
+    @cached_property
+    def as_uint8(self) -> bool:
+        """Whether all values are levels of uint8."""
+        levels = self.is_common or self.data.x.dtype == np.uint8
+        return levels and all(c.on_steps for c in self.members)
+
+    def to_written(self, x: Array) -> Array:
+        """Return values as they are written."""
+        if not self.as_uint8:
+            return x
+        assert self.bounds is not None, "such corruptions refuse to work without"
+        return to_levels(x, self.bounds)
+
+
+class Put(Protocol):
+    """Writes some points of a set."""
+
+    def __call__(self, number: int, rows: IntArray, values: Array) -> None:
+        """Write the points at these rows of the data, under corruption `number` of the set."""
+
+
+class SuiteLayout(Protocol):
+    """A way to write the sets of a plan."""
+
+    @property
+    def checksums(self) -> dict[str, str]:
+        """SHA-256 of the files written so far, by path relative to the folder."""
+
+    def start(self) -> None:
+        """Make the folder, and the files that all sets share."""
+
+    def open_set(self, name: str) -> AbstractContextManager[Put]:
+        """Context in which a set is written; it is complete at its end."""
+
+    def file(self, name: str) -> str:
+        """File whose checksum stands for a set."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayLayout:
+    """One array per set; common corruptions as in CIFAR-10-C."""
+
+    plan: Plan
+    checksums: dict[str, str] = field(default_factory=dict)
+
+    def file(self, name: str) -> str:
+        """Array of a set."""
+        return f"{name}.npy"
+
+    def start(self) -> None:
+        """Make the folder, and write the labels."""
+        data, folder = self.plan.data, self.plan.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        dtype = np.uint8 if len(data.classes) <= 256 else np.uint16
+        times = SEVERITIES if self.plan.is_common else 1
+        np.save(folder / "labels.npy", np.tile(data.y[self.plan.rows], times).astype(dtype))
+        self.checksums["labels.npy"] = _checksum(folder / "labels.npy")
+
+    @contextmanager
+    def open_set(self, name: str) -> Iterator[Put]:
+        """Context in which an array is written; it gets its name at the end."""
+        plan, shape = self.plan, self.plan.data.shape
+        n, first = len(plan.rows), plan.rows[0]
+        if plan.is_common:
+            shape = find_layout(shape, name)[: len(shape)]
+        path = plan.folder / self.file(name)
+        unfinished = path.with_suffix(".npy.part")  # the file has its full size from the start
+        dtype = np.dtype(np.uint8) if plan.as_uint8 else plan.data.rows(slice(0, 1)).dtype
+        blocks = len(plan.sets[name])
+        array = np.lib.format.open_memmap(
+            unfinished, mode="w+", dtype=dtype, shape=(blocks * n, *shape)
+        )
+
+        def put(number: int, rows: IntArray, values: Array) -> None:
+            start = number * n + rows[0] - first
+            ordered = _channels_last(values) if plan.is_common else values
+            array[start : start + len(rows)] = ordered.reshape(-1, *shape)
+
+        yield put
+        array.flush()
+        unfinished.rename(path)
+        self.checksums[path.name] = _checksum(path)
+
+
+@dataclass(frozen=True, eq=False)
+class PngLayout:
+    """One folder of PNG files per set; common corruptions as in ImageNet-C."""
+
+    plan: Plan
+    checksums: dict[str, str] = field(default_factory=dict)
+
+    def file(self, name: str) -> str:
+        """List of the checksums of a set."""
+        return f"{name}.sha256"
+
+    def start(self) -> None:
+        """Make the folder, if the data are images of 256 levels."""
+        find_layout(self.plan.data.shape, "a PNG file")
+        if not self.plan.as_uint8:
+            raise InputError(
+                "image files hold 256 levels, and these values are others; write arrays, or load "
+                "the data as uint8 and choose corruptions that keep to its levels"
+            )
+        images.import_pillow()
+        self.plan.folder.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def open_set(self, name: str) -> Iterator[Put]:
+        """Context in which files are written; their list of checksums follows at the end."""
+        plan, first = self.plan, self.plan.rows[0]
+        lists: dict[str, list[str]] = {}
+
+        def put(number: int, rows: IntArray, values: Array) -> None:
+            place = f"{name}/{number + 1}" if plan.is_common else name
+            for group in {self._names[row - first][0] for row in rows}:
+                (plan.folder / place / group).mkdir(parents=True, exist_ok=True)
+            for row, image in zip(rows, _channels_last(values), strict=True):
+                file = "/".join(self._names[row - first]) + ".png"
+                content = images.encode_png(image.reshape(*image.shape[:2], -1))
+                (plan.folder / place / file).write_bytes(content)
+                checksum = hashlib.sha256(content).hexdigest()
+                lists.setdefault(place, []).append(f"{checksum}  {file}")
+
+        yield put
+        for place, lines in lists.items():
+            path = plan.folder / f"{place}.sha256"
+            path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+            self.checksums[f"{place}.sha256"] = _checksum(path)
+
+    @cached_property
+    def _names(self) -> list[tuple[str, str]]:
+        """Class and file name of every image."""
+        data, rows = self.plan.data, self.plan.rows
+        files = data.files or [f"{row:06d}" for row in range(data.n)]
+        return image_names(data.labels[rows], files[rows[0] : rows[-1] + 1])
+
+
+def _channels_last(values: Array) -> Array:
+    return move_channels_last(values, find_layout(values.shape[1:], "an image"))
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
