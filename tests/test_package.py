@@ -1,5 +1,7 @@
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,3 +67,16 @@ def test_suites_are_lists_of_specs():
     assert len(st.suite("mscr-2d").names) == 8
     with pytest.raises(st.InputError, match="did you mean 'mscr-2d'"):
         st.suite("mscr-d2")
+
+
+def test_public_names_are_listed_once():
+    tree = ast.parse(Path(st.__file__).read_text())
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    for_types = {
+        (alias.asname, f"{node.module}.{alias.name}") for node in block.body for alias in node.names
+    }
+    assert len(for_types) == len(block.body), "one import per line, each under its public name"
+    when_used = {(name, f"shaketable.{home}.{name}") for name, home in st._HOME.items()}
+    when_used |= {(name, f"shaketable.{module}") for name, module in st._MODULES.items()}
+    assert for_types == when_used
+    assert sorted(st.__all__) == sorted(name for name, _ in when_used)
