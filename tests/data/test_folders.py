@@ -13,7 +13,7 @@ from shaketable.data.folders import load_folder
 
 
 def fill(folder, *, classes=("cat", "dog"), n=3, size=(9, 12), ending=".png", channels=3):
-    """Write n pictures a class; return all of them in the order of class and name."""
+    """Write n images per class; return all of them in the order of class and name."""
     x = make_images(len(classes) * n, *size, channels)
     for i, image in enumerate(x):
         place = folder / classes[i // n]
@@ -24,11 +24,11 @@ def fill(folder, *, classes=("cat", "dog"), n=3, size=(9, 12), ending=".png", ch
     return x
 
 
-def test_a_folder_of_pictures_is_a_data_set(tmp_path):
+def test_a_folder_of_images_is_a_data_set(tmp_path):
     x = fill(tmp_path / "pets")
     (tmp_path / "pets" / "notes.txt").write_text("not a class")
     (tmp_path / "pets" / ".cache").mkdir()
-    (tmp_path / "pets" / "cat" / "list.txt").write_text("not a picture")
+    (tmp_path / "pets" / "cat" / "list.txt").write_text("not an image")
     (tmp_path / "pets" / "cat" / "._p0.png").write_text("another system's leftovers")
     data = st.load(tmp_path / "pets")
     assert (data.name, data.classes, data.n_train) == ("pets", ("cat", "dog"), None)
@@ -77,7 +77,7 @@ def test_jpeg_files_in_deeper_folders(tmp_path):
     assert data.files[0] == "cat/images/p0.JPEG"
 
 
-def test_grey_pictures_stay_grey_unless_one_has_colours(tmp_path):
+def test_grey_images_stay_grey_unless_one_has_colours(tmp_path):
     x = fill(tmp_path, channels=1)
     data = st.load(tmp_path)
     assert data.shape == (9, 12)
@@ -104,18 +104,18 @@ def test_files_follow_their_rows(tmp_path):
     data = st.load(tmp_path, drop_clashes=True)
     assert data.files == ("cat/p1.png", "cat/p2.png", "dog/p0.png", "dog/p2.png")
     assert data.scaled().files == data.files
-    with pytest.raises(InputError, match="one file a row, got 1 for 6"):
+    with pytest.raises(InputError, match="one file per row, got 1 for 6"):
         st.Dataset(name="a", x=np.zeros((6, 2)), y=np.arange(6), classes=tuple(range(6)),
                    files=("a",))  # fmt: skip
 
 
-def test_odd_pictures_are_named(tmp_path):
+def test_odd_images_are_named(tmp_path):
     fill(tmp_path)
     Image.new("RGB", (12, 8)).save(tmp_path / "cat" / "p1.png")
     with pytest.raises(InputError, match=r"1 of 6 do not have 9 x 12 .*p1.png' has 8 x 12"):
         st.load(tmp_path)
     whole = (tmp_path / "dog" / "p1.png").read_bytes()
-    for content in (b"no picture", b"", whole[:20], whole[: len(whole) // 2]):
+    for content in (b"no image", b"", whole[:20], whole[: len(whole) // 2]):
         (tmp_path / "cat" / "p1.png").write_bytes(content)
         with pytest.raises(InputError, match=r"p1.png' cannot be read: .*; replace or remove it"):
             st.load(tmp_path)
