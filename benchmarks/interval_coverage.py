@@ -96,7 +96,7 @@ class Estimator:
     """One estimator: its measure on a table of joint outcomes, and whether it is one-sided."""
 
     name: str
-    measure: Callable[[FloatArray], limits.Linear]
+    measure: Callable[[FloatArray], limits.LinearEstimate]
     columns: Callable[[FloatArray], FloatArray]
     one_sided: bool = False
 
@@ -106,8 +106,8 @@ def estimators(k: int, possible: BoolArray) -> list[Estimator]:
     shape = (2, k + 1, 2, k + 1)
     joint = np.indices(shape).reshape(4, -1)[:, possible].astype(np.float64)
     single = np.indices((2, k + 1)).reshape(2, -1).astype(np.float64)
-    first = limits.change_of(joint[0], joint[1] / k)
-    second = limits.change_of(joint[2], joint[3] / k)
+    first = limits.change_estimator(joint[0], joint[1] / k)
+    second = limits.change_estimator(joint[2], joint[3] / k)
 
     def marginal(axes: tuple[int, ...]) -> Callable[[FloatArray], FloatArray]:
         def columns(counts: FloatArray) -> FloatArray:
@@ -118,11 +118,11 @@ def estimators(k: int, possible: BoolArray) -> list[Estimator]:
 
     hits = np.arange(k + 1) / k
     return [
-        Estimator("accuracy", limits.mean_of(np.array([0.0, 1.0])), marginal((-3, -2, -1))),
-        Estimator("robust accuracy", limits.mean_of(hits), marginal((-4, -2, -1))),
-        Estimator("MSCR", limits.change_of(single[0], single[1] / k), marginal((-2, -1))),
+        Estimator("accuracy", limits.mean_estimator(np.array([0.0, 1.0])), marginal((-3, -2, -1))),
+        Estimator("robust accuracy", limits.mean_estimator(hits), marginal((-4, -2, -1))),
+        Estimator("MSCR", limits.change_estimator(single[0], single[1] / k), marginal((-2, -1))),
         Estimator("difference", lambda n: first(n) - second(n), lambda n: n[..., possible]),
-        Estimator("error bound", limits.mean_of(1 - hits), marginal((-4, -2, -1)), True),
+        Estimator("error bound", limits.mean_estimator(1 - hits), marginal((-4, -2, -1)), True),
     ]
 
 
@@ -168,13 +168,13 @@ def fixed_model(
         deviations = linear.values - linear.estimate[:, None]
         error = np.sqrt((table * deviations**2).sum(axis=-1) / n / (n - 1))
         if estimator.one_sided:
-            high = limits.upper_limit(linear, table, 0.05)
+            high = limits.find_upper_limit(linear, table, 0.05)
             plain = linear.estimate + special.ndtri(0.95) * error
             covered = float((truth <= high).mean())
             ratio = float(high.mean() / plain.mean()) if plain.mean() > 0 else np.inf
             results.append(Outcome(covered, float((truth <= plain).mean()), ratio))
         else:
-            estimate, low, high = limits.fixed_limits(estimator.measure, table, 0.025)
+            estimate, low, high = limits.compute_limits(estimator.measure, table, 0.025)
             results.append(outcome(truth, estimate, low, high, Z * error))
     return results
 
@@ -225,7 +225,7 @@ def over_splits(
         truth = float(each.mean())
         for runs, study in chosen.items():
             parts = [
-                limits.limits_over_runs(estimator.measure, table[part], 0.025)
+                limits.compute_limits_over_runs(estimator.measure, table[part], 0.025)
                 for part in np.array_split(study, 1 + study.size * table.shape[1] // 1_000_000)
             ]
             estimate, low, high = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))

@@ -9,7 +9,7 @@ from shaketable.core.spec import split_factors
 from shaketable.findings.mcv.contrasts import contrast
 from shaketable.findings.mcv.effects import Effects
 from shaketable.findings.suite_results import suite_results
-from shaketable.statistics.intervals import clustered
+from shaketable.statistics.intervals import mean_share
 
 K, N = 4, 50
 SPECS = (
@@ -80,7 +80,7 @@ def test_a_contrast_is_the_weighted_sum_of_accuracies():
 
 
 def test_one_set_alone_has_the_interval_of_its_accuracy():
-    e, alone = contrast(EFFECTS.result, {SPECS[1]: 1.0}), clustered(HITS[SPECS[1]], K)
+    e, alone = contrast(EFFECTS.result, {SPECS[1]: 1.0}), mean_share(HITS[SPECS[1]], K)
     assert (e.value, e.low, e.high) == pytest.approx((alone.value, alone.low, alone.high))
 
 

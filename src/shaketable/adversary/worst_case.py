@@ -302,7 +302,7 @@ def _random(
         return {}
     cells = [Cell(target.data, points, PNormNoise(p, e), noise, maker, "") for e in sizes]
     return {
-        epsilon: intervals.clustered(record.hits, record.k)
+        epsilon: intervals.mean_share(record.hits, record.k)
         for records in shaken([cells], target.classifier, progress=progress)
         for epsilon, record in zip(sizes, records, strict=True)
     }

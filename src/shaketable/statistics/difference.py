@@ -1,4 +1,4 @@
-"""Two models compared on the same points: a paired difference, and what it says."""
+"""The difference of two models, measured on the same points and noise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shaketable.statistics.estimate import Estimate
 
 @dataclass(frozen=True)
 class Difference:
-    """What one model has minus what another has, on the same points and noise.
+    """Value of a first model minus that of a second, on the same points and noise.
 
     >>> gap = Estimate(0.1, 0.05, 0.15, 0.95, "by hand")
     >>> Difference("a", "b", gap, "keeps more of its accuracy").words
@@ -21,19 +21,19 @@ class Difference:
     second: str
     value: Estimate
     better: str
-    """What the better of the two does."""
+    """What the better model does, as in ``keeps more of its accuracy``."""
     lower_is_better: bool = False
     doubt: str = ""
-    """Why the two cannot be compared after all."""
+    """Why the two are not comparable; empty if they are."""
 
     @property
     def shown(self) -> bool:
-        """Whether its interval leaves 0 out, and nothing speaks against it."""
+        """Whether the interval excludes 0, and the two are comparable."""
         return not self.doubt and not self.value.low <= 0 <= self.value.high
 
     @property
     def words(self) -> str:
-        """Which of the two is better, if that is shown."""
+        """Which model is better, that the difference may be chance, or why there is doubt."""
         if self.doubt:
             return self.doubt
         if not self.shown:
@@ -42,6 +42,6 @@ class Difference:
         return f"{self.first if first else self.second} {self.better}"
 
     def json(self) -> dict[str, Any]:
-        """Difference as an object, in percentage points."""
+        """Names, value and limits in percentage points, and the method."""
         names = {"first": self.first, "second": self.second}
         return {**names, **self.value.json(), "method": self.value.method}

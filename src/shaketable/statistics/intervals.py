@@ -1,43 +1,52 @@
-r"""Intervals that cover the truth also at high accuracy and without a single loss.
+r"""Confidence intervals that cover the truth also at high accuracy and without a single loss.
 
-Two truths can be asked for, and every estimate says which one its interval is for:
+There are two targets, and every estimate says which one its interval is for:
 
 - **Fixed model**: what this model does on new points with new noise. Points are independent, the k
   draws of one point are not.
 - **Mean over splits**: the mean over all random splits of this data set, training included. Runs
-  are independent, and the spread between runs is what counts.
+  are independent, and the spread between runs counts.
 
-How the limits are made stands in `shaketable.limits`. They may be wide: without a loss in n points
-that of MSCR still reaches :math:`\pm 3.7/n`, and for few points they cover more often than they
-say. ``benchmarks/results/coverage.md`` has the figures. What was not drawn no interval shows: 5
-runs do not tell of a failure in one run of 100.
+`shaketable.statistics.limits` explains how the limits are computed. They may be wide: without a
+loss in n points the interval of MSCR still reaches :math:`\pm 3.7/n`, and for few points the
+intervals cover more often than they state (``benchmarks/results/coverage.md``). No interval covers
+what was not sampled: 5 runs say nothing about a failure in one run of 100.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.core.types import FloatArray, IntArray
+from shaketable.statistics.counts import (
+    Runs,
+    check_confidence,
+    check_draws,
+    read_points,
+    read_runs,
+    tabulate,
+)
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.limits import (
-    Measure,
-    change_of,
-    fixed_limits,
-    limits_over_runs,
-    mean_of,
-    upper_limit,
+    Estimator,
+    change_estimator,
+    compute_limits,
+    compute_limits_over_runs,
+    find_upper_limit,
+    mean_estimator,
 )
 
-Runs: TypeAlias = Sequence[ArrayLike] | Array
-"""One array of per-point counts for every run, all of the same length."""
-
-_Given = TypeVar("_Given")
-_FIXED_MODEL = "fixed model, new points and noise; Clopper–Pearson, generalised to k draws a point"
+_Counts = TypeVar("_Counts")  # ArrayLike or Runs
+_FIXED_MODEL = (
+    "fixed model, new points and noise; Clopper–Pearson, generalised to k draws per point"
+)
 _OVER_RUNS = "mean over all runs like these; Student t with beta tails"
 
 
@@ -52,52 +61,54 @@ def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
     if not 0 <= hits <= n:
         raise InputError(f"hits must lie in 0..n = 0..{n}, got {hits}; count points, not draws")
     counts = np.array([n - hits, hits], dtype=np.float64)
-    return _estimate(mean_of(np.array([0.0, 1.0])), counts, 1, confidence)
+    return _estimate(mean_estimator(np.array([0.0, 1.0])), counts, 1, confidence)
 
 
-def clustered(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
-    r"""Robust accuracy of a fixed model from the ``hits`` of every point in its ``k`` draws.
+def mean_share(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
+    r"""Robust accuracy of a fixed model, from the ``hits`` of every point in its ``k`` draws.
 
     .. math:: \frac{1}{n} \sum_i h_i / k
 
-    The draws of one point stand or fall together, so the sample size is n, not n k, unless the
-    data show that they do not. With k = 1 it is the clean accuracy and Clopper–Pearson.
+    The draws of one point depend on each other, so the sample size is n, not n k, unless the data
+    show that they do not. With k = 1 this is the clean accuracy and Clopper–Pearson. Counts of
+    errors in place of hits give the error.
 
-    >>> print(clustered([10, 10, 9, 10, 0, 10, 10, 10, 10, 10], k=10))
+    >>> print(mean_share([10, 10, 9, 10, 0, 10, 10, 10, 10, 10], k=10))
     0.890 (95 % interval 0.548 to 0.995)
     """
-    (h,), counts = _tabulate([_points("hits", hits, _draws(k))], [k + 1])
-    return _estimate(mean_of(h / k), counts[0], k, confidence)
+    (h,), counts = tabulate([read_points("hits", hits, check_draws(k))], [k + 1])
+    return _estimate(mean_estimator(h / k), counts[0], k, confidence)
 
 
-def over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Estimate:
+def mean_share_over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Estimate:
     r"""Mean accuracy over all splits of a data set, from the per-point ``hits`` of every run.
 
     .. math:: \frac{1}{R} \sum_r \frac{1}{n} \sum_i h_{ri} / k
 
-    >>> print(over_runs([[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]], k=1))
+    >>> print(mean_share_over_runs([[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]], k=1))
     0.833 (95 % interval 0.468 to 0.996)
     """
-    (h,), counts = _tabulate([_runs("hits", hits, _draws(k))], [k + 1])
-    return _estimate(mean_of(h / k), counts, k, confidence)
+    (h,), counts = tabulate([read_runs("hits", hits, check_draws(k))], [k + 1])
+    return _estimate(mean_estimator(h / k), counts, k, confidence)
 
 
 def relative_change(
     clean: ArrayLike, hits: ArrayLike, k: int, *, confidence: float = 0.95
 ) -> Estimate:
-    r"""Accuracy won or lost under noise relative to the clean accuracy, for a fixed model.
+    r"""Change of the accuracy under noise, relative to the clean accuracy, for a fixed model.
 
     .. math:: m = (a_\epsilon - a_0) / a_0, \quad a_0 = \bar c, \; a_\epsilon = \bar h / k
 
-    At eps_min this is MSCR (Siedel et al. 2022, Eq. 2). Negative: accuracy was lost. ``clean``
-    tells of every point whether it is right without noise, ``hits`` in how many of ``k`` draws.
-    The interval is made for models that are right on ten clean points or more.
+    At eps_min this is MSCR (Siedel et al. 2022, Eq. 2). Negative: accuracy was lost. ``clean`` is
+    1 for every point that is right without noise and 0 for the others, ``hits`` the number of
+    right answers in ``k`` draws. The interval is made for models that are right on at least ten
+    clean points.
 
     >>> print(relative_change([1] * 90 + [0] * 10, [10] * 85 + [0] * 15, k=10))
     -0.056 (95 % interval -0.125 to 0.001)
     """
-    measure, counts = _change([(clean, hits)], k, _points)
-    return _estimate(measure, counts[0], k, confidence, least=-1.0)
+    estimator, counts = _tabulate_changes([(clean, hits)], k, read_points)
+    return _estimate(estimator, counts[0], k, confidence, least=-1.0)
 
 
 def relative_change_over_runs(
@@ -112,11 +123,11 @@ def relative_change_over_runs(
     >>> print(relative_change_over_runs(clean, hits, k=1))
     -0.053 (95 % interval -0.208 to 0.073)
     """
-    measure, counts = _change([(clean, hits)], k, _runs)
-    return _estimate(measure, counts, k, confidence, least=-1.0)
+    estimator, counts = _tabulate_changes([(clean, hits)], k, read_runs)
+    return _estimate(estimator, counts, k, confidence, least=-1.0)
 
 
-def difference(
+def change_difference(
     first: tuple[ArrayLike, ArrayLike],
     second: tuple[ArrayLike, ArrayLike],
     k: int,
@@ -126,18 +137,18 @@ def difference(
     """Relative change of the first fixed model minus that of the second, paired by point.
 
     Each model is a pair (clean, hits), measured on the same points with the same noise. Positive:
-    the first one keeps more of its accuracy.
+    the first model keeps more of its accuracy.
 
     >>> sturdy = [1] * 100, [10] * 100
     >>> shaky = [1] * 100, [10] * 80 + [2] * 20
-    >>> print(difference(sturdy, shaky, k=10))
+    >>> print(change_difference(sturdy, shaky, k=10))
     0.160 (95 % interval 0.077 to 0.248)
     """
-    measure, counts = _change([first, second], k, _points)
-    return _estimate(measure, counts[0], k, confidence)
+    estimator, counts = _tabulate_changes([first, second], k, read_points)
+    return _estimate(estimator, counts[0], k, confidence)
 
 
-def difference_over_runs(
+def change_difference_over_runs(
     first: tuple[Runs, Runs], second: tuple[Runs, Runs], k: int, *, confidence: float = 0.95
 ) -> Estimate:
     """Mean over all splits of the first model's relative change minus the second's.
@@ -147,23 +158,23 @@ def difference_over_runs(
 
     >>> clean = [[1] * 50] * 4
     >>> hits = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9, [1] * 40 + [0] * 10]
-    >>> print(difference_over_runs((clean, clean), (clean, hits), k=1))
+    >>> print(change_difference_over_runs((clean, clean), (clean, hits), k=1))
     0.1850 (95 % interval 0.1407 to 0.2294)
     """
-    measure, counts = _change([first, second], k, _runs)
-    return _estimate(measure, counts, k, confidence)
+    estimator, counts = _tabulate_changes([first, second], k, read_runs)
+    return _estimate(estimator, counts, k, confidence)
 
 
 def mean_of_values(
     values: FloatArray, *, low: float, high: float, confidence: float = 0.95
 ) -> Estimate:
-    """Mean of one value a point, which lie in [low, high], for a fixed model.
+    """Mean of one value per point, all in [low, high], for a fixed model.
 
     >>> print(mean_of_values(np.array([0.0, 2.0, 2.0, 4.0]), low=0, high=4))
     2.00 (95 % interval 0.46 to 3.54)
     """
     shares, counts = np.unique((values - low) / (high - low), return_counts=True)
-    e = _estimate(mean_of(np.clip(shares, 0, 1)), counts.astype(np.float64), 1, confidence)
+    e = _estimate(mean_estimator(np.clip(shares, 0, 1)), counts.astype(np.float64), 1, confidence)
     value, bottom, top = (low + (high - low) * v for v in (e.value, e.low, e.high))
     return Estimate(value, bottom, top, confidence, e.method)
 
@@ -175,13 +186,14 @@ def mean_difference(
 
     .. math:: \frac{1}{n} \sum_i (a_i - b_i) / k
 
-    For a fixed pair of models: right or wrong answers of the same points, in k draws each.
+    For a fixed pair of models: counts of right or wrong answers for the same points, in k draws
+    each.
 
     >>> print(mean_difference([3] * 20 + [0] * 80, [0] * 100, k=10))
     0.0600 (95 % interval 0.0191 to 0.1008)
     """
-    measure, counts = _gap(first, second, k, _points)
-    return _estimate(measure, counts[0], k, confidence)
+    estimator, counts = _tabulate_means(first, second, k, read_points)
+    return _estimate(estimator, counts[0], k, confidence)
 
 
 def mean_difference_over_runs(
@@ -193,8 +205,8 @@ def mean_difference_over_runs(
     >>> print(mean_difference_over_runs(runs, [[0] * 50] * 3, k=1))
     0.820 (95 % interval 0.751 to 0.867)
     """
-    measure, counts = _gap(first, second, k, _runs)
-    return _estimate(measure, counts, k, confidence)
+    estimator, counts = _tabulate_means(first, second, k, read_runs)
+    return _estimate(estimator, counts, k, confidence)
 
 
 def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -205,9 +217,9 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
     >>> print(error_upper_bound([10] * 100, k=10))
     0.0000 (95 % interval 0.0000 to 0.0295)
     """
-    (h,), counts = _tabulate([_points("hits", hits, _draws(k))], [k + 1])
-    errors = mean_of(1 - h / k)(counts[0])
-    high = float(upper_limit(errors, counts[0], 1 - _checked(confidence)))
+    (h,), counts = tabulate([read_points("hits", hits, check_draws(k))], [k + 1])
+    errors = mean_estimator(1 - h / k)(counts[0])
+    high = float(find_upper_limit(errors, counts[0], 1 - check_confidence(confidence)))
     method = f"one-sided, {_FIXED_MODEL}: n = {counts.sum():.0f}, k = {k}"
     return Estimate(float(errors.estimate), 0.0, high, confidence, method)
 
@@ -215,42 +227,41 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
 def point_error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> FloatArray:
     """Upper confidence bound of every point's own probability of a wrong answer under noise.
 
-    One-sided Clopper–Pearson of the k draws, for one point at a time: no error in 10 draws still
-    only proves less than 25.9 %.
+    One-sided Clopper–Pearson of the k draws, for one point at a time: no error in 10 draws proves
+    no more than a probability below 25.9 %.
 
     >>> point_error_upper_bound([10, 9, 0], k=10).round(3)
     array([0.259, 0.394, 1.   ])
     """
-    h = _points("hits", hits, _draws(k))[0]
-    limit = special.betaincinv(k - h + 1, np.maximum(h, 1), _checked(confidence))
+    h = read_points("hits", hits, check_draws(k))[0]
+    limit = special.betaincinv(k - h + 1, np.maximum(h, 1), check_confidence(confidence))
     return np.where(h > 0, limit, 1.0)
 
 
-# From what users give to tables, and from limits to what users get.
-
-
 def _estimate(
-    measure: Measure, counts: FloatArray, k: int, confidence: float, *, least: float = -math.inf
+    estimator: Estimator, counts: FloatArray, k: int, confidence: float, *, least: float = -math.inf
 ) -> Estimate:
-    """Estimate from one table of outcomes, (outcomes) or (runs, outcomes)."""
-    tail = (1 - _checked(confidence)) / 2
+    """Estimate from a table of outcomes: (outcomes) for a fixed model, or (runs, outcomes)."""
+    tail = (1 - check_confidence(confidence)) / 2
     n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
     if counts.ndim == 1:
-        limits, method = fixed_limits(measure, counts, tail), f"{_FIXED_MODEL}: {n}"
+        limits, method = compute_limits(estimator, counts, tail), f"{_FIXED_MODEL}: {n}"
     else:
-        limits = limits_over_runs(measure, counts, tail)
+        limits = compute_limits_over_runs(estimator, counts, tail)
         method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
     value, low, high = map(float, limits)
     return Estimate(value, max(low, least), high, confidence, method)
 
 
-def _change(
-    models: Sequence[tuple[_Given, _Given]], k: int, read: Callable[[str, _Given, int], IntArray]
-) -> tuple[Measure, FloatArray]:
+def _tabulate_changes(
+    models: Sequence[tuple[_Counts, _Counts]],
+    k: int,
+    read: Callable[[str, _Counts, int], IntArray],
+) -> tuple[Estimator, FloatArray]:
     """Relative change of one model, or of the first minus the second, and the outcome table."""
     columns = []
     for clean, hits in models:
-        columns += [read("clean", clean, 1), read("hits", hits, _draws(k))]
+        columns += [read("clean", clean, 1), read("hits", hits, check_draws(k))]
         zero = np.flatnonzero(~columns[-2].any(axis=1))
         if zero.size:
             where = f" in run {zero[0]}" if len(columns[-2]) > 1 else ""
@@ -258,79 +269,18 @@ def _change(
                 f"clean accuracy is 0{where}, so the relative change (MSCR) is undefined; check "
                 "labels and predictions, or report the accuracies themselves"
             )
-    outcomes, counts = _tabulate(columns, [2, k + 1] * len(models))
-    first = change_of(outcomes[0], outcomes[1] / k)
+    outcomes, counts = tabulate(columns, [2, k + 1] * len(models))
+    first = change_estimator(outcomes[0], outcomes[1] / k)
     if len(models) == 1:
         return first, counts
-    second = change_of(outcomes[2], outcomes[3] / k)
+    second = change_estimator(outcomes[2], outcomes[3] / k)
     return lambda table: first(table) - second(table), counts
 
 
-def _gap(
-    first: _Given, second: _Given, k: int, read: Callable[[str, _Given, int], IntArray]
-) -> tuple[Measure, FloatArray]:
+def _tabulate_means(
+    first: _Counts, second: _Counts, k: int, read: Callable[[str, _Counts, int], IntArray]
+) -> tuple[Estimator, FloatArray]:
     """Mean of the first counts minus that of the second, and the outcome table."""
-    columns = [read("first", first, _draws(k)), read("second", second, k)]
-    (a, b), counts = _tabulate(columns, [k + 1, k + 1])
-    return lambda table: mean_of(a / k)(table) - mean_of(b / k)(table), counts
-
-
-def _tabulate(columns: Sequence[IntArray], sizes: list[int]) -> tuple[list[FloatArray], FloatArray]:
-    """Distinct outcomes, one array a column, and how often each occurs: (runs, outcomes)."""
-    shapes = sorted({column.shape for column in columns})
-    if len(shapes) > 1:
-        raise InputError(
-            f"clean and hits must have the same runs and points, got shapes {shapes[0]} and "
-            f"{shapes[1]}; pass counts of the same points in the same order"
-        )
-    codes, inverse = np.unique(np.ravel_multi_index(columns, sizes), return_inverse=True)
-    runs, m = shapes[0][0], len(codes)
-    cells = inverse.reshape(runs, -1) + m * np.arange(runs)[:, None]
-    counts = np.bincount(cells.ravel(), minlength=runs * m).reshape(runs, m)
-    outcomes = np.unravel_index(codes, sizes)
-    return [column.astype(np.float64) for column in outcomes], counts.astype(np.float64)
-
-
-def _runs(name: str, given: Runs, most: int) -> IntArray:
-    """Counts of all runs as one table, (runs, points)."""
-    rows = [_points(name, run, most)[0] for run in given]
-    if len(rows) < 2:
-        raise InputError(
-            f"{name} must hold at least 2 runs, got {len(rows)}; for one run use the function for "
-            "a fixed model"
-        )
-    sizes = sorted({len(row) for row in rows})
-    if len(sizes) > 1:
-        raise InputError(
-            f"{name} must have the same number of points in every run, got {sizes[0]} and "
-            f"{sizes[-1]}; runs are splits of one data set"
-        )
-    return np.stack(rows)
-
-
-def _points(name: str, given: ArrayLike, most: int) -> IntArray:
-    """Counts of the points of one run as a table with one row."""
-    counts = np.asarray(given)
-    if counts.ndim != 1 or not counts.size:
-        raise InputError(
-            f"{name} must have one count per point, got shape {counts.shape}; pass one list a model"
-            " (over runs: a list of them)"
-        )
-    if counts.dtype.kind not in "biu":
-        raise InputError(f"{name} must be integers, got {counts.dtype}; pass counts, not rates")
-    if counts.min() < 0 or counts.max() > most:
-        wrong = counts[(counts < 0) | (counts > most)][0]
-        raise InputError(f"{name} must lie in 0..{most}, got {wrong}; is k right?")
-    return counts.astype(np.int64)[None]
-
-
-def _draws(k: int) -> int:
-    if k < 1:
-        raise InputError(f"k must be 1 or more, got {k}; it is the number of draws per point")
-    return k
-
-
-def _checked(confidence: float) -> float:
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1, got {confidence}; 95 % is 0.95")
-    return confidence
+    columns = [read("first", first, check_draws(k)), read("second", second, k)]
+    (a, b), counts = tabulate(columns, [k + 1, k + 1])
+    return lambda table: mean_estimator(a / k)(table) - mean_estimator(b / k)(table), counts

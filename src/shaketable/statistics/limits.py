@@ -1,4 +1,4 @@
-r"""Limits: what makes the intervals of `statistics` cover where textbook ones do not.
+r"""Confidence limits that cover where those of textbooks do not.
 
 **Fixed model.** Clopper–Pearson adds one imagined point to the data, at the worst possible value
 :math:`y^*`, and takes a quantile of the beta distribution that follows. The same works for any mean
@@ -10,19 +10,21 @@ upper limit is the t with
 (Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208, who conjecture that it covers for every
 bounded distribution). The positive and the negative part of the sum are close to gamma variables of
 the same mean and variance (Satterthwaite), which makes the probability an incomplete beta function:
-exactly Clopper–Pearson for k = 1, a few per cent of the width off otherwise.
+exactly Clopper–Pearson for k = 1, otherwise a few per cent of the width off.
 
 **Mean over splits.** The same, with the variances of the points multiplied by the dispersion: the
 variance between runs over that of independent points. The normal tail :math:`\alpha/2` becomes
-Student's, as :math:`\Phi(-t_{1-\alpha/2})`. Amid the range this is the t interval with ddof 1;
-where all runs are at 100 % it is Clopper–Pearson for all their points. The degrees of freedom grow
-from runs - 1 with the weight of the imagined point, which needs no t (Welch–Satterthwaite).
+Student's, as :math:`\Phi(-t_{1-\alpha/2})`. In the middle of the range this is the t interval with
+ddof 1; if all runs are at 100 % it is Clopper–Pearson for all their points. The degrees of freedom
+grow from runs - 1 with the weight of the imagined point, which needs no t (Welch–Satterthwaite).
 
 **MSCR** is a ratio of means, :math:`m = \bar y / \bar c - 1`, and is linearised: the value of a
 point is :math:`m + (y_i - (1 + m) c_i) / \bar c`. The worst point for the lower limit is right when
 clean and wrong under all noise, for the upper limit the reverse. A difference of two models takes
 the difference of these values, which keeps the pairing, and one imagined point for each model.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,82 +39,89 @@ _BISECTIONS = 45
 _MANY = 1e9  # degrees of freedom from which Student's t is normal
 
 # Every estimate is a mean over a table of outcomes. Counts have the shape (..., outcomes); leading
-# axes may hold studies, so that thousands of simulated ones are computed at once.
+# axes may hold studies: simulations compute thousands of them at once.
 
 
 @dataclass(frozen=True)
-class Linear:
-    """An estimate as the mean of one value per outcome; imagined worst points on either side.
-
-    The imagined points lie on the last axis of ``low`` and ``high``: one for each model.
-    """
+class LinearEstimate:
+    """An estimate as the mean of one value per outcome, with the imagined points of its limits."""
 
     estimate: FloatArray
     values: FloatArray
+    """Value of every outcome, on the last axis."""
     low: FloatArray
+    """Values of the imagined points for the lower limit, one per model, on the last axis."""
     high: FloatArray
+    """The same for the upper limit."""
 
-    def shifted(self, step: FloatArray) -> "Linear":
+    def shift(self, step: FloatArray) -> LinearEstimate:
         """Return the same deviations around estimate + step."""
         each = step[..., None]
-        return Linear(self.estimate + step, self.values + each, self.low + each, self.high + each)
+        return LinearEstimate(
+            self.estimate + step, self.values + each, self.low + each, self.high + each
+        )
 
-    def __neg__(self) -> "Linear":
-        return Linear(-self.estimate, -self.values, -self.high, -self.low)
+    def __neg__(self) -> LinearEstimate:
+        return LinearEstimate(-self.estimate, -self.values, -self.high, -self.low)
 
-    def __sub__(self, other: "Linear") -> "Linear":
+    def __sub__(self, other: LinearEstimate) -> LinearEstimate:
         # a point imagined for one model is an average point for the other
-        mine, others = self.shifted(-other.estimate), (-other).shifted(self.estimate)
-        return Linear(
-            mine.estimate,
+        own, others = self.shift(-other.estimate), (-other).shift(self.estimate)
+        return LinearEstimate(
+            own.estimate,
             self.values - other.values,
-            np.concatenate([mine.low, others.low], axis=-1),
-            np.concatenate([mine.high, others.high], axis=-1),
+            np.concatenate([own.low, others.low], axis=-1),
+            np.concatenate([own.high, others.high], axis=-1),
         )
 
 
-Measure: TypeAlias = Callable[[FloatArray], Linear]
+Estimator: TypeAlias = Callable[[FloatArray], LinearEstimate]
+"""Function from a table of counts, (..., outcomes), to the estimate."""
 
 
-def mean_of(y: FloatArray) -> Measure:
-    """Mean of y, which lies in [0, 1]."""
+def mean_estimator(y: FloatArray) -> Estimator:
+    """Estimator of the mean of y; `y` has one value in [0, 1] per outcome."""
 
-    def measure(counts: FloatArray) -> Linear:
+    def estimate(counts: FloatArray) -> LinearEstimate:
         mean = np.asarray(counts @ y / counts.sum(axis=-1))
         end = np.ones_like(mean)[..., None]
-        return Linear(mean, np.broadcast_to(y, counts.shape), 0 * end, end)
+        return LinearEstimate(mean, np.broadcast_to(y, counts.shape), 0 * end, end)
 
-    return measure
+    return estimate
 
 
-def change_of(c: FloatArray, y: FloatArray) -> Measure:
-    """Mean of y over mean of c, minus 1, linearised."""
+def change_estimator(c: FloatArray, y: FloatArray) -> Estimator:
+    """Estimator of the mean of y over the mean of c, minus 1, linearised."""
 
-    def measure(counts: FloatArray) -> Linear:
+    def estimate(counts: FloatArray) -> LinearEstimate:
         clean = np.asarray(counts @ c / counts.sum(axis=-1))[..., None]
         ratio = np.asarray(counts @ y / (counts @ c))[..., None]
         change = ratio - 1
         values = change + (y - ratio * c) / clean
-        return Linear(change[..., 0], values, change - ratio / clean, change + 1 / clean)
+        return LinearEstimate(change[..., 0], values, change - ratio / clean, change + 1 / clean)
 
-    return measure
+    return estimate
 
 
-def fixed_limits(
-    measure: Measure, counts: FloatArray, tail: float
+def compute_limits(
+    estimator: Estimator, counts: FloatArray, tail: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Estimate for a fixed model with its lower and upper limit."""
-    linear = measure(counts)
-    return linear.estimate, -upper_limit(-linear, counts, tail), upper_limit(linear, counts, tail)
+    linear = estimator(counts)
+    return (
+        linear.estimate,
+        -find_upper_limit(-linear, counts, tail),
+        find_upper_limit(linear, counts, tail),
+    )
 
 
-def limits_over_runs(
-    measure: Measure, counts: FloatArray, tail: float
+def compute_limits_over_runs(
+    estimator: Estimator, counts: FloatArray, tail: float
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean over runs with its lower and upper limit; the runs are the last but one axis."""
     runs, total = counts.shape[-2], counts.sum(axis=-2)
-    each, pooled = measure(counts).estimate, measure(total)
-    linear = pooled.shifted(each.mean(axis=-1) - pooled.estimate)
+    each, pooled = estimator(counts).estimate, estimator(total)
+    linear = pooled.shift(each.mean(axis=-1) - pooled.estimate)
 
     def squares(points: FloatArray, weights: FloatArray | float = 1.0) -> FloatArray:
         return np.asarray((weights * (points - linear.estimate[..., None]) ** 2).sum(axis=-1))
@@ -134,17 +143,17 @@ def limits_over_runs(
         df = np.minimum((runs - 1) * (1 + weight) ** 2, _MANY)
         return np.asarray(special.ndtr(special.stdtrit(df, tail)))
 
-    low = -upper_limit(-linear, total, t_tail(linear.low), dispersion)
-    return linear.estimate, low, upper_limit(linear, total, t_tail(linear.high), dispersion)
+    low = -find_upper_limit(-linear, total, t_tail(linear.low), dispersion)
+    return linear.estimate, low, find_upper_limit(linear, total, t_tail(linear.high), dispersion)
 
 
-def upper_limit(
-    linear: Linear,
+def find_upper_limit(
+    linear: LinearEstimate,
     counts: FloatArray,
     tail: float | FloatArray,
     dispersion: float | FloatArray = 1.0,
 ) -> FloatArray:
-    """Upper limit: the t that the randomly weighted mean exceeds with probability ``tail``."""
+    """Upper limit: the t that the randomly weighted mean exceeds with probability `tail`."""
     values = np.concatenate([linear.values, linear.high], axis=-1)
     imagined = np.ones_like(linear.high)
     means = np.concatenate([counts, imagined], axis=-1)

@@ -127,9 +127,9 @@ def mean_error(result: SuiteResult) -> Estimate:
     _, errors = result.errors()
     if len(errors) == 1:
         refuse_shared(result.first)
-        estimate = intervals.clustered(errors[0], result.draws)
+        estimate = intervals.mean_share(errors[0], result.draws)
     else:
-        estimate = intervals.over_runs(errors, result.draws)
+        estimate = intervals.mean_share_over_runs(errors, result.draws)
     return replace(estimate, method=f"{result.method}; {estimate.method}")
 
 

@@ -63,13 +63,13 @@ class Stability:
         """Mean accuracy over all sets."""
         _, (errors,) = self.result.errors()
         draws = self.result.draws
-        estimate = intervals.clustered(draws - errors, draws)
+        estimate = intervals.mean_share(draws - errors, draws)
         return replace(estimate, method=f"{self.result.method}; {estimate.method}")
 
     @cached_property
     def clean(self) -> Estimate:
         """Accuracy on clean points."""
-        return intervals.clustered(clean_beside(self.result.series[0]).first.hits, 1)
+        return intervals.mean_share(clean_beside(self.result.series[0]).first.hits, 1)
 
     @cached_property
     def cv(self) -> Estimate:

@@ -23,8 +23,8 @@ def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimat
     hits = [cell.hits for cell in s.noisy]
     if s.runs == 1:
         refuse_shared(s.first)
-        return intervals.clustered(hits[0], s.first.k)
-    return intervals.over_runs(hits, s.first.k)
+        return intervals.mean_share(hits[0], s.first.k)
+    return intervals.mean_share_over_runs(hits, s.first.k)
 
 
 def relative_loss(records: Records | Series, *, corruption: str | None = None) -> Estimate:
@@ -69,11 +69,11 @@ def mscr_difference(first: Records | Series, second: Records | Series) -> Estima
     if a.runs == 1:
         refuse_shared(a.first)
         one, two = ((s.clean[0].hits, s.noisy[0].hits) for s in (a, b))
-        return intervals.difference(one, two, k)
+        return intervals.change_difference(one, two, k)
     first_runs, second_runs = (
         ([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)
     )
-    return intervals.difference_over_runs(first_runs, second_runs, k)
+    return intervals.change_difference_over_runs(first_runs, second_runs, k)
 
 
 @dataclass(frozen=True, eq=False)

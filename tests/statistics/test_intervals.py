@@ -1,3 +1,5 @@
+"""Intervals: closed forms, simulated coverage, symmetries, and what is refused."""
+
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,13 +14,13 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.intervals import (
-    clustered,
-    difference,
-    difference_over_runs,
+    change_difference,
+    change_difference_over_runs,
     error_upper_bound,
     mean_difference,
     mean_difference_over_runs,
-    over_runs,
+    mean_share,
+    mean_share_over_runs,
     point_error_upper_bound,
     proportion,
     relative_change,
@@ -42,7 +44,7 @@ def test_one_draw_per_point_is_clopper_pearson(hits: int, n: int, confidence: fl
     exact = stats.binomtest(hits, n).proportion_ci(confidence, method="exact")
     for estimate in (
         proportion(hits, n, confidence=confidence),
-        clustered(ones(hits, n), 1, confidence=confidence),
+        mean_share(ones(hits, n), 1, confidence=confidence),
     ):
         assert estimate.value == hits / n
         assert limits(estimate) == pytest.approx((exact.low, exact.high), abs=1e-10)
@@ -54,14 +56,16 @@ def test_without_a_loss_the_limits_have_a_closed_form(n: int) -> None:
     sure = np.ones(n, dtype=int), np.full(n, K)
     one, two = special.betaincinv([1, 2], n, 0.975)
     assert limits(relative_change(*sure, K)) == pytest.approx((-one, one), rel=1e-6)
-    assert limits(difference(sure, sure, K)) == pytest.approx((-two, two), rel=1e-6)
+    assert limits(change_difference(sure, sure, K)) == pytest.approx((-two, two), rel=1e-6)
 
 
 @pytest.mark.parametrize("runs", [2, 5, 60])
 def test_runs_that_are_all_right_count_as_their_points(runs: int) -> None:
     n = 20
     exact = stats.binomtest(runs * n, runs * n).proportion_ci(method="exact")
-    assert limits(over_runs(np.full((runs, n), K), K)) == pytest.approx((exact.low, 1), abs=1e-8)
+    assert limits(mean_share_over_runs(np.full((runs, n), K), K)) == pytest.approx(
+        (exact.low, 1), abs=1e-8
+    )
     change = relative_change_over_runs(np.ones((runs, n), dtype=int), np.full((runs, n), K), K)
     assert limits(change) == pytest.approx((exact.low - 1, 1 - exact.low), abs=1e-8)
 
@@ -73,7 +77,7 @@ def weighted(counts: IntArray, trials: int = 400_000) -> FloatArray:
 
 @pytest.mark.parametrize("counts", [[0, 0, 1, 0, 99], [3, 0, 2, 5, 90], [40, 20, 0, 10, 30]])
 def test_clustered_limits_are_those_of_random_weights(counts: list[int]) -> None:
-    estimate = clustered(np.repeat(np.arange(K + 1), counts), K)
+    estimate = mean_share(np.repeat(np.arange(K + 1), counts), K)
     values = np.arange(K + 1) / K
     for worst, level, limit in ((0, 0.025, estimate.low), (1, 0.975, estimate.high)):
         weights = weighted(np.append(counts, 1))
@@ -106,9 +110,9 @@ def test_amid_the_range_the_mean_over_runs_has_students_t_interval(runs: int) ->
     first, second = (rng.binomial(K, level * clean, size=(runs, n)) for _ in range(2))
     ratio = [hits.mean(axis=1) / K / clean.mean(axis=1) - 1 for hits in (first, second)]
     for estimate, sample in (
-        (over_runs(first, K), first.mean(axis=1) / K),
+        (mean_share_over_runs(first, K), first.mean(axis=1) / K),
         (relative_change_over_runs(clean, first, K), ratio[0]),
-        (difference_over_runs((clean, first), (clean, second), K), ratio[0] - ratio[1]),
+        (change_difference_over_runs((clean, first), (clean, second), K), ratio[0] - ratio[1]),
     ):
         interval = stats.t.interval(0.95, runs - 1, sample.mean(), stats.sem(sample))
         assert estimate.value == pytest.approx(sample.mean(), abs=1e-12)
@@ -116,7 +120,7 @@ def test_amid_the_range_the_mean_over_runs_has_students_t_interval(runs: int) ->
 
 
 def test_two_runs_that_happen_to_agree_are_not_certain() -> None:
-    estimate = over_runs([ones(198, 200), ones(198, 200)], 1)
+    estimate = mean_share_over_runs([ones(198, 200), ones(198, 200)], 1)
     pooled = proportion(396, 400)
     assert estimate.low < pooled.low
     assert estimate.high > pooled.high
@@ -146,11 +150,12 @@ points = st.lists(
 @settings(max_examples=40, deadline=None)
 def test_swapping_models_negates_the_difference(columns: IntArray) -> None:
     first, second = (columns[0], columns[1]), (columns[2], columns[3])
-    one, other = difference(first, second, K), difference(second, first, K)
+    one, other = change_difference(first, second, K), change_difference(second, first, K)
     assert limits(one) == pytest.approx((-other.high, -other.low), abs=1e-9)
     halves = [tuple(np.stack([column, column[::-1]]) for column in m) for m in (first, second)]
     one, other = (
-        difference_over_runs((a[0], a[1]), (b[0], b[1]), K) for a, b in (halves, halves[::-1])
+        change_difference_over_runs((a[0], a[1]), (b[0], b[1]), K)
+        for a, b in (halves, halves[::-1])
     )
     assert limits(one) == pytest.approx((-other.high, -other.low), abs=1e-9)
 
@@ -164,14 +169,14 @@ def test_intervals_hold_their_value_and_ignore_the_order(columns: IntArray, seed
     estimate = relative_change(clean, hits, K)
     assert limits(shuffled) == pytest.approx(limits(estimate), abs=1e-9)
     assert -1 <= estimate.low < estimate.value < estimate.high or estimate.value == -1
-    accuracy = clustered(hits, K)
+    accuracy = mean_share(hits, K)
     assert 0 <= accuracy.low <= accuracy.value <= accuracy.high <= 1
     # what is right and what is wrong is a matter of names
-    mirrored = clustered(K - hits, K)
+    mirrored = mean_share(K - hits, K)
     assert (1 - mirrored.high, 1 - mirrored.low) == pytest.approx(limits(accuracy), abs=1e-9)
     # more draws that agree add nothing
-    assert limits(clustered(7 * hits, 7 * K)) == pytest.approx(limits(accuracy), abs=1e-9)
-    wide = clustered(hits, K, confidence=0.99)
+    assert limits(mean_share(7 * hits, 7 * K)) == pytest.approx(limits(accuracy), abs=1e-9)
+    wide = mean_share(hits, K, confidence=0.99)
     assert wide.low <= accuracy.low
     assert wide.high >= accuracy.high
 
@@ -181,8 +186,8 @@ def test_pairing_makes_the_difference_of_similar_models_sharp() -> None:
     clean = np.ones(2000, dtype=int)
     first = rng.binomial(K, rng.beta(2, 0.5, size=2000))
     second = np.minimum(first, rng.binomial(K, 0.99, size=2000))
-    paired = difference((clean, first), (clean, second), K)
-    unpaired = difference((clean, first), (clean, rng.permutation(second)), K)
+    paired = change_difference((clean, first), (clean, second), K)
+    unpaired = change_difference((clean, first), (clean, rng.permutation(second)), K)
     assert paired.value == pytest.approx(unpaired.value)
     assert paired.high - paired.low < 0.5 * (unpaired.high - unpaired.low)
 
@@ -204,12 +209,12 @@ def test_mean_differences_cover_and_are_sharper_than_relative_changes() -> None:
         q = rng.beta(0.3, 3, size=200)
         return rng.binomial(K, q), rng.binomial(K, np.minimum(1, 1.5 * q))
 
-    truth = float(np.mean([np.subtract(*counts(np.random.default_rng(i))).mean() / K
-                           for i in range(3000)]))  # fmt: skip
+    gaps = [np.subtract(*counts(np.random.default_rng(i))).mean() / K for i in range(3000)]
+    truth = float(np.mean(gaps))
     assert covers(truth, lambda rng: mean_difference(*counts(rng), K)) >= 0.93
     first, second = counts(np.random.default_rng(0))
     ones = np.ones_like(first)
-    wide = difference((ones, first), (ones, second), K)
+    wide = change_difference((ones, first), (ones, second), K)
     sharp = mean_difference(first, second, K)
     assert sharp.value == pytest.approx(wide.value)
     assert sharp.high - sharp.low < wide.high - wide.low
@@ -234,7 +239,7 @@ def covers(
 def test_fixed_model_intervals_cover(n: int, error: float) -> None:
     clean = 1 - error / 2 - error / 2 / 3  # the mean of sqrt(q) is 2/3
     robust = 1 - error / 2 - error / 4
-    assert covers(robust, lambda rng: clustered(mixed_points(rng, n, error)[1], K)) >= 0.93
+    assert covers(robust, lambda rng: mean_share(mixed_points(rng, n, error)[1], K)) >= 0.93
     change = robust / clean - 1
     assert covers(change, lambda rng: relative_change(*mixed_points(rng, n, error), K)) >= 0.93
 
@@ -246,7 +251,7 @@ def test_intervals_over_runs_cover(runs: int, n: int, error: float) -> None:
     def study(rng: np.random.Generator) -> Estimate:
         # the error of a run varies by a third
         errors = error * rng.uniform(0.67, 1.33, size=runs)
-        return over_runs([mixed_points(rng, n, e)[1] for e in errors], K)
+        return mean_share_over_runs([mixed_points(rng, n, e)[1] for e in errors], K)
 
     assert covers(1 - 0.75 * error, study) >= 0.93
 
@@ -256,16 +261,19 @@ def test_intervals_over_runs_cover(runs: int, n: int, error: float) -> None:
     [
         (lambda: proportion(1, 0), "n must be 1 or more, got 0"),
         (lambda: proportion(5, 4), "hits must lie in 0..n = 0..4, got 5"),
-        (lambda: clustered([], 1), r"hits must have one count per point, got shape \(0,\)"),
-        (lambda: clustered([[1]], 1), r"one count per point, got shape \(1, 1\)"),
-        (lambda: clustered([1], 0), "k must be 1 or more, got 0"),
-        (lambda: clustered([1, 5], 4), "hits must lie in 0..4, got 5"),
-        (lambda: clustered([1, -1], 4), "hits must lie in 0..4, got -1"),
-        (lambda: clustered([0.5], 1), "hits must be integers, got float64; pass counts"),
-        (lambda: clustered([1], 1, confidence=95), "confidence must lie between 0 and 1, got 95"),
+        (lambda: mean_share([], 1), r"hits must have one count per point, got shape \(0,\)"),
+        (lambda: mean_share([[1]], 1), r"one count per point, got shape \(1, 1\)"),
+        (lambda: mean_share([1], 0), "k must be 1 or more, got 0"),
+        (lambda: mean_share([1, 5], 4), "hits must lie in 0..4, got 5"),
+        (lambda: mean_share([1, -1], 4), "hits must lie in 0..4, got -1"),
+        (lambda: mean_share([0.5], 1), "hits must be integers, got float64; pass counts"),
+        (lambda: mean_share([1], 1, confidence=95), "confidence must lie between 0 and 1, got 95"),
         (lambda: error_upper_bound([1], 1, confidence=0), "confidence must lie between"),
-        (lambda: over_runs([[1, 0]], 1), "at least 2 runs, got 1; .* fixed model"),
-        (lambda: over_runs([[1, 0], [1]], 1), "same number of points in every run, got 1 and 2"),
+        (lambda: mean_share_over_runs([[1, 0]], 1), "at least 2 runs, got 1; .* fixed model"),
+        (
+            lambda: mean_share_over_runs([[1, 0], [1]], 1),
+            "same number of points in every run, got 1 and 2",
+        ),
         (lambda: relative_change([1], [1, 1], 1), "same runs and points, got shapes"),
         (lambda: relative_change([2], [1], 4), "clean must lie in 0..1, got 2"),
     ],
@@ -281,14 +289,14 @@ def test_no_clean_accuracy_leaves_the_relative_change_undefined() -> None:
     with pytest.raises(UndefinedError, match="clean accuracy is 0 in run 1"):
         relative_change_over_runs([[1, 0], [0, 0]], [[1, 0], [1, 0]], 1)
     with pytest.raises(UndefinedError, match="report the accuracies"):
-        difference(([1, 1], [1, 1]), ([0, 0], [1, 1]), 1)
+        change_difference(([1, 1], [1, 1]), ([0, 0], [1, 1]), 1)
 
 
-def test_an_estimate_tells_its_truth_and_size() -> None:
-    assert "fixed model" in clustered([1, 4, 4], K).method
-    assert clustered([1, 4, 4], K).method.endswith("n = 3, k = 4")
-    assert "mean over all runs" in over_runs([[1, 4, 4], [4, 4, 4]], K).method
-    assert over_runs([[1, 4, 4], [4, 4, 4]], K).method.endswith("2 runs, n = 3, k = 4")
+def test_an_estimate_says_what_its_interval_is_for() -> None:
+    assert "fixed model" in mean_share([1, 4, 4], K).method
+    assert mean_share([1, 4, 4], K).method.endswith("n = 3, k = 4")
+    assert "mean over all runs" in mean_share_over_runs([[1, 4, 4], [4, 4, 4]], K).method
+    assert mean_share_over_runs([[1, 4, 4], [4, 4, 4]], K).method.endswith("2 runs, n = 3, k = 4")
 
 
 def test_import_leaves_scipy_stats_alone() -> None:
