@@ -42,13 +42,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the gallery."""
-    from shaketable.corruptions.gallery.gallery import check_pictures, gallery
+    from shaketable.corruptions.gallery.gallery import check_images, gallery
     from shaketable.corruptions.suites.suite import suite
     from shaketable.evaluation.evaluate import range_of, resolve
     from shaketable.evaluation.store import Store
 
     data = load_data(args)
-    check_pictures(data.x, args.row)
+    check_images(data.x, args.row)
     bounds = range_of(data, choose_bounds(args, data))
     with Store(None) as store:
         corruptions = resolve([*args.corruptions], data, store, bounds)

@@ -1,4 +1,4 @@
-"""Charts of the p-norms' balls: points from them, their volumes, and what they have in common."""
+"""Charts of the balls of p-norms: points from them, their volumes, and how much they overlap."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ PAPER_SAMPLES: tuple[tuple[float, Kind], ...] = (
     (2.0, "ball"),
     (10.0, "surface"),
 )
-"""Norms and kinds of points of Fig. 1 of Siedel et al. (2024)."""
+"""Norms and kinds of points in Fig. 1 of Siedel et al. (2024)."""
 
 _KINDS: dict[Kind, str] = {"ball": "ball", "surface": "sphere", "vertices": "corners"}
-_SIDE, _PANEL = 165, 230  # pixels: of a square panel; of a wider one
-_COLUMNS = 3  # panels of an overlap beside each other
-_FEW = 60  # points of a line that are marked
+_SIDE, _PANEL = 165, 230  # widths in pixels: of a square panel, and of a wider one
+_COLUMNS = 3  # panels per row of an overlap chart
+_FEW = 60  # lines of up to so many points mark each of them
 
 
 def sample_panels(
-    chosen: Iterable[tuple[str | float, Kind]] = PAPER_SAMPLES, n: int = 1000, *, rng: Rng = 0
+    balls: Iterable[tuple[str | float, Kind]] = PAPER_SAMPLES, n: int = 1000, *, rng: Rng = 0
 ) -> dict[str, FloatArray]:
-    """Points for `samples_chart`: a panel for every norm and kind, by its title.
+    """Return points for `samples_chart`, one panel per norm and kind, by its title.
 
     >>> list(sample_panels(n=10))
     ['L0.5 sphere', 'L1 ball', 'L2 ball', 'L10 sphere']
     """
     return {
         f"{norm_title(as_p(p))} {_KINDS.get(kind, kind)}": samples(p, n, kind=kind, rng=rng)
-        for p, kind in chosen
+        for p, kind in balls
     }
 
 
 def samples_chart(panels: Mapping[str, FloatArray]) -> Chart:
-    """Points in the plane, a square panel a ball: Fig. 1.
+    """Draw points in the plane, one square panel per ball (Fig. 1).
 
     Parameters
     ----------
     panels
-        Points by the title of their panel, such as `sample_panels` returns.
+        Points by the title of their panel, as `sample_panels` returns them.
 
     >>> chart = samples_chart(sample_panels(n=10))
     """
@@ -62,7 +62,7 @@ def samples_chart(panels: Mapping[str, FloatArray]) -> Chart:
 
 
 def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
-    """Volume factors against the dimension, a line a pair of norms, in powers of ten.
+    """Draw volume factors against the dimension, one line per pair of norms, in powers of ten.
 
     >>> from shaketable.corruptions.balls.numbers import volume_table
     >>> chart = volumes_chart(volume_table(range(1, 101)))
@@ -75,54 +75,55 @@ def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
     base = drawing.chart(rows).encode(
         x=alt.X("d:Q", title="dimensions d", scale=alt.Scale(nice=False, zero=True)),
         y=alt.Y(
-            "log:Q", title="how many times larger",
+            "log:Q",
+            title="how many times larger",
             axis=alt.Axis(labelExpr="'10^' + format(datum.value, '~g')", titlePadding=30),
         ),
         color=drawing.model_colour(names),
         tooltip=tips(model="balls", d="dimensions", log="log10 of the factor"),
-    )  # fmt: skip
+    )
     line = base.mark_line(strokeWidth=2.5, point=len(rows) <= _FEW).properties(height=HEIGHT)
     panels: list[Chart] = [line] if rows else []
-    title = "Volume of a ball over that of another of the same epsilon"
+    title = "Ratio of the volumes of two balls of the same epsilon"
     return drawing.finish(panels, title=title, otherwise="the table is empty")
 
 
-def overlap_chart(found: Sequence[Overlap]) -> Chart:
-    """What balls have in common with a second one, a panel a first norm: Fig. 5.
+def overlap_chart(overlaps: Sequence[Overlap]) -> Chart:
+    """Draw the overlap of balls with a second one, one panel per first norm (Fig. 5).
 
     >>> from shaketable.corruptions.balls.numbers import overlap
     >>> chart = overlap_chart([overlap(p, 2, d=20, n=50) for p in (1, "inf")])
     """
-    panels = [_shares(o, named=i % _COLUMNS == 0) for i, o in enumerate(found)]
-    title = "What balls have in common: first ones of growing epsilon, and a second one"
+    panels = [_shares(o, named=i % _COLUMNS == 0) for i, o in enumerate(overlaps)]
+    title = "Overlap of a first ball of growing epsilon with a second ball"
     return drawing.side_by_side(panels, title=title, columns=_COLUMNS)
 
 
 def _cloud(title: str, points: FloatArray) -> Chart:
     rows = [{"x": x, "y": y} for x, y in points.round(4).tolist()]
     scale, axis = alt.Scale(domain=[-1.05, 1.05]), alt.Axis(values=[-1, 0, 1], format="d")
-    x, y = (alt.X("x:Q", title=None, scale=scale, axis=axis),
-            alt.Y("y:Q", title=None, scale=scale, axis=axis))  # fmt: skip
+    x = alt.X("x:Q", title=None, scale=scale, axis=axis)
+    y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
     dots = drawing.chart(rows).mark_circle(style="count", size=7, opacity=0.6).encode(x=x, y=y)
     cloud: Chart = dots.properties(title=title, width=_SIDE, height=_SIDE)
     return cloud
 
 
 def _shares(o: Overlap, *, named: bool) -> Chart:
-    """Panel of two balls; only the first of a row has its y axis named."""
+    """Panel of two balls; only the first of a row has a title on its y axis."""
     sides = {
         "points of the first ball that lie in the second": o.first_in_second,
         "points of the second ball that lie in the first": o.second_in_first,
     }
     rows = [row for name, side in sides.items() for row in _rows(o.epsilons, name, side)]
-    what = "share of dimensions, epsilon" if o.p == 0 else "epsilon"
+    x_title = "share of dimensions, epsilon" if o.p == 0 else "epsilon"
     large = float(o.epsilons.max()) >= 1e4
     axis = alt.Axis(
         values=_ticks(o.epsilons), format="~s" if large else "~g", grid=False, labelSeparation=4
     )
-    ladder = alt.Scale(type="log", nice=False)
+    logarithmic = alt.Scale(type="log", nice=False)
     base = drawing.chart(rows).encode(
-        x=alt.X("epsilon:Q", title=what, scale=ladder, axis=axis),
+        x=alt.X("epsilon:Q", title=x_title, scale=logarithmic, axis=axis),
         color=drawing.model_colour(sides).legend(columns=1, labelLimit=0),
         tooltip=tips(
             model="points",
@@ -149,7 +150,7 @@ def _rows(epsilons: FloatArray, name: str, side: Shares) -> list[Row]:
 
 
 def _ticks(epsilons: FloatArray) -> list[float]:
-    """Round numbers within the sizes: 1, 2 and 5 times powers of ten."""
+    """Round numbers within the epsilons: 1, 2 and 5 times powers of ten."""
     low, high = float(epsilons.min()), float(epsilons.max())
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [t for e in powers for m in (1, 2, 5) for t in [float(f"{m}e{e}")] if low <= t <= high]

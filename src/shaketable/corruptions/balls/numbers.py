@@ -1,8 +1,8 @@
 r"""Balls of the p-norms: how large they are, and how much of one lies in another.
 
-Two balls of the same epsilon differ in volume by factors beyond all bounds as dimensions are added
-(`volume_factor`), and even balls of about the same size may have next to nothing in common
-(`overlap`): noise from one says little about noise from the other.
+The ratio of the volumes of two balls of the same epsilon grows without bound with the number of
+dimensions (`volume_factor`), and even balls of about the same size may hardly overlap (`overlap`):
+robustness to noise from one says little about noise from the other.
 """
 
 from __future__ import annotations
@@ -23,23 +23,27 @@ from shaketable.core.spec import format_value
 from shaketable.core.types import FloatArray, KeyArray
 from shaketable.corruptions.pnorm import Kind, PNormNoise, unit_ball
 
-_LEAST = 1e-100  # order of a norm
+_LEAST = 1e-100  # smallest order of a norm
 
 PAPER_DIMENSIONS = (3, 5, 10, 20)
+"""Dimensions of Table 6 of Siedel et al. (2024)."""
+
 PAPER_PAIRS = ((math.inf, 2.0), (2.0, 1.0))
+"""Pairs of norms of Table 6."""
+
 PAPER_NORMS = (0.0, 0.5, 1.0, 5.0, 50.0, math.inf)
-"""First balls of Fig. 5: its text names five of the six, 5 is our guess at the other."""
+"""First balls of Fig. 5: the text names five of the six; 5 is our guess at the other."""
 
 _BLOCK = 2**23  # numbers held at a time: 64 MB
-_STEPS = 200  # sizes at which an overlap is told, unless they are given
+_STEPS = 200  # number of default epsilons of an overlap
 
 
 def log_volume(p: str | float, d: int) -> float:
-    r"""Logarithm of the volume of the unit ball of the p-norm in d dimensions.
+    r"""Return the logarithm of the volume of the p-norm's unit ball in d dimensions.
 
     .. math:: \log V_p = d \log(2\,\Gamma(1 + 1/p)) - \log\Gamma(1 + d/p)
 
-    For p = inf it is d log 2, a cube's. With radius epsilon it grows by d log(epsilon).
+    For p = inf, a cube, it is d log 2. For a ball of radius epsilon add d log(epsilon).
 
     >>> round(math.exp(log_volume(2, 3)), 4), round(math.exp(log_volume("inf", 3)), 4)
     (4.1888, 8.0)
@@ -51,9 +55,9 @@ def log_volume(p: str | float, d: int) -> float:
 
 
 def volume_factor(p: str | float, q: str | float, d: int) -> float:
-    """How many times larger the p-norm's ball is than the q-norm's of the same epsilon.
+    """Return the volume of the p-norm's ball over that of the q-norm's of the same epsilon.
 
-    inf where that is more than a float holds; the difference of the two `log_volume` never is.
+    inf if that exceeds the largest float; the difference of the two `log_volume` never does.
 
     >>> round(volume_factor("inf", 2, 10), 1), volume_factor("inf", 2, 3072)
     (401.5, inf)
@@ -73,16 +77,16 @@ class VolumeFactor:
 
     @classmethod
     def of(cls, p: str | float, q: str | float, d: int) -> VolumeFactor:
-        """Factor of two norms in d dimensions."""
+        """Compute the factor of two norms in d dimensions."""
         return cls(as_p(p), as_p(q), d, log_volume(p, d) - log_volume(q, d))
 
     @property
     def factor(self) -> float:
-        """The factor itself; inf where that is more than a float holds."""
+        """The factor itself; inf if it exceeds the largest float."""
         return math.exp(self.log) if self.log < math.log(np.finfo(float).max) else math.inf
 
     def json(self) -> dict[str, Any]:
-        """Factor as an object; null where it is more than a float holds."""
+        """Return the factor as a JSON object; null if it exceeds the largest float."""
         factor = self.factor if self.factor < math.inf else None
         norms = {"p": format_value(self.p), "q": format_value(self.q)}
         return norms | {"d": self.d, "log": self.log, "factor": factor}
@@ -97,10 +101,10 @@ def volume_table(
     dimensions: Iterable[int] = PAPER_DIMENSIONS,
     pairs: Iterable[tuple[str | float, str | float]] = PAPER_PAIRS,
 ) -> list[VolumeFactor]:
-    """Volume factors in every dimension, one after the other for every pair of norms.
+    """Return volume factors for every pair of norms in every dimension, pair by pair.
 
-    By default Table 6 of Siedel et al. (2024), as it should read: as printed, its two columns have
-    changed places from d = 5 on.
+    By default Table 6 of Siedel et al. (2024), corrected: as printed, its two columns are swapped
+    from d = 5 on.
 
     >>> [str(factor) for factor in volume_table(dimensions=[3, 5])]
     ['1.91', '6.079', '3.142', '19.74']
@@ -110,16 +114,16 @@ def volume_table(
 
 
 def samples(p: str | float, n: int = 1000, *, kind: Kind = "ball", rng: Rng = 0) -> FloatArray:
-    """Points in the plane, uniform in the p-norm's unit ball, or on its surface: shape (n, 2).
+    """Draw points in the plane, uniform in the p-norm's unit ball or on its surface: shape (n, 2).
 
     Parameters
     ----------
     p
-        Which norm, such as 0.5 or ``"inf"``.
+        Order of the norm, such as 0.5 or ``"inf"``.
     n
         Number of points.
     kind
-        ``ball``, ``surface``, or of L-inf ``vertices``, its corners.
+        ``ball``, ``surface``, or for L-inf ``vertices``, its corners.
     rng
         Seed, numpy Generator, or None for fresh points.
 
@@ -127,30 +131,30 @@ def samples(p: str | float, n: int = 1000, *, kind: Kind = "ball", rng: Rng = 0)
     >>> np.abs(on_diamond).sum(axis=1).round(12)
     array([1., 1., 1., 1., 1.])
     """
-    noise = PNormNoise(as_p(p), 1.0, kind)  # knows which kinds there are
+    noise = PNormNoise(as_p(p), 1.0, kind)  # checks the kind
     return unit_ball(_keys(rng, check_whole("n", n, least=1)), 2, noise.p, kind=noise.kind)
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """Share of one ball's points that lie in the other, for every epsilon of the first ball."""
+    """Share of the points of one ball that lie in the other, per epsilon of the first ball."""
 
     value: FloatArray
     low: FloatArray
-    """Where the 95 % interval (Clopper-Pearson) of each begins."""
+    """Lower ends of the 95 % intervals (Clopper-Pearson); `high` has the upper ends."""
     high: FloatArray
     half: float
     """Epsilon of the first ball at which half of the points lie in the other."""
 
     def json(self) -> dict[str, Any]:
-        """Everything as an object."""
+        """Return everything as a JSON object."""
         lists = {name: getattr(self, name).tolist() for name in ("value", "low", "high")}
         return lists | {"half": self.half}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Overlap:
-    """How much of two balls lies in each other, as the first of them grows."""
+    """How much of each of two balls lies in the other, as the first grows."""
 
     p: float
     q: float
@@ -158,20 +162,24 @@ class Overlap:
     d: int
     n: int
     epsilons: FloatArray
-    """Sizes of the first ball; of L0, shares of the dimensions."""
+    """Sizes of the first ball; for L0, shares of the dimensions."""
     first_in_second: Shares
-    """Falls with epsilon: the first ball grows out of the second."""
+    """Falls with epsilon, as the first ball grows out of the second."""
     second_in_first: Shares
-    """Rises with epsilon: the first ball grows over the second."""
+    """Rises with epsilon, as the first ball grows over the second."""
 
     def json(self) -> dict[str, Any]:
-        """Everything as an object."""
+        """Return everything as a JSON object."""
         return {
-            "p": format_value(self.p), "q": format_value(self.q), "epsilon_q": self.epsilon_q,
-            "d": self.d, "n": self.n, "epsilons": self.epsilons.tolist(),
+            "p": format_value(self.p),
+            "q": format_value(self.q),
+            "epsilon_q": self.epsilon_q,
+            "d": self.d,
+            "n": self.n,
+            "epsilons": self.epsilons.tolist(),
             "first_in_second": self.first_in_second.json(),
             "second_in_first": self.second_in_first.json(),
-        }  # fmt: skip
+        }
 
 
 def overlap(
@@ -184,35 +192,36 @@ def overlap(
     n: int = 1000,
     rng: Rng = 0,
 ) -> Overlap:
-    r"""How much of two balls lies in each other, by points drawn uniformly from both.
+    r"""Estimate how much of each of two balls lies in the other, from points uniform in both.
 
     A point :math:`\epsilon u`, u in the p-norm's unit ball, is in the second ball as long as
-    :math:`\epsilon \le \epsilon_q / \lVert u\rVert_q`; so one draw serves all sizes.
+    :math:`\epsilon \le \epsilon_q / \lVert u\rVert_q`; so the same points serve all sizes.
 
-    Siedel et al. (2024), Fig. 5. L0 noise of share epsilon is drawn around a grey picture: exactly
+    Siedel et al. (2024), Fig. 5. L0 noise of share epsilon is added to a grey image: exactly
     round(epsilon d) values move by 0.5, to black or white, so all these points are equally far
-    away; and a point of the other ball is such noise only if no more of its values differ from 0.
+    away. A point of the other ball is in the L0 ball if at most round(epsilon d) of its values
+    differ from 0.
 
     Parameters
     ----------
     p, q
-        Norms of the first ball, which may be 0, and of the second.
+        Norms of the first ball, 0 for L0, and of the second.
     epsilon_q
         Size of the second ball.
     epsilons
-        Sizes of the first ball; by default from a third of where half of either ball's points lie
-        in the other to three times that, at most 1 for L0.
+        Sizes of the first ball. By default from a third of the smaller to three times the larger
+        of the two sizes at which half of one ball lies in the other; for L0 at most 1.
     d
-        Dimensions.
+        Number of dimensions.
     n
-        Points drawn from each ball.
+        Number of points drawn from each ball.
     rng
         Seed, numpy Generator, or None for fresh points.
 
-    >>> found = overlap("inf", 2, epsilon_q=1, epsilons=[0.5, 0.7, 1], d=2)
-    >>> found.first_in_second.value.round(1)  # the whole square, at last pi/4 of it
+    >>> shares = overlap("inf", 2, epsilon_q=1, epsilons=[0.5, 0.7, 1], d=2)
+    >>> shares.first_in_second.value.round(1)  # the whole square, in the end pi/4 of it
     array([1. , 1. , 0.8])
-    >>> found.second_in_first.value[-1:]  # the whole disc
+    >>> shares.second_in_first.value[-1:]  # the whole disc
     array([1.])
     """
     p, q = _order(p), as_p(q)
@@ -223,24 +232,29 @@ def overlap(
     if p == 0:
         within = 0.5 * np.arange(1, d + 1) ** (1 / q) <= epsilon_q
         reach = np.full(n, np.count_nonzero(within) / d)
-        need = _sizes(fold(keys, 1), d, q, lambda x: np.count_nonzero(x, axis=1) / d)
+        need = _measure(fold(keys, 1), d, q, lambda x: np.count_nonzero(x, axis=1) / d)
     else:
-        with np.errstate(divide="ignore", over="ignore"):  # what comes of it is refused below
-            reach = epsilon_q / _sizes(fold(keys, 0), d, p, lambda x: pnorm(x, q))
-            need = epsilon_q * _sizes(fold(keys, 1), d, q, lambda x: pnorm(x, p))
+        with np.errstate(divide="ignore", over="ignore"):  # overflow is refused below
+            reach = epsilon_q / _measure(fold(keys, 0), d, p, lambda x: pnorm(x, q))
+            need = epsilon_q * _measure(fold(keys, 1), d, q, lambda x: pnorm(x, p))
     if not (np.isfinite(reach).all() and np.isfinite(need).all() and need.min() > 0):
         raise InputError(
             f"balls of p = {p:g} and q = {q:g} in {d} dimensions differ by more than floats hold; "
             "choose orders that are less extreme"
         )
     halves = float(np.median(reach)), float(np.median(need))
-    sizes = _ladder(halves, p, d) if epsilons is None else _checked(epsilons, p)
-    asked = np.round(sizes * d) / d if p == 0 else sizes
+    sizes = _default_sizes(halves, p, d) if epsilons is None else _check_sizes(epsilons, p)
+    exact = np.round(sizes * d) / d if p == 0 else sizes
     return Overlap(
-        p=p, q=q, epsilon_q=float(epsilon_q), d=d, n=n, epsilons=sizes,
-        first_in_second=_shares((reach[:, None] >= asked).sum(axis=0), n, halves[0]),
-        second_in_first=_shares((need[:, None] <= asked).sum(axis=0), n, halves[1]),
-    )  # fmt: skip
+        p=p,
+        q=q,
+        epsilon_q=float(epsilon_q),
+        d=d,
+        n=n,
+        epsilons=sizes,
+        first_in_second=_shares((reach[:, None] >= exact).sum(axis=0), n, halves[0]),
+        second_in_first=_shares((need[:, None] <= exact).sum(axis=0), n, halves[1]),
+    )
 
 
 def _order(norm: str | float) -> float:
@@ -251,23 +265,23 @@ def _keys(rng: Rng, n: int) -> KeyArray:
     return row_keys(key_from(rng), np.arange(n), np.arange(1))[:, 0]
 
 
-def _sizes(
-    keys: KeyArray, d: int, p: float, size: Callable[[FloatArray], FloatArray]
+def _measure(
+    keys: KeyArray, d: int, p: float, measure: Callable[[FloatArray], FloatArray]
 ) -> FloatArray:
-    """Another size of points uniform in the p-norm's unit ball, never holding many of them."""
+    """Measure points uniform in the p-norm's unit ball, few at a time to save memory."""
     step = max(1, _BLOCK // d)
     blocks = (keys[start : start + step] for start in range(0, len(keys), step))
-    return np.concatenate([size(unit_ball(block, d, p)) for block in blocks])
+    return np.concatenate([measure(unit_ball(block, d, p)) for block in blocks])
 
 
-def _ladder(halves: tuple[float, float], p: float, d: int) -> FloatArray:
+def _default_sizes(halves: tuple[float, float], p: float, d: int) -> FloatArray:
     low, high = min(halves) / 3, 3 * max(halves)
     if p == 0:
         low, high = max(low, 1 / d), 1.0
     return np.geomspace(low, high, _STEPS)
 
 
-def _checked(epsilons: ArrayLike, p: float) -> FloatArray:
+def _check_sizes(epsilons: ArrayLike, p: float) -> FloatArray:
     sizes = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
     most = 1 if p == 0 else np.finfo(float).max
     if sizes.ndim > 1 or not sizes.size or not ((sizes > 0) & (sizes <= most)).all():
@@ -277,7 +291,7 @@ def _checked(epsilons: ArrayLike, p: float) -> FloatArray:
 
 
 def _shares(hits: FloatArray, n: int, half: float) -> Shares:
-    """Shares with their Clopper-Pearson intervals."""
+    """Turn numbers of points out of n into shares with their Clopper-Pearson intervals."""
     from scipy import special
 
     low = np.where(hits > 0, special.betaincinv(np.maximum(hits, 1), n - hits + 1, 0.025), 0.0)

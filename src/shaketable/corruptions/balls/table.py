@@ -1,4 +1,4 @@
-"""Balls as people read them in a terminal: volume factors and overlaps."""
+"""Tables of balls in the terminal: volume factors and overlaps."""
 
 from collections.abc import Sequence
 
@@ -8,34 +8,33 @@ from shaketable.views.terminal import print_table
 
 
 def print_volumes(table: Sequence[VolumeFactor]) -> None:
-    """Volume factors: one row a dimension, one column a pair of norms."""
+    """Print volume factors, one row per dimension and one column per pair of norms."""
     pairs = list(dict.fromkeys((v.p, v.q) for v in table))
     at = {(v.p, v.q, v.d): str(v) for v in table}
     rows = [[str(d), *(at[p, q, d] for p, q in pairs)] for d in dict.fromkeys(v.d for v in table)]
     header = ["d", *(f"{norm_title(p)} : {norm_title(q)}" for p, q in pairs)]
-    print_table("how many times larger a ball is than another of the same epsilon", header, rows)
+    print_table("ratio of the volumes of two balls of the same epsilon", header, rows)
 
 
-def print_overlap(found: Sequence[Overlap]) -> None:
-    """At which sizes balls leave and cover the second one: one row a pair of balls."""
-    rows = [
-        [norm_title(o.p), _second(o), str(o.d),
-         f"{inside:.4g}", f"{over:.4g}", f"{over / inside:.3g}"]
-        for o in found
-        for inside, over in [(o.first_in_second.half, o.second_in_first.half)]
-    ]  # fmt: skip
+def print_overlap(overlaps: Sequence[Overlap]) -> None:
+    """Print the sizes at which balls leave and cover the second one, one row per pair of balls."""
+    rows = []
+    for o in overlaps:
+        inside, over = o.first_in_second.half, o.second_in_first.half
+        sizes = [f"{inside:.4g}", f"{over:.4g}", f"{over / inside:.3g}"]
+        rows.append([norm_title(o.p), _second(o), str(o.d), *sizes])
     print_table(
-        "epsilon of the first ball up to which half of its points lie in the second ball, and from "
-        "which half of the second's lie in it; a ratio above 1 is a range where neither holds much "
-        "of the other",
+        "inside up to: largest epsilon at which half of the first ball lies in the second; covers "
+        "from: smallest epsilon at which the first ball holds half of the second; if the ratio is "
+        "above 1, then between the two neither ball holds half of the other",
         ["first ball", "second ball", "d", "inside up to", "covers from", "ratio"],
         rows,
     )
 
 
-def print_shares(found: Sequence[Overlap]) -> None:
-    """Both shares at every epsilon, in per cent with their intervals: a table a pair of balls."""
-    for o in found:
+def print_shares(overlaps: Sequence[Overlap]) -> None:
+    """Print both shares at every epsilon, in per cent with intervals, one table per pair."""
+    for o in overlaps:
         sides = (o.first_in_second, o.second_in_first)
         rows = [
             [f"{e:.4g}", *(_percent(s.value[i], s.low[i], s.high[i]) for s in sides)]

@@ -1,4 +1,4 @@
-"""Galleries: one picture under several corruptions, side by side: what can be seen of them."""
+"""One image under several corruptions, side by side, with its distance from the original."""
 
 from __future__ import annotations
 
@@ -20,55 +20,54 @@ from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.images import have_image_scale, have_image_shape
-from shaketable.views import images as pictures
-from shaketable.views import page
+from shaketable.views import images, page
 
 FORMATS = (".html", ".png")
-"""Endings of the files a gallery can be saved as."""
+"""Endings of the files that a gallery can be saved as."""
 
 MIN_WIDTH = 128
-"""Pixels that a picture is wide at least on a sheet; smaller ones are enlarged."""
+"""Least width of an image on a sheet, in pixels; smaller images are enlarged."""
 
-_COLUMNS, _GAP = 7, 8  # pictures in a row of a sheet, and pixels between them
-_MAX_SIDE = 1024  # pixels of a picture on a page
+_COLUMNS, _GAP = 7, 8  # images per row of a sheet, and pixels between them
+_MAX_SIDE = 1024  # pixels of an image on a page
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture, what was done to it, and how far that moved it."""
+    """One image of a gallery: the original, or a corrupted version and its distance from it."""
 
     name: str
-    """Canonical spec of the corruption; of the first one, ``original``."""
+    """Name or canonical spec of the corruption; ``original`` for the first image."""
     image: Array
     """uint8, (h, w), (h, w, 1) or (h, w, 3)."""
     distances: dict[str, float]
-    """By title of the norm, on the scale from 0 to 1: the corruption's own, L2, L-inf."""
+    """Distances by norm, on the scale from 0 to 1: that of the corruption, L2 and L-inf."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gallery:
-    """The same picture under several corruptions, the original first."""
+    """The same image under several corruptions, the original first."""
 
     title: str
     pictures: tuple[Picture, ...]
 
     def sheet(self) -> Array:
-        """All pictures as one, in rows of seven, small ones enlarged: uint8, (h, w, channels)."""
-        images = [p.image.reshape(*p.image.shape[:2], -1) for p in self.pictures]
-        height, width, channels = images[0].shape
+        """Return all images as one, in rows of seven, small ones enlarged: uint8, (h, w, c)."""
+        tiles = [p.image.reshape(*p.image.shape[:2], -1) for p in self.pictures]
+        height, width, channels = tiles[0].shape
         times = math.ceil(MIN_WIDTH / width)
         down, right = height * times + _GAP, width * times + _GAP
-        columns = min(_COLUMNS, len(images))
-        rows = math.ceil(len(images) / columns)
+        columns = min(_COLUMNS, len(tiles))
+        rows = math.ceil(len(tiles) / columns)
         sheet = np.full((rows * down + _GAP, columns * right + _GAP, channels), 255, np.uint8)
-        for i, image in enumerate(images):
+        for i, tile in enumerate(tiles):
             top, left = i // columns * down + _GAP, i % columns * right + _GAP
-            large = image.repeat(times, axis=0).repeat(times, axis=1)
+            large = tile.repeat(times, axis=0).repeat(times, axis=1)
             sheet[top : top + height * times, left : left + width * times] = large
         return sheet
 
     def save(self, path: str | Path) -> Path:
-        """Write one sheet (.png) or a page with captions that needs nothing else (.html)."""
+        """Write one sheet (.png) or a self-contained page with captions (.html)."""
         path = Path(path)
         suffix = path.suffix.lower()
         if suffix not in FORMATS:
@@ -76,16 +75,17 @@ class Gallery:
                 f"a gallery's file must end in {' or '.join(FORMATS)}, got {str(path)!r}; rename it"
             )
         if suffix == ".html":
-            shown = [(p, pictures.to_data_uri(p.image, max_side=_MAX_SIDE)) for p in self.pictures]
             return page.write(
                 path,
                 "corruptions/gallery/page.html.j2",
                 figures={},
                 title=self.title,
-                pictures=shown,
+                pictures=[
+                    (p, images.to_data_uri(p.image, max_side=_MAX_SIDE)) for p in self.pictures
+                ],
             )
         try:
-            path.write_bytes(pictures.encode_png(self.sheet()))
+            path.write_bytes(images.encode_png(self.sheet()))
         except OSError as error:
             raise InputError(
                 f"gallery cannot be written to {str(path)!r} ({error.strerror}); name another file"
@@ -101,24 +101,25 @@ def gallery(
     rng: Rng = 0,
     bounds: BoundsLike = None,
 ) -> Gallery:
-    """One picture of the data under every corruption: Fig. 2 of Siedel et al. (2024).
+    """Show one image of the data under every corruption, as in Fig. 2 of Siedel et al. (2024).
 
-    The paper shows noise at its largest: on the surface of the ball, ``l2(0.5, surface)``, and at
-    the corners of the L-inf ball, ``linf(0.01, vertices)``.
+    The paper shows noise of the largest possible size: on the surface of the ball,
+    ``l2(0.5, surface)``, and at the corners of the L-inf ball, ``linf(0.01, vertices)``.
 
     Parameters
     ----------
     data
-        Pictures, one a row: h x w, h x w x 1 or 3, or 1 or 3 x h x w, of uint8 or floats from 0
+        Images, one per row: h x w, h x w x 1 or 3, or 1 or 3 x h x w, of uint8 or floats from 0
         to 1.
     corruptions
         Spec strings or corruptions.
     row
-        Which picture.
+        Row of the image.
     rng
-        Seed, numpy Generator, or None for fresh noise; sizes of one norm share their noise, scaled.
+        Seed, numpy Generator, or None for fresh noise. Sizes of one norm use the same noise,
+        scaled.
     bounds
-        What noise does at black and white; by default as the data declare, or it is clipped.
+        How noise is kept between black and white; by default as the data declare, or else clipped.
 
     >>> grey = np.full((1, 8, 8), 0.5)
     >>> shown = gallery(grey, ["linf(0.1)", "l2(1)"])
@@ -126,46 +127,46 @@ def gallery(
     (['original', 'linf(0.1)', 'l2(1)'], (144, 416, 1))
     """
     x = data.x if isinstance(data, Dataset) else np.asarray(data)
-    check_pictures(x, row)
+    check_images(x, row)
     declared = data.bounds if isinstance(data, Dataset) and bounds is None else as_bounds(bounds)
     original = as_floats(x[[row]])
     key = key_from(rng)
-    shown = [Picture("original", pictures.to_uint8(x[row]), {})]
+    pictures = [Picture("original", images.to_uint8(x[row]), {})]
     columns = Columns(lambda: as_floats(x))
-    for given in corruptions:
-        one = parse(given) if isinstance(given, str) else given
-        corruption = one.for_shape(x.shape[1:]).for_columns(columns)
+    for spec in corruptions:
+        corruption = parse(spec) if isinstance(spec, str) else spec
+        corruption = corruption.for_shape(x.shape[1:]).for_columns(columns)
         keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
-        image = pictures.to_uint8(np.clip(noisy[0], 0, 1))
+        image = images.to_uint8(np.clip(noisy[0], 0, 1))
         name = display_name(corruption.spec)
-        shown.append(Picture(name, image, _distances(corruption, noisy - original)))
+        pictures.append(Picture(name, image, _distances(corruption, noisy - original)))
     name = data.name if isinstance(data, Dataset) else "the data"
-    return Gallery(f"Row {row} of {name} under noise", tuple(shown))
+    return Gallery(f"Row {row} of {name} under noise", tuple(pictures))
 
 
-def check_pictures(x: Array, row: int) -> None:
-    """Refuse what cannot be seen."""
+def check_images(x: Array, row: int) -> None:
+    """Raise an error for data that cannot be displayed as images, or that lack the row."""
     if not have_image_shape(x):
         raise InputError(
-            "data must hold pictures of shape (h, w), (h, w, 1), (h, w, 3), (1, h, w) or "
-            f"(3, h, w), one a row, got shape {x.shape}; reshape them, or put one picture into a "
+            "data must hold images of shape (h, w), (h, w, 1), (h, w, 3), (1, h, w) or "
+            f"(3, h, w), one per row, got shape {x.shape}; reshape them, or put one image into a "
             "list"
         )
     if not have_image_scale(x):
         raise InputError(
-            "data must be uint8 or lie in [0, 1] to be seen, but its values span "
+            "data must be uint8 or lie in [0, 1] to be displayed, but its values span "
             f"[{x.min()}, {x.max()}]; scale them so that 0 is black and 1 is white"
         )
     if check_whole("row", row, least=0) >= len(x):
         raise InputError(f"row must be at most {len(x) - 1}, the last of the data, got {row!r}")
 
 
-def _distances(corruption: Corruption, moved: Array) -> dict[str, float]:
-    """How far a picture was moved; in L0, the share of values that were."""
+def _distances(corruption: Corruption, difference: Array) -> dict[str, float]:
+    """Return the norms of a difference of images; in L0, the share of values that changed."""
     own = [corruption.p] if isinstance(corruption, PNormNoise) else []
     own += [0.0] if isinstance(corruption, Impulse) else []
     return {
-        norm_title(p): float(np.mean(moved != 0) if p == 0 else pnorm(moved, p)[0])
+        norm_title(p): float(np.mean(difference != 0) if p == 0 else pnorm(difference, p)[0])
         for p in dict.fromkeys([*own, 2.0, math.inf])
     }

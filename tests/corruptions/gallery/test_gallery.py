@@ -1,4 +1,4 @@
-"""Galleries show the pictures that models would see, and say how far they were moved."""
+"""Galleries show the images that models would see, and their distances from the original."""
 
 import math
 import re
@@ -19,8 +19,8 @@ from shaketable.corruptions.gallery.gallery import Gallery, gallery
 SPECS = ["linf(0.1)", "l2(0.5)", "l0.5(500)"]
 
 
-def pictures(*shape: int) -> Array:
-    """Twelve pictures of random bytes."""
+def make_images(*shape: int) -> Array:
+    """Twelve images of random bytes."""
     return np.random.default_rng(0).integers(0, 256, (12, *shape), dtype=np.uint8)
 
 
@@ -37,7 +37,7 @@ def decoded(png: bytes) -> Array:
 @pytest.mark.parametrize("shape", [(6, 5), (6, 5, 1), (6, 5, 3), (3, 6, 5), (1, 6, 5)])
 @pytest.mark.parametrize("scale", ["bytes", "floats"])
 def test_original_comes_first_then_every_corruption(shape: tuple[int, ...], scale: str) -> None:
-    x = pictures(*shape)
+    x = make_images(*shape)
     shown = gallery(x if scale == "bytes" else x / 255, SPECS, row=3)
     assert [p.name for p in shown.pictures] == ["original", *SPECS]
     last = np.moveaxis(x[3], 0, 2) if shape[0] in (1, 3) else x[3]
@@ -102,13 +102,13 @@ def test_bounds_are_those_of_the_data_unless_given() -> None:
 
 
 def test_corruptions_may_be_objects() -> None:
-    shown = gallery(pictures(4, 4), [PNormNoise(2, 0.5)])
+    shown = gallery(make_images(4, 4), [PNormNoise(2, 0.5)])
     assert shown.pictures[1].name == "l2(0.5)"
 
 
 @pytest.mark.parametrize(("shape", "times"), [((6, 5), 26), ((3, 40, 64), 2), ((20, 130, 3), 1)])
 def test_sheet_holds_every_picture_enlarged(shape: tuple[int, ...], times: int) -> None:
-    shown = gallery(pictures(*shape), [f"linf({i / 100})" for i in range(1, 9)])
+    shown = gallery(make_images(*shape), [f"linf({i / 100})" for i in range(1, 9)])
     sheet = shown.sheet()
     height, width = shown.pictures[0].image.shape[:2]
     assert width * times >= galleries.MIN_WIDTH
@@ -126,18 +126,18 @@ def test_sheet_holds_every_picture_enlarged(shape: tuple[int, ...], times: int) 
 
 def test_png_decodes_to_the_sheet(tmp_path: Path) -> None:
     for shape in ((6, 5), (6, 5, 3)):
-        shown = gallery(pictures(*shape), SPECS)
+        shown = gallery(make_images(*shape), SPECS)
         path = shown.save(tmp_path / "sheet.PNG")
         np.testing.assert_array_equal(decoded(path.read_bytes()), shown.sheet())
 
 
 def test_page_has_pictures_and_captions(tmp_path: Path) -> None:
-    data = make_dataset(pictures(6, 5, 3), [0, 1] * 6, name="<b>evil</b>")
+    data = make_dataset(make_images(6, 5, 3), [0, 1] * 6, name="<b>evil</b>")
     shown = gallery(data, SPECS)
     text = shown.save(tmp_path / "page.html").read_text(encoding="utf-8")
     found = re.findall(r'<img src="data:image/png;base64,([^"]+)" alt="([^"]+)"', text)
     assert [alt for _, alt in found] == [
-        "The original picture", *(f"The picture under {spec}" for spec in SPECS)
+        "The original image", *(f"The image under {spec}" for spec in SPECS)
     ]  # fmt: skip
     for (address, _), p in zip(found, shown.pictures, strict=True):
         np.testing.assert_array_equal(decoded(b64decode(address)), p.image)
@@ -149,7 +149,7 @@ def test_page_has_pictures_and_captions(tmp_path: Path) -> None:
 
 
 def test_a_gallery_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
-    shown: Gallery = gallery(pictures(6, 5), [])
+    shown: Gallery = gallery(make_images(6, 5), [])
     with pytest.raises(InputError, match=r"\.html or \.png, got .*sheet\.gif"):
         shown.save(tmp_path / "sheet.gif")
     for name in ("sheet.png", "page.html"):
@@ -159,7 +159,7 @@ def test_a_gallery_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("x", "rule"),
-    [(np.zeros((4, 9)), "pictures of shape"), (np.zeros((4, 5, 6, 2)), "pictures of shape"),
+    [(np.zeros((4, 9)), "images of shape"), (np.zeros((4, 5, 6, 2)), "images of shape"),
      (np.full((1, 4, 4), 7.0), "scale them"), (np.full((1, 4, 4), -0.1), "scale them")],
 )  # fmt: skip
 def test_what_cannot_be_seen_is_an_error(x: Array, rule: str) -> None:
@@ -170,4 +170,4 @@ def test_what_cannot_be_seen_is_an_error(x: Array, rule: str) -> None:
 @pytest.mark.parametrize("row", [12, -1, 0.5])
 def test_row_must_be_one_of_the_data(row: float) -> None:
     with pytest.raises(InputError, match="row must be"):
-        gallery(pictures(4, 4), SPECS, row=row)  # type: ignore[arg-type]  # wrong on purpose
+        gallery(make_images(4, 4), SPECS, row=row)  # type: ignore[arg-type]  # wrong on purpose
