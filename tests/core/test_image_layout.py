@@ -8,7 +8,7 @@ import torch
 
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import CHANNELS, find_channels
-from shaketable.corruptions.common import layout
+from shaketable.corruptions.images import find_layout
 from shaketable.data.images import have_image_shape
 from shaketable.models import onnx_models, torch_modules
 from shaketable.views.images import to_uint8
@@ -48,10 +48,10 @@ def test_callers_agree_on_shapes(shape, as_network_input, height_width_channels,
     np.testing.assert_array_equal(onnx_models.fit_shape(x, declared), moved)
     if height_width_channels is None:
         with pytest.raises(InputError, match="cannot tell the channels"):
-            layout(shape, "fog")
+            find_layout(shape, "fog")
     else:
         first = shape[0] == height_width_channels[2] != shape[-1]
-        assert layout(shape, "fog") == (*height_width_channels, first)
+        assert find_layout(shape, "fog") == (*height_width_channels, first)
     assert have_image_shape(x) == can_be_displayed
     if can_be_displayed:
         expected = np.moveaxis(x[0], 0, 2) if find_channels(shape) == "first" else x[0]

@@ -20,7 +20,7 @@ from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
-from shaketable.core.progress import steps
+from shaketable.core.progress import count_steps
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.evaluate import bounds_of
@@ -217,7 +217,7 @@ def curve_of(
     base = target.region(as_p(norm), max(ladder), constraint, progress=progress)
     found: list[AdversarialAccuracy] = []
     words = f"attacking {target.classifier.name}"
-    with steps(words, total=len(ladder), enabled=progress) as step:
+    with count_steps(words, total=len(ladder), enabled=progress) as step:
         for epsilon in ladder:
             before = [] if constraint == "genuine-exact" else found[-1:]
             found.append(attacked(target, replace(base, epsilon=epsilon), attacks, before))

@@ -26,7 +26,7 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import print_json
 from shaketable.cli.values import choose_bounds, load_data, model_names
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import print_notes, showing
+from shaketable.views.terminal import ignore_broken_pipe, print_notes
 
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
     for part in parts[1:]:
         worst += part
     notes = data.notes()
-    with showing():
+    with ignore_broken_pipe():
         if args.json:
             print_json(worst.json() | {"notes": notes})
         else:

@@ -19,7 +19,7 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, model_names
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import print_notes, showing
+from shaketable.views.terminal import ignore_broken_pipe, print_notes
 
 ABOUT = "which of two models labels more like 1-NN"
 
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     low, high = nearest.accuracy if args.ties == "neither" else nearest.majority_accuracy
     truth = classes[nearest.y]
     accuracy = {name: float(np.mean(given == truth)) for name, given in labels.items()}
-    with showing():
+    with ignore_broken_pipe():
         if args.json:
             print_json(
                 {

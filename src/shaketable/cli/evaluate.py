@@ -24,7 +24,7 @@ from shaketable.cli.output import conclude, print_json
 from shaketable.cli.values import choose_bounds, choose_suites, load_data, model_names
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import showing
+from shaketable.views.terminal import ignore_broken_pipe
 
 if TYPE_CHECKING:
     from shaketable.data.bounds import BoundsLike
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         device_noise=args.device_noise,
         progress=not args.quiet,
     )
-    with showing():
+    with ignore_broken_pipe():
         if args.json:
             print_json(evaluation_json(records, notes, reference=reference))
         else:

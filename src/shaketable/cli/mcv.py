@@ -17,7 +17,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import print_json
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.views.terminal import showing
+from shaketable.views.terminal import ignore_broken_pipe
 
 if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
             kind = "a results file" if is_table else "a table of scores, .csv or .parquet"
             raise InputError(f"{flag} is for {kind}, got {args.source!r}; leave it out")
     views = (_views_of_table if is_table else _views_of_store)(args)
-    with showing():
+    with ignore_broken_pipe():
         if args.json:
             print_json(views.json())
         else:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from shaketable.cli.flags import add_output_flags, add_reference_flag
 from shaketable.cli.output import conclude, print_json
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import showing
+from shaketable.views.terminal import ignore_broken_pipe
 
 ABOUT = "read a results file again: tables, JSON, page, requirement"
 
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     given = replace(records, cells=tuple(c for c in records if c.train == AS_GIVEN))
     studied = replace(records, cells=tuple(c for c in records if c.train != AS_GIVEN))
     reference = args.reference or ""
-    with showing():
+    with ignore_broken_pipe():
         if args.json:
             shown = display.evaluation_json(given, (), reference=reference) if len(given) else {}
             shown |= {} if not len(studied) else display.study_json(studied, ())

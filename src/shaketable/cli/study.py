@@ -17,7 +17,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import conclude, print_json
 from shaketable.cli.values import choose_bounds, load_data, model_names
-from shaketable.views.terminal import showing
+from shaketable.views.terminal import ignore_broken_pipe
 
 ABOUT = "train with noise, test with noise, over many runs"
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
             n_jobs=args.jobs,
             progress=not args.quiet,
         )
-    with showing():
+    with ignore_broken_pipe():
         if args.json:
             print_json(study_json(records, notes))
         else:

@@ -1,11 +1,11 @@
-"""The one tree of errors: catch `ShaketableError` and you have caught all that is ours.
+"""The errors that shaketable raises; `ShaketableError` is the base of all of them.
 
 Every message names the argument, the rule, the value that broke it, and the remedy.
 """
 
 
 class ShaketableError(Exception):
-    """Anything shaketable refuses to do; `exit_code` is what the command line returns for it."""
+    """Base of all errors of shaketable; the command line exits with its `exit_code`."""
 
     exit_code = 4
 
@@ -17,7 +17,7 @@ class InputError(ShaketableError, ValueError):
 
 
 class UndefinedError(InputError):
-    """A measure that has no value on these data, such as eps_min where classes coincide."""
+    """A quantity that has no value for these data, such as eps_min if classes coincide."""
 
 
 class StoreError(ShaketableError, OSError):

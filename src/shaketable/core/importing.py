@@ -1,4 +1,4 @@
-"""Objects that users name as ``package.module:name``."""
+"""Objects that are referred to as ``package.module:name``."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def import_object(kind: str, reference: str) -> Any:
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        found: Any = importlib.import_module(module_name)
+        thing: Any = importlib.import_module(module_name)
         for part in attribute.split("."):
-            found = getattr(found, part)
+            thing = getattr(thing, part)
     except ImportError as error:
         raise InputError(
             f"{kind} {reference!r}: cannot import {module_name!r} ({error}); "
@@ -51,4 +51,4 @@ def import_object(kind: str, reference: str) -> Any:
         raise InputError(
             f"{kind} {reference!r}: {error}; name an attribute of the module"
         ) from error
-    return found
+    return thing

@@ -1,9 +1,9 @@
-"""Randomness by key: every number is a function of what it is for, not of when it is drawn.
+"""Randomness by key: a random number depends on what it is for, not on when it is drawn.
 
-Row i's key for draw j is hash(noise key, i, j), and all numbers of that draw are computed from this
-key alone. So batch size, order, number of workers and k change nothing, and no generator state has
-to be kept or reproduced. The hash is the finaliser of splitmix64, the numbers of one key are its
-stream (Steele, Lea & Flood, OOPSLA 2014); it passes BigCrush and is a few array operations.
+The key of row i and draw j is hash(noise key, i, j), and all numbers of that draw are computed from
+this key alone. So they do not depend on batch size, order, number of workers or k, and there is no
+generator state to keep. The hash is the finaliser of splitmix64, the numbers of one key are its
+stream (Steele, Lea & Flood, OOPSLA 2014); it passes BigCrush and takes a few array operations.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray, IntArray, KeyArray
 
 SCHEME = 1
-"""Version of all that follows; part of every noise key, so a change can never pass unnoticed."""
+"""Version of this scheme; part of every noise key, so that another scheme gives other keys."""
 
 Rng: TypeAlias = "int | np.random.Generator | None"
 
@@ -37,8 +37,8 @@ def digest(*parts: str | int | bytes) -> int:
     return int.from_bytes(h.digest(), "little")
 
 
-def key_from(rng: Rng) -> int:
-    """Noise key from what users give as `rng`: a seed, a numpy Generator, or nothing."""
+def make_key(rng: Rng) -> int:
+    """Noise key from an `rng` argument: a seed, a numpy Generator, or None for a random key."""
     if rng is None:
         return secrets.randbits(64)
     if isinstance(rng, np.random.Generator):
@@ -56,7 +56,7 @@ def row_keys(noise_key: int, rows: IntArray, draws: IntArray) -> KeyArray:
 
 
 def fold(keys: KeyArray, i: int) -> KeyArray:
-    """One independent key per key for purpose number `i`, such as the i-th factor of a sequence."""
+    """Derive one independent key per key for purpose number `i`, such as factor i of a sequence."""
     return _mix(keys ^ _mix(_step(np.array([-1 - i]))))
 
 

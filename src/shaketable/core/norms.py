@@ -1,4 +1,4 @@
-"""Norms by name or number: what users may write, and the distances themselves."""
+"""p-norms: their names in specs, titles and JSON, and the norms of rows."""
 
 import difflib
 import math
@@ -10,7 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import format_value, parse_call, split_name
 from shaketable.core.types import Array, FloatArray
 
-_FEW = 32  # columns that are added one by one
+_FEW = 32  # up to so many columns are added one by one
 
 
 def as_p(norm: str | float) -> float:
@@ -36,12 +36,12 @@ def norm_name(p: float) -> str:
 
 
 def pnorm_level(spec: str) -> tuple[float, float] | None:
-    """Order and size of noise inside a p-norm ball; None for every other corruption.
+    """Order p and size of a spec of noise inside a p-norm ball; None for any other corruption.
 
     >>> pnorm_level("l0.5(2.5e4)"), pnorm_level("l0(0.01)"), pnorm_level("l2(1, surface)")
     ((0.5, 25000.0), (0.0, 0.01), None)
     """
-    if "+" in spec or split_name(spec)[1]:  # of a set of its own
+    if "+" in spec or split_name(spec)[1]:  # a sequence, or a set with a name
         return None
     call = parse_call(spec)
     level = re.fullmatch(r"l(inf|[\d.]+(?:e-?\d+)?)", call.name)
@@ -51,12 +51,12 @@ def pnorm_level(spec: str) -> tuple[float, float] | None:
 
 
 def norm_title(p: float) -> str:
-    """Name of a norm for people: ``L-inf``, ``L2``."""
+    """Name of a norm in titles: ``L-inf``, ``L2``."""
     return "L-inf" if math.isinf(p) else f"L{format_value(float(p))}"
 
 
 def half_separation(two_r: float, p: float) -> float:
-    r"""Radius eps_min up to which the balls around two points at distance `two_r` are disjoint.
+    r"""Largest radius, eps_min, at which the balls of two points at distance `two_r` are disjoint.
 
     .. math:: \epsilon_{min} = 2r / 2^{\max(1, 1/p)}
 
@@ -90,7 +90,7 @@ def pnorm(x: Array, p: float) -> FloatArray:
 
 
 def _sum(terms: FloatArray) -> FloatArray:
-    """Sum of every row; of a few columns as if added in twice the precision, in any order."""
+    """Sum of every row; compensated for few columns, so that their order does not matter."""
     if terms.shape[1] > _FEW:
         return np.asarray(terms.sum(axis=1))
     total, lost = np.zeros(len(terms)), np.zeros(len(terms))
@@ -102,6 +102,6 @@ def _sum(terms: FloatArray) -> FloatArray:
     return np.where(np.isfinite(total), total + lost, total)
 
 
-def norm_json(p: float) -> str | float:
-    """Order of a norm for JSON, which knows no infinity."""
+def norm_to_json(p: float) -> str | float:
+    """Order of a norm for JSON, which has no infinity: ``"inf"`` or the number."""
     return "inf" if math.isinf(p) else p

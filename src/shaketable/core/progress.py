@@ -1,4 +1,4 @@
-"""Progress bars, on stderr, with an estimate of the time left."""
+"""Progress bars on stderr, with an estimate of the time left."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 @contextmanager
-def steps(
+def count_steps(
     description: str, *, enabled: bool, total: int | None = None
 ) -> Iterator[Callable[[], None]]:
-    """A function to call after every step, and a bar of how many are done."""
+    """Show a progress bar; yields the function to call after every step."""
     if not enabled or total == 0:
         yield lambda: None
         return
@@ -38,11 +38,11 @@ def steps(
         yield lambda: progress.advance(task)
 
 
-def bar(
+def show_progress(
     items: Iterable[T], description: str, *, enabled: bool, total: int | None = None
 ) -> Iterator[T]:
-    """Pass the items through, showing how many are done."""
-    with steps(description, enabled=enabled, total=total) as step:
+    """Yield the items and show how many are done."""
+    with count_steps(description, enabled=enabled, total=total) as step:
         for item in items:
             yield item
             step()

@@ -1,8 +1,8 @@
 """Registries: corruptions, suites, attacks, findings, model loaders and commands by name.
 
-Ours declare themselves in the module that defines them. Other people's are found in two ways: by
-the entry points of installed packages, in a group such as ``shaketable.corruptions``, and by
-``package.module:name``, which is imported.
+The built-in ones are declared in the modules that define them. Those of other packages are found in
+two ways: by entry points of installed packages, in a group such as ``shaketable.corruptions``, and
+by a reference ``package.module:name``, which is imported.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ class Registry(Generic[T]):
     """
 
     kind: str
-    """What they are called in messages; the entry points' group is ``shaketable.{kind}s``."""
+    """Word for them in messages; the group of entry points is ``shaketable.{kind}s``."""
     admit: Callable[[str, Any], T]
-    """Turns what another package declared under a name into one of them, or raises `InputError`."""
+    """Converts an object of another package, given its name; or raises `InputError`."""
     homes: tuple[str, ...] = ()
-    """Modules in which ours declare themselves; imported when a name is first looked up."""
+    """Modules that declare the built-in ones; imported when a name is first looked up."""
     _declared: dict[str, T] = field(default_factory=dict)
 
     def add(self, name: str, thing: T) -> T:
-        """Declare one of ours, and return it."""
+        """Declare a built-in one, and return it."""
         if name in self._declared:
             raise InputError(f"{self.kind} {name!r} is declared already; choose another name")
         self._declared[name] = thing
         return thing
 
     def get(self, name: str) -> T:
-        """Return what is declared under a name, or is named as ``package.module:name``."""
+        """Return what a name or a reference ``package.module:name`` stands for."""
         if name in self._ours:
             return self._declared[name]
         if name in self._installed:
@@ -62,7 +62,7 @@ class Registry(Generic[T]):
         raise unknown_name(self.kind, name, self)
 
     def __iter__(self) -> Iterator[str]:
-        """All names, ours first, in the order they were declared."""
+        """All names: the built-in ones in the order of their declaration, then those installed."""
         yield from self._ours
         yield from (name for name in self._installed if name not in self._declared)
 

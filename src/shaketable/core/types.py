@@ -1,4 +1,4 @@
-"""Names for the arrays that travel between modules."""
+"""Names for the types of arrays."""
 
 from typing import Any, TypeAlias
 

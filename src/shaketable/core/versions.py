@@ -1,4 +1,4 @@
-"""TODO."""
+"""Versions of the software that results depend on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 
 @cache
-def versions(*more: str) -> dict[str, str]:
-    """Versions a result may depend on."""
+def list_versions(*more: str) -> dict[str, str]:
+    """Versions of Python, shaketable, numpy, scipy, scikit-learn and the packages in `more`."""
     packages = ("shaketable", "numpy", "scipy", "scikit-learn", *more)
     return {"python": platform.python_version(), **{p: version(p) for p in packages}}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.keys import Rng, key_from, row_keys
+from shaketable.core.keys import Rng, make_key, row_keys
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import as_corruption
@@ -68,7 +68,7 @@ def corrupt(
     limits = limits.with_whole_steps() if whole and limits is not None else limits
     columns = Columns(lambda: x.detach().cpu().numpy() if tensor else x)
     chosen = chosen.for_shape(tuple(x.shape[1:])).for_columns(columns)
-    keys = row_keys(key_from(rng), np.arange(len(x)), np.arange(1))[:, 0]
+    keys = row_keys(make_key(rng), np.arange(len(x)), np.arange(1))[:, 0]
     if tensor:
         from shaketable.corruptions.tensors import device  # x is a tensor, so torch is there
 

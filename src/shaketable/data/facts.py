@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from shaketable.core.versions import versions
+from shaketable.core.versions import list_versions
 from shaketable.data.dataset import Dataset
 from shaketable.views.text import join_distinct
 
@@ -22,7 +22,7 @@ def describe_data(data: Dataset) -> dict[str, str]:
         "Features of a point": " × ".join(map(str, data.shape)) or "1",
         "Precision of the points": str(data.x.dtype),
         "Classes": _list_first(list(map(str, data.classes))),
-        "Versions": join_distinct(sorted(f"{name} {v}" for name, v in versions().items())),
+        "Versions": join_distinct(sorted(f"{name} {v}" for name, v in list_versions().items())),
         "Written": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -14,9 +14,9 @@ import numpy as np
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
-from shaketable.core.progress import steps
+from shaketable.core.progress import count_steps
 from shaketable.core.types import IntArray
-from shaketable.core.versions import versions
+from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption, parse
 from shaketable.corruptions.published import open_published
 from shaketable.corruptions.suites.suite import Suite
@@ -204,7 +204,7 @@ def shaken(
 ) -> Iterator[list[Record]]:
     """Measure group after group of cells that meet the same draws."""
     questions = sum(len(group) * len(list(_batches(group[0]))) for group in groups)
-    with steps(f"shaking {classifier.name}", total=questions, enabled=progress) as step:
+    with count_steps(f"shaking {classifier.name}", total=questions, enabled=progress) as step:
         for group in groups:
             yield measure(group, classifier, step)
 
@@ -311,7 +311,7 @@ def measure(cells: Sequence[Cell], model: Classifier, step: Callable[[], None]) 
             draws=cell.draws, noise=cell.made_on, dtype=dtype, k=cell.k, seed=cell.noise.seed,
             run=cell.noise.run,
             hits=right, predictions=predictions if cell.is_clean else None,
-            versions=versions() if model.device is None else versions("torch"),
+            versions=list_versions() if model.device is None else list_versions("torch"),
             created=datetime.now(UTC).isoformat(timespec="seconds"), seconds=seconds,
         )
         for cell, right in zip(cells, hits, strict=True)

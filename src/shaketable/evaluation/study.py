@@ -15,9 +15,9 @@ from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
-from shaketable.core.progress import bar
+from shaketable.core.progress import show_progress
 from shaketable.core.types import IntArray
-from shaketable.core.versions import versions
+from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption, noisy_copies
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
@@ -124,7 +124,9 @@ def study(
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         with _interrupts_spare_workers() if joblib.effective_n_jobs(n_jobs) > 1 else nullcontext():
             results = parallel(joblib.delayed(_Task.work)(task) for task in todo)
-        for records in bar(results, "trained and shaken", total=len(todo), enabled=progress):
+        for records in show_progress(
+            results, "trained and shaken", total=len(todo), enabled=progress
+        ):
             opened.add(records)
         return recorded(opened, [cell for task in plan for cell in task.cells])
 
@@ -185,7 +187,7 @@ def _told_apart(estimators: Mapping[str, Any]) -> dict[str, str]:
                 f"model {name} must have parameters that can be saved, so that its results can be "
                 "told apart; move lambdas and open files out of it"
             )
-        result[name] = f"{content} {sorted(versions().items())}"
+        result[name] = f"{content} {sorted(list_versions().items())}"
     if len(set(result.values())) < len(result):
         raise InputError(f"models must differ, but {', '.join(result)} hold the same one twice")
     return result

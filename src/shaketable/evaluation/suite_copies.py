@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.progress import steps
+from shaketable.core.progress import count_steps
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array, IntArray
-from shaketable.core.versions import versions
+from shaketable.core.versions import list_versions
 from shaketable.corruptions import Corruption
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.published import find_published_folder
@@ -117,7 +117,7 @@ def _write_sets(plan: Plan, noise: Noise, layout: SuiteLayout, *, progress: bool
     size = max(1, BATCH_VALUES // plan.data.d)
     batches = [plan.rows[i : i + size] for i in range(0, len(plan.rows), size)]
     title, total = f"corrupting {plan.data.name}", len(plan.members) * len(batches)
-    with steps(title, total=total, enabled=progress) as step:
+    with count_steps(title, total=total, enabled=progress) as step:
         for name, levels in plan.sets.items():
             with layout.open_set(name) as put:
                 for (number, c), rows in product(enumerate(levels), batches):
@@ -136,7 +136,7 @@ def _manifest(plan: Plan, noise: Noise, layout: SuiteLayout) -> dict[str, Any]:
     data = plan.data
     manifest: dict[str, Any] = {
         "made_by": "shaketable",
-        "versions": versions(),
+        "versions": list_versions(),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "data": data.name,
         "fingerprint": data.fingerprint,

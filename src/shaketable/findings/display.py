@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from shaketable.core.errors import UndefinedError
-from shaketable.core.norms import norm_json
+from shaketable.core.norms import norm_to_json
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import Ladder, Scoreboard, scoreboards, suites_json, unfinished
@@ -192,7 +192,7 @@ def study_json(records: Records, notes: Sequence[str]) -> dict[str, Any]:
     cell, separation = found[0].first, found[0].separation
     return {
         "data": cell.data,
-        "norm": None if separation is None else norm_json(separation.norm),
+        "norm": None if separation is None else norm_to_json(separation.norm),
         "eps_min": _eps_min(found[0]),
         "k": cell.k,
         "seed": cell.seed,

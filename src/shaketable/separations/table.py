@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shaketable.core.norms import norm_json, norm_title
+from shaketable.core.norms import norm_title, norm_to_json
 from shaketable.data.dataset import Dataset
 from shaketable.separations.audit import Audit, class_pairs
 from shaketable.separations.one_nn import OneNN
@@ -21,7 +21,7 @@ def separation_json(
 ) -> dict[str, Any]:
     """Separation and audit as one object; rows are those of the source."""
     return {
-        "norm": norm_json(result.p),
+        "norm": norm_to_json(result.p),
         "two_r": result.two_r,
         "epsilon_min": result.epsilon_min,
         "pair": [data.source_row(row) for row in result.pair],

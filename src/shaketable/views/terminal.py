@@ -1,4 +1,4 @@
-"""What every command shows in a terminal: tables as wide as it is, lists of names, notes."""
+"""Output of the commands: tables that fit the terminal, lists of names, notes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def showing() -> Iterator[None]:
-    """Where a reader, such as ``head``, may have seen enough: what comes after is still done."""
+def ignore_broken_pipe() -> Iterator[None]:
+    """Ignore that a reader such as ``head`` closes stdout, so that later work is still done."""
     try:
         yield
         sys.stdout.flush()
@@ -19,13 +19,13 @@ def showing() -> Iterator[None]:
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Notes on stderr, where they disturb no program."""
+    """Print notes on stderr, so that stdout holds results only."""
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
 
 
 def print_list(entries: dict[str, str]) -> None:
-    """Names with their descriptions."""
+    """Print names with their descriptions, one per line."""
     width = max(map(len, entries), default=0)
     for name, about in entries.items():
         print(f"{name:<{width}}  {about}")
@@ -34,16 +34,16 @@ def print_list(entries: dict[str, str]) -> None:
 def print_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, spaces: int = 3
 ) -> None:
-    """Show a table, in several pieces where it is wider than the terminal; nothing is cut.
+    """Print a table; one that is wider than the terminal is printed in several pieces.
 
-    Columns are `spaces` apart, 1 or more.
+    `spaces` is the distance of columns, 1 or more.
     """
-    from rich.box import SIMPLE_HEAD  # only where something is shown
+    from rich.box import SIMPLE_HEAD  # slow to import, and needed only here
     from rich.console import Console
     from rich.table import Table
 
     class Output(Console):
-        def on_broken_pipe(self) -> None:  # its own ends the program
+        def on_broken_pipe(self) -> None:  # rich would end the program
             raise BrokenPipeError
 
     def piece(columns: Sequence[int]) -> Table:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
-from shaketable.core.keys import Rng, fold, key_from, row_keys
+from shaketable.core.keys import Rng, fold, make_key, row_keys
 from shaketable.core.norms import as_p, norm_title, pnorm
 from shaketable.core.spec import format_value
 from shaketable.core.types import FloatArray, KeyArray
@@ -262,7 +262,7 @@ def _order(norm: str | float) -> float:
 
 
 def _keys(rng: Rng, n: int) -> KeyArray:
-    return row_keys(key_from(rng), np.arange(n), np.arange(1))[:, 0]
+    return row_keys(make_key(rng), np.arange(n), np.arange(1))[:, 0]
 
 
 def _measure(

@@ -11,7 +11,7 @@ import numpy as np
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
-from shaketable.core.keys import Rng, digest, key_from, row_keys
+from shaketable.core.keys import Rng, digest, make_key, row_keys
 from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array
@@ -130,7 +130,7 @@ def gallery(
     check_images(x, row)
     declared = data.bounds if isinstance(data, Dataset) and bounds is None else as_bounds(bounds)
     original = as_floats(x[[row]])
-    key = key_from(rng)
+    key = make_key(rng)
     pictures = [Picture("original", images.to_uint8(x[row]), {})]
     columns = Columns(lambda: as_floats(x))
     for spec in corruptions:

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from shaketable.core.errors import UndefinedError
-from shaketable.core.norms import norm_json, norm_title, pnorm_level
+from shaketable.core.norms import norm_title, norm_to_json, pnorm_level
 from shaketable.core.spec import parse_call
 from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Record, Records, SuiteRecord
@@ -357,4 +357,4 @@ def _level(cell: Record) -> tuple[str, float, float]:
 
 
 def _order(p: float | None) -> dict[str, Any]:
-    return {} if p is None else {"p": norm_json(p)}
+    return {} if p is None else {"p": norm_to_json(p)}

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from shaketable.core.progress import bar
+from shaketable.core.progress import show_progress
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.separations.search.answer import Nearest
@@ -60,7 +60,7 @@ def search(
         tasks = state.tasks(touching)
         jobs = (delayed(_least)(points, p, task, state.bounds(task)) for task in tasks)
         words = "comparing near points" if touching else "comparing the others"
-        for task, best in bar(_run(jobs), words, enabled=progress, total=len(tasks)):
+        for task, best in show_progress(_run(jobs), words, enabled=progress, total=len(tasks)):
             state.merge(task, best)
     return state.result()
 
@@ -75,7 +75,7 @@ def pairs_within(
     state.near[: len(x)] = radius[points.rows]
     tasks = [*state.tasks(True), *state.tasks(False)]
     jobs = (delayed(_within)(points, p, task, state.bounds(task)) for task in tasks)
-    found = bar(_run(jobs), "collecting near points", enabled=progress, total=len(tasks))
+    found = show_progress(_run(jobs), "collecting near points", enabled=progress, total=len(tasks))
     return np.concatenate([np.empty((0, 2), np.int64), *found])
 
 

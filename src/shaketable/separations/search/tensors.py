@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from shaketable.core.errors import InputError
-from shaketable.core.progress import bar
+from shaketable.core.progress import show_progress
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.separations.search.answer import Nearest
 
@@ -52,7 +52,7 @@ def search(
     points = _Points(x, p, group, asked, device=device, cell=cell, part=part)
     state = _State(points, cell is not None, part is not None, top)
     tasks = list(points.tasks(asked_only=cell is None and part is None and not top))
-    for a, b in bar(tasks, "comparing points", enabled=progress, total=len(tasks)):
+    for a, b in show_progress(tasks, "comparing points", enabled=progress, total=len(tasks)):
         state.compare(a, b)
     return state.result()
 
@@ -66,7 +66,7 @@ def pairs_within(
     limits = points.bounds.limit(radii)
     tasks = list(points.tasks(asked_only=True))
     found = [np.empty((0, 2), np.int64)]
-    for a, b in bar(tasks, "collecting near points", enabled=progress, total=len(tasks)):
+    for a, b in show_progress(tasks, "collecting near points", enabled=progress, total=len(tasks)):
         low, _ = points.bounds.between(a, b)
         near = points.opponents(a, b) & (low <= torch.maximum(limits[a, None], limits[None, b]))
         i, j, low = _pairs(near, low, a, b)
