@@ -17,7 +17,7 @@ from shaketable.core.spec import display_name
 from shaketable.findings.mcv.boards import mcv_boards
 from shaketable.findings.mcv.charts import effects_chart, mcv_plot, table_plot
 from shaketable.findings.mcv.variation import Summary, VariationTable
-from shaketable.views.drawing import save
+from shaketable.views.drawing import save_chart
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -258,7 +258,7 @@ def test_a_grid_from_the_command_line(capsys):
 
 def test_charts_can_be_saved_in_every_format(board, tmp_path):
     for ending in (".html", ".json", ".png", ".pdf"):
-        assert save(mcv_plot([board]), tmp_path / f"m{ending}").stat().st_size > 500
+        assert save_chart(mcv_plot([board]), tmp_path / f"m{ending}").stat().st_size > 500
 
 
 def test_tables_of_three_columns_and_chosen_conditions(capsys, tmp_path):

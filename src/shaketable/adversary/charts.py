@@ -14,7 +14,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
 from shaketable.core.types import Array, FloatArray
 from shaketable.views import drawing
-from shaketable.views.drawing import HEIGHT, Chart, Row, tips
+from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
@@ -37,15 +37,15 @@ def curves_chart(found: WorstCase) -> Chart:
         panels.append(_panel(rows, found.eps_min).properties(title=to_one_line(model)))
     title = f"Worst case within {found.norm} epsilon on {found.data.name}"
     title = f"{title}, {found.models[0]}" if len(panels) == 1 else title
-    return drawing.finish(panels, title=to_one_line(title))
+    return drawing.stack_panels(panels, title=to_one_line(title))
 
 
 def _panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
     names = list(dict.fromkeys(row["model"] for row in rows))
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X("epsilon:Q", title="epsilon"),
         color=drawing.model_colour(names),
-        tooltip=tips(model="measure", epsilon="epsilon", **_VALUE),
+        tooltip=make_tooltip(model="measure", epsilon="epsilon", **_VALUE),
     )
     scale = alt.Scale(domain=[0, 100])
     layers: list[Chart] = [*drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)]
@@ -80,17 +80,17 @@ def map_chart(curve: Curve, found: AdversarialAccuracy) -> Chart:
     fine = [np.linspace(a, b, 3 * _GRID) for a, b in zip(low, high, strict=True)]
     borders = _borders(x.astype(np.float64), found.p, fine)
     layers = (
-        drawing.chart(_rectangles(at, named[codes])).mark_rect(opacity=0.22)
+        drawing.make_chart(_rectangles(at, named[codes])).mark_rect(opacity=0.22)
         .encode(*axes, *ends, color=colour),
-        drawing.chart(borders)
+        drawing.make_chart(borders)
         .mark_rule(clip=True, strokeWidth=0.8, strokeCap="round", opacity=0.45, color="#767d88")
         .encode(*axes, *ends),
-        drawing.chart(moves).mark_rule(strokeWidth=1, opacity=0.6, color="#767d88")
+        drawing.make_chart(moves).mark_rule(strokeWidth=1, opacity=0.6, color="#767d88")
         .encode(*axes, *ends),
-        drawing.chart([{"x": m["x2"], "y": m["y2"]} for m in moves])
+        drawing.make_chart([{"x": m["x2"], "y": m["y2"]} for m in moves])
         .mark_text(text="×", fontSize=13, baseline="middle").encode(*axes),
-        drawing.chart(points).mark_point(filled=True, size=22, opacity=1)
-        .encode(*axes, color=colour, tooltip=tips(**{"class": "class"})),
+        drawing.make_chart(points).mark_point(filled=True, size=22, opacity=1)
+        .encode(*axes, color=colour, tooltip=make_tooltip(**{"class": "class"})),
     )  # fmt: skip
     title = f"{classifier.name}: {found.name}, {norm_title(found.p)} epsilon {found.epsilon:g}"
     sides = np.maximum(120, _SIDE * (high - low) / (high - low).max())

@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> int:
     draw = {"samples": _show_samples, "volumes": _show_volumes, "overlap": _show_overlap}[args.view]
     chart = draw(args)
     if args.out is not None:
-        from shaketable.views.drawing import save
+        from shaketable.views.drawing import save_chart
 
-        print(f"chart: {save(chart(), args.out)}", file=sys.stderr)
+        print(f"chart: {save_chart(chart(), args.out)}", file=sys.stderr)
     return 0
 
 

@@ -80,9 +80,9 @@ def run(args: argparse.Namespace) -> int:
         else:
             views.print()
     if args.out is not None:
-        from shaketable.views.drawing import save
+        from shaketable.views.drawing import save_chart
 
-        print(f"chart: {save(views.draw(), args.out)}", file=sys.stderr)
+        print(f"chart: {save_chart(views.draw(), args.out)}", file=sys.stderr)
     return 0
 
 

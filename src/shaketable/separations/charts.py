@@ -11,7 +11,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import Separation
 from shaketable.views import drawing
-from shaketable.views.drawing import HEIGHT, Chart, tips
+from shaketable.views.drawing import HEIGHT, Chart, make_tooltip
 from shaketable.views.text import to_one_line
 
 MAX_POINTS = 4000
@@ -41,30 +41,30 @@ def nearest_chart(separation: Separation | SeparationRecord) -> Chart:
     title = f"{norm_title(p)} distance to the nearest point of another class"
     scale = alt.Scale(domainMin=0)
     histogram = (
-        drawing.chart(bars)
+        drawing.make_chart(bars)
         .mark_bar(style="count", opacity=0.6)
         .encode(
             x=alt.X("start:Q", title=title, scale=scale, bin="binned"),
             x2=alt.X2("end:Q"),
             y=alt.Y("points:Q", title="points (bars)"),
-            tooltip=tips(start="distance from", end="distance to", points="points"),
+            tooltip=make_tooltip(start="distance from", end="distance to", points="points"),
         )
     )
     cumulative = (
-        drawing.chart(steps)
+        drawing.make_chart(steps)
         .mark_line(style="share", interpolate="step-after")
         .encode(
             x=alt.X("distance:Q", title=title, scale=scale),
             y=alt.Y(
                 "share:Q", title="points at most this far, % (line)", axis=alt.Axis(grid=False)
             ),
-            tooltip=tips(distance="distance", share="points at most this far, %"),
+            tooltip=make_tooltip(distance="distance", share="points at most this far, %"),
         )
     )
     mark = drawing.vertical_rule(separation.two_r, f"2r = {separation.two_r:.4g}")
     whole = alt.layer(alt.layer(histogram, mark), cumulative).resolve_scale(y="independent")
     title = "Distance of every point to the nearest point of another class"
-    return drawing.finish([whole.properties(height=HEIGHT)], title=title)
+    return drawing.stack_panels([whole.properties(height=HEIGHT)], title=title)
 
 
 def left_out_chart(separation: Separation) -> Chart:
@@ -82,17 +82,17 @@ def left_out_chart(separation: Separation) -> Chart:
             "larger closest"
         )
     whole = alt.Axis(format="d", tickMinStep=1, grid=False)
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X("pairs:Q", title="closest pairs left out", axis=whole),
         y=alt.Y("epsilon:Q", title="eps_min", scale=alt.Scale(zero=True, nice=True)),
-        tooltip=tips(pairs="pairs left out", epsilon="eps_min"),
+        tooltip=make_tooltip(pairs="pairs left out", epsilon="eps_min"),
     )
     layers = (
         base.mark_line(style="count", interpolate="step-after"),
         base.mark_point(style="count", filled=True, size=45, opacity=1),
     )
     title = "eps_min without the closest pairs"
-    return drawing.finish([alt.layer(*layers).properties(height=220)], title=title)
+    return drawing.stack_panels([alt.layer(*layers).properties(height=220)], title=title)
 
 
 def points_chart(separation: Separation | SeparationRecord, dataset: Dataset) -> Chart:
@@ -117,19 +117,19 @@ def points_chart(separation: Separation | SeparationRecord, dataset: Dataset) ->
     by_class = alt.Scale(domain=names)
     x = alt.X("x:Q", title=first, scale=alt.Scale(zero=False))
     y = alt.Y("y:Q", title=second, scale=alt.Scale(zero=False))
-    tooltip = tips(**{"class": "class", "row": "row", "x": first, "y": second})
-    cloud = drawing.chart(rows).encode(
+    tooltip = make_tooltip(**{"class": "class", "row": "row", "x": first, "y": second})
+    cloud = drawing.make_chart(rows).encode(
         x=x,
         y=y,
         color=alt.Color("class:N", title="class", scale=by_class),
         shape=alt.Shape("class:N", title="class", scale=by_class),
         tooltip=tooltip,
     )
-    pair = drawing.chart([r for r in rows if r["row"] in closest]).encode(x=x, y=y)
+    pair = drawing.make_chart([r for r in rows if r["row"] in closest]).encode(x=x, y=y)
     layers = (
         cloud.mark_point(size=22, filled=True, opacity=0.65),
         pair.mark_line(style="pair"),
         pair.mark_point(size=180, style="pair").encode(tooltip=tooltip),
     )
     title = "The data, and the closest pair of different classes"
-    return drawing.finish([alt.layer(*layers).properties(height=420)], title=title)
+    return drawing.stack_panels([alt.layer(*layers).properties(height=420)], title=title)

@@ -1,4 +1,4 @@
-"""Drawing: the look that all charts share, and the pieces they are put together from."""
+"""The common look of all charts, and the parts they are composed of."""
 
 from __future__ import annotations
 
@@ -26,21 +26,27 @@ FORMATS: Mapping[str, dict[str, Any]] = {
     ".png": {"format": "png", "scale_factor": 2},  # sharp on every screen
     ".svg": {"format": "svg"},
 }
-"""Endings of the files a chart can be saved as, with how Altair is told to."""
+"""Endings of the files that a chart can be saved as, with Altair's arguments."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8820b", "#5a6ad0", "#767d88")
-"""Colours that colour-blind readers can tell apart, on white and on black."""
+"""Colours that colour-blind readers can distinguish, on white and on black."""
 
 _DEFAULT = alt.Scale()
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
 
 
-def theme(
+def make_theme(
     *, ink: str, faint: str, grid: str, background: str, colours: Sequence[str]
 ) -> dict[str, Any]:
-    """Vega-Lite configuration of every chart, in the given colours; `colours` tell models apart."""
-    text = {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 12,
-            "titleFontWeight": "normal", "labelLimit": 200}  # fmt: skip
+    """Vega-Lite configuration of every chart; `colours` are those of the models, in order."""
+    text = {
+        "labelColor": ink,
+        "titleColor": ink,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 200,
+    }
     return {
         "background": background,
         "font": "system-ui, sans-serif",
@@ -65,14 +71,14 @@ def theme(
     }
 
 
-THEME: Mapping[str, Any] = theme(
+THEME: Mapping[str, Any] = make_theme(
     ink="#2b3037", faint="#767d88", grid="#e3e5e8", background="white", colours=COLOURS
 )
-"""Look of a chart by itself."""
+"""Look of a chart outside a page."""
 
 
-def chart(rows: Iterable[Row]) -> alt.Chart:
-    """Chart of these rows, marks still to come."""
+def make_chart(rows: Iterable[Row]) -> alt.Chart:
+    """Chart of these rows, still without marks."""
     return alt.Chart({"values": list(rows)})
 
 
@@ -87,7 +93,7 @@ def line_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[al
 
 
 def dots_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[alt.Chart, ...]:
-    """Points with their intervals from ``low`` to ``high``, lying."""
+    """Points with their intervals from ``low`` to ``high`` along the x axis."""
     x, low = (alt.X(f"{name}:Q", title=title, scale=scale) for name in ("value", "low"))
     return (
         base.mark_rule(strokeWidth=2).encode(low, alt.X2("high:Q")),
@@ -96,37 +102,38 @@ def dots_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[al
 
 
 def vertical_rule(x: float, text: str = "", *, scale: alt.Scale = _DEFAULT) -> Chart:
-    """Dashed line at an x that means something, with its name above."""
-    row = chart([{"at": x, "text": text}]).encode(alt.X("at:Q", scale=scale))
-    words = row.mark_text(align="center", baseline="bottom", dy=-3, y=0).encode(text="text:N")
-    return alt.layer(row.mark_rule(style="reference"), words)
+    """Dashed vertical line at `x`, with a text above it."""
+    row = make_chart([{"at": x, "text": text}]).encode(alt.X("at:Q", scale=scale))
+    label = row.mark_text(align="center", baseline="bottom", dy=-3, y=0).encode(text="text:N")
+    return alt.layer(row.mark_rule(style="reference"), label)
 
 
 def horizontal_rule(y: float, *, scale: alt.Scale = _DEFAULT) -> alt.Chart:
-    """Dashed line at a y that means something."""
-    rule: alt.Chart = chart([{"at": y}]).mark_rule(style="reference")
+    """Dashed horizontal line at `y`."""
+    rule: alt.Chart = make_chart([{"at": y}]).mark_rule(style="reference")
     return rule.encode(alt.Y("at:Q", scale=scale))
 
 
-def tips(**titles: str) -> list[alt.Tooltip]:
-    """Tooltip that shows these fields under these titles."""
-    words = {"model", "train", "noise", "class", "group", "lowest", "highest"}
+def make_tooltip(**titles: str) -> list[alt.Tooltip]:
+    """Tooltip that shows the named fields under the given titles."""
+    text_fields = {"model", "train", "noise", "class", "group", "lowest", "highest"}
     return [
-        alt.Tooltip(f"{name}:N", title=title) if name in words
+        alt.Tooltip(f"{name}:N", title=title)
+        if name in text_fields
         else alt.Tooltip(f"{name}:Q", title=title, format=".6~g")
         for name, title in titles.items()
-    ]  # fmt: skip
+    ]
 
 
 def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
-    """One colour a model, in the order given."""
+    """One colour per model, in the given order."""
     scale = alt.Scale(domain=list(dict.fromkeys(names)))
     shown = alt.Undefined if legend else None
     return alt.Color("model:N", title=None, scale=scale, legend=shown)
 
 
 def train_colour(levels: Iterable[str]) -> alt.Color:
-    """Colours along a ramp, from weak to strong training noise."""
+    """Colours along a ramp, from weak to strong training noise, in the given order."""
     domain = list(dict.fromkeys(levels))
     at = np.linspace(0, len(_RAMP) - 1, max(2, len(domain)))[: len(domain)]
     mixed = [np.interp(at, range(len(_RAMP)), channel) for channel in zip(*_RAMP, strict=True)]
@@ -137,28 +144,31 @@ def train_colour(levels: Iterable[str]) -> alt.Color:
     return alt.Color("train:O", title="noise in training, epsilon", scale=scale)
 
 
-def domain(rows: Sequence[Row], *include: float, at_most: float = math.inf) -> list[float]:
-    """Range of the intervals with some air around it, never empty.
+def find_domain(rows: Sequence[Row], *include: float, at_most: float = math.inf) -> list[float]:
+    """Range of an axis: all intervals and the values to include, with a margin; never empty.
 
-    >>> domain([{"low": 90.0, "high": 100.0}], at_most=100)
+    >>> find_domain([{"low": 90.0, "high": 100.0}], at_most=100)
     [89.4, 100]
     """
     low = min([r["low"] for r in rows] + list(include))
     high = max([r["high"] for r in rows] + list(include))
-    air = max(0.06 * (high - low), 0.05)
-    return [low - air, min(high + air, max(at_most, high))]
+    margin = max(0.06 * (high - low), 0.05)
+    return [low - margin, min(high + margin, max(at_most, high))]
 
 
-def finish(panels: Sequence[Chart], *, title: str, otherwise: str = "") -> Chart:
-    """All panels as one chart; a single one loses its own title to the chart's."""
+def stack_panels(panels: Sequence[Chart], *, title: str, otherwise: str = "") -> Chart:
+    """Panels one below the other as one chart; `otherwise` says why there may be none.
+
+    The title of a single panel is replaced by that of the chart.
+    """
     if not panels:
         raise InputError(f"there is nothing to draw: {otherwise}")
     sized = [p.properties(width=WIDTH) for p in panels]
-    whole = sized[0] if len(sized) == 1 else alt.vconcat(*sized).resolve_scale(color="independent")
-    return whole.properties(title=title, config=dict(THEME))
+    chart = sized[0] if len(sized) == 1 else alt.vconcat(*sized).resolve_scale(color="independent")
+    return chart.properties(title=title, config=dict(THEME))
 
 
-def side_by_side(
+def arrange_panels(
     panels: Sequence[Chart],
     *,
     title: str,
@@ -166,21 +176,21 @@ def side_by_side(
     subtitle: Sequence[str] = (),
     otherwise: str = "give at least one panel",
 ) -> Chart:
-    """Panels of their own width in rows of `columns`, one legend for all, as one chart."""
+    """Panels, each of its own width, in rows of `columns` with one legend, as one chart."""
     if not panels:
         raise InputError(f"there is nothing to draw: {otherwise}")
     ink = THEME["title"]["color"]
     big = alt.TitleParams(title, subtitle=list(subtitle), subtitleColor=ink, fontSize=16, offset=14)
-    whole: Chart = alt.concat(*panels, columns=columns, spacing=24)
-    return whole.properties(title=big, config=dict(THEME))
+    chart: Chart = alt.concat(*panels, columns=columns, spacing=24)
+    return chart.properties(title=big, config=dict(THEME))
 
 
-def save(chart: Chart, path: str | Path) -> Path:
+def save_chart(chart: Chart, path: str | Path) -> Path:
     """Write a chart in the format its file's ending names, one of `FORMATS`; return the path.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(horizontal_rule(0), Path(folder) / "rule.svg").read_text()[:4]
+    ...     save_chart(horizontal_rule(0), Path(folder) / "rule.svg").read_text()[:4]
     '<svg'
     """
     path = Path(path)

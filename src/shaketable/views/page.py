@@ -44,7 +44,7 @@ def write(
             place: [replace(f, id=f"figure-{next(number)}") for f in mine]
             for place, mine in figures.items()
         },
-        theme=drawing.theme(
+        theme=drawing.make_theme(
             ink="var(--ink)",
             faint="var(--faint)",
             grid="var(--line)",

@@ -91,7 +91,7 @@ def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
     chart = samples_chart({"disc": samples(2, 5)})
     begins = {"svg": b"<svg", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF", "json": b"{"}
     for ending, start in begins.items():
-        path = drawing.save(chart, tmp_path / f"chart.{ending}")
+        path = drawing.save_chart(chart, tmp_path / f"chart.{ending}")
         assert path.read_bytes().startswith(start)
     assert json.loads((tmp_path / "chart.json").read_text())["title"] == chart.to_dict()["title"]
     assert {f".{ending}" for ending in [*begins, "html"]} == set(drawing.FORMATS)
@@ -99,7 +99,7 @@ def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
     drawn_width = re.search(r'<svg [^>]*?width="(\d+)', (tmp_path / "chart.svg").read_text())
     assert drawn_width is not None
     assert width == 2 * int(drawn_width[1]), "twice as many pixels, for sharp screens"
-    page = drawing.save(chart, tmp_path / "CHART.HTML").read_text()
+    page = drawing.save_chart(chart, tmp_path / "CHART.HTML").read_text()
     assert "vegaEmbed" in page
     assert 'src="http' not in page
 
@@ -107,7 +107,7 @@ def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
 def test_a_chart_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
     chart = samples_chart({"disc": samples(2, 5)})
     with pytest.raises(InputError, match=r"\.html, \.json, \.pdf, \.png, \.svg, got .*chart\.gif"):
-        drawing.save(chart, tmp_path / "chart.gif")
+        drawing.save_chart(chart, tmp_path / "chart.gif")
     for ending in ("svg", "html"):
         with pytest.raises(InputError, match="name another file"):
-            drawing.save(chart, tmp_path / "nowhere" / f"chart.{ending}")
+            drawing.save_chart(chart, tmp_path / "nowhere" / f"chart.{ending}")

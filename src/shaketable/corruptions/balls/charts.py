@@ -14,7 +14,7 @@ from shaketable.core.types import FloatArray
 from shaketable.corruptions.balls.numbers import Overlap, Shares, VolumeFactor, samples
 from shaketable.corruptions.pnorm import Kind
 from shaketable.views import drawing
-from shaketable.views.drawing import HEIGHT, Chart, Row, tips
+from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
 
 PAPER_SAMPLES: tuple[tuple[float, Kind], ...] = (
     (0.5, "surface"),
@@ -54,7 +54,7 @@ def samples_chart(panels: Mapping[str, FloatArray]) -> Chart:
 
     >>> chart = samples_chart(sample_panels(n=10))
     """
-    return drawing.side_by_side(
+    return drawing.arrange_panels(
         [_cloud(title, points) for title, points in panels.items()],
         title="Points drawn uniformly from balls and spheres of radius 1",
         columns=4,
@@ -72,7 +72,7 @@ def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
         for v in table
     ]
     names = [r["model"] for r in rows]
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X("d:Q", title="dimensions d", scale=alt.Scale(nice=False, zero=True)),
         y=alt.Y(
             "log:Q",
@@ -80,12 +80,12 @@ def volumes_chart(table: Sequence[VolumeFactor]) -> Chart:
             axis=alt.Axis(labelExpr="'10^' + format(datum.value, '~g')", titlePadding=30),
         ),
         color=drawing.model_colour(names),
-        tooltip=tips(model="balls", d="dimensions", log="log10 of the factor"),
+        tooltip=make_tooltip(model="balls", d="dimensions", log="log10 of the factor"),
     )
     line = base.mark_line(strokeWidth=2.5, point=len(rows) <= _FEW).properties(height=HEIGHT)
     panels: list[Chart] = [line] if rows else []
     title = "Ratio of the volumes of two balls of the same epsilon"
-    return drawing.finish(panels, title=title, otherwise="the table is empty")
+    return drawing.stack_panels(panels, title=title, otherwise="the table is empty")
 
 
 def overlap_chart(overlaps: Sequence[Overlap]) -> Chart:
@@ -96,7 +96,7 @@ def overlap_chart(overlaps: Sequence[Overlap]) -> Chart:
     """
     panels = [_shares(o, named=i % _COLUMNS == 0) for i, o in enumerate(overlaps)]
     title = "Overlap of a first ball of growing epsilon with a second ball"
-    return drawing.side_by_side(panels, title=title, columns=_COLUMNS)
+    return drawing.arrange_panels(panels, title=title, columns=_COLUMNS)
 
 
 def _cloud(title: str, points: FloatArray) -> Chart:
@@ -104,7 +104,7 @@ def _cloud(title: str, points: FloatArray) -> Chart:
     scale, axis = alt.Scale(domain=[-1.05, 1.05]), alt.Axis(values=[-1, 0, 1], format="d")
     x = alt.X("x:Q", title=None, scale=scale, axis=axis)
     y = alt.Y("y:Q", title=None, scale=scale, axis=axis)
-    dots = drawing.chart(rows).mark_circle(style="count", size=7, opacity=0.6).encode(x=x, y=y)
+    dots = drawing.make_chart(rows).mark_circle(style="count", size=7, opacity=0.6).encode(x=x, y=y)
     cloud: Chart = dots.properties(title=title, width=_SIDE, height=_SIDE)
     return cloud
 
@@ -122,10 +122,10 @@ def _shares(o: Overlap, *, named: bool) -> Chart:
         values=_ticks(o.epsilons), format="~s" if large else "~g", grid=False, labelSeparation=4
     )
     logarithmic = alt.Scale(type="log", nice=False)
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X("epsilon:Q", title=x_title, scale=logarithmic, axis=axis),
         color=drawing.model_colour(sides).legend(columns=1, labelLimit=0),
-        tooltip=tips(
+        tooltip=make_tooltip(
             model="points",
             epsilon="epsilon",
             value="share, %",

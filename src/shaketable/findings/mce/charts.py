@@ -10,7 +10,7 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import Score, Scoreboard, scoreboards
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import Chart, Row, tips
+from shaketable.views.drawing import Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
@@ -25,14 +25,14 @@ def suite_means(records: Records) -> Chart:
     title = "Error by noise" if all(b.levels == 1 for b in boards) else title
     if len(boards) == 1:
         title = f"{title}, {_board_title(boards[0])}"
-    return drawing.finish([_mean_dots(b) for b in boards], title=title, otherwise=_NO_SUITE)
+    return drawing.stack_panels([_mean_dots(b) for b in boards], title=title, otherwise=_NO_SUITE)
 
 
 def suite_errors(records: Records) -> Chart:
     """Error at every size of a suite's noise, a panel a norm, a line a model."""
     boards = [b for b in scoreboards(records) if b.levels > 1]
     several = len(boards) > 1
-    return drawing.side_by_side(
+    return drawing.arrange_panels(
         [panel for b in boards for panel in _error_lines(b, named=several)],
         title="Error at every size of the noise",
         subtitle=[_board_title(b) for b in boards],
@@ -48,11 +48,11 @@ def _mean_dots(board: Scoreboard) -> Chart:
         for ladder in score.ladders
     ]
     names, noises = board.labels, list(dict.fromkeys(r["noise"] for r in rows))
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
         yOffset=alt.YOffset("model:N", sort=names),
         color=drawing.model_colour(names),
-        tooltip=tips(model="model", noise="noise", **_VALUE),
+        tooltip=make_tooltip(model="model", noise="noise", **_VALUE),
     )
     scale = _error_scale(board, rows)
     title = "mean error, per cent" if board.levels > 1 else "error, per cent"
@@ -79,10 +79,12 @@ def _error_lines(board: Scoreboard, *, named: bool) -> list[Chart]:
     levels = alt.Scale(domain=[0.5, board.levels + 0.5], nice=False)
     panels: list[Chart] = []
     for norm, rows in by_norm.items():
-        base = drawing.chart(rows).encode(
+        base = drawing.make_chart(rows).encode(
             x=alt.X("level:Q", title="level", scale=levels, axis=axis),
             color=colour,
-            tooltip=tips(model="model", noise="noise", level="level", epsilon="size", **_VALUE),
+            tooltip=make_tooltip(
+                model="model", noise="noise", level="level", epsilon="size", **_VALUE
+            ),
         )
         lines = drawing.line_with_bars(base, title="error, per cent", scale=scale)
         clean = _clean_rules(board).encode(y=alt.Y("value:Q", scale=scale))
@@ -94,16 +96,16 @@ def _error_lines(board: Scoreboard, *, named: bool) -> list[Chart]:
 def _clean_rules(board: Scoreboard) -> alt.Chart:
     """Dashed lines at the errors on clean points, their axis still to come."""
     rows = [{"model": s.label, "value": 100 * s.clean.value} for s in board.scores]
-    rules: alt.Chart = drawing.chart(rows).mark_rule(strokeDash=[5, 4], strokeWidth=1.5)
+    rules: alt.Chart = drawing.make_chart(rows).mark_rule(strokeDash=[5, 4], strokeWidth=1.5)
     return rules.encode(
         color=drawing.model_colour(board.labels),
-        tooltip=tips(model="model", value="error on clean points, %"),
+        tooltip=make_tooltip(model="model", value="error on clean points, %"),
     )
 
 
 def _error_scale(board: Scoreboard, rows: Sequence[Row]) -> alt.Scale:
     clean = (100 * score.clean.value for score in board.scores)
-    return alt.Scale(domain=[0, drawing.domain(rows, *clean, at_most=100)[1]])
+    return alt.Scale(domain=[0, drawing.find_domain(rows, *clean, at_most=100)[1]])
 
 
 def _score_row(score: Score, noise: str, estimate: Estimate) -> Row:

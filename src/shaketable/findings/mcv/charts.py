@@ -12,7 +12,7 @@ from shaketable.findings.mcv.boards import MCVBoard, several
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import Chart, Row, tips
+from shaketable.views.drawing import Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
 _HEIGHT, _LETTERS, _NARROW = 420, 11, 420
@@ -41,7 +41,7 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
     title = "Mean accuracy and its variation"
     if len(boards) == 1:
         title = f"{title}, {boards[0].title}"
-    return drawing.finish(
+    return drawing.stack_panels(
         panels, title=to_one_line(title), otherwise="no model met a suite of sets"
     )
 
@@ -49,13 +49,15 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
 def table_plot(table: VariationTable, *, title: str = "Mean score and its variation") -> Chart:
     """Mean score against CV over the conditions of any table, a point a model; see `mcv_plot`."""
     score = "score, lower is better" if table.lower_is_better else "score"
-    return drawing.finish([_panel(table, score=score, times=1, spans={})], title=to_one_line(title))
+    return drawing.stack_panels(
+        [_panel(table, score=score, times=1, spans={})], title=to_one_line(title)
+    )
 
 
 def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
     """Change of accuracy by every factor and level, a dot a model: what costs most."""
     panels = [panel for board in boards if (panel := _effects(board)) is not None]
-    return drawing.finish(
+    return drawing.stack_panels(
         panels, title="What every factor costs", otherwise="no set has its counterpart without one"
     )
 
@@ -73,16 +75,16 @@ def _effects(board: MCVBoard) -> Chart | None:
     if not rows:
         return None
     names, noises = list(board.results), list(dict.fromkeys(row["noise"] for row in rows))
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
         yOffset=alt.YOffset("model:N", sort=names),
         color=drawing.model_colour(names),
-        tooltip=tips(
+        tooltip=make_tooltip(
             model="model", noise="factor", value="change, points", low="95 % interval from",
             high="to",
         ),
     )  # fmt: skip
-    scale = alt.Scale(domain=drawing.domain(rows, 0.0))
+    scale = alt.Scale(domain=drawing.find_domain(rows, 0.0))
     title = "change of accuracy, percentage points"
     dots = drawing.dots_with_bars(base, title=title, scale=scale)
     zero = drawing.vertical_rule(0.0, scale=scale)
@@ -109,14 +111,14 @@ def _panel(
     x = alt.Scale(domain=across, nice=False, zero=False)
     y = alt.Scale(domain=up, nice=False, zero=False, reverse=table.lower_is_better)
     colour = alt.Color("group:N", title=None, scale=alt.Scale(domain=list(_QUADRANTS)), legend=None)
-    shown = tips(
+    shown = make_tooltip(
         model="model", group="group", cv="CV, %", mean=f"mean {score}", clean=f"clean {score}",
         low=f"lowest {score}", lowest="under", high=f"highest {score}", highest="under",
     )  # fmt: skip
     said = f"{score} (dot: mean, ring: clean, bar: lowest to highest)"
     sure = ", thin lines: 95 % intervals" if spans else ""
     beside = f"coefficient of variation, per cent{sure}"
-    points = drawing.chart(rows).encode(
+    points = drawing.make_chart(rows).encode(
         x=alt.X("cv:Q", title=beside, scale=x),
         color=colour,
         tooltip=[tip for tip in shown if _is_known(tip, rows)],
@@ -192,7 +194,7 @@ def _quadrant(name: str, cv: float, across: Sequence[float], scale: alt.Scale) -
     room = abs(cv - across[side == "right"]) / (across[1] - across[0]) * _NARROW
     words = f"{name}: {_MEANINGS[name]}"
     text = words if len(words) * 0.6 * _LETTERS < room else name
-    mark = drawing.chart([{"text": text, "group": name, "cv": cv}]).mark_text(
+    mark = drawing.make_chart([{"text": text, "group": name, "cv": cv}]).mark_text(
         align="right" if side == "left" else "left",
         baseline=down,
         dx=-7 if side == "left" else 7,

@@ -15,7 +15,7 @@ from shaketable.findings.series import Series, clean_beside
 from shaketable.findings.subjects import Subject, subjects
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
-from shaketable.views.drawing import COLOURS, HEIGHT, Chart, Row, tips
+from shaketable.views.drawing import COLOURS, HEIGHT, Chart, Row, make_tooltip
 
 __all__ = [
     "accuracy",
@@ -47,7 +47,7 @@ def accuracy(records: Records) -> Chart:
     panels += [_accuracy_lines([s], _train_colour(s, s.clean), s.label) for s in studies]
     if rest := [s for s in found if not s.norm]:
         panels.append(_accuracy_dots(rest))
-    return drawing.finish(
+    return drawing.stack_panels(
         panels, title="Accuracy against the size of the noise", otherwise="there are no records"
     )
 
@@ -56,14 +56,14 @@ def mscr(records: Records) -> Chart:
     """MSCR of every model with its interval; of a study, against the training noise."""
     rows = _mscr_rows(records)
     title = "MSCR, per cent of the clean accuracy"
-    scale = alt.Scale(domain=drawing.domain(rows, 0.0))
+    scale = alt.Scale(domain=drawing.find_domain(rows, 0.0))
     panels: list[Chart] = []
     if fixed := [r for r in rows if r["train_epsilon"] is None]:
         names = _names(fixed)
-        base = drawing.chart(fixed).encode(
+        base = drawing.make_chart(fixed).encode(
             y=alt.Y("model:N", title=None, sort=names),
             color=drawing.model_colour(names, legend=False),
-            tooltip=tips(model="model", **_VALUE),
+            tooltip=make_tooltip(model="model", **_VALUE),
         )
         dots = drawing.dots_with_bars(base, title=title, scale=scale)
         height = 20 + 44 * len(names)
@@ -73,15 +73,15 @@ def mscr(records: Records) -> Chart:
             )
         )
     if studied := [r for r in rows if r["train_epsilon"] is not None]:
-        base = drawing.chart(studied).encode(
+        base = drawing.make_chart(studied).encode(
             x=alt.X("train_epsilon:Q", title="noise in training, epsilon"),
             color=drawing.model_colour(_names(studied)),
-            tooltip=tips(model="model", train="training noise", **_VALUE),
+            tooltip=make_tooltip(model="model", train="training noise", **_VALUE),
         )
         lines = drawing.line_with_bars(base, title=title, scale=scale)
         zero = drawing.horizontal_rule(0, scale=scale)
         panels.append(alt.layer(zero, *lines).properties(title="studies", height=HEIGHT))
-    return drawing.finish(
+    return drawing.stack_panels(
         panels,
         title="MSCR: accuracy lost under noise of size eps_min",
         otherwise="no noise of size eps_min was measured, or MSCR is undefined",
@@ -92,18 +92,20 @@ def matrix(records: Records) -> Chart:
     """Accuracy for every training noise (columns) and test noise (rows): the paper's Table 2."""
     panels = [_matrix(s) for s in subjects(records) if s.is_study and s.norm]
     title = "Accuracy in per cent, by noise in training and in test"
-    return drawing.finish(panels, title=title, otherwise=_NO_STUDY)
+    return drawing.stack_panels(panels, title=title, otherwise=_NO_STUDY)
 
 
 def tradeoff(records: Records) -> Chart:
     """Clean accuracy against MSCR, a point a training noise, in order: the paper's Fig. 6."""
     rows = [r for r in _mscr_rows(records) if r["train_epsilon"] is not None]
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X(
             "clean:Q", title="clean accuracy, per cent", scale=alt.Scale(zero=False, padding=45)
         ),
         y=alt.Y("value:Q", title="MSCR, per cent", scale=alt.Scale(zero=False, padding=25)),
-        tooltip=tips(model="model", train="training noise", clean="clean accuracy, %", **_VALUE),
+        tooltip=make_tooltip(
+            model="model", train="training noise", clean="clean accuracy, %", **_VALUE
+        ),
     )
     colour = drawing.model_colour(_names(rows))
     layers = (
@@ -114,13 +116,13 @@ def tradeoff(records: Records) -> Chart:
     )
     panels: list[Chart] = [alt.layer(*layers).properties(height=HEIGHT)] if rows else []
     title = "Clean accuracy against MSCR, a point a training noise"
-    return drawing.finish(panels, title=title, otherwise=_NO_STUDY)
+    return drawing.stack_panels(panels, title=title, otherwise=_NO_STUDY)
 
 
 def runs(records: Records) -> Chart:
     """Mean MSCR over more and more runs, with its interval: whether there were enough of them."""
     panels = [panel for subject in subjects(records) for panel in _convergence(subject)]
-    return drawing.finish(
+    return drawing.stack_panels(
         panels,
         title="Mean MSCR over more and more runs",
         otherwise="no MSCR was measured in two runs or more",
@@ -134,12 +136,12 @@ def _accuracy_lines(found: Sequence[Subject], colour: alt.Color, title: str) -> 
         for s in subject.all_series
         if s.first.epsilon is not None
     ]
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X("epsilon:Q", title=f"noise in test, {found[0].norm} size epsilon"),
         color=colour,
-        tooltip=tips(model="model", train="training noise", noise="test noise", **_VALUE),
+        tooltip=make_tooltip(model="model", train="training noise", noise="test noise", **_VALUE),
     )
-    scale = alt.Scale(domain=drawing.domain(rows, at_most=100))
+    scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100))
     lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
     eps_min = dict.fromkeys(s.separation.epsilon_min for s in found if s.separation is not None)
     marks = [drawing.vertical_rule(value, "eps_min") for value in eps_min]
@@ -149,13 +151,13 @@ def _accuracy_lines(found: Sequence[Subject], colour: alt.Color, title: str) -> 
 def _accuracy_dots(found: Sequence[Subject]) -> Chart:
     rows = [_row(subject, s, numbers.accuracy(s)) for subject in found for s in subject.all_series]
     noises = list(dict.fromkeys(r["noise"] for r in rows))
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         y=alt.Y("noise:N", title="test noise", sort=noises, axis=alt.Axis(grid=True)),
         yOffset=alt.YOffset("model:N", sort=_names(rows)),
         color=drawing.model_colour(_names(rows)),
-        tooltip=tips(model="model", train="training noise", noise="test noise", **_VALUE),
+        tooltip=make_tooltip(model="model", train="training noise", noise="test noise", **_VALUE),
     )
-    scale = alt.Scale(domain=drawing.domain(rows, at_most=100))
+    scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100))
     dots = drawing.dots_with_bars(base, title="accuracy, per cent", scale=scale)
     height = 20 + len(noises) * (24 + 16 * len(found))
     return alt.layer(*dots).properties(height=height, title="Other corruptions")
@@ -176,10 +178,10 @@ def _matrix(subject: Subject) -> Chart:
     axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
     trains = list(dict.fromkeys(r["train"] for r in rows))
     tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X("train:O", title="noise in training, epsilon", sort=trains, axis=axis),
         y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=axis),
-        tooltip=tips(train="training noise", noise="test noise", **_VALUE, runs="runs"),
+        tooltip=make_tooltip(train="training noise", noise="test noise", **_VALUE, runs="runs"),
     )
     shades = alt.Scale(range=["#dfeaf5", "#0b4a83"], domain=[low, max(high, low + 0.01)])
     ink = alt.Color("ink:N", scale=None)
@@ -210,16 +212,16 @@ def _convergence(subject: Subject) -> list[Chart]:
         return []
     steps = _steps(max(s.runs for s in several))
     whole = alt.Axis(values=steps[:: -(-len(steps) // 8)], format="d")
-    base = drawing.chart(rows).encode(
+    base = drawing.make_chart(rows).encode(
         x=alt.X("runs:Q", title="runs", scale=alt.Scale(zero=False, nice=False), axis=whole),
         color=_train_colour(subject, several),
     )
     settled = [r for r in rows if 3 * r["runs"] > 2 * steps[-1]]
-    scale = alt.Scale(domain=drawing.domain(settled, 0.0, *(r["value"] for r in rows)))
+    scale = alt.Scale(domain=drawing.find_domain(settled, 0.0, *(r["value"] for r in rows)))
     y, low = (
         alt.Y(f"{name}:Q", title="mean MSCR, per cent", scale=scale) for name in ("value", "low")
     )
-    tooltip = tips(train="training noise", runs="runs", **_VALUE)
+    tooltip = make_tooltip(train="training noise", runs="runs", **_VALUE)
     band = base.mark_area(opacity=0.12, clip=True).encode(y=low, y2=alt.Y2("high:Q"))
     line = base.mark_line(point={"size": 25}).encode(y=y, tooltip=tooltip)
     chart = alt.layer(drawing.horizontal_rule(0, scale=scale), band, line)
