@@ -25,7 +25,7 @@ import shaketable as st
 from shaketable.core.keys import digest
 from shaketable.corruptions import Clean, noisy_copies, parse
 from shaketable.data.dataset import Dataset
-from shaketable.evaluation.evaluate import Noise
+from shaketable.evaluation.noise import Noise
 from shaketable.models.fitting import clone_seeded
 
 LEVELS = [0.0, 0.004, 0.01]

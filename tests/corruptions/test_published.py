@@ -113,7 +113,7 @@ def test_batches_and_random_splits_change_nothing(data, tmp_path, monkeypatch):
     write_arrays(tmp_path / "c", data)
     specs = [f"fog({s}, published={tmp_path / 'c'})" for s in (2, 5)]
     expected = st.evaluate(first_pixel, data, specs, model_id="m")
-    monkeypatch.setattr("shaketable.evaluation.evaluate.BATCH_ROWS", 5)
+    monkeypatch.setattr("shaketable.evaluation.cells.BATCH_ROWS", 5)
     for mine, other in zip(
         expected, st.evaluate(first_pixel, data, specs, model_id="m"), strict=True
     ):

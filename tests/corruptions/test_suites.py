@@ -12,7 +12,7 @@ from shaketable.core.spec import display_name, split_factors
 from shaketable.corruptions import PNormNoise, parse
 from shaketable.corruptions.suites.suite import SUITES, suite
 from shaketable.data.bounds import Bounds
-from shaketable.evaluation.evaluate import Noise
+from shaketable.evaluation.noise import Noise
 
 UNIT = Bounds(0, 1)
 

@@ -9,8 +9,11 @@ from shaketable.corruptions import parse
 from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.bounds import Bounds
-from shaketable.evaluation import evaluate as evaluation
-from shaketable.evaluation.evaluate import Cell, Maker, Noise, evaluate, make_points
+from shaketable.evaluation import cells as cells_module
+from shaketable.evaluation import resolve as resolve_module
+from shaketable.evaluation.cells import Cell, Origin, make_points
+from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.store import Store
 
 RNG = np.random.default_rng(0)
@@ -55,12 +58,12 @@ def test_the_share_of_hits_is_the_probability_that_noise_allows():
 def test_batches_do_not_matter(batch):
     whole = hits(evaluate(threshold, (X, Y), LEVELS, k=5))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "BATCH_VALUES", batch)
+        patch.setattr(cells_module, "BATCH_VALUES", batch)
         assert hits(evaluate(threshold, (X, Y), LEVELS, k=5)) == whole
 
 
 def test_memory_does_not_grow_with_k(monkeypatch):
-    monkeypatch.setattr(evaluation, "BATCH_VALUES", 1000)
+    monkeypatch.setattr(cells_module, "BATCH_VALUES", 1000)
     largest = 0
 
     def model(x):
@@ -124,9 +127,9 @@ def test_eps_min_is_taken_from_the_data_and_recorded():
 
 def test_a_separation_on_record_is_not_measured_again(tmp_path, monkeypatch):
     measured = []
-    real = evaluation.separation
+    real = resolve_module.separation
     monkeypatch.setattr(
-        evaluation, "separation", lambda *a, **k: measured.append(k) or real(*a, **k)
+        resolve_module, "separation", lambda *a, **k: measured.append(k) or real(*a, **k)
     )
     for name in ("one", "two"):
         records = evaluate(
@@ -219,7 +222,7 @@ def _cell(**changes):
     spec = changes.pop("spec", "linf(0.1)")
     points = make_points(data, changes.pop("rows", np.arange(30)))
     return Cell(
-        data, points, parse(spec), noise, Maker("m", "r", "clean"), changes.pop("model", "id")
+        data, points, parse(spec), noise, Origin("m", "r", "clean"), changes.pop("model", "id")
     )
 
 
@@ -280,7 +283,7 @@ def test_bounds_belong_to_the_evaluation_not_to_the_corruption():
 
 
 def test_rows_per_batch_are_limited_too(monkeypatch):
-    monkeypatch.setattr(evaluation, "BATCH_ROWS", 100)
+    monkeypatch.setattr(cells_module, "BATCH_ROWS", 100)
     largest = 0
 
     def model(x):
@@ -334,7 +337,7 @@ def test_a_level_of_a_ladder_is_the_same_whatever_is_measured_beside_it():
     (_, alone) = evaluate(threshold, (X, Y), ["l2(0.1)"], k=3, draws="ladder")
     np.testing.assert_array_equal(alone.hits, whole["l2(0.1)"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluation, "BATCH_VALUES", 7)
+        patch.setattr(cells_module, "BATCH_VALUES", 7)
         small = evaluate(threshold, (X, Y), LADDER[:4], k=3, draws="ladder")
     for cell in small:
         np.testing.assert_array_equal(cell.hits, whole[cell.corruption])

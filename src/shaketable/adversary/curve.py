@@ -23,7 +23,7 @@ from shaketable.core.norms import as_p
 from shaketable.core.progress import count_steps
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.evaluate import bounds_of
+from shaketable.evaluation.noise import choose_bounds
 
 Attacks: TypeAlias = "str | Attack | Sequence[str | Attack] | None"
 """Attacks, or specs of them: one, several, or those that suit a model."""
@@ -156,7 +156,7 @@ def adversarial_accuracy(
     0.95
     """
     data = as_dataset((x, y))
-    data = data if bounds is None else replace(data, bounds=bounds_of(data, bounds))
+    data = data if bounds is None else replace(data, bounds=choose_bounds(data, bounds))
     target = Target.of(model, data, seed=seed)
     return curve_of(
         target, [epsilon], norm=norm, constraint=constraint, attacks=attacks

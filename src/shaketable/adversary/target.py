@@ -19,7 +19,7 @@ from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.evaluate import bounds_of
+from shaketable.evaluation.noise import choose_bounds
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
 
@@ -79,7 +79,7 @@ class Target:
         unscale = unscale and not refit and data.scaling is not None
         classifier = as_classifier(model, data, name=name, unscale=unscale)
         one_nn = None if unscale else as_one_nn(model, features=data.features)
-        return cls(data, rows, classifier, one_nn, bounds_of(data, bounds), seed)
+        return cls(data, rows, classifier, one_nn, choose_bounds(data, bounds), seed)
 
     @cached_property
     def points(self) -> Array:

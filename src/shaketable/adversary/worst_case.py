@@ -21,7 +21,9 @@ from shaketable.core.types import Array, IntArray
 from shaketable.corruptions import PNormNoise
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.evaluate import AS_GIVEN, Cell, Maker, Noise, make_points, shaken
+from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
+from shaketable.evaluation.noise import Noise
+from shaketable.evaluation.records import AS_GIVEN
 from shaketable.separations.search.search import pairs_within
 from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
@@ -297,12 +299,12 @@ def _random(
     """Accuracy under random noise of every size, on the points that are attacked."""
     noise = Noise(k=k, seed=target.seed, draws="ladder", bounds=target.bounds)
     points = make_points(target.data, target.rows)
-    maker = Maker(target.classifier.name, recipe="", train=AS_GIVEN)
+    origin = Origin(target.classifier.name, recipe="", train=AS_GIVEN)
     if not (sizes := sorted({e for e in ladder if e > 0})):
         return {}
-    cells = [Cell(target.data, points, PNormNoise(p, e), noise, maker, "") for e in sizes]
+    cells = [Cell(target.data, points, PNormNoise(p, e), noise, origin, "") for e in sizes]
     return {
         epsilon: intervals.mean_share(record.hits, record.k)
-        for records in shaken([cells], target.classifier, progress=progress)
+        for records in measure_groups([cells], target.classifier, progress=progress)
         for epsilon, record in zip(sizes, records, strict=True)
     }

@@ -24,7 +24,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import choose_bounds, load_data, model_names
+from shaketable.cli.values import load_data, model_names, read_bounds
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import ignore_broken_pipe, print_notes
 
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
                 constraints=constraints,
                 attacks=attacks,
                 random=args.random,
-                bounds=choose_bounds(args, data),
+                bounds=read_bounds(args, data),
                 seed=args.seed,
                 name=name,
                 refit=unfitted or args.fit,

@@ -19,12 +19,12 @@ from shaketable.cli.flags import (
     parse_output_file,
     parse_path,
 )
-from shaketable.cli.values import choose_bounds, choose_suites, load_data
+from shaketable.cli.values import load_data, read_bounds, read_suites
 from shaketable.core.errors import InputError
 
 if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
-    from shaketable.evaluation.evaluate import Draws
+    from shaketable.evaluation.noise import Draws
 
 ABOUT = "write a corrupted copy of a data set"
 
@@ -73,7 +73,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write a corrupted copy of a data set, or all copies of a suite."""
-    suites = choose_suites(args)
+    suites = read_suites(args)
     if len(suites) > 1:
         raise InputError("--grid must be given once here: a folder holds one suite")
     return _write_suite(args, suites[0]) if suites else _write_copy(args)
@@ -83,7 +83,7 @@ def _write_copy(args: argparse.Namespace) -> int:
     from shaketable.corruptions import parse
     from shaketable.data.writing import write_dataset
     from shaketable.evaluation.copies import corrupted
-    from shaketable.evaluation.evaluate import range_of
+    from shaketable.evaluation.noise import choose_range
     from shaketable.views.terminal import print_notes
 
     if args.form:
@@ -97,10 +97,10 @@ def _write_copy(args: argparse.Namespace) -> int:
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
     parse(args.corruption, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args)
-    limits = range_of(data, choose_bounds(args, data)) or "none"
+    limits = choose_range(data, read_bounds(args, data)) or "none"
     draws: Draws = args.draws or "independent"
     copy = corrupted(
-        data, args.corruption, seed=args.seed, bounds=choose_bounds(args, data), draws=draws
+        data, args.corruption, seed=args.seed, bounds=read_bounds(args, data), draws=draws
     )
     path = write_dataset(
         args.out,
@@ -133,7 +133,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
         data,
         suite,
         seed=args.seed,
-        bounds=choose_bounds(args, data),
+        bounds=read_bounds(args, data),
         draws=draws,
         form=args.form,
         progress=not args.quiet,

@@ -21,7 +21,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import conclude, print_json
-from shaketable.cli.values import choose_bounds, choose_suites, load_data, model_names
+from shaketable.cli.values import load_data, model_names, read_bounds, read_suites
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import ignore_broken_pipe
@@ -29,8 +29,9 @@ from shaketable.views.terminal import ignore_broken_pipe
 if TYPE_CHECKING:
     from shaketable.data.bounds import BoundsLike
     from shaketable.data.dataset import Dataset
-    from shaketable.evaluation.evaluate import Corruptions, Draws
+    from shaketable.evaluation.noise import Draws
     from shaketable.evaluation.records import Records
+    from shaketable.evaluation.resolve import Corruptions
 
 ABOUT = "measure models under noise and other corruptions"
 
@@ -83,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     names, reference = model_names(args), args.reference or ""
     if reference and reference not in names:
         raise unknown_name("reference", reference, names)
-    levels = [*args.corruptions, *choose_suites(args)] or ["linf(eps_min)"]
+    levels = [*args.corruptions, *read_suites(args)] or ["linf(eps_min)"]
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     if args.min_mscr is not None and not any("eps_min" in spec for spec in specs):
         raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         levels,
         k=args.k,
         seed=args.seed,
-        bounds=choose_bounds(args, data),
+        bounds=read_bounds(args, data),
         store=args.store,
         model_id=args.model_id,
         fit=args.fit,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_bounds_flags, add_data_flags, add_out_flag, add_seed_flag
-from shaketable.cli.values import choose_bounds, load_data
+from shaketable.cli.values import load_data, read_bounds
 
 if TYPE_CHECKING:
     from shaketable.corruptions import Corruption
@@ -44,17 +44,16 @@ def run(args: argparse.Namespace) -> int:
     """Write the gallery."""
     from shaketable.corruptions.gallery.gallery import check_images, gallery
     from shaketable.corruptions.suites.suite import suite
-    from shaketable.evaluation.evaluate import range_of, resolve
-    from shaketable.evaluation.store import Store
+    from shaketable.evaluation.noise import choose_range
+    from shaketable.evaluation.resolve import resolve
 
     data = load_data(args)
     check_images(data.x, args.row)
-    bounds = range_of(data, choose_bounds(args, data))
-    with Store(None) as store:
-        corruptions = resolve([*args.corruptions], data, store, bounds)
-        if args.suite or not corruptions:
-            members = resolve(suite(args.suite or "ice"), data, store, bounds)
-            corruptions += members if args.inside else [_move_to_surface(c) for c in members]
+    bounds = choose_range(data, read_bounds(args, data))
+    corruptions = [*resolve(args.corruptions, data, bounds).corruptions]
+    if args.suite or not corruptions:
+        members = resolve(suite(args.suite or "ice"), data, bounds).corruptions
+        corruptions += members if args.inside else map(_move_to_surface, members)
     shown = gallery(data, corruptions, row=args.row, rng=args.seed, bounds=bounds)
     print(f"{len(shown.pictures)} images written to {shown.save(args.out)}")
     return 0

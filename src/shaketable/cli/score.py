@@ -22,7 +22,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what a results file holds."""
-    from shaketable.evaluation.evaluate import AS_GIVEN
+    from shaketable.evaluation.records import AS_GIVEN
     from shaketable.evaluation.store import Store
     from shaketable.findings import display
 

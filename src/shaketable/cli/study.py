@@ -16,7 +16,7 @@ from shaketable.cli.flags import (
     parse_epsilons,
 )
 from shaketable.cli.output import conclude, print_json
-from shaketable.cli.values import choose_bounds, load_data, model_names
+from shaketable.cli.values import load_data, model_names, read_bounds
 from shaketable.views.terminal import ignore_broken_pipe
 
 ABOUT = "train with noise, test with noise, over many runs"
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             runs=args.runs,
             seed=args.seed,
             draws=args.draws,
-            bounds=choose_bounds(args, data),
+            bounds=read_bounds(args, data),
             store=args.store,
             n_jobs=args.jobs,
             progress=not args.quiet,

@@ -31,7 +31,7 @@ def model_names(args: argparse.Namespace) -> list[str]:
     return list(args.model)
 
 
-def choose_bounds(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["declared"] | None:
+def read_bounds(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["declared"] | None:
     """Bounds as the flags say; None for none, and ``declared`` where they say nothing."""
     from shaketable.data.bounds import Bounds
 
@@ -46,7 +46,7 @@ def choose_bounds(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["
     return replace(declared, rule=args.bounds or declared.rule)
 
 
-def choose_suites(args: argparse.Namespace) -> list[Suite]:
+def read_suites(args: argparse.Namespace) -> list[Suite]:
     """Suites as the flags say, those of common corruptions with the folders that were named."""
     from shaketable.corruptions.suites.grids import grid
     from shaketable.corruptions.suites.suite import suite

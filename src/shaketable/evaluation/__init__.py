@@ -1,1 +1,7 @@
-"""evaluation."""
+"""From models, data and corruptions to records: what was measured, as counts per point.
+
+`resolve` turns specs and suites into corruptions that are ready for the data. `noise` says which
+random numbers a point gets, and `cells` applies corruptions and counts correct answers: one cell is
+one model under one corruption. `evaluate` does so for fitted models, `study` trains them first.
+`records` holds the results, `store` keeps them in a file, `copies` writes corrupted data.
+"""

@@ -11,8 +11,9 @@ from shaketable.core.errors import InputError
 from shaketable.corruptions import Corruption
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
-from shaketable.evaluation.evaluate import BATCH_VALUES, Draws, Noise, range_of, resolve
-from shaketable.evaluation.store import Store
+from shaketable.evaluation.cells import BATCH_VALUES
+from shaketable.evaluation.noise import Draws, Noise, choose_range
+from shaketable.evaluation.resolve import resolve
 
 
 def corrupted(
@@ -45,9 +46,8 @@ def corrupted(
     >>> bool(0.09 < moved.max() <= 0.1)
     True
     """
-    limits = range_of(data, bounds)
-    with Store(None) as store:
-        (resolved,) = resolve([corruption], data, store, limits)
+    limits = choose_range(data, bounds)
+    (resolved,) = resolve([corruption], data, limits).corruptions
     if resolved.by_row:
         raise InputError(f"{resolved.spec} is a file of images already; copy that")
     noise, bound = Noise(k=1, seed=seed, draws=draws, bounds=limits), resolved.bind(limits)

@@ -1,4 +1,4 @@
-"""Records: one row a cell, with the counts that all metrics and reports are made from."""
+"""Records: one row per cell, with the counts that all metrics and pages are computed from."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from shaketable.separations.record import SeparationRecord
 if TYPE_CHECKING:
     import pandas as pd
 
+AS_GIVEN = "as given"
+"""Training noise of a model that was not trained in a study."""
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points a cell was measured on: rows of the data set and their class codes."""
+    """Points that a cell was measured on: rows of the data set and their class codes."""
 
     id: str
     classes: tuple[Any, ...]
@@ -30,7 +33,7 @@ class Points:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Record:
-    """One cell: one model met one corruption, k draws a point."""
+    """One cell: one model under one corruption, with k draws per point."""
 
     key: str
     points: Points
@@ -38,24 +41,24 @@ class Record:
     fingerprint: str
     model: str
     recipe: str
-    """What the models of all runs have in common; for a model brought fitted, its `model_id`."""
+    """Identifies what models of all runs have in common; for a model given fitted, the model."""
     model_id: str
-    """Tells this very model from any other."""
+    """Identifies the model; models of other runs have other IDs."""
     train: str
-    """Training noise as a spec string; ``clean`` for plain training, ``as given`` if not ours."""
+    """Training noise as a spec; ``clean`` for none, ``as given`` for a model given fitted."""
     corruption: str
     bounds: str
     draws: str
     noise: str
-    """Where noise was made: ``cpu``, ``device``, or ``none``."""
+    """Where noise was drawn: ``cpu``, ``device``, or ``none``."""
     dtype: str
     k: int
     seed: int
     run: int
     hits: IntArray
-    """How many of its k draws were classified correctly, per point."""
+    """Correctly classified draws per point, 0 to k."""
     predictions: IntArray | None = None
-    """Class codes answered on clean points; None for noise."""
+    """Predicted class codes of clean points; None under corruptions."""
     versions: dict[str, str] = field(default_factory=dict)
     created: str = ""
     seconds: float = math.nan
@@ -77,13 +80,13 @@ class Record:
 
     @property
     def train_epsilon(self) -> float | None:
-        """Size of the training noise, likewise."""
+        """Size of the training noise; None if it is not p-norm noise or not known."""
         return _epsilon(self.train)
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What was measured: cells, the separations of their data, and the suites they belong to."""
+    """Cells, the separations of their data, and the suites that they belong to."""
 
     cells: tuple[Record, ...]
     separations: tuple[SeparationRecord, ...] = ()
@@ -106,11 +109,11 @@ class Records:
 
     @cached_property
     def models(self) -> list[str]:
-        """Names of the models, in the order they came."""
+        """Names of the models, in order of appearance."""
         return list(dict.fromkeys(cell.model for cell in self))
 
     def select(self, **wanted: object) -> Records:
-        """Only the cells whose fields equal the given values, such as ``model="rf"``."""
+        """Return the cells whose fields equal the given values, such as ``model="rf"``."""
         unknown_fields = set(wanted) - {
             *(f.name for f in fields(Record)),
             "epsilon",
@@ -122,7 +125,7 @@ class Records:
         return replace(self, cells=tuple(cells))
 
     def at_eps_min(self, cell: Record) -> bool:
-        """Whether the cell's noise is exactly eps_min of its data in its own norm."""
+        """Whether the cell's noise has size eps_min of its data, in the norm of the noise."""
         level = pnorm_level(cell.corruption)
         return any(
             s.fingerprint == cell.fingerprint and level == (s.norm, s.epsilon_min)
@@ -130,26 +133,37 @@ class Records:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a cell as a pandas DataFrame; accuracies are fractions."""
-        import pandas as pd  # only where a frame is wanted
+        """Return a pandas DataFrame with one row per cell; accuracies are fractions."""
+        import pandas as pd  # slow to import
 
         columns = [
-            "data", "model", "train", "corruption", "bounds", "draws", "k", "seed", "run", "n",
-            "accuracy", "seconds", "key",
-        ]  # fmt: skip
+            "data",
+            "model",
+            "train",
+            "corruption",
+            "bounds",
+            "draws",
+            "k",
+            "seed",
+            "run",
+            "n",
+            "accuracy",
+            "seconds",
+            "key",
+        ]
         return pd.DataFrame([[getattr(c, name) for name in columns] for c in self], columns=columns)
 
 
 @dataclass(frozen=True)
 class SuiteRecord:
-    """What metrics and reports need to know of a suite that was measured on some data."""
+    """A suite as evaluated on some data."""
 
     fingerprint: str
     name: str
     metric: str
-    """The metric it is made for; empty for none."""
+    """Metric that is computed from it; empty for none."""
     derived: str
-    """How its sizes were derived; empty for published ones."""
+    """How its sizes were derived; empty for published sizes."""
     specs: tuple[str, ...]
 
     @property
@@ -161,5 +175,5 @@ class SuiteRecord:
 def _epsilon(spec: str) -> float | None:
     if spec == "clean":
         return 0.0
-    level = pnorm_level(spec) if spec != "as given" else None
+    level = None if spec == AS_GIVEN else pnorm_level(spec)
     return None if level is None else level[1]

@@ -1,12 +1,13 @@
-"""The results file: records in SQLite, each cell written once and never computed again."""
+"""The results file: records in SQLite, so that no cell is measured twice."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -40,17 +41,20 @@ CREATE TABLE suites (
     PRIMARY KEY (fingerprint, name, specs)
 );
 """
+"""Columns have the names of the fields of `Points`, `Record`, `SeparationRecord`, `SuiteRecord`."""
+
+_SEPARATION_JSON = ("pair", "classes", "by_class", "by_part")
 
 
 class Store:
-    """A results file: cells go in once, one transaction each time, and are never computed again.
+    """A results file: a cell is written once, in one transaction, and never measured again.
 
     Parameters
     ----------
     path
-        SQLite file, made when missing; None keeps everything in memory.
+        SQLite file, created if missing; None keeps everything in memory.
     must_exist
-        Refuse to make a new file: for commands that only read.
+        Raise an error if the file is missing: for commands that only read.
     """
 
     def __init__(self, path: str | Path | None = None, *, must_exist: bool = False) -> None:
@@ -77,7 +81,7 @@ class Store:
         self._db.close()
 
     def keys(self) -> set[str]:
-        """Keys of all cells that are there."""
+        """Keys of all cells in the file."""
         with self._errors():
             return {key for (key,) in self._db.execute("SELECT key FROM cells")}
 
@@ -85,65 +89,40 @@ class Store:
         """Write cells in one transaction; either all are on disk afterwards, or none."""
         with self._errors(), self._db:
             for record in records:
-                p = record.points
-                self._db.execute(
-                    "INSERT OR IGNORE INTO points VALUES (?, ?, ?, ?)",
-                    (p.id, json.dumps(p.classes), _pack(p.rows), _pack(p.y)),
-                )
-                self._db.execute(
-                    f"INSERT OR REPLACE INTO cells VALUES ({', '.join('?' * 22)})",
-                    (
-                        record.key, p.id, record.data, record.fingerprint, record.model,
-                        record.recipe, record.model_id, record.train, record.corruption,
-                        record.bounds,
-                        record.draws, record.noise, record.dtype, record.k, record.seed, record.run,
-                        int(record.hits.sum()), _pack(record.hits),
-                        None if record.predictions is None else _pack(record.predictions),
-                        json.dumps(record.versions), record.created, record.seconds,
-                    ),
-                )  # fmt: skip
+                self._insert("points", _encode_points(record.points), or_else="IGNORE")
+                self._insert("cells", _encode_cell(record))
 
-    def add_separation(self, s: SeparationRecord) -> None:
-        """Write what is known of a data set's separation."""
+    def add_separation(self, separation: SeparationRecord) -> None:
+        """Write the separation of a data set in one norm."""
         with self._errors(), self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO separations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    s.fingerprint, s.norm, s.two_r, json.dumps(s.pair), json.dumps(s.classes),
-                    json.dumps(s.by_class), json.dumps(s.by_part),
-                    None if s.nearest is None else zlib.compress(s.nearest.tobytes()),
-                ),
-            )  # fmt: skip
+            self._insert("separations", _encode_separation(separation))
 
-    def add_suite(self, s: SuiteRecord) -> None:
+    def add_suite(self, suite: SuiteRecord) -> None:
         """Write which corruptions a suite has on some data."""
         with self._errors(), self._db:
-            self._db.execute(
-                "INSERT OR REPLACE INTO suites VALUES (?, ?, ?, ?, ?)",
-                (s.fingerprint, s.name, s.metric, s.derived, json.dumps(s.specs)),
-            )
+            self._insert("suites", {**_fields(suite), "specs": json.dumps(suite.specs)})
 
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
-        """Separation of these data in this norm, where it was measured before."""
-        known = (s for s in self._separations() if (s.fingerprint, s.norm) == (fingerprint, norm))
-        return next(known, None)
+        """Separation of these data in this norm; None if it was never measured."""
+        matches = (s for s in self._separations() if (s.fingerprint, s.norm) == (fingerprint, norm))
+        return next(matches, None)
 
     def records(self, keys: Iterable[str] | None = None) -> Records:
         """All cells in the order they were added, or those named, in the order given."""
         ordered = None if keys is None else list(keys)
-        found = {cell.key: cell for cell in self._cells(ordered)}
-        cells = tuple(found[key] for key in (found if ordered is None else ordered))
-        mine = {cell.fingerprint for cell in cells}
+        by_key = {cell.key: cell for cell in self._cells(ordered)}
+        cells = tuple(by_key[key] for key in (by_key if ordered is None else ordered))
+        fingerprints = {cell.fingerprint for cell in cells}
         return Records(
             cells,
-            tuple(s for s in self._separations() if s.fingerprint in mine),
-            tuple(s for s in self._suites() if s.fingerprint in mine),
+            tuple(s for s in self._separations() if s.fingerprint in fingerprints),
+            tuple(s for s in self._suites() if s.fingerprint in fingerprints),
         )
 
     def _open(self, *, writable: bool) -> None:
-        """Check whose file it is, and make the tables of a new one."""
-        if writable:  # one writer at a time looks and makes; and a file that cannot be written to
-            self._db.execute("PRAGMA synchronous = NORMAL")  # is found now, not after the work
+        """Check that it is a results file of this version, and create the tables of a new one."""
+        if writable:  # one process at a time; a file that cannot be written fails before any work
+            self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute("BEGIN IMMEDIATE")
         (application,) = self._db.execute("PRAGMA application_id").fetchone()
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -164,45 +143,43 @@ class Store:
             self._db.execute(f"PRAGMA user_version = {SCHEMA}")  # the write that fails if any does
         self._db.commit()
 
+    def _insert(self, table: str, row: Mapping[str, Any], *, or_else: str = "REPLACE") -> None:
+        """Insert a row, given as values by column; `or_else` says what if its key is there."""
+        places = ", ".join(f":{column}" for column in row)
+        self._db.execute(
+            f"INSERT OR {or_else} INTO {table} ({', '.join(row)}) VALUES ({places})", row
+        )
+
+    def _rows(self, table: str) -> Iterator[dict[str, Any]]:
+        """Rows in the order they were added, as values by column."""
+        cursor = self._db.execute(f"SELECT * FROM {table} ORDER BY rowid")
+        columns = [column[0] for column in cursor.description]
+        for row in cursor:
+            yield dict(zip(columns, row, strict=True))
+
     def _cells(self, keys: Iterable[str] | None) -> Iterator[Record]:
         """Cells in the order they were added; all of them, or those named."""
         wanted = None if keys is None else set(keys)
-        points: dict[str, Points] = {}
         with self._errors():
-            for id_, classes, rows, y in self._db.execute("SELECT * FROM points"):
-                points[id_] = Points(id_, tuple(json.loads(classes)), _unpack(rows), _unpack(y))
-            cursor = self._db.execute("SELECT * FROM cells ORDER BY rowid")
-            names = [column[0] for column in cursor.description]
-            for row in cursor:
-                values = dict(zip(names, row, strict=True))
-                if wanted is not None and values["key"] not in wanted:
-                    continue
-                correct = values.pop("correct")
-                values["points"] = points[values["points"]]
-                values["hits"] = _unpack(values["hits"])
-                if int(values["hits"].sum()) != correct:
-                    raise sqlite3.DatabaseError(f"cell {values['key']} does not add up")
-                if values["predictions"] is not None:
-                    values["predictions"] = _unpack(values["predictions"])
-                values["versions"] = json.loads(values["versions"])
-                yield Record(**values)
+            points = {row["id"]: _decode_points(row) for row in self._rows("points")}
+            for row in self._rows("cells"):
+                if wanted is None or row["key"] in wanted:
+                    yield _decode_cell(row, points[row["points"]])
 
-    def _separations(self) -> tuple[SeparationRecord, ...]:
+    def _separations(self) -> list[SeparationRecord]:
         with self._errors():
-            rows = self._db.execute("SELECT * FROM separations").fetchall()
-            return tuple(_separation(*row) for row in rows)
+            return [_decode_separation(row) for row in self._rows("separations")]
 
-    def _suites(self) -> tuple[SuiteRecord, ...]:
+    def _suites(self) -> list[SuiteRecord]:
         with self._errors():
-            rows = self._db.execute("SELECT * FROM suites ORDER BY rowid").fetchall()
-            return tuple(
-                SuiteRecord(fingerprint, name, metric, derived, tuple(json.loads(specs)))
-                for fingerprint, name, metric, derived, specs in rows
-            )
+            return [
+                SuiteRecord(**{**row, "specs": tuple(json.loads(row["specs"]))})
+                for row in self._rows("suites")
+            ]
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn what SQLite and damaged blobs raise into one line with a remedy."""
+        """Turn errors of SQLite and of damaged blobs into a `StoreError` with a remedy."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -227,13 +204,67 @@ class Store:
             ) from error
 
 
-def _separation(fingerprint: str, norm: float, two_r: float, *rest: Any) -> SeparationRecord:
-    pair, classes, by_class, by_part, nearest = rest
-    return SeparationRecord(
-        fingerprint, norm, two_r, tuple(json.loads(pair)), tuple(json.loads(classes)),
-        json.loads(by_class), json.loads(by_part),
-        None if nearest is None else np.frombuffer(zlib.decompress(nearest)),
-    )  # fmt: skip
+def _fields(record: Record | SeparationRecord | SuiteRecord) -> dict[str, Any]:
+    """Values by field."""
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _encode_points(points: Points) -> dict[str, Any]:
+    """Points as values by column."""
+    return {
+        "id": points.id,
+        "classes": json.dumps(points.classes),
+        "rows": _pack(points.rows),
+        "y": _pack(points.y),
+    }
+
+
+def _decode_points(row: Mapping[str, Any]) -> Points:
+    classes = tuple(json.loads(row["classes"]))
+    return Points(row["id"], classes, _unpack(row["rows"]), _unpack(row["y"]))
+
+
+def _encode_cell(record: Record) -> dict[str, Any]:
+    """Fields of a record as values by column; ``correct`` is the sum of the hits, as a check."""
+    return {
+        **_fields(record),
+        "points": record.points.id,
+        "correct": int(record.hits.sum()),
+        "hits": _pack(record.hits),
+        "predictions": None if record.predictions is None else _pack(record.predictions),
+        "versions": json.dumps(record.versions),
+    }
+
+
+def _decode_cell(row: dict[str, Any], points: Points) -> Record:
+    correct, hits, predictions = row.pop("correct"), _unpack(row["hits"]), row["predictions"]
+    if int(hits.sum()) != correct:
+        raise sqlite3.DatabaseError(f"cell {row['key']} does not add up")
+    changes = {
+        "points": points,
+        "hits": hits,
+        "predictions": None if predictions is None else _unpack(predictions),
+        "versions": json.loads(row["versions"]),
+    }
+    return Record(**row | changes)
+
+
+def _encode_separation(separation: SeparationRecord) -> dict[str, Any]:
+    """Fields of a separation as values by column."""
+    nearest = separation.nearest
+    return {
+        **_fields(separation),
+        **{name: json.dumps(getattr(separation, name)) for name in _SEPARATION_JSON},
+        "nearest": None if nearest is None else zlib.compress(nearest.tobytes()),
+    }
+
+
+def _decode_separation(row: dict[str, Any]) -> SeparationRecord:
+    changes = {name: json.loads(row[name]) for name in _SEPARATION_JSON}
+    changes |= {name: tuple(changes[name]) for name in ("pair", "classes")}
+    if row["nearest"] is not None:
+        changes["nearest"] = np.frombuffer(zlib.decompress(row["nearest"]))
+    return SeparationRecord(**row | changes)
 
 
 def _pack(values: IntArray) -> bytes:

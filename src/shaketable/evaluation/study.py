@@ -1,4 +1,4 @@
-"""Studies: train noise x test noise x runs, seeded, parallel, and resumed where they stopped."""
+"""Studies: training noise x test noise x runs; seeded, parallel, resumed where they stopped."""
 
 from __future__ import annotations
 
@@ -22,20 +22,11 @@ from shaketable.corruptions import Clean, Corruption, noisy_copies
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.evaluate import (
-    Cell,
-    Draws,
-    Maker,
-    Noise,
-    bounds_of,
-    make_points,
-    measure,
-    recorded,
-    resolve,
-    together,
-    with_clean,
-)
+from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_group
+from shaketable.evaluation.evaluate import load_records
+from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import Record, Records
+from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import as_classifier
 from shaketable.models.fitting import clone_seeded, fit_arrays
@@ -61,11 +52,11 @@ def study(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> Records:
-    """Train every model with every training noise, shake it with every test noise, `runs` times.
+    """Train every model with every training noise and evaluate it under every test noise.
 
-    A run draws a new 80/20 split (unless the data have a fixed one), new training noise, new
-    randomness of the model and new test noise (Siedel et al. 2022, Algorithm 1). Clean accuracy
-    and eps_min are always measured, so MSCR can be told.
+    This is repeated `runs` times. Each run draws a new 80/20 split (unless the data have a fixed
+    one), new training noise, new randomness of the model and new test noise (Siedel et al. 2022,
+    Algorithm 1). Clean accuracy and accuracy at eps_min are always measured, as MSCR needs them.
 
     Parameters
     ----------
@@ -75,22 +66,22 @@ def study(
         Names of built-in models, or unfitted scikit-learn estimators: one, a list, or a mapping
         from names to them.
     norm
-        Norm of separation, training and test noise.
+        Norm of the separation, the training noise and the test noise.
     train_eps, test_eps
-        Sizes of the noise; ``"eps_min"`` stands for half the class separation.
+        Sizes of the noise; ``"eps_min"`` stands for half the class separation, 0 for no noise.
     k
         Noisy copies of every point, in training and test alike.
     runs, seed
-        How many runs, and what they all follow from.
+        Number of runs, and the seed of all of them.
     draws
-        ``"shared"``: all points of a run, in training and test, get the same k offsets. The
-        published Table 2 was made so; leave it alone otherwise.
+        ``"independent"``: every point has its own noise. ``"shared"``: all points of a run, in
+        training and test, get the same k offsets; only for reproducing the published Table 2.
     bounds
         As in `evaluate`, for training and test noise.
     store
-        Results file. Killed at any moment, the same call goes on where it stopped.
+        Results file. If a study is killed, the same call continues where it stopped.
     n_jobs
-        Processes, as joblib counts them; a surrounding ``joblib.parallel_config`` decides where.
+        Number of processes, as in joblib; a surrounding ``joblib.parallel_config`` applies.
     progress
         Show a bar on stderr.
     """
@@ -100,49 +91,50 @@ def study(
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data, p = as_dataset(data), as_p(norm)
-    estimators = _estimators(models)
-    with Store(store) as opened:
-        train = _levels(train_eps, p, data, opened)
-        test = _levels([*test_eps, "eps_min"], p, data, opened)
-        noise = Noise(k=k, seed=seed, draws=draws, bounds=bounds_of(data, bounds))
-        parameters = _told_apart(estimators)
+    estimators = _load_estimators(models)
+    with Store(store) as results:
+        train_levels = _resolve_levels(train_eps, p, data, results)
+        test_levels = _resolve_levels([*test_eps, "eps_min"], p, data, results)
+        noise = Noise(k=k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds))
+        identities = _identify(estimators)
         plan = [
-            _task(
+            _plan_task(
                 data,
-                Maker(name, parameters[name], c.spec),
+                Origin(name, identities[name], train.spec),
                 estimator=estimator,
-                train=c,
-                test=with_clean(test),
-                noise=noise,
+                train=train,
+                test=_add_clean(test_levels),
+                noise=replace(noise, run=run),
             )
-            for noise in (replace(noise, run=run) for run in range(runs))
+            for run in range(runs)
             for name, estimator in estimators.items()
-            for c in train
+            for train in train_levels
         ]
-        known = opened.keys()
+        known = results.keys()
         todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        with _interrupts_spare_workers() if joblib.effective_n_jobs(n_jobs) > 1 else nullcontext():
-            results = parallel(joblib.delayed(_Task.work)(task) for task in todo)
+        several = joblib.effective_n_jobs(n_jobs) > 1
+        with _shield_workers_from_interrupts() if several else nullcontext():
+            finished = parallel(joblib.delayed(_Task.work)(task) for task in todo)
         for records in show_progress(
-            results, "trained and shaken", total=len(todo), enabled=progress
+            finished, "training and testing", total=len(todo), enabled=progress
         ):
-            opened.add(records)
-        return recorded(opened, [cell for task in plan for cell in task.cells])
+            results.add(records)
+        return load_records(results, [cell for task in plan for cell in task.cells])
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """One model, trained once and tested at every level: the unit that is sent to a worker."""
+    """One model, trained once and tested at every level: the unit of work of a process."""
 
     estimator: Any
     train: Corruption
     train_rows: IntArray
     cells: tuple[Cell, ...]
-    """What it fills; their keys are known before anything is trained."""
+    """The cells that it measures; their keys are known before training."""
 
     def work(self) -> list[Record]:
-        """Train, then shake."""
+        """Train the model and measure its cells."""
         first = self.cells[0]
         data, noise = first.data, first.noise
         x, y = data.rows(self.train_rows), data.labels[self.train_rows]
@@ -151,53 +143,55 @@ class _Task:
             x = noisy_copies(self.train.bind(noise.bounds), x, keys)
             y = np.repeat(y, noise.k)
         model = fit_arrays(clone_seeded(self.estimator, digest("fit", noise.run, noise.seed)), x, y)
-        classifier = as_classifier(model, data, name=first.maker.name)
+        classifier = as_classifier(model, data, name=first.origin.name)
         return [
             record
-            for group in together(self.cells)
-            for record in measure(group, classifier, lambda: None)
+            for group in group_by_draws(self.cells)
+            for record in measure_group(group, classifier, lambda: None)
         ]
 
 
-def _task(
+def _plan_task(
     data: Dataset,
-    maker: Maker,
+    origin: Origin,
     *,
     estimator: Any,
     train: Corruption,
     test: Iterable[Corruption],
     noise: Noise,
 ) -> _Task:
+    """Plan the training of a model in one run, with the cells that it fills."""
     train_rows, test_rows = data.parts(run=noise.run, seed=noise.seed)
     points = make_points(data, test_rows)
-    how = (maker.recipe, noise.k, noise.draws, str(noise.bounds))
-    model_id = f"{digest(*how, train.spec, noise.seed, noise.run, points.id):016x}"
-    maker = replace(maker, recipe=f"{digest(*how):016x}")
-    cells = tuple(Cell(data, points, c, noise, maker, model_id) for c in test)
+    settings = (origin.recipe, noise.k, noise.draws, str(noise.bounds))
+    model_id = f"{digest(*settings, train.spec, noise.seed, noise.run, points.id):016x}"
+    origin = replace(origin, recipe=f"{digest(*settings):016x}")
+    cells = tuple(Cell(data, points, c, noise, origin, model_id) for c in test)
     return _Task(estimator, train, train_rows, cells)
 
 
-def _told_apart(estimators: Mapping[str, Any]) -> dict[str, str]:
-    """Unfitted parameters and library versions of every model: what all its runs have in common."""
-    result: dict[str, str] = {}
+def _identify(estimators: Mapping[str, Any]) -> dict[str, str]:
+    """Unfitted parameters of every model, and versions of the libraries, as texts to hash."""
+    identities: dict[str, str] = {}
     for name, estimator in estimators.items():
         content = content_hash(estimator)
         if content is None:
             raise InputError(
                 f"model {name} must have parameters that can be saved, so that its results can be "
-                "told apart; move lambdas and open files out of it"
+                "recognised; move lambdas and open files out of it"
             )
-        result[name] = f"{content} {sorted(list_versions().items())}"
-    if len(set(result.values())) < len(result):
-        raise InputError(f"models must differ, but {', '.join(result)} hold the same one twice")
-    return result
+        identities[name] = f"{content} {sorted(list_versions().items())}"
+    if len(set(identities.values())) < len(identities):
+        names = ", ".join(identities)
+        raise InputError(f"models must differ, but {names} hold the same one twice")
+    return identities
 
 
 @contextmanager
-def _interrupts_spare_workers() -> Iterator[None]:
-    """Start workers that never hear Ctrl-C: the parent does, at once or right after, and ends them.
+def _shield_workers_from_interrupts() -> Iterator[None]:
+    """Start workers that ignore Ctrl-C: the parent receives it, and stops them.
 
-    A signal that is blocked stays pending for the parent and is blocked for its children for good.
+    A blocked signal stays pending for the parent, and is blocked in its children for good.
     """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
@@ -217,22 +211,30 @@ def _interrupts_spare_workers() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _estimators(models: Any) -> dict[str, Any]:
+def _load_estimators(models: Any) -> dict[str, Any]:
+    """Estimators by name, from what users give as `models`."""
     if isinstance(models, Mapping):
-        found = dict(models)
+        named = dict(models)
     else:
         listed = [models] if isinstance(models, str) or hasattr(models, "fit") else list(models)
-        found = {m if isinstance(m, str) else type(m).__name__: m for m in listed}
-    if not found:
+        named = {m if isinstance(m, str) else type(m).__name__: m for m in listed}
+    if not named:
         raise InputError("models must name at least one model, got none")
-    return {name: load_model(m)[0] if isinstance(m, str) else m for name, m in found.items()}
+    return {name: load_model(m)[0] if isinstance(m, str) else m for name, m in named.items()}
 
 
-def _levels(epsilons: Iterable[Epsilon], p: float, data: Dataset, store: Store) -> list[Corruption]:
-    """p-norm noise of every size, once each; size 0 is no noise."""
+def _resolve_levels(
+    epsilons: Iterable[Epsilon], p: float, data: Dataset, store: Store
+) -> list[Corruption]:
+    """p-norm noise of every size, each size once; `Clean` for size 0."""
     specs = [f"{norm_name(p)}({epsilon})" for epsilon in epsilons]
     if not specs:
         raise InputError("train_eps and test_eps must name at least one level; 0 is no noise")
-    found = resolve(specs, data, store, None)  # no suites, so no bounds
+    levels = resolve_and_record(specs, data, None, store)  # no suites, so no bounds
     zero = f"{norm_name(p)}(0)"
-    return list({c.spec: Clean() if c.spec == zero else c for c in found}.values())
+    return list({c.spec: Clean() if c.spec == zero else c for c in levels}.values())
+
+
+def _add_clean(corruptions: Iterable[Corruption]) -> list[Corruption]:
+    """Put `Clean` first, then every other corruption once."""
+    return list({c.spec: c for c in (Clean(), *corruptions)}.values())

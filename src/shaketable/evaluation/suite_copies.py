@@ -22,8 +22,9 @@ from shaketable.corruptions.published import find_published_folder
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
-from shaketable.evaluation.evaluate import BATCH_VALUES, Draws, Noise, range_of, resolve
-from shaketable.evaluation.store import Store
+from shaketable.evaluation.cells import BATCH_VALUES
+from shaketable.evaluation.noise import Draws, Noise, choose_range
+from shaketable.evaluation.resolve import resolve
 from shaketable.evaluation.suite_layouts import ArrayLayout, Plan, PngLayout, SuiteLayout
 
 Form: TypeAlias = Literal["arrays", "pictures"]
@@ -71,9 +72,8 @@ def write_suite(
         Whether to show a progress bar on stderr.
     """
     check_target(folder, suite)
-    limits = range_of(data, bounds)
-    with Store(None) as store:
-        members = resolve(suite, data, store, limits)
+    limits = choose_range(data, bounds)
+    members = resolve(suite, data, limits).corruptions
     noise = Noise(k=1, seed=seed, draws=draws, bounds=limits)
     plan = Plan(Path(folder), data, suite, members, limits)
     as_files = data.files is not None if form is None else form == "pictures"

@@ -17,7 +17,7 @@ from shaketable.core.norms import pnorm
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.pnorm import unit_ball
-from shaketable.evaluation.evaluate import BATCH_ROWS, BATCH_VALUES
+from shaketable.evaluation.cells import BATCH_ROWS, BATCH_VALUES
 from shaketable.models.classifier import Classifier
 
 Aim: TypeAlias = Literal["closest", "first"]

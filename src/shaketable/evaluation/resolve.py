@@ -1,0 +1,110 @@
+"""From specs and suites to corruptions that are ready for the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shaketable.core.errors import InputError
+from shaketable.corruptions import Corruption, parse
+from shaketable.corruptions.published import open_published
+from shaketable.corruptions.suites.suite import Suite
+from shaketable.data.bounds import Bounds
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.records import SuiteRecord
+from shaketable.evaluation.store import Store
+from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import separation
+
+Corruptions: TypeAlias = "Iterable[str | Corruption | Suite] | str | Suite"
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """Corruptions with everything filled in that the data decide, except the value range."""
+
+    corruptions: tuple[Corruption, ...]
+    separations: tuple[SeparationRecord, ...]
+    """Measured here, because a spec contains ``eps_min``."""
+    suites: tuple[SuiteRecord, ...]
+
+
+def resolve(
+    corruptions: Corruptions,
+    data: Dataset,
+    bounds: Bounds | None,
+    *,
+    find_separation: Callable[[str, float], SeparationRecord | None] | None = None,
+) -> Resolved:
+    """Make corruptions from specs, suites and corruptions, for these data.
+
+    Parameters
+    ----------
+    corruptions
+        As in `evaluate`.
+    data
+        Decides eps_min, the severities for the size of images, column means and so on.
+    bounds
+        The value range, from which suites derive their sizes.
+    find_separation
+        Returns the separation of the data with a given fingerprint in a norm if it is known, so
+        that it is not measured again.
+    """
+    measured: dict[float, SeparationRecord] = {}
+
+    def eps_min(p: float) -> float:
+        known = measured.get(p)
+        if known is None and find_separation is not None:
+            known = find_separation(data.fingerprint, p)
+        if known is None:
+            known = SeparationRecord.of(separation(data, norm=p), data.fingerprint)
+            measured[p] = known
+        return known.epsilon_min
+
+    ready: list[Corruption] = []
+    suites: list[SuiteRecord] = []
+    for item in list_items(corruptions):
+        if isinstance(item, Suite):
+            suite = item.on(data.shape, bounds)
+            members = _fit_to_data((parse(name, eps_min=eps_min) for name in suite.names), data)
+            specs = tuple(member.spec for member in members)
+            suites.append(
+                SuiteRecord(data.fingerprint, suite.name, suite.metric, suite.derived, specs)
+            )
+            ready += members
+        else:
+            corruption = parse(item, eps_min=eps_min) if isinstance(item, str) else item
+            ready += _fit_to_data([corruption], data)
+    for c in ready:
+        if c != c.bind(None):
+            raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")
+    return Resolved(tuple(ready), tuple(measured.values()), tuple(suites))
+
+
+def resolve_and_record(
+    corruptions: Corruptions, data: Dataset, bounds: Bounds | None, store: Store
+) -> tuple[Corruption, ...]:
+    """Resolve with the separations that are in `store`, and add new ones and suites to it.
+
+    Metrics need both: by its separation a cell is known to be at eps_min, by a suite's record the
+    cells that belong to it.
+    """
+    resolved = resolve(corruptions, data, bounds, find_separation=store.separation)
+    for measured in resolved.separations:
+        store.add_separation(measured)
+    for suite in resolved.suites:
+        store.add_suite(suite)
+    return resolved.corruptions
+
+
+def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
+    """List what users give as `corruptions`: one or many."""
+    return [corruptions] if isinstance(corruptions, str | Suite) else list(corruptions)
+
+
+def _fit_to_data(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
+    """Fill in what the data decide, except the value range, and open folders of images."""
+    return open_published(
+        [c.for_shape(data.shape).for_columns(data.columns) for c in corruptions], data
+    )
