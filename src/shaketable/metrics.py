@@ -1,10 +1,11 @@
-"""Metrics: pure functions from records to numbers with intervals; no model is ever seen here."""
+"""The public metrics: functions from records to numbers with intervals, gathered from findings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from shaketable.findings.finding import FINDINGS
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
     error_change,
@@ -28,19 +29,12 @@ from shaketable.findings.mscr.numbers import (
     mscr,
     mscr_difference,
     relative_loss,
-    verdict,
 )
-from shaketable.findings.series import (
-    Series,
-    meets_same_noise,
-    relative_change,
-    series,
-)
-from shaketable.findings.suite_results import (
-    SuiteResult,
-    meets_same_suite,
-    suite_results,
-)
+from shaketable.findings.mscr.words import verdict
+from shaketable.findings.series import Series, meets_same_noise, relative_change
+from shaketable.findings.series import group_series as series
+from shaketable.findings.suite_results import SuiteResult, meets_same_suite
+from shaketable.findings.suite_results import group_suites as suite_results
 
 __all__ = [
     "METRICS",
@@ -77,20 +71,8 @@ __all__ = [
 
 
 METRICS: dict[str, Callable[..., Any]] = {
-    "accuracy": accuracy,
-    "relative_loss": relative_loss,
-    "mscr": mscr,
-    "mscr_difference": mscr_difference,
-    "error_probability": error_probability,
-    "mce_lp": mce_lp,
-    "mce_lp_difference": mce_lp_difference,
-    "ice": ice,
-    "mce": mce,
-    "mce_15": mce_15,
-    "mce_xn": mce_xn,
-    "mce_alexnet": mce_alexnet,
-    "relative_mce_alexnet": relative_mce_alexnet,
-    "mcv": mcv,
-    "cv_difference": cv_difference,
+    name: metric
+    for _, kind in sorted(FINDINGS.items(), key=lambda item: item[1].order)
+    for name, metric in kind.metrics.items()
 }
-"""Metrics by name."""
+"""Metrics by name, also those of other installed packages."""

@@ -322,13 +322,14 @@ def test_every_view_tells_published_from_generated(data, tmp_path):
     suite, records = st.suite("common-15"), st.Records(())
     for chosen in (suite, suite.published(tmp_path / "c")):
         records += st.evaluate(first_pixel, data, chosen, model_id="m", name="m")
-    from shaketable.findings.mce.scores import scoreboards, suites_json
+    from helpers.findings import score_boards
+    from shaketable.findings.results import find
 
-    words = f"published pictures from {tmp_path / 'c'}"
-    made, read = scoreboards(records)
-    assert "published pictures" not in made.sizes
+    words = f"published images from {tmp_path / 'c'}"
+    made, read = score_boards(records)
+    assert "published images" not in made.sizes
     assert read.sizes == words
-    assert [s["published"] for s in suites_json([made, read])["suites"]] == [
+    assert [s["published"] for s in find(records).json()["suites"]] == [
         None, str(tmp_path / "c")
     ]  # fmt: skip
     page = st.write_report(tmp_path / "p.html", records, dataset=data).read_text("utf-8")

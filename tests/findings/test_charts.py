@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.findings import find_subjects, score_boards
 from helpers.pages import chart_rows
 from shaketable import metrics
 from shaketable.core.errors import InputError
@@ -13,9 +14,9 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.study import study
-from shaketable.findings.mce.scores import scoreboards
-from shaketable.findings.mscr import charts
-from shaketable.findings.subjects import subjects
+from shaketable.findings.mce.charts import errors_chart, means_chart
+from shaketable.findings.mscr.charts import accuracy_chart, mscr_chart
+from shaketable.findings.study.charts import convergence_chart, matrix_chart, tradeoff_chart
 from shaketable.models.builtin import builtin
 from shaketable.models.fitting import fit
 
@@ -28,7 +29,7 @@ def grid(data: Dataset) -> Records:
 def test_accuracy_shows_the_metric_and_its_interval(noise_records: Records) -> None:
     rows = {
         (r["model"], r["epsilon"]): r
-        for r in chart_rows(charts.accuracy(noise_records))
+        for r in chart_rows(accuracy_chart(find_subjects(noise_records)))
         if "value" in r
     }
     assert len(rows) == 8
@@ -39,27 +40,33 @@ def test_accuracy_shows_the_metric_and_its_interval(noise_records: Records) -> N
 
 
 def test_accuracy_marks_eps_min(noise_records: Records) -> None:
-    marks = [r for r in chart_rows(charts.accuracy(noise_records)) if r.get("text") == "eps_min"]
+    marks = [
+        r
+        for r in chart_rows(accuracy_chart(find_subjects(noise_records)))
+        if r.get("text") == "eps_min"
+    ]
     assert [r["at"] for r in marks] == [noise_records.separations[0].two_r / 2]
 
 
 def test_axis_of_accuracies_spans_the_intervals_and_not_zero(noise_records: Records) -> None:
-    chart = charts.accuracy(noise_records).to_dict()
+    chart = accuracy_chart(find_subjects(noise_records)).to_dict()
     (low, high) = chart["layer"][-1]["encoding"]["y"]["scale"]["domain"]
-    least = min(r["low"] for r in chart_rows(charts.accuracy(noise_records)) if "low" in r)
+    least = min(
+        r["low"] for r in chart_rows(accuracy_chart(find_subjects(noise_records))) if "low" in r
+    )
     assert 0 < low < least
     assert high <= 100
 
 
 def test_mscr_of_fixed_models_and_studies(noise_records: Records, grid: Records) -> None:
     for records in (noise_records, grid):
-        rows = [r for r in chart_rows(charts.mscr(records)) if "value" in r]
+        rows = [r for r in chart_rows(mscr_chart(find_subjects(records))) if "value" in r]
         expected = [100 * metrics.mscr(s).value for s in metrics.series(records) if s.at_eps_min]
         assert [r["value"] for r in rows] == expected
 
 
 def test_matrix_holds_every_cell_its_diagonal_and_the_best_of_each_row(grid: Records) -> None:
-    rows = [r for r in chart_rows(charts.matrix(grid)) if r.get("model") == "1nn"]
+    rows = [r for r in chart_rows(matrix_chart(find_subjects(grid))) if r.get("model") == "1nn"]
     assert len(rows) == 3 * 3
     assert sum(r["diagonal"] for r in rows) == 2
     for noise in {r["noise"] for r in rows}:
@@ -68,7 +75,7 @@ def test_matrix_holds_every_cell_its_diagonal_and_the_best_of_each_row(grid: Rec
 
 
 def test_tradeoff_sets_clean_accuracy_against_mscr(grid: Records) -> None:
-    rows = [r for r in chart_rows(charts.tradeoff(grid)) if "clean" in r]
+    rows = [r for r in chart_rows(tradeoff_chart(find_subjects(grid))) if "clean" in r]
     found = [s for s in metrics.series(grid) if s.at_eps_min]
     assert [r["value"] for r in rows] == [100 * metrics.mscr(s).value for s in found]
     clean = [np.mean([c.accuracy for c in s.clean]) for s in found]
@@ -76,15 +83,15 @@ def test_tradeoff_sets_clean_accuracy_against_mscr(grid: Records) -> None:
 
 
 def test_runs_end_at_the_mean_of_all_runs(grid: Records) -> None:
-    rows = [r for r in chart_rows(charts.runs(grid)) if "runs" in r]
+    rows = [r for r in chart_rows(convergence_chart(find_subjects(grid))) if "runs" in r]
     last = [r["value"] for r in rows if r["runs"] == 3]
     assert last == [100 * metrics.mscr(s).value for s in metrics.series(grid) if s.at_eps_min]
 
 
 def test_suite_means_show_every_norm_and_the_clean_error(suite_records: Records) -> None:
-    rows = chart_rows(charts.suite_means(suite_records))
+    rows = chart_rows(means_chart(score_boards(suite_records)))
     found = {(r["model"], r["noise"]): r for r in rows if "noise" in r}
-    scores = [score for board in scoreboards(suite_records) for score in board.scores]
+    scores = [score for board in score_boards(suite_records) for score in board.scores]
     for score in scores:
         for ladder in score.ladders:
             noise = ladder.title if len(ladder.levels) > 1 else ladder.levels[0].spec
@@ -97,7 +104,7 @@ def test_suite_means_show_every_norm_and_the_clean_error(suite_records: Records)
 
 
 def test_suite_errors_have_a_panel_a_norm_and_a_row_a_cell(suite_records: Records) -> None:
-    chart = charts.suite_errors(suite_records)
+    chart = errors_chart(score_boards(suite_records))
     panels = chart.to_dict()["concat"]
     assert [p["title"] for p in panels] == [
         "L0", "L0.5", "L1", "L2", "L5", "L10", "L50", "L200", "L-inf",
@@ -120,9 +127,9 @@ def test_suite_errors_have_a_panel_a_norm_and_a_row_a_cell(suite_records: Record
 
 def test_charts_of_suites_say_where_sizes_are_from(suite_records: Records) -> None:
     only = replace(suite_records, suites=suite_records.suites[:1])
-    for records, draw in ((suite_records, charts.suite_means), (only, charts.suite_means),
-                          (suite_records, charts.suite_errors)):  # fmt: skip
-        spec = draw(records).to_dict()
+    for records, draw in ((suite_records, means_chart), (only, means_chart),
+                          (suite_records, errors_chart)):  # fmt: skip
+        spec = draw(score_boards(records)).to_dict()
         titles = str([spec["title"], *(p["title"] for p in spec.get("vconcat", ()))])
         assert "sizes derived from pnorm-cifar for 64 values" in titles
 
@@ -134,40 +141,42 @@ def test_suites_on_several_data_are_told_apart(suite_records: Records) -> None:
     )
     suites = tuple(replace(s, fingerprint="m") for s in suite_records.suites)
     both = suite_records + Records(other, suites=suites)
-    titles = [p["title"] for p in charts.suite_errors(both).to_dict()["concat"]]
+    titles = [p["title"] for p in errors_chart(score_boards(both)).to_dict()["concat"]]
     assert len(set(titles)) == 2 * 9
     assert titles[0] == "L0, tiles"
     assert titles[-1] == "L-inf, more"
-    assert chart_rows(charts.suite_errors(both))
-    assert len(charts.suite_means(both).to_dict()["vconcat"]) == 4
+    assert chart_rows(errors_chart(score_boards(both)))
+    assert len(means_chart(score_boards(both)).to_dict()["vconcat"]) == 4
 
 
 def test_suites_that_are_not_there_cannot_be_drawn(
     suite_records: Records, noise_records: Records
 ) -> None:
-    with pytest.raises(InputError, match="no model met a whole suite"):
-        charts.suite_means(noise_records)
+    with pytest.raises(InputError, match="no model was evaluated under a whole suite"):
+        means_chart(score_boards(noise_records))
     ice = replace(suite_records, suites=suite_records.suites[1:])
-    with pytest.raises(InputError, match="several sizes a norm"):
-        charts.suite_errors(ice)
-    assert {r["noise"] for r in chart_rows(charts.suite_means(ice)) if "noise" in r} == set(
+    with pytest.raises(InputError, match="several sizes per norm"):
+        errors_chart(score_boards(ice))
+    assert {r["noise"] for r in chart_rows(means_chart(score_boards(ice))) if "noise" in r} == set(
         suite_records.suites[1].specs
     )
 
 
 def test_what_is_not_there_cannot_be_drawn(noise_records: Records) -> None:
-    for draw in (charts.matrix, charts.tradeoff, charts.runs):
+    for draw in (matrix_chart, tradeoff_chart, convergence_chart):
         with pytest.raises(InputError, match="nothing to draw"):
-            draw(noise_records)
+            draw([s for s in find_subjects(noise_records) if s.is_study])
     with pytest.raises(InputError, match="eps_min"):
-        charts.mscr(noise_records.select(corruption="clean"))
+        mscr_chart(find_subjects(noise_records.select(corruption="clean")))
 
 
 def test_one_level_one_model_and_other_corruptions(data: Dataset) -> None:
     model = fit(builtin("1nn"), data, np.arange(120), seed=0)
     for corruptions in ([], ["linf(0.01)"], ["linf(0.01) + l2(0.01)"], ["linf(0.01)", "l2(0.01)"]):
         records = evaluate(model, data, corruptions)
-        noises = {r["noise"] for r in chart_rows(charts.accuracy(records)) if "noise" in r}
+        noises = {
+            r["noise"] for r in chart_rows(accuracy_chart(find_subjects(records))) if "noise" in r
+        }
         assert len(noises) == 1 + len({c.partition("(")[2] for c in corruptions})
 
 
@@ -175,13 +184,13 @@ def test_subjects_are_told_apart(noise_records: Records) -> None:
     def renamed(records: Records, **changes: Any) -> Records:
         return replace(records, cells=tuple(replace(c, **changes) for c in records))
 
-    same_name = [s.label for s in subjects(renamed(noise_records, model="net"))]
+    same_name = [s.label for s in find_subjects(renamed(noise_records, model="net"))]
     assert len(set(same_name)) == 2
     assert all(label.startswith("net #") for label in same_name)
     other_k = tuple(
         replace(c, k=20, key=c.key + "k") if c.corruption != "clean" else c for c in noise_records
     )
     both = replace(noise_records, cells=(*noise_records, *(c for c in other_k if c.k == 20)))
-    assert [s.label for s in subjects(both)] == [
+    assert [s.label for s in find_subjects(both)] == [
         "svm, k = 10", "1nn, k = 10", "svm, k = 20", "1nn, k = 20",
     ]  # fmt: skip

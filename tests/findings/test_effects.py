@@ -8,7 +8,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import split_factors
 from shaketable.findings.mcv.contrasts import contrast
 from shaketable.findings.mcv.effects import Effects
-from shaketable.findings.suite_results import suite_results
+from shaketable.findings.suite_results import group_suites
 from shaketable.statistics.intervals import mean_share
 
 K, N = 4, 50
@@ -176,7 +176,7 @@ def test_interactions_are_what_is_beyond_the_sum():
 
 
 def test_clean_points_are_a_baseline_also_where_they_are_no_set():
-    (part,) = suite_results(make_records(HITS, k=K, sets=SPECS[1:]))
+    (part,) = group_suites(make_records(HITS, k=K, sets=SPECS[1:]))
     assert "clean" not in part.specs
     for mine, other in zip(Effects(part).main, EFFECTS.main, strict=True):
         assert (mine.factor, mine.sets) == (other.factor, other.sets)
@@ -281,7 +281,7 @@ def test_the_json_is_in_percentage_points():
 
 
 def test_effects_are_for_one_fitted_model_and_known_sets():
-    (runs,) = suite_results(make_records(HITS, k=K) + make_records(HITS, k=K, run=1))
+    (runs,) = group_suites(make_records(HITS, k=K) + make_records(HITS, k=K, run=1))
     with pytest.raises(InputError, match="one fitted model"):
         _ = Effects(runs).main
     with pytest.raises(InputError, match="unknown set 'sp'"):

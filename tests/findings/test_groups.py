@@ -4,7 +4,7 @@ import pytest
 from helpers.records import make_records, make_suite_result
 from shaketable import metrics
 from shaketable.core.errors import InputError
-from shaketable.findings.suite_results import meets_same_suite, suite_results
+from shaketable.findings.suite_results import group_suites, meets_same_suite
 
 RNG = np.random.default_rng(4)
 N, K = 30, 6
@@ -31,21 +31,21 @@ def test_clean_points_are_a_set_beside_those_of_k_draws():
 
 def test_a_suite_without_clean_points_is_as_before():
     records = make_records(HITS, k=K, sets=tuple(HITS)[1:])
-    (found,) = suite_results(records)
+    (found,) = group_suites(records)
     assert found.draws == 2 * K
     assert found.method == "mean over 2 corruptions of suite by-hand"
 
 
 def test_a_suite_is_met_when_all_its_noise_is():
     lacking = make_records({spec: HITS[spec] for spec in list(HITS)[:2]}, k=K, sets=tuple(HITS))
-    assert suite_results(lacking) == []
+    assert group_suites(lacking) == []
     alone = make_records(HITS, k=K, sets=("clean",))
-    assert [r.specs for r in suite_results(alone)] == [("clean",)]
+    assert [r.specs for r in group_suites(alone)] == [("clean",)]
 
 
 def test_every_setting_has_its_own_result_with_the_same_clean_points():
     records = make_records(HITS, k=K) + make_records(HITS, k=K, seed=1)
-    both = suite_results(records)
+    both = group_suites(records)
     assert [r.first.seed for r in both] == [0, 1]
     assert all(np.array_equal(r.series[0].first.hits, HITS["clean"]) for r in both)
 
@@ -54,7 +54,7 @@ def test_models_are_paired_whatever_the_seed_of_their_clean_points():
     one, other = make_suite_result(HITS, k=K), make_suite_result(HITS, k=K, model="other")
     assert meets_same_suite(one, other)
     # a later evaluation with another seed leaves its clean cell beside the noise of the first
-    again = suite_results(
+    again = group_suites(
         make_records(HITS, k=K, model="other") + make_records(HITS, k=K, model="other", seed=1)
     )
     assert again[0].first.seed == 0
@@ -66,11 +66,11 @@ def test_models_are_paired_whatever_the_seed_of_their_clean_points():
 
 def test_shares_are_those_of_one_fitted_model_with_draws_of_its_own():
     several = make_records(HITS, k=K) + make_records(HITS, k=K, run=1)
-    (runs,) = suite_results(several)
+    (runs,) = group_suites(several)
     with pytest.raises(InputError, match=r"one fitted model here, got 2 runs of net; choose one"):
         runs.shares()
-    (one,) = suite_results(several.select(run=1))
+    (one,) = group_suites(several.select(run=1))
     assert one.shares().shape == (3, N)
-    (shared,) = suite_results(make_records(HITS, k=K, draws="shared"))
+    (shared,) = group_suites(make_records(HITS, k=K, draws="shared"))
     with pytest.raises(InputError, match="draws must be independent"):
         shared.shares()

@@ -11,10 +11,10 @@ import vl_convert
 
 import shaketable as st
 from helpers.commands import run_command, run_failing, run_json
+from helpers.findings import variation_boards
 from helpers.pages import read_page
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
-from shaketable.findings.mcv.boards import mcv_boards
 from shaketable.findings.mcv.charts import effects_chart, mcv_plot, table_plot
 from shaketable.findings.mcv.variation import Summary, VariationTable
 from shaketable.views.drawing import save_chart
@@ -44,7 +44,7 @@ def records(store):
 
 @pytest.fixture(scope="module")
 def board(records):
-    (found,) = mcv_boards(records, reference="rf")
+    (found,) = variation_boards(records, reference="rf")
     return found
 
 
@@ -82,10 +82,10 @@ def test_groups_are_told_against_the_reference(records, board):
         else:
             gap = means[entry.label][0] - means["rf"][0], means[entry.label][1] - means["rf"][1]
             assert (entry.mean_change.value, entry.cv_change.value) == pytest.approx(gap)
-    (other,) = mcv_boards(records)
+    (other,) = variation_boards(records)
     assert other.table.reference == "logistic"
     with pytest.raises(InputError, match="unknown reference 'mlp'"):
-        mcv_boards(records, reference="mlp")
+        variation_boards(records, reference="mlp")
 
 
 def test_words_claim_what_intervals_show(board):
@@ -106,7 +106,7 @@ def test_words_claim_what_intervals_show(board):
 def test_a_model_that_is_never_right_is_left_out(records):
     wrong = [replace(c, model="dud", model_id="dud", recipe="dud", hits=0 * c.hits, key=f"d{c.key}")
              for c in records if c.model == "rf"]  # fmt: skip
-    (found,) = mcv_boards(records + replace(records, cells=tuple(wrong)))
+    (found,) = variation_boards(records + replace(records, cells=tuple(wrong)))
     assert found.left_out == ("dud",)
     assert list(found.results) == list(MODELS)
 
@@ -115,8 +115,8 @@ def test_any_suite_can_be_asked_for(tmp_path):
     data = st.load("shapes(n=60)")
     model = lambda x: np.array(data.classes)[np.rint(x.sum(axis=(1, 2, 3))).astype(int) % 2]  # noqa: E731
     found = st.evaluate(model, data, st.suite("ice"), model_id="m")
-    assert mcv_boards(found) == []
-    (only,) = mcv_boards(found, suite="ice-cifar")
+    assert variation_boards(found) == []
+    (only,) = variation_boards(found, suite="ice-cifar")
     assert len(only.entries[0].variation.scores) == 6
 
 
@@ -249,7 +249,7 @@ def test_a_grid_from_the_command_line(capsys):
     error = run_failing(
         capsys, "evaluate", "--data", "iris", "--model", "rf", "--suite", "two-factor"
     )
-    assert "for tables there is 'two-factor-table'" in error
+    assert "for tables use 'two-factor-table'" in error
     assert "goes with --grid" in run_failing(capsys, *arguments[:6], "--orders", "given")
     both = run_json(capsys, *arguments, "--grid", "scaling(1.1) as SC", "missing(0.3) as MI")["mcv"]
     assert [board["suite"] for board in both] == ["jitter x missing", "scaling x missing"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.findings import score_boards
 from helpers.pages import EVIL, decode_png, make_image_data, read_page, rename_to_markup, run_study
 from shaketable import make_dataset, metrics
 from shaketable.core.errors import InputError
@@ -17,7 +18,6 @@ from shaketable.data.dataset import Dataset
 from shaketable.data.images import are_images
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
-from shaketable.findings.mce.scores import scoreboards
 from shaketable.findings.page import write_report
 from shaketable.models.builtin import builtin
 from shaketable.models.fitting import fit
@@ -121,7 +121,7 @@ def test_page_of_suites_says_what_the_metrics_say(tmp_path: Path, suite_records:
     page = read_page(write_report(tmp_path / "r.html", suite_records))
     text = " ".join(page.text.split())
     titles = {str(a["title"]) for _, a in page.elements if "title" in a}
-    for board in scoreboards(suite_records):
+    for board in score_boards(suite_records):
         assert f"suite {board.suite.name} ({len(board.suite.specs)} corruptions, sizes der" in text
         assert f"Their sizes are {board.suite.derived}" in text
         for score in board.scores:
@@ -218,7 +218,7 @@ def test_model_that_is_always_wrong_says_why(tmp_path: Path, data: Dataset) -> N
 
     records = evaluate(wrong, data, ["linf(eps_min)"], name="liar")
     page = read_page(write_report(tmp_path / "r.html", records))
-    assert "No MSCR: clean accuracy is 0" in page.text
+    assert "MSCR is undefined: it gets no clean point right" in page.text
 
 
 def test_dataset_of_other_results_is_not_drawn(tmp_path: Path, noise_records: Records) -> None:

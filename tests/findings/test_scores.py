@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from helpers.findings import find_subjects, score_boards
 from shaketable import metrics
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
@@ -18,9 +19,8 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
-from shaketable.findings.display import evaluation_json, print_evaluation
-from shaketable.findings.mce.scores import Score, Scoreboard, scoreboards
-from shaketable.findings.subjects import subjects
+from shaketable.findings.mce.scores import Score, Scoreboard
+from shaketable.findings.results import find
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
@@ -38,13 +38,13 @@ def errors(records: Records, model: str) -> dict[str, float]:
 
 
 def shown(capsys: pytest.CaptureFixture[str], records: Records) -> str:
-    print_evaluation(records)
+    find(records).print()
     return capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
 def boards(suite_records: Records) -> list[Scoreboard]:
-    return scoreboards(suite_records)
+    return score_boards(suite_records)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_models_are_compared_on_the_same_noise(
     other = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, suite("pnorm"), seed=1, name="pixel")
     with pytest.raises(InputError, match="the same suite on the same points"):
         metrics.mce_lp_difference(first, other)
-    (board,) = scoreboards(first + other)
+    (board,) = score_boards(first + other)
     assert board.labels == ["half, seed 0", "pixel, seed 1"]
     assert board.differences == []
 
@@ -191,7 +191,7 @@ def test_an_undefined_ice_is_said_plainly(
     out = shown(capsys, perfect)
     assert "pixel: iCE undefined: there is no error on clean points to compare with" in out
     assert "-0.00" not in out
-    found = evaluation_json(perfect, ())["suites"]
+    found = find(perfect).json()["suites"]
     assert [s["metric"] is None for s in found] == [False, True]
     assert "no error on clean points" in found[1]["meaning"]
 
@@ -203,11 +203,11 @@ def test_published_sizes_are_not_called_derived(
     assert "suite pnorm-cifar (published sizes), 12 test points, 2 draws each" in out
     assert "suite ice-cifar (published sizes)" in out
     assert "derived" not in out
-    assert [s["derived"] for s in evaluation_json(perfect, ())["suites"]] == [None, None]
+    assert [s["derived"] for s in find(perfect).json()["suites"]] == [None, None]
 
 
 def test_json_holds_every_cell(suite_records: Records) -> None:
-    found = json.loads(json.dumps(evaluation_json(suite_records, ()), allow_nan=False))
+    found = json.loads(json.dumps(find(suite_records).json(), allow_nan=False))
     assert [(s["model"], s["suite"]) for s in found["suites"]] == [
         ("half", "pnorm"), ("whole", "pnorm"), ("half", "ice"), ("whole", "ice"),
     ]  # fmt: skip
@@ -250,11 +250,11 @@ def test_noise_of_size_eps_min_is_told_in_a_suite_and_as_such(
         suite_records.cells[0].fingerprint, math.inf, 0.08, (0, 1), (0, 1), None, {}, None
     )
     records = replace(suite_records, separations=(known,))
-    found = subjects(records)
+    found = find_subjects(records)
     assert [[s.first.corruption for s in f.noisy] for f in found] == [["linf(0.04)"]] * 2
     out = shown(capsys, records)
     assert out.count("linf(eps_min)") == 2
-    assert [len(b.scores[0].result.series) for b in scoreboards(records)] == [89, 6]
+    assert [len(b.scores[0].result.series) for b in score_boards(records)] == [89, 6]
 
 
 def test_suites_that_were_not_finished_are_told_cell_by_cell(
@@ -263,9 +263,9 @@ def test_suites_that_were_not_finished_are_told_cell_by_cell(
     first = suite_records.select(model="half")
     part = replace(first, cells=tuple(c for c in first if c.corruption != "linf(0.15)"))
     pnorm = replace(part, suites=part.suites[:1])
-    assert scoreboards(pnorm) == []
+    assert score_boards(pnorm) == []
     assert "linf(0.12)" in shown(capsys, pnorm)
-    assert not any(s.left_to_suites for s in subjects(pnorm))
+    assert not any(s.left_to_suites for s in find_subjects(pnorm))
 
 
 def test_a_results_file_tells_the_same(
@@ -278,11 +278,11 @@ def test_a_results_file_tells_the_same(
     out = shown(capsys, now)
     assert "pixel: iCE" in out
     assert shown(capsys, later) == out
-    assert evaluation_json(later, ()) == evaluation_json(now, ())
+    assert find(later).json() == find(now).json()
 
 
 def test_models_of_one_name_are_told_apart(suite_records: Records) -> None:
     cells = tuple(replace(c, model="net") for c in suite_records)
-    for board in scoreboards(replace(suite_records, cells=cells)):
+    for board in score_boards(replace(suite_records, cells=cells)):
         assert board.labels == ["net #1", "net #2"]
         assert [s.first.recipe for s in board.scores] == ["half", "whole"]

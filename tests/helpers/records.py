@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
-from shaketable.findings.suite_results import SuiteResult, suite_results
+from shaketable.findings.suite_results import SuiteResult, group_suites
 
 
 def make_records(
@@ -59,5 +59,5 @@ def make_suite_result(
     hits: Mapping[str, ArrayLike], *, k: int = 1, model: str = "net"
 ) -> SuiteResult:
     """Build the result of one model in a suite of all these sets."""
-    (suite_result,) = suite_results(make_records(hits, k=k, model=model))
+    (suite_result,) = group_suites(make_records(hits, k=k, model=model))
     return suite_result

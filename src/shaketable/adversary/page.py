@@ -17,7 +17,6 @@ from shaketable.core.types import Array
 from shaketable.data.dataset import Dataset
 from shaketable.data.facts import describe_data
 from shaketable.data.images import are_images
-from shaketable.findings.mscr.section import MAX_PAIRS
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import images as pictures
@@ -137,8 +136,8 @@ def write_worst_case(
         worst=found,
         cards=[Card.of(found, model) for model in found.models],
         tables={model: _rows(found, model) for model in found.models},
-        differences=comparisons[:MAX_PAIRS],
-        more_differences=len(comparisons[MAX_PAIRS:]),
+        differences=comparisons[: page.MAX_COMPARISONS],
+        more_differences=len(comparisons[page.MAX_COMPARISONS :]),
         examples=[e for curve in found.curves if (e := _examples(found, curve)) is not None],
         facts=_facts(found),
         figures={

@@ -23,8 +23,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Evaluate a random forest and a 1-NN, print the results and write a page."""
     from shaketable.data.files import load
-    from shaketable.findings.display import print_evaluation
     from shaketable.findings.page import write_report
+    from shaketable.findings.results import find
 
     folder = Path(args.out)
     try:
@@ -38,8 +38,9 @@ def run(args: argparse.Namespace) -> int:
     records = evaluate_models(
         ["rf", "1nn"], data, levels, k=args.k, seed=args.seed, bounds=None, store=store
     )
-    print_evaluation(records)
-    page = write_report(folder / "demo.html", records, dataset=data)
+    results = find(records)
+    results.print()
+    page = write_report(folder / "demo.html", results, dataset=data)
     print(f"""
 results file: {store}
 page:         {page}

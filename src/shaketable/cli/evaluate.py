@@ -20,11 +20,10 @@ from shaketable.cli.flags import (
     add_textures_flag,
     parse_path,
 )
-from shaketable.cli.output import conclude, print_json
+from shaketable.cli.output import conclude, show
 from shaketable.cli.values import load_data, model_names, read_bounds, read_suites
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import ignore_broken_pipe
 
 if TYPE_CHECKING:
     from shaketable.data.bounds import BoundsLike
@@ -78,7 +77,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Evaluate every model under the same corruptions, and print the results."""
     from shaketable.corruptions import parse
-    from shaketable.findings.display import evaluation_json, print_evaluation
+    from shaketable.findings.results import find
     from shaketable.models.builtin import BUILTIN
 
     names, reference = model_names(args), args.reference or ""
@@ -111,12 +110,9 @@ def run(args: argparse.Namespace) -> int:
         device_noise=args.device_noise,
         progress=not args.quiet,
     )
-    with ignore_broken_pipe():
-        if args.json:
-            print_json(evaluation_json(records, notes, reference=reference))
-        else:
-            print_evaluation(records, notes, reference=reference)
-    return conclude(args, records, dataset=data, notes=notes, reference=reference)
+    results = find(records, reference=reference, notes=notes)
+    show(results, as_json=args.json)
+    return conclude(args, results, dataset=data)
 
 
 def evaluate_models(

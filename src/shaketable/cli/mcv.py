@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import (
     CHART_ENDINGS,
@@ -20,7 +19,7 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.views.terminal import ignore_broken_pipe
 
 if TYPE_CHECKING:
-    from shaketable.views.drawing import Chart
+    from shaketable.findings.mcv.finding import ScoreVariation, SetVariation
 
 ABOUT = "mean score against its variation over conditions: the mCV plot"
 
@@ -73,30 +72,22 @@ def run(args: argparse.Namespace) -> int:
         if given:
             kind = "a results file" if is_table else "a table of scores, .csv or .parquet"
             raise InputError(f"{flag} is for {kind}, got {args.source!r}; leave it out")
-    views = (_views_of_table if is_table else _views_of_store)(args)
+    finding = (_find_in_table if is_table else _find_in_store)(args)
     with ignore_broken_pipe():
         if args.json:
-            print_json(views.json())
+            print_json(finding.json())
         else:
-            views.print()
+            finding.print()
     if args.out is not None:
         from shaketable.views.drawing import save_chart
 
-        print(f"chart: {save_chart(views.draw(), args.out)}", file=sys.stderr)
+        print(f"chart: {save_chart(finding.plot(), args.out)}", file=sys.stderr)
     return 0
 
 
-class _Views(NamedTuple):
-    """How a source can be shown; each is made when it is called."""
-
-    json: Callable[[], dict[str, Any]]
-    print: Callable[[], None]
-    draw: Callable[[], Chart]
-
-
-def _views_of_table(args: argparse.Namespace) -> _Views:
+def _find_in_table(args: argparse.Namespace) -> ScoreVariation:
+    from shaketable.findings.mcv.finding import ScoreVariation
     from shaketable.findings.mcv.score_files import read_scores
-    from shaketable.findings.mcv.table import print_variation
     from shaketable.findings.mcv.variation import VariationTable
 
     rows = read_scores(args.source, model=args.names, clean=args.clean, conditions=args.conditions)
@@ -109,31 +100,23 @@ def _views_of_table(args: argparse.Namespace) -> _Views:
     if rows[0].clean is None and any(row.label.lower() == "clean" for row in rows):
         note = "a row is called clean, and no column is; rows must be models, columns conditions"
         print(f"note: {note}", file=sys.stderr)
-    few = names if len(names) <= 10 else [*names[:9], f"and {len(names) - 9} more"]
     title = f"{Path(args.source).name}: scores over {len(names)} conditions"
-
-    def draw() -> Chart:
-        from shaketable.findings.mcv.charts import table_plot  # slow to load
-
-        return table_plot(table, title=title)
-
-    return _Views(table.json, lambda: print_variation(table, f"{title}: {', '.join(few)}"), draw)
+    return ScoreVariation(table, title, tuple(names))
 
 
-def _views_of_store(args: argparse.Namespace) -> _Views:
+def _find_in_store(args: argparse.Namespace) -> SetVariation:
     from shaketable.evaluation.store import Store
-    from shaketable.findings.mce.scores import unfinished
-    from shaketable.findings.mcv.boards import mcv_boards, mcv_json
-    from shaketable.findings.mcv.table import print_board
-    from shaketable.findings.suite_results import suite_results
+    from shaketable.findings.groups import RecordGroups
+    from shaketable.findings.mcv.finding import find as find_variation
 
     with Store(args.source, must_exist=True) as store:
         records = store.records()
-    boards = mcv_boards(records, reference=args.reference or "", suite=args.suite or "")
-    if not boards:
-        for sentence in unfinished(records):
+    groups = RecordGroups(records, reference=args.reference or "")
+    finding = find_variation(groups, suite=args.suite or "")
+    if finding is None:
+        for sentence in groups.unfinished:
             raise InputError(sentence)
-        complete = [r.suite for r in suite_results(records)]
+        complete = [result.suite for result in groups.suite_results]
         if any(s.name == args.suite if args.suite else s.kind == "sets" for s in complete):
             raise UndefinedError(
                 "no model classifies any point of any set correctly, so there is no CV; check that "
@@ -147,14 +130,4 @@ def _views_of_store(args: argparse.Namespace) -> _Views:
             f"results file {args.source!r} must hold a complete suite of sets, such as two-factor; "
             f"{remedy}"
         )
-
-    def draw() -> Chart:
-        from shaketable.findings.mcv.charts import mcv_plot  # slow to load
-
-        return mcv_plot(boards)
-
-    def show() -> None:
-        for board in boards:
-            print_board(board)
-
-    return _Views(lambda: mcv_json(boards), show, draw)
+    return finding

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from shaketable.views.terminal import ignore_broken_pipe
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
-    from shaketable.evaluation.records import Records
+    from shaketable.findings.results import Results
 
 
 def print_json(result: Any) -> None:
@@ -18,20 +19,22 @@ def print_json(result: Any) -> None:
     print(json.dumps(result, indent=2))
 
 
-def conclude(
-    args: argparse.Namespace,
-    records: Records,
-    *,
-    dataset: Dataset | None = None,
-    notes: Iterable[str] = (),
-    reference: str = "",
-) -> int:
+def show(results: Results, *, as_json: bool) -> None:
+    """Print results as JSON or as tables."""
+    with ignore_broken_pipe():
+        if as_json:
+            print_json(results.json())
+        else:
+            results.print()
+
+
+def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | None = None) -> int:
     """Write the page that the flags name, and return the exit code of what they require."""
     from shaketable.findings.requirement import check_defined, check_min_mscr
 
     code = 0
     if args.min_mscr is not None:
-        verdicts = check_min_mscr(records, args.min_mscr / 100)
+        verdicts = check_min_mscr(results.robustness, args.min_mscr / 100)
         for verdict in verdicts:
             print(verdict, file=sys.stderr)
         outcomes = {verdict.outcome for verdict in verdicts}
@@ -39,7 +42,7 @@ def conclude(
     if args.report is not None:
         from shaketable.findings.page import write_report
 
-        page = write_report(args.report, records, dataset=dataset, notes=notes, reference=reference)
+        page = write_report(args.report, results, dataset=dataset)
         print(f"page: {page}", file=sys.stderr)
-    check_defined(records)
+    check_defined(results.robustness)
     return code

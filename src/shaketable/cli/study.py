@@ -15,9 +15,8 @@ from shaketable.cli.flags import (
     add_output_flags,
     parse_epsilons,
 )
-from shaketable.cli.output import conclude, print_json
+from shaketable.cli.output import conclude, show
 from shaketable.cli.values import load_data, model_names, read_bounds
-from shaketable.views.terminal import ignore_broken_pipe
 
 ABOUT = "train with noise, test with noise, over many runs"
 
@@ -57,7 +56,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it."""
     from shaketable.evaluation.study import study
-    from shaketable.findings.display import print_study, study_json
+    from shaketable.findings.results import find
 
     names = model_names(args)
     data = load_data(args)
@@ -83,9 +82,6 @@ def run(args: argparse.Namespace) -> int:
             n_jobs=args.jobs,
             progress=not args.quiet,
         )
-    with ignore_broken_pipe():
-        if args.json:
-            print_json(study_json(records, notes))
-        else:
-            print_study(records, notes)
-    return conclude(args, records, dataset=data, notes=notes)
+    results = find(records, notes=notes)
+    show(results, as_json=args.json)
+    return conclude(args, results, dataset=data)

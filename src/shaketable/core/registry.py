@@ -79,6 +79,11 @@ class Registry(Generic[T]):
         return f"shaketable.{self.kind.replace(' ', '_')}s"
 
     @property
+    def declared(self) -> frozenset[str]:
+        """Names of ours, as opposed to those of other packages."""
+        return frozenset(self._ours)
+
+    @property
     def _ours(self) -> dict[str, T]:
         for home in self.homes:
             import_module(home)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,16 +13,11 @@ from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
-from shaketable.findings.display import risk_sentence
-from shaketable.findings.mscr.numbers import (
-    ErrorProbability,
-    accuracy,
-    error_probability,
-    mscr,
-    verdict,
-)
-from shaketable.findings.series import series
-from shaketable.findings.subjects import subjects
+from shaketable.findings.mscr.numbers import ErrorProbability
+from shaketable.findings.mscr.words import describe_risk, verdict
+from shaketable.findings.results import Results, find
+from shaketable.findings.series import Series
+from shaketable.findings.subjects import Subject
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_full
@@ -35,12 +31,16 @@ class Assessment:
     records: Records
     notes: tuple[str, ...]
 
+    @cached_property
+    def results(self) -> Results:
+        """All findings."""
+        return find(self.records, notes=self.notes)
+
     @property
     def separation(self) -> SeparationRecord:
         """The class separation that set the size of the noise."""
-        (subject,) = subjects(self.records)
-        assert subject.separation is not None, "assess measures it"
-        return subject.separation
+        assert self._subject.separation is not None, "assess measures it"
+        return self._subject.separation
 
     @property
     def epsilon_min(self) -> float:
@@ -50,22 +50,22 @@ class Assessment:
     @property
     def clean(self) -> Estimate:
         """Accuracy on the test points as they are."""
-        return accuracy(self.records)
+        return self._series.on_clean.accuracy
 
     @property
     def robust(self) -> Estimate:
         """Accuracy under the noise."""
-        return accuracy(self.records, corruption=self.records.cells[-1].corruption)
+        return self._series.accuracy
 
     @property
     def mscr(self) -> Estimate:
         """Avoidable accuracy lost, relative to the clean accuracy."""
-        return mscr(self.records)
+        return self._series.relative_loss
 
     @property
     def error(self) -> ErrorProbability:
         """Probability of a wrong answer under the noise."""
-        return error_probability(self.records)
+        return self.results.robustness.error_probability(self._series)
 
     @property
     def verdict(self) -> str:
@@ -76,7 +76,17 @@ class Assessment:
         """Write all of it as one HTML page."""
         from shaketable.findings.page import write_report  # loads the charts
 
-        return write_report(path, self.records, dataset=self.data, notes=self.notes)
+        return write_report(path, self.results, dataset=self.data)
+
+    @property
+    def _subject(self) -> Subject:
+        (subject,) = self.results.groups.subjects
+        return subject
+
+    @property
+    def _series(self) -> Series:
+        (series,) = self._subject.noisy
+        return series
 
     def __str__(self) -> str:
         cell = self.records.cells[-1]
@@ -90,7 +100,7 @@ class Assessment:
             f"  accuracy    clean  {format_full(self.clean)}",
             f"              noisy  {format_full(self.robust)}",
             f"  MSCR        {format_full(self.mscr)}",
-            f"  risk        {risk_sentence(series(self.records)[-1])}",
+            f"  risk        {describe_risk(self.error)}",
             f"  verdict     {self.verdict}",
             *(f"  note        {note}" for note in self.notes),
         ]
@@ -112,7 +122,7 @@ def assess(
     model_id: str | None = None,
     progress: bool = False,
 ) -> Assessment:
-    """Measure the separation, shake the model with noise of that size, say what it means.
+    """Measure the separation, evaluate the model under noise of that size, say what it means.
 
     Parameters
     ----------
@@ -136,8 +146,16 @@ def assess(
     notes = tuple(data.notes()) if not scale else ()
     data = data.scaled() if scale else data
     records = evaluate(
-        model, data, [f"{norm_name(as_p(norm))}(eps_min)"], k=k, seed=seed, store=store,
-        bounds=bounds, model_id=model_id, refit=refit, unscale=scale,
+        model,
+        data,
+        [f"{norm_name(as_p(norm))}(eps_min)"],
+        k=k,
+        seed=seed,
+        store=store,
+        bounds=bounds,
+        model_id=model_id,
+        refit=refit,
+        unscale=scale,
         progress=progress,
-    )  # fmt: skip
+    )
     return Assessment(data, records, notes)

@@ -1,19 +1,16 @@
-"""Reports: records in, one HTML file out that needs nothing else, not even a network."""
+"""The page of results: one HTML file that needs nothing else, not even a network."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
-from shaketable.findings import provenance
-from shaketable.findings.mce import section as suites
-from shaketable.findings.mcv import section as mcv
-from shaketable.findings.mscr import charts, words
-from shaketable.findings.mscr import section as content
-from shaketable.findings.subjects import Subject, subjects
+from shaketable.findings.finding import Methods, Section
+from shaketable.findings.mce.finding import SuiteErrors
+from shaketable.findings.provenance import list_models, list_settings, make_title
+from shaketable.findings.results import Results, find
 from shaketable.separations.facts import SeparationFacts
 from shaketable.separations.page import nearest_figures, points_figures
 from shaketable.separations.record import SeparationRecord
@@ -22,25 +19,25 @@ from shaketable.views import page
 
 def write_report(
     path: str | Path,
-    records: Records,
+    records: Records | Results,
     *,
     dataset: Dataset | None = None,
     title: str | None = None,
     notes: Iterable[str] = (),
     reference: str = "",
 ) -> Path:
-    """Write all that the records tell as one HTML page, and return its path.
+    """Write all that the records show as one HTML page, and return its path.
 
-    The verdict comes first, then what suites measured, the risk of a wrong answer, accuracies and
-    differences, the data, and how everything was measured. The file holds its charts and the code
-    that draws them.
+    The verdict comes first, then suites, the risk of a wrong answer, accuracies and differences,
+    the data, and how everything was measured. The file holds its charts and the code that draws
+    them.
 
     Parameters
     ----------
     path
         File to write; one that exists is replaced.
     records
-        Of fixed models, of studies, or both.
+        Of fitted models, of studies, or both.
     dataset
         The data they were made from; two-dimensional points are drawn.
     title
@@ -48,94 +45,72 @@ def write_report(
     notes
         Sentences a reader should know, shown near the top.
     reference
-        Model that the groups of the mCV plot are told against; see `VariationTable`.
+        Model that the groups of the mCV plot refer to; see `VariationTable`.
     """
-    if not len(records):
-        raise InputError("records must hold at least one cell; evaluate a model first")
-    mine = {cell.fingerprint for cell in records}
-    separations = [s for s in records.separations if s.fingerprint in mine]
-    every = subjects(records)
-    found = [s for s in every if not s.left_to_suites]
-    methods: content.Methods = {}
-    sections = suites.sections(records, methods)
-    boards = mcv.sections(records, methods, reference=reference)
+    if isinstance(records, Results):
+        results = records
+    else:
+        results = find(records, reference=reference, notes=notes)
+    separations = _list_separations(results.records)
+    facts = [SeparationFacts.of(s, _data_of(s, dataset)) for s in separations]
+    methods = Methods()
+    sections = results.sections(methods)
+    if separations:
+        data = _make_data_section(separations, facts, dataset)
+        sections = sorted([*sections, data], key=lambda section: section.order)
     return page.write(
         path,
         "findings/page.html.j2",
-        title=title or provenance.title(records),
-        notes=[*notes, *_about(dataset, separations)],
-        headlines=[content.headline(s, methods) for s in found],
-        risks=[risk for s in found for risk in content.risks(s, methods)],
-        accuracies=[content.accuracies(s, methods) for s in found if not s.is_study],
-        matrices=[content.matrix(s, methods) for s in found if s.is_study and s.norm],
-        differences=content.differences(found, methods),
-        suites=sections,
-        boards=boards,
-        separations=[
-            SeparationFacts.of(s, dataset if _is_of(s, dataset) else None) for s in separations
-        ],
-        facts=provenance.facts(records),
-        makers=provenance.makers(every),
-        methods=methods,
-        figures={
-            **_figures(records, found, dataset, separations),
-            **suites.figures(records, sections),
-            **mcv.figures(boards),
-        },
+        title=title or make_title(results.records),
+        notes=[*results.notes, *_note_other_data(dataset, separations)],
+        sections=sections,
+        has_verdict=any(section.id == "verdict" for section in sections),
+        separations=facts,
+        settings_table=list_settings(results.records, _name_suites(results)),
+        models=list_models(results.groups.subjects),
+        methods=methods.by_kind,
     )
 
 
-def _figures(
-    records: Records,
-    found: list[Subject],
-    dataset: Dataset | None,
-    separations: list[SeparationRecord],
-) -> dict[str, list[page.Figure]]:
-    """Figures by the part of the page they belong to."""
-    fixed = _only(records, [s for s in found if not s.is_study])
-    studies = _only(records, [s for s in found if s.is_study])
-    columns = max((len(s.clean) for s in found), default=0)
-    about = words.ACCURACY if separations else words.PLAIN_ACCURACY
-    return {
-        "mscr": page.drawn(charts.mscr, records, caption=words.MSCR),
-        "accuracy": page.drawn(charts.accuracy, fixed, caption=about),
-        "matrix": page.drawn(
-            charts.matrix, studies, caption=words.MATRIX, min_width=120 + 74 * columns
-        ),
-        "study": [
-            *page.drawn(charts.accuracy, studies, caption=words.LADDER),
-            *page.drawn(charts.tradeoff, studies, caption=words.TRADEOFF),
-            *page.drawn(charts.runs, studies, caption=words.RUNS),
-        ],
-        "data": [
-            figure for s in separations for figure in (*nearest_figures(s), *_points(dataset, s))
-        ],
-    }
+def _list_separations(records: Records) -> list[SeparationRecord]:
+    fingerprints = {cell.fingerprint for cell in records}
+    return [s for s in records.separations if s.fingerprint in fingerprints]
 
 
-def _points(dataset: Dataset | None, separation: SeparationRecord) -> list[page.Figure]:
-    if dataset is None or not _is_of(separation, dataset):
-        return []
-    return points_figures(separation, dataset)
+def _data_of(separation: SeparationRecord, dataset: Dataset | None) -> Dataset | None:
+    """Return the data set if it is the one that the separation was measured on."""
+    is_same = dataset is not None and dataset.fingerprint == separation.fingerprint
+    return dataset if is_same else None
 
 
-def _is_of(separation: SeparationRecord, dataset: Dataset | None) -> bool:
-    return dataset is not None and dataset.fingerprint == separation.fingerprint
+def _make_data_section(
+    separations: list[SeparationRecord], facts: list[SeparationFacts], dataset: Dataset | None
+) -> Section:
+    figures = []
+    for number, s in enumerate(separations, start=1):
+        figures += nearest_figures(s, place=f"nearest-{number}")
+        data = _data_of(s, dataset)
+        if data is not None:
+            figures += points_figures(s, data, place=f"points-{number}")
+    html = page.render(
+        "shaketable.findings", "data.html.j2", "data", separations=facts, figures=figures
+    )
+    return Section("data", "Data", html, 80)
 
 
-def _only(records: Records, chosen: list[Subject]) -> Records:
-    """Cells of these subjects alone."""
-    keys = {
-        cell.key for subject in chosen for s in subject.all_series for cell in (*s.noisy, *s.clean)
-    }
-    return Records(tuple(c for c in records if c.key in keys), records.separations)
-
-
-def _about(dataset: Dataset | None, separations: list[SeparationRecord]) -> list[str]:
-    if (
-        dataset is None
-        or not separations
-        or dataset.fingerprint in {s.fingerprint for s in separations}
-    ):
+def _note_other_data(dataset: Dataset | None, separations: list[SeparationRecord]) -> list[str]:
+    known = {s.fingerprint for s in separations}
+    if dataset is None or not separations or dataset.fingerprint in known:
         return []
     return [f"The points of {dataset.name} are not drawn: they are not the data of these results."]
+
+
+def _name_suites(results: Results) -> list[tuple[tuple[str, ...], str]]:
+    """Corruptions of every suite that is scored by its mean error, and how to name it."""
+    finding = results.findings.get("mce")
+    if not isinstance(finding, SuiteErrors):
+        return []
+    return [
+        (b.suite.specs, f"suite {b.suite.name} ({len(b.suite.specs)} corruptions, {b.sizes})")
+        for b in finding.boards
+    ]

@@ -1,42 +1,46 @@
-"""How the records of a report were made: data, separation, settings, models."""
+"""How the records of a page were made: data, settings, versions, models."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from shaketable.evaluation.records import Record, Records
-from shaketable.findings.mce.scores import scoreboards
+from shaketable.evaluation.records import Records
 from shaketable.findings.subjects import Subject
 from shaketable.views.text import join_distinct, join_names
 
-MAX_PAIRS = 45
-"""Pairs of classes that are listed at most."""
 
-
-def title(records: Records) -> str:
+def make_title(records: Records) -> str:
     """Heading that names models and data."""
     models, data = records.models, list(dict.fromkeys(cell.data for cell in records))
     who, where = join_names(models, "models"), join_names(data, "data sets")
     return f"How robust {'is' if len(models) == 1 else 'are'} {who} on {where}?"
 
 
-def facts(records: Records) -> dict[str, str]:
-    """How the records were made, for those who want to make them again."""
+def list_settings(
+    records: Records, suites: Iterable[tuple[tuple[str, ...], str]]
+) -> dict[str, str]:
+    """How the records were made, for those who want to make them again.
+
+    `suites` are the corruptions of scored suites, and how to name each.
+    """
     cells = list(records)
     noisy = [c for c in cells if c.corruption != "clean"] or cells
     versions = {f"{name} {v}" for c in cells for name, v in c.versions.items()}
     created = sorted(c.created for c in cells if c.created)
     seconds = sum(c.seconds for c in cells if not math.isnan(c.seconds))
+    in_suites = {spec for specs, _ in suites for spec in specs}
+    names = [name for _, name in suites]
+    names += [c.corruption for c in noisy if c.corruption not in in_suites]
     return {
         "Data": join_distinct(c.data for c in cells),
         "Fingerprint of the data": join_distinct(c.fingerprint for c in cells),
         "Classes": join_distinct(str(label) for c in cells[:1] for label in c.points.classes),
         "Test points": join_distinct(c.n for c in cells),
-        "Noise": join_distinct(_noises(records, noisy)),
+        "Noise": join_distinct(names),
         "Noisy copies of every point, k": join_distinct(c.k for c in noisy),
         "Draws": join_distinct(c.draws for c in noisy),
-        "Noise made on": join_distinct(c.noise for c in noisy),
+        "Noise drawn on": join_distinct(c.noise for c in noisy),
         "Bounds": join_distinct(c.bounds for c in noisy),
         "Runs": join_distinct(sorted({c.run + 1 for c in cells})[-1:]),
         "Seed": join_distinct(c.seed for c in cells),
@@ -47,15 +51,8 @@ def facts(records: Records) -> dict[str, str]:
     }
 
 
-def _noises(records: Records, noisy: list[Record]) -> Iterator[str]:
-    """Suites by name, then the corruptions that belong to none."""
-    listed = set()
-    for board in scoreboards(records):
-        listed |= set(board.suite.specs)
-        yield f"suite {board.suite.name} ({len(board.suite.specs)} corruptions, {board.sizes})"
-    yield from (c.corruption for c in noisy if c.corruption not in listed)
-
-
-def makers(found: Iterable[Subject]) -> list[tuple[str, str, str]]:
-    """Label, training and identity of every subject."""
-    return [(s.label, join_distinct(c.first.train for c in s.clean), s.first.recipe) for s in found]
+def list_models(subjects: Iterable[Subject]) -> list[tuple[str, str, str]]:
+    """Label, training noise and identity of every subject."""
+    return [
+        (s.label, join_distinct(c.first.train for c in s.clean), s.first.recipe) for s in subjects
+    ]

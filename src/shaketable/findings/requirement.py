@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.evaluation.records import Records
-from shaketable.findings.mscr.numbers import mscr, relative_loss
-from shaketable.findings.series import Series
-from shaketable.findings.subjects import subjects
+from shaketable.findings.mscr.finding import Robustness
 from shaketable.statistics.estimate import Estimate
 
 
@@ -38,36 +35,22 @@ class Verdict:
         )
 
 
-def check_min_mscr(records: Records, least: float) -> list[Verdict]:
-    """Compare every MSCR of the records with `least`, a fraction such as -0.01."""
+def check_min_mscr(finding: Robustness, least: float) -> list[Verdict]:
+    """Compare every MSCR with `least`, a fraction such as -0.01."""
     verdicts = []
-    for subject in subjects(records):
+    for subject in finding.subjects:
         for series in subject.at_eps_min:
-            level = subject.train_level(series)
-            trained = f", training noise {level}," if subject.is_study else ""
-            verdicts.append(Verdict(f"{subject.label}{trained}", mscr(series), least))
+            entry = subject.entry(series) + ("," if subject.is_study else "")
+            verdicts.append(Verdict(entry, series.relative_loss, least))
     if not verdicts:
         raise InputError("--min-mscr needs noise of size eps_min on record")
     return verdicts
 
 
-def check_defined(records: Records) -> None:
+def check_defined(finding: Robustness) -> None:
     """Raise `UndefinedError` for models that classify no clean point correctly."""
-    names = ", ".join(
-        subject.label
-        for subject in subjects(records)
-        if any(not _is_defined(series) for series in subject.at_eps_min)
-    )
-    if names:
+    if finding.undefined:
         raise UndefinedError(
-            f"MSCR is undefined for {names}: a clean accuracy of 0 leaves nothing to lose; check "
-            "that the model's labels are the data's"
+            f"MSCR is undefined for {', '.join(finding.undefined)}: a clean accuracy of 0 leaves "
+            "nothing to lose; check that the model's labels are the data's"
         )
-
-
-def _is_defined(series: Series) -> bool:
-    try:
-        relative_loss(series)
-    except UndefinedError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""Groups of records that metrics are taken of: a model under a corruption, or under a suite."""
+"""Series: the records of one model under one corruption, with its accuracy and what it loses."""
 
 from __future__ import annotations
 
@@ -11,19 +11,25 @@ from numpy.typing import ArrayLike
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
+from shaketable.statistics import intervals
+from shaketable.statistics.estimate import Estimate
 
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One kind of model under one corruption: a cell a run, each beside its clean cell."""
+    """One model under one corruption: one cell per run, each beside its clean cell.
+
+    Estimates are computed when they are first asked for, and kept.
+    """
 
     noisy: tuple[Record, ...]
     clean: tuple[Record, ...]
     at_eps_min: bool
+    """Whether the corruption is noise of size eps_min of the data."""
 
     @property
     def first(self) -> Record:
-        """The cell of the first run, for all that the runs have in common."""
+        """The cell of the first run, for what all runs have in common."""
         return self.noisy[0]
 
     @property
@@ -38,21 +44,55 @@ class Series:
 
     @cached_property
     def relative_losses(self) -> FloatArray:
-        """Relative loss of every run."""
+        """Relative change of the accuracy of every run."""
         return relative_change([cell.accuracy for cell in self.clean], self.accuracies)
+
+    @cached_property
+    def accuracy(self) -> Estimate:
+        """Share of points, or of noisy draws, that are classified correctly."""
+        hits = [cell.hits for cell in self.noisy]
+        if self.runs == 1:
+            refuse_shared(self.first)
+            return intervals.mean_share(hits[0], self.first.k)
+        return intervals.mean_share_over_runs(hits, self.first.k)
+
+    @cached_property
+    def relative_loss(self) -> Estimate:
+        """Change of the accuracy relative to clean points; undefined if none is classified right.
+
+        At eps_min this is MSCR.
+        """
+        clean, hits = [cell.hits for cell in self.clean], [cell.hits for cell in self.noisy]
+        if self.runs == 1:
+            refuse_shared(self.first)
+            return intervals.relative_change(clean[0], hits[0], self.first.k)
+        return intervals.relative_change_over_runs(clean, hits, self.first.k)
+
+    @cached_property
+    def change(self) -> Estimate | None:
+        """`relative_loss`, or None where it is undefined."""
+        try:
+            return self.relative_loss
+        except UndefinedError:
+            return None
+
+    @cached_property
+    def on_clean(self) -> Series:
+        """The same models in the same runs on clean points."""
+        return Series(noisy=self.clean, clean=self.clean, at_eps_min=False)
 
     def __str__(self) -> str:
         cell = self.first
         return f"{cell.model}, trained {cell.train}, under {cell.corruption}"
 
 
-def series(records: Records) -> list[Series]:
-    """Cells that belong together, in the order they came."""
+def group_series(records: Records) -> list[Series]:
+    """Group the cells by model and corruption, in the order of the records."""
     clean = {(c.points.id, c.model_id): c for c in records if c.corruption == "clean"}
     groups: dict[tuple[object, ...], dict[int, Record]] = {}
-    for c in records:
-        same = (c.recipe, c.train, *_setting(c), c.corruption)
-        groups.setdefault(same, {})[c.run] = c
+    for cell in records:
+        key = (cell.recipe, cell.train, *noise_setting(cell), cell.corruption)
+        groups.setdefault(key, {})[cell.run] = cell
     result = []
     for cells in groups.values():
         noisy = tuple(cells[run] for run in sorted(cells))
@@ -67,13 +107,13 @@ def series(records: Records) -> list[Series]:
     return result
 
 
-def _setting(cell: Record) -> tuple[object, ...]:
-    """All that decides which noise a point meets, but for the corruption and the run."""
+def noise_setting(cell: Record) -> tuple[object, ...]:
+    """Return all that decides which noise a point gets, but for the corruption and the run."""
     return cell.fingerprint, cell.bounds, cell.draws, cell.noise, cell.k, cell.seed
 
 
 def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
-    r"""Accuracy won or lost under noise, relative to the clean accuracy, one value per run.
+    r"""Accuracy gained or lost under noise, relative to the clean accuracy, one value per run.
 
     .. math:: (a_{\epsilon} - a_0) / a_0
 
@@ -94,26 +134,21 @@ def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
 
 def meets_same_noise(first: Series, second: Series) -> bool:
     """Whether two series can be paired: same points, same noise, run by run."""
-    what, other = (
-        [
+
+    def setting(series: Series) -> list[tuple[object, ...]]:
+        return [
             # clean points are the same whatever the seed
-            (c.points.id, c.corruption, c.run, () if c.corruption == "clean" else _setting(c))
-            for c in s.noisy
+            (c.points.id, c.corruption, c.run, () if c.corruption == "clean" else noise_setting(c))
+            for c in series.noisy
         ]
-        for s in (first, second)
-    )
-    return what == other
 
-
-def clean_beside(series: Series) -> Series:
-    """Return the same models of the same runs, on clean points."""
-    return Series(noisy=series.clean, clean=series.clean, at_eps_min=False)
+    return setting(first) == setting(second)
 
 
 def refuse_shared(cell: Record) -> None:
-    """Refuse draws that all points have in common: one run of them has no interval."""
+    """Raise if all points share their draws: one run of them has no interval."""
     if cell.draws == "shared":
         raise InputError(
-            "draws must be independent for an interval from one run, got shared ones: all points "
-            "met the same noise; measure several runs in a study"
+            "draws must be independent for an interval from one run, got shared draws: all points "
+            "have the same noise; measure several runs in a study"
         )

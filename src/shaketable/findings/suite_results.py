@@ -1,8 +1,8 @@
-"""TODO."""
+"""Suite results: one model under all corruptions of a suite."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,43 +13,19 @@ from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.records import Record, Records, SuiteRecord
 from shaketable.findings.series import (
     Series,
-    _setting,
-    clean_beside,
+    group_series,
     meets_same_noise,
+    noise_setting,
     refuse_shared,
-    series,
 )
-
-
-def choose_suite_result(records: Records | SuiteResult, metric: str) -> SuiteResult:
-    """Return the one result of a suite for `metric`, or say what else the records hold."""
-    if isinstance(records, SuiteResult):
-        return records
-    found = [r for r in suite_results(records) if r.suite.metric == metric]
-    if len(found) != 1:
-        names = list_some(f"{r.first.model} under {r.suite.name}" for r in found)
-        raise InputError(
-            f"{metric} needs exactly one model under one whole suite, got {names}; evaluate it "
-            f"with a suite for {metric} (shaketable list suites), or choose with "
-            "records.select(model=…) or metrics.suite_results(records)"
-        )
-    return found[0]
-
-
-def list_some(found: Iterable[object]) -> str:
-    """Name the first three and count the rest."""
-    names = [str(one) for one in found]
-    return (
-        "; ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") or "none"
-    )
 
 
 @dataclass(frozen=True, eq=False)
 class SuiteResult:
-    """One kind of model under all corruptions of a suite, in the suite's order.
+    """One model under all corruptions of a suite, in the suite's order.
 
-    Clean points may be among them. They have no noise, so they are measured once, and count as if
-    they had been measured as often as the others.
+    Clean points may be one of the sets. They have no noise, so they are evaluated once, and count
+    as if they had been evaluated as often as the others.
     """
 
     suite: SuiteRecord
@@ -63,17 +39,17 @@ class SuiteResult:
 
     @cached_property
     def specs(self) -> tuple[str, ...]:
-        """Its corruptions, and clean points among them."""
+        """Its corruptions, clean points among them."""
         return tuple(s.first.corruption for s in self.series)
 
     @property
     def draws(self) -> int:
-        """Draws a point, over all corruptions."""
+        """Draws per point, over all corruptions."""
         return len(self.series) * self.first.k
 
     @property
     def method(self) -> str:
-        """What a mean over the suite is a mean of."""
+        """What a mean over the suite is taken over."""
         derived = f", {self.suite.derived}" if self.suite.derived else ""
         what = "sets" if "clean" in self.specs else "corruptions"
         return f"mean over {len(self.series)} {what} of suite {self.suite.name}{derived}"
@@ -89,45 +65,74 @@ class SuiteResult:
     def shares(self) -> FloatArray:
         """Share of right answers of one fitted model, (corruptions, points).
 
-        The draws of a point stand together, so that columns are independent.
+        The draws of a point are averaged, so that columns are independent.
         """
         refuse_shared(self.first)
         if self.series[0].runs > 1:
             raise InputError(
-                f"suite {self.suite.name!r} must have been met by one fitted model here, got "
-                f"{self.series[0].runs} runs of {self.first.model}; choose one with "
+                f"suite {self.suite.name!r} must have been evaluated for one fitted model here, "
+                f"got {self.series[0].runs} runs of {self.first.model}; choose one with "
                 "records.select(run=…)"
             )
         return np.array([s.first.hits / s.first.k for s in self.series])
 
 
-def suite_results(records: Records) -> list[SuiteResult]:
-    """Every model under every suite that it met completely."""
+def group_suites(records: Records, series: Sequence[Series] | None = None) -> list[SuiteResult]:
+    """Every model under every suite whose corruptions were all evaluated.
+
+    `series` are those of the records, where they have been grouped already.
+    """
     settings: dict[tuple[object, ...], dict[str, Series]] = {}
-    for s in series(records):
+    for s in group_series(records) if series is None else series:
         c = s.first
-        settings.setdefault((c.recipe, c.train, *_setting(c)), {})[c.corruption] = s
+        settings.setdefault((c.recipe, c.train, *noise_setting(c)), {})[c.corruption] = s
     return [
-        SuiteResult(suite, tuple(_members(suite, found)))
-        for found in settings.values()
+        SuiteResult(suite, tuple(_choose_members(suite, by_spec)))
+        for by_spec in settings.values()
         for suite in records.suites
-        if next(iter(found.values())).first.fingerprint == suite.fingerprint
-        and _noises(suite) <= set(found)
+        if next(iter(by_spec.values())).first.fingerprint == suite.fingerprint
+        and _corrupted_sets(suite) <= set(by_spec)
     ]
 
 
-def _noises(suite: SuiteRecord) -> set[str]:
-    """Its corruptions; clean points are beside each of them, and count only where they are all."""
-    return set(suite.specs) - {"clean"} or {"clean"}
-
-
-def _members(suite: SuiteRecord, found: dict[str, Series]) -> list[Series]:
-    noisy = next(found[spec] for spec in suite.specs if spec in found)
-    return [clean_beside(noisy) if spec == "clean" else found[spec] for spec in suite.specs]
-
-
 def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:
-    """Whether two results can be paired: same points, same noise, corruption by corruption."""
+    """Whether two results can be paired: same points and noise, corruption by corruption."""
     return len(first.series) == len(second.series) and all(
         map(meets_same_noise, first.series, second.series)
     )
+
+
+def choose_suite_result(records: Records | SuiteResult, metric: str) -> SuiteResult:
+    """Return the only result of a suite for `metric`; raise if there is none or more than one."""
+    if isinstance(records, SuiteResult):
+        return records
+    results = [r for r in group_suites(records) if r.suite.metric == metric]
+    if len(results) != 1:
+        names = list_some(f"{r.first.model} under {r.suite.name}" for r in results)
+        raise InputError(
+            f"{metric} needs exactly one model under one whole suite, got {names}; evaluate it "
+            f"with a suite for {metric} (shaketable list suites), or choose with "
+            "records.select(model=…) or metrics.suite_results(records)"
+        )
+    return results[0]
+
+
+def list_some(things: Iterable[object]) -> str:
+    """Name the first three and count the others.
+
+    >>> list_some("abcde"), list_some([])
+    ('a; b; c and 2 more', 'none')
+    """
+    names = [str(thing) for thing in things]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return "; ".join(names[:3]) + more or "none"
+
+
+def _corrupted_sets(suite: SuiteRecord) -> set[str]:
+    """Its corruptions; clean points are beside each, so they are required only if they are all."""
+    return set(suite.specs) - {"clean"} or {"clean"}
+
+
+def _choose_members(suite: SuiteRecord, by_spec: dict[str, Series]) -> list[Series]:
+    noisy = next(by_spec[spec] for spec in suite.specs if spec in by_spec)
+    return [noisy.on_clean if spec == "clean" else by_spec[spec] for spec in suite.specs]

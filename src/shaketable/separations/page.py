@@ -82,23 +82,29 @@ def left_out_figures(separation: Separation) -> list[page.Figure]:
     """Chart of eps_min without the closest pairs; none if fewer than two pairs are known."""
     if len(separation.closest) < 2:
         return []
-    return page.drawn(charts.left_out_chart, separation, caption=words.LEFT_OUT)
+    return page.make_figures(charts.left_out_chart(separation), caption=words.LEFT_OUT)
 
 
 def points_figures(
-    separation: Separation | SeparationRecord, dataset: Dataset
+    separation: Separation | SeparationRecord, dataset: Dataset, *, place: str = ""
 ) -> list[page.Figure]:
     """Scatter of the points; none unless they have two features."""
     if dataset.d != 2:
         return []
-    return page.drawn(charts.points_chart, separation, dataset, caption=words.POINTS)
+    chart = charts.points_chart(separation, dataset)
+    return page.make_figures(chart, place=place, caption=words.POINTS)
 
 
-def nearest_figures(separation: Separation | SeparationRecord) -> list[page.Figure]:
-    """Chart of the distances to nearest opponents; none if they were not measured."""
+def nearest_figures(
+    separation: Separation | SeparationRecord, *, place: str = ""
+) -> list[page.Figure]:
+    """Chart of the distances to nearest opponents; none if they were not measured.
+
+    `place` is as in `page.make_figures`.
+    """
     if separation.nearest is None:
         return []
-    return page.drawn(charts.nearest_chart, separation, caption=words.NEAREST)
+    return page.make_figures(charts.nearest_chart(separation), place=place, caption=words.NEAREST)
 
 
 def _images(report: Audit, data: Dataset) -> list[tuple[str, str]]:

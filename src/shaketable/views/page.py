@@ -1,4 +1,4 @@
-"""The page itself: charts as figures, templates filled in, one file written."""
+"""Pages: charts as figures, templates filled in, one HTML file written."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from shaketable.core.errors import InputError
 from shaketable.views import drawing, numbers
 from shaketable.views.text import to_sentence
 
+MAX_COMPARISONS = 45
+"""Differences of two models that a table lists at most."""
+
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart on the page: its Vega-Lite spec, its title, and what to see in it."""
+    """A chart on a page: its Vega-Lite spec, its title, and what to see in it."""
 
     id: str
     title: str
@@ -34,24 +37,35 @@ class Figure:
 
 
 def write(
-    path: str | Path, template: str, *, figures: Mapping[str, Sequence[Figure]], **content: Any
+    path: str | Path,
+    template: str,
+    *,
+    figures: Mapping[str, Sequence[Figure]] | None = None,
+    **content: Any,
 ) -> Path:
-    """Fill in a template and write it as one file; a failure leaves an older file whole."""
+    """Fill in a template and write it as one file; a failure leaves an older file as it was.
+
+    `template` is a path below the package ``shaketable``; `figures` are numbered in order.
+    """
     number = count(1)
-    page = _template(template).render(
-        **content,
-        figures={
-            place: [replace(f, id=f"figure-{next(number)}") for f in mine]
-            for place, mine in figures.items()
-        },
-        theme=drawing.make_theme(
-            ink="var(--ink)",
-            faint="var(--faint)",
-            grid="var(--line)",
-            background="transparent",
-            colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
-        ),
-        vega=_vega(),
+    page = (
+        _environment("shaketable")
+        .get_template(template)
+        .render(
+            **content,
+            figures={
+                place: [replace(f, id=f"figure-{next(number)}") for f in group]
+                for place, group in (figures or {}).items()
+            },
+            theme=drawing.make_theme(
+                ink="var(--ink)",
+                faint="var(--faint)",
+                grid="var(--line)",
+                background="transparent",
+                colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
+            ),
+            vega=_bundle_vega(),
+        )
     )
     path = Path(path)
     beside = path.with_name(f".{path.name}.part")
@@ -66,6 +80,67 @@ def write(
     return path
 
 
+def render(package: str, template: str, macro: str, **content: Any) -> Markup:
+    """Fill in a macro of a template that lies in a package, and return its HTML.
+
+    Templates of other packages may import the macros of ours, such as ``estimate`` and ``table``
+    from ``views/templates/parts.html.j2``.
+    """
+    module = _environment(package).get_template(template).module
+    return Markup(getattr(module, macro)(**content))
+
+
+def make_figures(
+    chart: drawing.Chart,
+    *,
+    caption: str,
+    place: str = "",
+    min_width: int = 0,
+    own_size: bool = False,
+) -> list[Figure]:
+    """Make one figure per panel of a chart.
+
+    Parameters
+    ----------
+    chart
+        Any chart of `drawing`.
+    caption
+        What to see in it.
+    place
+        Unique on the page; the figures' anchors begin with it.
+    min_width
+        Pixels below which a figure scrolls rather than shrinks; 0 for none.
+    own_size
+        Whether the chart keeps its own width; by default figures are as wide as the page.
+    """
+    # charts are checked against the Vega-Lite schema by the tests; here that would take longer
+    # than all numbers of a report
+    spec = chart.to_dict(validate=False)
+    title = spec["title"]
+    titles, panels, about = [title], [spec], ""
+    if "vconcat" in spec:
+        panels = spec["vconcat"]
+        titles = [f"{title}: {panel['title']}" for panel in panels]
+    elif "concat" in spec:  # small panels under a common heading, with short titles
+        panels, about = spec["concat"], f"{title['text']}: "
+        titles = [panel["title"] for panel in panels]
+    # the page has its own look, and its own titles
+    left_out = {"$schema", "config", "title", "datasets"} | (set() if own_size else {"width"})
+    return [
+        Figure(
+            f"{place}-figure-{number}",
+            name,
+            caption,
+            {"width": "container"}
+            | {key: value for key, value in panel.items() if key not in left_out}
+            | {"description": about + name, "datasets": _datasets_of(spec, panel)},
+            min_width,
+            own_size,
+        )
+        for number, (name, panel) in enumerate(zip(titles, panels, strict=True), start=1)
+    ]
+
+
 def drawn(
     draw: Callable[..., drawing.Chart],
     *data: Any,
@@ -73,53 +148,23 @@ def drawn(
     min_width: int = 0,
     own_size: bool = False,
 ) -> list[Figure]:
-    """A figure for every panel of a chart; none if nothing is to be shown.
-
-    As wide as the page, unless a chart is better in its `own_size`.
-    """
-    try:
-        spec = draw(*data).to_dict()
-    except InputError:
-        return []
-    title = spec["title"]
-    titles, panels, about = [title], [spec], ""
-    if "vconcat" in spec:
-        panels = spec["vconcat"]
-        titles = [f"{title}: {panel['title']}" for panel in panels]
-    elif "concat" in spec:  # small ones under a common heading, with short titles
-        panels, about = spec["concat"], f"{title['text']}: "
-        titles = [panel["title"] for panel in panels]
-    own = {
-        "$schema",
-        "config",
-        "title",
-        "datasets",
-    }  # the page has its own look, and its own titles
-    own |= set() if own_size else {"width"}
-    return [
-        Figure(
-            "",
-            name,
-            caption,
-            {"width": "container"}
-            | {key: value for key, value in panel.items() if key not in own}
-            | {"description": about + name, "datasets": _used(spec, panel)},
-            min_width,
-            own_size,
-        )
-        for name, panel in zip(titles, panels, strict=True)
-    ]
+    """Make the figures of a chart; see `make_figures`."""
+    return make_figures(draw(*data), caption=caption, min_width=min_width, own_size=own_size)
 
 
-def _used(spec: dict[str, Any], panel: dict[str, Any]) -> dict[str, Any]:
+def _datasets_of(spec: dict[str, Any], panel: dict[str, Any]) -> dict[str, Any]:
     """Those of a spec's data sets that one of its panels names."""
     text = str([panel.get("data"), panel["layer"]])
     return {name: rows for name, rows in spec["datasets"].items() if name in text}
 
 
-def _template(name: str) -> jinja2.Template:
+@cache
+def _environment(package: str) -> jinja2.Environment:
+    """Templates of a package, and ours."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("shaketable", ""),
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader(package, ""), jinja2.PackageLoader("shaketable", "")]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -137,11 +182,11 @@ def _template(name: str) -> jinja2.Template:
         "upper": lambda value: numbers.format_bound(value.high),
         "at_most": numbers.format_bound,
     }
-    return environment.get_template(name)
+    return environment
 
 
 @cache
-def _vega() -> Markup:
+def _bundle_vega() -> Markup:
     """Bundle the code that draws the charts, if possible in the version they are written for."""
     snippet = "window.vegaEmbed = vegaEmbed;"
     try:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import shaketable as st
+from helpers.findings import score_boards
 from helpers.images import check_independence, make_images, make_keys
 from shaketable import metrics
 from shaketable.core.errors import InputError
@@ -11,7 +12,6 @@ from shaketable.corruptions import corrupt, parse
 from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE, CommonCorruption
 from shaketable.corruptions.common.severities import NAMES, SIDES, parameters, profile_of
 from shaketable.corruptions.suites.suite import suite
-from shaketable.findings.mce.scores import scoreboards
 
 
 def test_there_are_19_and_two_ways_to_take_15():
@@ -147,17 +147,17 @@ def test_the_means_are_those_of_the_error_rates(records):
 
 
 def test_every_kind_is_told_with_the_worst_first(records, capsys):
-    from shaketable.findings.display import evaluation_json, print_evaluation
+    from shaketable.findings.results import find
 
-    first = scoreboards(records)[0].scores[0]
+    first = score_boards(records)[0].scores[0]
     means = [ladder.mean.value for ladder in first.ladders]
     assert means == sorted(means, reverse=True)
-    print_evaluation(records)
+    find(records).print()
     out = capsys.readouterr().out
     assert "mCE " in out
     assert "mCE_xN" in out
     assert out.index(first.ladders[0].title) < out.index(first.ladders[-1].title)
-    found = json.loads(json.dumps(evaluation_json(records, ()), allow_nan=False))
+    found = json.loads(json.dumps(find(records).json(), allow_nan=False))
     assert [s["metric_name"] for s in found["suites"]] == ["mce", "mce_15", "mce_xn"]
     assert found["suites"][0]["cells"][0].keys() >= {"corruption", "severity", "error"}
 
@@ -165,7 +165,7 @@ def test_every_kind_is_told_with_the_worst_first(records, capsys):
 def test_the_page_tells_it(records, tmp_path):
     page = st.write_report(tmp_path / "p.html", records).read_text(encoding="utf-8")
     assert "Common corruptions: suite common-19" in page
-    assert "made here, not read from a published set" in page
+    assert "not read from a published set" in page
     assert "frost from textures of our own" in page
     assert "interpolated" in page
 
@@ -182,6 +182,6 @@ def test_alexnet_is_compared_with_at_224_pixels_alone(records):
     assert value.value == pytest.approx(np.mean([0.5 / a for a in alexnet]), rel=1e-9)
     assert value.low <= value.value <= value.high
     assert metrics.relative_mce_alexnet(zero).value == pytest.approx(0, abs=1e-12)
-    (board,) = scoreboards(zero)
+    (board,) = score_boards(zero)
     assert f"mCE relative to AlexNet's {value.value:.3f}" in str(board.scores[0])
     assert board.scores[0].json()["relative mCE"]["mean"] == pytest.approx(0, abs=1e-9)

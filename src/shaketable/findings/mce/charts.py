@@ -1,4 +1,4 @@
-"""Charts of suites: which noise does most harm, and from what size on."""
+"""Charts of suites: which corruption causes most errors, and from what size on."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from shaketable.evaluation.records import Records
-from shaketable.findings.mce.scores import Score, Scoreboard, scoreboards
+from shaketable.findings.mce.scores import Score, Scoreboard
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
 from shaketable.views.drawing import Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
-_NO_SUITE = "no model met a whole suite that has a metric"
+_NO_SUITE = "no model was evaluated under a whole suite that has a metric"
 
 
-def suite_means(records: Records) -> Chart:
-    """Mean error under every norm of a suite, a dot a model: which noise does most harm."""
-    boards = scoreboards(records)
+def means_chart(boards: Sequence[Scoreboard]) -> Chart:
+    """Mean error under every norm or kind of a suite, one dot per model."""
     norms = all(b.scores[0].ladders[0].p is not None for b in boards)
     title = "Mean error by norm" if norms else "Mean error by kind"
     title = "Error by noise" if all(b.levels == 1 for b in boards) else title
@@ -28,16 +26,16 @@ def suite_means(records: Records) -> Chart:
     return drawing.stack_panels([_mean_dots(b) for b in boards], title=title, otherwise=_NO_SUITE)
 
 
-def suite_errors(records: Records) -> Chart:
-    """Error at every size of a suite's noise, a panel a norm, a line a model."""
-    boards = [b for b in scoreboards(records) if b.levels > 1]
+def errors_chart(boards: Sequence[Scoreboard]) -> Chart:
+    """Error at every level of suites that have several: one panel per norm, one line per model."""
+    boards = [b for b in boards if b.levels > 1]
     several = len(boards) > 1
     return drawing.arrange_panels(
         [panel for b in boards for panel in _error_lines(b, named=several)],
         title="Error at every size of the noise",
         subtitle=[_board_title(b) for b in boards],
         columns=3,
-        otherwise=f"{_NO_SUITE} of several sizes a norm",
+        otherwise=f"{_NO_SUITE} of several sizes per norm",
     )
 
 
@@ -94,7 +92,7 @@ def _error_lines(board: Scoreboard, *, named: bool) -> list[Chart]:
 
 
 def _clean_rules(board: Scoreboard) -> alt.Chart:
-    """Dashed lines at the errors on clean points, their axis still to come."""
+    """Dashed lines at the errors on clean points, without an axis."""
     rows = [{"model": s.label, "value": 100 * s.clean.value} for s in board.scores]
     rules: alt.Chart = drawing.make_chart(rows).mark_rule(strokeDash=[5, 4], strokeWidth=1.5)
     return rules.encode(
@@ -110,9 +108,12 @@ def _error_scale(board: Scoreboard, rows: Sequence[Row]) -> alt.Scale:
 
 def _score_row(score: Score, noise: str, estimate: Estimate) -> Row:
     return {
-        "model": score.label, "noise": noise,
-        "value": 100 * estimate.value, "low": 100 * estimate.low, "high": 100 * estimate.high,
-    }  # fmt: skip
+        "model": score.label,
+        "noise": noise,
+        "value": 100 * estimate.value,
+        "low": 100 * estimate.low,
+        "high": 100 * estimate.high,
+    }
 
 
 def _board_title(board: Scoreboard) -> str:

@@ -15,8 +15,8 @@ from shaketable.findings.series import refuse_shared
 from shaketable.findings.suite_results import (
     SuiteResult,
     choose_suite_result,
+    group_suites,
     meets_same_suite,
-    suite_results,
 )
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
@@ -46,7 +46,7 @@ def mce(records: Records | SuiteResult) -> Estimate:
 
 
 def mce_15(records: Records | SuiteResult) -> Estimate:
-    """Mean error over the 15 common corruptions of the benchmark, normalised by nothing."""
+    """Mean error over the 15 common corruptions of the benchmark, not normalised."""
     return mean_error(choose_suite_result(records, "mce_15"))
 
 
@@ -60,7 +60,7 @@ def mce_alexnet(records: Records | SuiteResult) -> Estimate:
 
     .. math:: \frac{1}{15} \sum_c \frac{\sum_s E_{c, s}}{\sum_s E^{AlexNet}_{c, s}}
 
-    Hendrycks & Dietterich (2019). 1: as many errors as AlexNet. For pictures of 224 pixels alone.
+    Hendrycks & Dietterich (2019). 1: as many errors as AlexNet. For images of 224 pixels only.
     """
     return _against_alexnet(_benchmark(records), clean=0.0)
 
@@ -84,7 +84,6 @@ _ALEXNET = {
     "pixelate": 0.717840, "jpeg_compression": 0.606500,
 }  # fmt: skip
 
-
 _ALEXNET_CLEAN = 0.435
 
 
@@ -93,18 +92,18 @@ def _benchmark(records: Records | SuiteResult) -> SuiteResult:
     if isinstance(records, SuiteResult):
         result = records
     else:
-        met = {r.suite.metric for r in suite_results(records)}
-        result = choose_suite_result(records, "mce_15" if "mce_15" in met else "mce")
-    mine = tuple(s for s in result.series if parse_call(s.first.corruption).name in _ALEXNET)
-    return replace(result, series=mine)
+        metrics = {r.suite.metric for r in group_suites(records)}
+        result = choose_suite_result(records, "mce_15" if "mce_15" in metrics else "mce")
+    chosen = tuple(s for s in result.series if parse_call(s.first.corruption).name in _ALEXNET)
+    return replace(result, series=chosen)
 
 
 def _against_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
     calls = [parse_call(s.first.corruption) for s in result.series]
     if any("imagenet" not in call.args for call in calls):
         raise InputError(
-            "errors are compared with AlexNet's on pictures of 224 x 224 pixels alone; for other "
-            "sizes use mce_15, which is normalised by nothing"
+            "errors are compared with AlexNet's on images of 224 x 224 pixels only; for other "
+            "sizes use mce_15, which is not normalised"
         )
     refuse_shared(result.first)
     if result.series[0].runs > 1:
@@ -158,7 +157,7 @@ def ice(records: Records | SuiteResult) -> Estimate:
 
 
 def mce_lp_difference(first: Records | SuiteResult, second: Records | SuiteResult) -> Estimate:
-    """mCE_Lp of the first model minus that of the second, paired: both met the same noise.
+    """mCE_Lp of the first model minus that of the second, paired: same points, same noise.
 
     Positive: the first one makes more errors.
     """
@@ -169,8 +168,8 @@ def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
     """Mean error of the first model under a suite minus that of the second, paired."""
     if not meets_same_suite(first, second):
         raise InputError(
-            "a difference needs two models that met the same suite on the same points in the same "
-            "runs; evaluate both with the same data, suite, draws, k, runs and seed"
+            "a difference needs two models evaluated under the same suite on the same points in "
+            "the same runs; evaluate both with the same data, suite, draws, k, runs and seed"
         )
     return _error_difference(first, first.errors()[1], second.errors()[1])
 
@@ -192,6 +191,10 @@ def _error_difference(
 
 
 SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {
-    "mce_lp": mce_lp, "ice": ice, "mce": mce, "mce_15": mce_15, "mce_xn": mce_xn,
-}  # fmt: skip
+    "mce_lp": mce_lp,
+    "ice": ice,
+    "mce": mce,
+    "mce_15": mce_15,
+    "mce_xn": mce_xn,
+}
 """Metrics of a whole suite, by the name that suites know them by."""

@@ -1,20 +1,21 @@
-"""mCV boards: every model over the sets of a suite, against a reference, as all views show them."""
+"""mCV boards: every model over the sets of a suite, compared with a reference model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.evaluation.records import Records, SuiteRecord
+from shaketable.evaluation.records import SuiteRecord
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.labels import suite_labels
 from shaketable.findings.mce.numbers import mean_error_difference
-from shaketable.findings.mce.scores import labels_of
 from shaketable.findings.mcv.effects import Effects, MainEffect
 from shaketable.findings.mcv.stability import Stability, cv_difference, variation_of
 from shaketable.findings.mcv.variation import Group, Variation, VariationTable
-from shaketable.findings.suite_results import SuiteResult, meets_same_suite, suite_results
+from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.statistics.estimate import Estimate
 
 _CHANCE = ": the difference may be chance"
@@ -28,7 +29,7 @@ class Entry:
     result: SuiteResult
     group: Group
     reference: SuiteResult | None
-    """Of the reference, where both met the same noise; None for the reference itself."""
+    """Result of the reference, if both can be paired; None for the reference itself."""
     is_reference: bool
 
     @cached_property
@@ -58,24 +59,24 @@ class Entry:
         """CV minus the reference's, as a fraction, paired."""
         return None if self.reference is None else cv_difference(self.result, self.reference)
 
-    @property
+    @cached_property
     def words(self) -> str:
-        """What the group says, and whether it is shown."""
+        """Whether the model is more accurate and steadier than the reference, if shown."""
         if self.mean_change is None or self.cv_change is None:
             return "not paired with the reference"
-        mean = _told(self.mean_change, "more accurate", "less accurate", "mean")
-        cv = _told(self.cv_change, "less steady", "steadier", "CV")
+        mean = _compare(self.mean_change, "more accurate", "less accurate", "mean")
+        cv = _compare(self.cv_change, "less steady", "steadier", "CV")
         both = mean.endswith(_CHANCE) and cv.endswith(_CHANCE)
         return f"mean and CV{_CHANCE}" if both else f"{mean}; {cv}"
 
-    @property
+    @cached_property
     def sentences(self) -> tuple[str, str, str]:
         """What the factors do, in words: each alone, their order, both together."""
         effects = self.effects
         return effects.main_words, effects.order_words, effects.interaction_words
 
     def json(self) -> dict[str, Any]:
-        """All numbers of the model, in per cent."""
+        """Return all numbers of the model, in per cent."""
         changes = {"mean_change": self.mean_change, "cv_change": self.cv_change}
         return {
             "model": self.result.first.model,
@@ -96,7 +97,7 @@ class MCVBoard:
     """By the models' labels."""
     table: VariationTable
     left_out: tuple[str, ...]
-    """Models without a right answer in any set: they have no CV."""
+    """Models that are wrong on all points of all sets: they have no CV."""
 
     @property
     def data(self) -> str:
@@ -105,7 +106,7 @@ class MCVBoard:
 
     @property
     def draws(self) -> str:
-        """How many points there are, and how often each is drawn, in words."""
+        """Number of points and of draws per point, in words."""
         cells = [result.first for result in self.results.values()]
         k = sorted({cell.k for cell in cells})
         times = " or ".join(map(str, k))
@@ -131,8 +132,13 @@ class MCVBoard:
             for label, result in self.results.items()
         )
 
+    @property
+    def has_effects(self) -> bool:
+        """Whether some set has its counterpart without one of its factors."""
+        return any(entry.effects.main for entry in self.entries)
+
     def json(self) -> dict[str, Any]:
-        """Board as an object, scores in per cent."""
+        """Return all numbers of the board, scores in per cent."""
         whole = self.table.json(times=100)
         return {
             "suite": self.suite.name,
@@ -144,46 +150,43 @@ class MCVBoard:
         }
 
 
-def mcv_boards(records: Records, *, reference: str = "", suite: str = "") -> list[MCVBoard]:
-    """Every suite of sets that was met completely, with all fitted models that met it.
+def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
+    """One board per suite of sets that was evaluated completely, with all fitted models.
+
+    Models of several runs and shared draws are left out: their points are not independent.
 
     Parameters
     ----------
-    records
-        Of fixed models; studies and shared draws have no place here.
-    reference
-        Label of the model that the others are compared with; see `VariationTable`.
+    groups
+        Records, and the label of the reference; see `VariationTable`.
     suite
-        Name of a suite, which may be any; by default all that are made for it.
+        Name of a suite, which may be any; by default all suites whose metric is mCV.
     """
-    found: dict[SuiteRecord, list[SuiteResult]] = {}
-    for r in suite_results(records):
-        wanted = r.suite.name == suite if suite else r.suite.kind == "sets"
-        if wanted and r.series[0].runs == 1 and r.first.draws != "shared":
-            found.setdefault(r.suite, []).append(r)
-    boards = []
-    for one, results in found.items():
-        labelled = dict(zip(labels_of(results), results, strict=True))
+    by_suite: dict[SuiteRecord, list[SuiteResult]] = {}
+    for result in groups.suite_results:
+        wanted = result.suite.name == suite if suite else result.suite.kind == "sets"
+        if wanted and result.series[0].runs == 1 and result.first.draws != "shared":
+            by_suite.setdefault(result.suite, []).append(result)
+    reference, boards = groups.reference, []
+    for record, results in by_suite.items():
+        labelled = dict(zip(suite_labels(results), results, strict=True))
         rows = {label: variation_of(r, label=label) for label, r in labelled.items()}
         kept = {label: labelled[label] for label, row in rows.items() if row.mean > 0}
         if kept:
-            chosen = reference if reference in labelled or len(found) == 1 else ""
+            chosen = reference if reference in labelled or len(by_suite) == 1 else ""
             table = VariationTable([rows[label] for label in kept], reference=chosen)
-            boards.append(MCVBoard(one, kept, table, tuple(x for x in labelled if x not in kept)))
-    if reference and not any(reference in board.results for board in boards) and boards:
-        raise unknown_name("reference", reference, [x for board in boards for x in board.results])
+            left_out = tuple(label for label in labelled if label not in kept)
+            boards.append(MCVBoard(record, kept, table, left_out))
+    if reference and boards and not any(reference in board.results for board in boards):
+        labels = [label for board in boards for label in board.results]
+        raise unknown_name("reference", reference, labels)
     return boards
 
 
-def mcv_json(boards: Sequence[MCVBoard]) -> dict[str, Any]:
-    """Boards as one object; an empty one without any."""
-    return {"mcv": [board.json() for board in boards]} if boards else {}
-
-
-def _told(e: Estimate, more: str, less: str, what: str) -> str:
+def _compare(e: Estimate, more: str, less: str, what: str) -> str:
     return more if e.low > 0 else less if e.high < 0 else f"{what}{_CHANCE}"
 
 
-def several(effect: MainEffect) -> tuple[MainEffect, ...]:
+def list_levels(effect: MainEffect) -> tuple[MainEffect, ...]:
     """Levels of a factor, if it has more than one."""
     return effect.levels if len(effect.levels) > 1 else ()

@@ -1,4 +1,4 @@
-"""Charts of models over several conditions: the mCV plot, and what every factor costs."""
+"""Charts of models over several conditions: the mCV plot, and the effects of factors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import altair as alt
 
-from shaketable.findings.mcv.boards import MCVBoard, several
+from shaketable.findings.mcv.boards import MCVBoard, list_levels
 from shaketable.findings.mcv.variation import Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
@@ -23,12 +23,16 @@ _QUADRANTS: dict[str, _Corner] = {
     "III": ("left", "bottom"),
     "IV": ("right", "bottom"),
 }
-_MEANINGS = {"I": "better and steadier", "II": "better, less steady",
-             "III": "worse, steadier", "IV": "worse and less steady"}  # fmt: skip
+_MEANINGS = {
+    "I": "better and steadier",
+    "II": "better, less steady",
+    "III": "worse, steadier",
+    "IV": "worse and less steady",
+}
 
 
 def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
-    """Mean accuracy against CV over the sets of a suite, a point a model, a panel a suite.
+    """Mean accuracy against CV over the sets of a suite: one panel per suite, one point per model.
 
     Dai & Berleant (2022), Fig. 4. Bars reach from the lowest to the highest accuracy, rings are
     clean accuracies, dashed lines go through the reference; the quadrants are the groups I to IV.
@@ -42,12 +46,12 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
     if len(boards) == 1:
         title = f"{title}, {boards[0].title}"
     return drawing.stack_panels(
-        panels, title=to_one_line(title), otherwise="no model met a suite of sets"
+        panels, title=to_one_line(title), otherwise="no model was evaluated under a suite of sets"
     )
 
 
 def table_plot(table: VariationTable, *, title: str = "Mean score and its variation") -> Chart:
-    """Mean score against CV over the conditions of any table, a point a model; see `mcv_plot`."""
+    """Mean score against CV over the conditions of any table; see `mcv_plot`."""
     score = "score, lower is better" if table.lower_is_better else "score"
     return drawing.stack_panels(
         [_panel(table, score=score, times=1, spans={})], title=to_one_line(title)
@@ -55,35 +59,39 @@ def table_plot(table: VariationTable, *, title: str = "Mean score and its variat
 
 
 def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
-    """Change of accuracy by every factor and level, a dot a model: what costs most."""
-    panels = [panel for board in boards if (panel := _effects(board)) is not None]
+    """Change of accuracy by every factor and level, one dot per model."""
+    panels = [_effects(board) for board in boards if board.has_effects]
     return drawing.stack_panels(
         panels, title="What every factor costs", otherwise="no set has its counterpart without one"
     )
 
 
-def _effects(board: MCVBoard) -> Chart | None:
+def _effects(board: MCVBoard) -> Chart:
     rows: list[Row] = [
         {
-            "model": entry.label, "noise": one.factor, "value": 100 * one.value.value,
-            "low": 100 * one.value.low, "high": 100 * one.value.high,
+            "model": entry.label,
+            "noise": one.factor,
+            "value": 100 * one.value.value,
+            "low": 100 * one.value.low,
+            "high": 100 * one.value.high,
         }
         for entry in board.entries
         for main in entry.effects.main
-        for one in (main, *several(main))
-    ]  # fmt: skip
-    if not rows:
-        return None
+        for one in (main, *list_levels(main))
+    ]
     names, noises = list(board.results), list(dict.fromkeys(row["noise"] for row in rows))
     base = drawing.make_chart(rows).encode(
         y=alt.Y("noise:N", title=None, sort=noises, axis=alt.Axis(grid=True)),
         yOffset=alt.YOffset("model:N", sort=names),
         color=drawing.model_colour(names),
         tooltip=make_tooltip(
-            model="model", noise="factor", value="change, points", low="95 % interval from",
+            model="model",
+            noise="factor",
+            value="change, points",
+            low="95 % interval from",
             high="to",
         ),
-    )  # fmt: skip
+    )
     scale = alt.Scale(domain=drawing.find_domain(rows, 0.0))
     title = "change of accuracy, percentage points"
     dots = drawing.dots_with_bars(base, title=title, scale=scale)
@@ -112,9 +120,16 @@ def _panel(
     y = alt.Scale(domain=up, nice=False, zero=False, reverse=table.lower_is_better)
     colour = alt.Color("group:N", title=None, scale=alt.Scale(domain=list(_QUADRANTS)), legend=None)
     shown = make_tooltip(
-        model="model", group="group", cv="CV, %", mean=f"mean {score}", clean=f"clean {score}",
-        low=f"lowest {score}", lowest="under", high=f"highest {score}", highest="under",
-    )  # fmt: skip
+        model="model",
+        group="group",
+        cv="CV, %",
+        mean=f"mean {score}",
+        clean=f"clean {score}",
+        low=f"lowest {score}",
+        lowest="under",
+        high=f"highest {score}",
+        highest="under",
+    )
     said = f"{score} (dot: mean, ring: clean, bar: lowest to highest)"
     sure = ", thin lines: 95 % intervals" if spans else ""
     beside = f"coefficient of variation, per cent{sure}"
@@ -154,11 +169,16 @@ def _row(table: VariationTable, i: int, times: float) -> Row:
     row = table.rows[i]
     ends = (row.lowest, row.highest) if isinstance(row, Variation) else (None, None)
     return {
-        "model": to_one_line(row.label), "group": table.groups[row.label], "cv": row.cv,
-        "mean": times * row.mean, "low": times * row.least, "high": times * row.most,
+        "model": to_one_line(row.label),
+        "group": table.groups[row.label],
+        "cv": row.cv,
+        "mean": times * row.mean,
+        "low": times * row.least,
+        "high": times * row.most,
         "clean": None if row.clean is None else times * row.clean,
-        "lowest": ends[0], "highest": ends[1],
-    }  # fmt: skip
+        "lowest": ends[0],
+        "highest": ends[1],
+    }
 
 
 def _place_labels(rows: Sequence[Row], across: Sequence[float], up: Sequence[float]) -> None:

@@ -1,21 +1,48 @@
-"""What a report says of sets of faults that follow one another: the mCV plot, tables, effects."""
+"""Sections of a page about suites of sets: the mCV plot, tables, effects of factors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from shaketable.evaluation.records import Records
-from shaketable.findings.mcv import charts as mcv_charts
-from shaketable.findings.mcv import words
-from shaketable.findings.mcv.boards import Entry, MCVBoard, mcv_boards, several
-from shaketable.findings.mscr.section import Methods, noted
+from markupsafe import Markup
+
+from shaketable.findings.finding import Methods, Section
+from shaketable.findings.mcv import charts, words
+from shaketable.findings.mcv.boards import Entry, MCVBoard, list_levels
+from shaketable.findings.mcv.finding import SetVariation
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
 
 
+def make_sections(finding: SetVariation, methods: Methods) -> list[Section]:
+    """Return one section per board; the first has the definitions."""
+    sections = []
+    for number, board in enumerate(finding.boards, start=1):
+        for entry in board.entries:
+            methods.note("Mean accuracy over sets", entry.stability.mean)
+            methods.note("CV over sets", entry.stability.cv)
+            for effect in entry.effects.main:
+                methods.note("Effects of factors", effect.value)
+        sections.append(
+            Section(
+                f"sets-{number}",
+                f"Suite {board.suite.name}",
+                _render("sets", s=SetsSection(f"sets-{number}", board)),
+                30,
+                _render("definitions") if number == 1 else "",
+            )
+        )
+    return sections
+
+
+def _render(macro: str, **content: object) -> Markup:
+    return page.render("shaketable.findings.mcv", "section.html.j2", macro, **content)
+
+
 @dataclass(frozen=True, eq=False)
-class Section:
-    """One suite of sets on the page."""
+class SetsSection:
+    """What the template needs to know of one board."""
 
     anchor: str
     board: MCVBoard
@@ -27,11 +54,11 @@ class Section:
 
     @property
     def facts(self) -> str:
-        """What was measured, in a sentence."""
+        """What was measured, in two sentences."""
         return (
             f"{len(self.board.suite.specs)} sets of {self.board.draws}: clean points, "
-            "single faults, and faults that follow one another. Sets with names are draws of their "
-            "own, also where two hold the same faults; names tell the faults in their order."
+            "single faults, and faults in sequence. Sets with names are drawn independently, also "
+            "where two hold the same faults; names list the faults in their order."
         )
 
     @property
@@ -39,14 +66,31 @@ class Section:
         """Whether there are models to compare."""
         return len(self.board.entries) > 1
 
+    @cached_property
+    def plot_figures(self) -> list[page.Figure]:
+        """The mCV plot."""
+        chart = charts.mcv_plot([self.board])
+        return page.make_figures(chart, place=f"{self.anchor}-plot", caption=words.MCV)
+
+    @cached_property
+    def effects_figures(self) -> list[page.Figure]:
+        """Effects of factors; none where no set has its counterpart without one."""
+        if not self.board.has_effects:
+            return []
+        chart = charts.effects_chart([self.board])
+        return page.make_figures(chart, place=f"{self.anchor}-effects", caption=words.FACTORS)
+
     @property
     def effects(self) -> list[tuple[str, list[tuple[str, list[Estimate | None]]]]]:
-        """Tables of effects: a title, and named rows with an estimate a model."""
+        """Tables of effects: a title, and named rows with one estimate per model."""
         entries = self.board.entries
         return [
-            ("Every factor alone, and its levels", _rows([_main(e) for e in entries])),
-            ("The order of factors", _rows([_orders(e) for e in entries])),
-            ("Two factors together, beyond the sum of both", _rows([_both(e) for e in entries])),
+            ("Every factor alone, and its levels", _make_rows([_main(e) for e in entries])),
+            ("The order of factors", _make_rows([_orders(e) for e in entries])),
+            (
+                "Two factors together, beyond the sum of both",
+                _make_rows([_interactions(e) for e in entries]),
+            ),
         ]
 
     @property
@@ -56,38 +100,17 @@ class Section:
         return [(name, [s[name] for s in scores]) for name in scores[0]]
 
 
-def sections(records: Records, methods: Methods, *, reference: str) -> list[Section]:
-    """A section for every suite of sets."""
-    found = []
-    for number, board in enumerate(mcv_boards(records, reference=reference), start=1):
-        for entry in board.entries:
-            noted(methods, "Mean accuracy over sets", entry.stability.mean)
-            noted(methods, "CV over sets", entry.stability.cv)
-            for effect in entry.effects.main:
-                noted(methods, "Effects of factors", effect.value)
-        found.append(Section(f"sets-{number}", board))
-    return found
-
-
-def figures(found: list[Section]) -> dict[str, list[page.Figure]]:
-    """Figures of every section, by its anchor and their kind."""
-    result = {}
-    for section in found:
-        one = [section.board]
-        result[f"{section.anchor}-plot"] = page.drawn(mcv_charts.mcv_plot, one, caption=words.MCV)
-        result[f"{section.anchor}-effects"] = page.drawn(
-            mcv_charts.effects_chart, one, caption=words.FACTORS
-        )
-    return result
-
-
-def _rows(columns: list[dict[str, Estimate]]) -> list[tuple[str, list[Estimate | None]]]:
+def _make_rows(columns: list[dict[str, Estimate]]) -> list[tuple[str, list[Estimate | None]]]:
     names = dict.fromkeys(name for column in columns for name in column)
     return [(name, [column.get(name) for column in columns]) for name in names]
 
 
 def _main(entry: Entry) -> dict[str, Estimate]:
-    return {one.factor: one.value for m in entry.effects.main for one in (m, *several(m))}
+    return {
+        effect.factor: effect.value
+        for main in entry.effects.main
+        for effect in (main, *list_levels(main))
+    }
 
 
 def _orders(entry: Entry) -> dict[str, Estimate]:
@@ -97,5 +120,5 @@ def _orders(entry: Entry) -> dict[str, Estimate]:
     }
 
 
-def _both(entry: Entry) -> dict[str, Estimate]:
+def _interactions(entry: Entry) -> dict[str, Estimate]:
     return {f"{i.first} with {i.second}": i.value for i in entry.effects.interactions}

@@ -34,7 +34,6 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.spec import display_name
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv.variation import Variation
-from shaketable.findings.series import clean_beside
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
@@ -69,7 +68,7 @@ class Stability:
     @cached_property
     def clean(self) -> Estimate:
         """Accuracy on clean points."""
-        return intervals.mean_share(clean_beside(self.result.series[0]).first.hits, 1)
+        return intervals.mean_share(self.result.series[0].on_clean.first.hits, 1)
 
     @cached_property
     def cv(self) -> Estimate:

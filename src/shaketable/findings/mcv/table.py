@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shaketable.findings.mcv.boards import Entry, MCVBoard, several
+from shaketable.findings.mcv.boards import Entry, MCVBoard, list_levels
 from shaketable.findings.mcv.variation import Correlation, Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry
@@ -37,8 +37,16 @@ def print_variation(table: VariationTable, title: str) -> None:
 def print_board(board: MCVBoard) -> None:
     """Models over the sets of a suite: the numbers of the mCV plot, differences and effects."""
     rows = [_row(entry) for entry in board.entries]
-    header = ["model", "CV, %", "CV by chance", "mean, %", "clean, %", "lowest, %", "highest, %",
-              "group"]  # fmt: skip
+    header = [
+        "model",
+        "CV, %",
+        "CV by chance",
+        "mean, %",
+        "clean, %",
+        "lowest, %",
+        "highest, %",
+        "group",
+    ]
     columns = len(header) if len(rows) > 1 else -1  # a model alone has no group
     print_table(
         f"{board.data}: accuracy over {len(board.suite.specs)} sets of suite {board.suite.name}, "
@@ -94,14 +102,14 @@ def _print_changes(board: MCVBoard) -> None:
 
 
 def _print_effects(board: MCVBoard) -> None:
-    """What every factor, order and pair of factors costs, a column a model."""
+    """What every factor, order and pair of factors costs, one column per model."""
     columns: dict[str, dict[str, Estimate]] = {}
     for entry in board.entries:
         effects = entry.effects
         found = {
             name: one.value
             for m in effects.main
-            for name, one in [(m.factor, m), *((f"  {one.factor}", one) for one in several(m))]
+            for name, one in [(m.factor, m), *((f"  {one.factor}", one) for one in list_levels(m))]
         }
         found |= {
             f"{' then '.join(o.first)}, minus {' then '.join(o.second)}": o.value

@@ -1,31 +1,64 @@
-"""What a report says of every model: verdicts, risks, accuracies and differences."""
+"""Sections of a page about every model: verdict, risk, accuracy, differences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TypeAlias
 
 import numpy as np
+from markupsafe import Markup
 
-from shaketable.core.errors import InputError, UndefinedError
-from shaketable.findings.mscr import numbers
+from shaketable.findings.finding import Methods, Section
+from shaketable.findings.mscr import charts, words
+from shaketable.findings.mscr.finding import Robustness
 from shaketable.findings.mscr.numbers import ErrorProbability
-from shaketable.findings.series import Series, clean_beside, meets_same_noise
-from shaketable.findings.subjects import Subject, noise_name, noise_size
+from shaketable.findings.series import Series, meets_same_noise
+from shaketable.findings.subjects import Subject, noise_name
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.text import join_distinct
-
-Methods: TypeAlias = "dict[str, dict[str, None]]"
-"""How each kind of number was computed: the methods of its estimates."""
-
-MAX_PAIRS = 45
-"""Comparisons that are listed at most."""
+from shaketable.views import page
 
 MAX_CLASSES = 30
-"""Classes that a risk is listed for at most."""
+"""Classes whose error probabilities are listed at most."""
+
+
+def make_sections(finding: Robustness, methods: Methods) -> list[Section]:
+    """Return the sections about all subjects that have something outside scored suites."""
+    subjects = [s for s in finding.subjects if not s.left_to_suites]
+    sections = []
+    if subjects:
+        headlines = [_make_headline(s, methods) for s in subjects]
+        html = _render("verdict", headlines=headlines, figures=_mscr_figures(finding))
+        sections.append(Section("verdict", "Verdict", html, 10, _render("definitions")))
+    if risks := [risk for s in subjects for risk in _make_risks(finding, s, methods)]:
+        sections.append(Section("risk", "Risk", _render("risk", risks=risks), 40))
+    if fitted := [s for s in subjects if not s.is_study]:
+        tables = [(s.label, _make_rows(s, methods)) for s in fitted]
+        figures = page.make_figures(
+            charts.accuracy_chart(fitted), place="accuracy", caption=_accuracy_caption(subjects)
+        )
+        html = _render("accuracy", tables=tables, figures=figures)
+        sections.append(Section("accuracy", "Accuracy", html, 50))
+    differences, more = _make_differences(finding, subjects, methods)
+    if differences:
+        html = _render("differences", differences=differences, more=more)
+        sections.append(Section("differences", "Differences", html, 70))
+    return sections
+
+
+def _render(macro: str, **content: object) -> Markup:
+    return page.render("shaketable.findings.mscr", "section.html.j2", macro, **content)
+
+
+def _mscr_figures(finding: Robustness) -> list[page.Figure]:
+    if not charts.mscr_rows(finding.subjects):
+        return []
+    return page.make_figures(charts.mscr_chart(finding.subjects), place="mscr", caption=words.MSCR)
+
+
+def _accuracy_caption(subjects: list[Subject]) -> str:
+    known = any(s.separation is not None for s in subjects)
+    return words.ACCURACY if known else words.PLAIN_ACCURACY
 
 
 @dataclass(frozen=True)
@@ -40,38 +73,40 @@ class Headline:
     mscr: Estimate | None
     verdict: str
     tone: str
-    """``kept``, ``lost`` or ``open``."""
+    """``kept``, ``lost`` or ``open``: the colour of its card."""
     best: Headline | None = None
-    """Of a study: the training noise with the highest accuracy under this noise."""
+    """In a study: that of the training noise with the highest accuracy under this noise."""
 
 
-def headline(subject: Subject, methods: Methods) -> Headline:
-    """Verdict on a subject; of a study, on its weakest training noise and on its best."""
+def _make_headline(subject: Subject, methods: Methods) -> Headline:
+    """Verdict on a subject; in a study, on its weakest training noise and on its best."""
     if not subject.at_eps_min:
-        clean = noted(methods, "Accuracy", numbers.accuracy(subject.clean[0]))
+        clean = methods.note("Accuracy", subject.clean[0].accuracy)
         training = subject.train_level(subject.clean[0]) if subject.is_study else ""
-        return Headline(subject.label, training, "", clean, None, None, _why_not(subject), "open")
-    first = _headline(subject, subject.at_eps_min[0], methods)
+        verdict = words.explain_missing(subject)
+        return Headline(subject.label, training, "", clean, None, None, verdict, "open")
+    first = _series_headline(subject, subject.at_eps_min[0], methods)
     if len(subject.at_eps_min) == 1:
         return first
-    best = max(subject.at_eps_min, key=lambda s: numbers.accuracy(s).value)
-    return Headline(**{**vars(first), "best": _headline(subject, best, methods)})
+    best = max(subject.at_eps_min, key=lambda s: s.accuracy.value)
+    return replace(first, best=_series_headline(subject, best, methods))
 
 
-def _headline(subject: Subject, s: Series, methods: Methods) -> Headline:
-    clean = noted(methods, "Accuracy", numbers.accuracy(clean_beside(s)))
-    robust = noted(methods, "Accuracy", numbers.accuracy(s))
-    training = subject.train_level(s) if subject.is_study else ""
-    mscr = None
-    try:
-        mscr = noted(methods, "MSCR", numbers.mscr(s))
-        words = numbers.verdict(mscr)
-    except UndefinedError as error:
-        words = f"No MSCR: {error}."
-    return Headline(subject.label, training, noise_name(s), clean, robust, mscr, words, _tone(mscr))
+def _series_headline(subject: Subject, series: Series, methods: Methods) -> Headline:
+    mscr = series.change
+    return Headline(
+        label=subject.label,
+        training=subject.train_level(series) if subject.is_study else "",
+        noise=noise_name(series),
+        clean=methods.note("Accuracy", series.on_clean.accuracy),
+        robust=methods.note("Accuracy", series.accuracy),
+        mscr=None if mscr is None else methods.note("MSCR", mscr),
+        verdict=f"{words.UNDEFINED}." if mscr is None else words.verdict(mscr),
+        tone=_choose_tone(mscr),
+    )
 
 
-def _tone(mscr: Estimate | None) -> str:
+def _choose_tone(mscr: Estimate | None) -> str:
     if mscr is None:
         return "open"
     if mscr.high < 0:
@@ -79,64 +114,54 @@ def _tone(mscr: Estimate | None) -> str:
     return "kept" if mscr.low > 0 or mscr.low == mscr.high == 0 else "open"
 
 
-def _why_not(subject: Subject) -> str:
-    if not subject.noisy:
-        return "MSCR is not known: the model met no noise. Measure it under noise of size eps_min."
-    met = ", ".join(dict.fromkeys(noise_name(s) for s in subject.noisy))
-    return (
-        f"MSCR is not known: what the model met ({met}) is not noise of size eps_min. "
-        "Measure it under noise of that size, such as linf(eps_min)."
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """How likely one fitted model is wrong under one noise."""
+    """How likely one fitted model is wrong under one corruption."""
 
     label: str
     noise: str
     n: int
     error: ErrorProbability
     classes: list[tuple[str, int, Estimate]]
-    """Label, points and bound of every class, the worst first."""
+    """Label, number of points and bound of every class, the worst first."""
     more_classes: int
     never_wrong: int
-    """Points that were right in all k draws."""
+    """Points that were classified correctly in all k draws."""
     others: list[tuple[str, Estimate]]
     """Bounds under the other corruptions."""
 
 
-def risks(subject: Subject, methods: Methods) -> list[Risk]:
+def _make_risks(finding: Robustness, subject: Subject, methods: Methods) -> list[Risk]:
     """Risk of every fitted model of a subject; none where there were several runs."""
-    result = []
+    risks = []
     for clean in subject.clean:
-        mine = [s for s in subject.noisy if s.first.train == clean.first.train and s.runs == 1]
-        if not mine:
+        train = clean.first.train
+        series = [s for s in subject.noisy if s.first.train == train and s.runs == 1]
+        if not series:
             continue
-        chosen = next((s for s in mine if s.at_eps_min), mine[-1])
-        cell, error = chosen.first, numbers.error_probability(chosen)
-        noted(methods, "Probability of a wrong answer", error.overall)
+        chosen = next((s for s in series if s.at_eps_min), series[-1])
+        cell, error = chosen.first, finding.error_probability(chosen)
+        methods.note("Probability of a wrong answer", error.overall)
         classes = [
             (str(label), int((cell.points.y == code).sum()), error.by_class[label])
             for code, label in enumerate(cell.points.classes)
             if label in error.by_class
         ]
         classes.sort(key=lambda row: -row[2].high)
-        training = f", training noise {subject.train_level(clean)}" if subject.is_study else ""
-        others = [s for s in mine if s is not chosen]
-        result.append(
+        others = [s for s in series if s is not chosen]
+        risks.append(
             Risk(
-                label=subject.label + training,
+                label=subject.entry(clean),
                 noise=noise_name(chosen),
                 n=cell.n,
                 error=error,
                 classes=classes[:MAX_CLASSES],
                 more_classes=len(classes[MAX_CLASSES:]),
                 never_wrong=int(np.count_nonzero(error.by_point <= error.least_provable)),
-                others=[(noise_name(s), numbers.error_probability(s).overall) for s in others],
+                others=[(noise_name(s), finding.error_probability(s).overall) for s in others],
             )
         )
-    return result
+    return risks
 
 
 @dataclass(frozen=True)
@@ -150,95 +175,42 @@ class AccuracyRow:
     """Relative to the clean accuracy; None on clean points, and where that is 0."""
 
 
-def accuracies(subject: Subject, methods: Methods) -> tuple[str, list[AccuracyRow]]:
-    """Label and rows of a fixed model's table."""
+def _make_rows(subject: Subject, methods: Methods) -> list[AccuracyRow]:
     rows = []
     for s in subject.all_series:
-        right = noted(methods, "Accuracy", numbers.accuracy(s))
+        methods.note("Accuracy", s.accuracy)
         change = None
-        if s.first.corruption != "clean" and s.clean[0].hits.any():
-            change = noted(methods, "Change against clean points", numbers.relative_loss(s))
-        rows.append(AccuracyRow(noise_name(s), s.at_eps_min, right, change))
-    return subject.label, rows
+        if s.first.corruption != "clean" and s.change is not None:
+            change = methods.note("Change against clean points", s.change)
+        rows.append(AccuracyRow(noise_name(s), s.at_eps_min, s.accuracy, change))
+    return rows
 
 
-@dataclass(frozen=True)
-class Matrix:
-    """Accuracies of a study, test noise in rows, training noise in columns, and MSCR below."""
+def _make_differences(
+    finding: Robustness, subjects: list[Subject], methods: Methods
+) -> tuple[list[Difference], int]:
+    """Paired differences in MSCR, and how many more are left out.
 
-    label: str
-    norm: str
-    runs: str
-    columns: list[str]
-    rows: list[tuple[str, list[Estimate | None], float]]
-    """Test noise, one estimate a column, and the best value."""
-    mscr: list[Estimate | None]
-    best_mscr: float
-
-
-def matrix(subject: Subject, methods: Methods) -> Matrix:
-    """Table of a study, as in the paper's Table 2."""
-    columns = [subject.train_level(s) for s in subject.clean]
-    by_noise: dict[str, dict[str, Estimate]] = {}
-    for s in sorted(subject.all_series, key=noise_size):
-        right = noted(methods, "Accuracy", numbers.accuracy(s))
-        by_noise.setdefault(subject.test_level(s), {})[subject.train_level(s)] = right
-    mscr: dict[str, Estimate] = {}
-    for s in subject.at_eps_min:
-        if all(cell.hits.any() for cell in s.clean):
-            mscr[subject.train_level(s)] = noted(methods, "MSCR", numbers.mscr(s))
-    return Matrix(
-        label=subject.label,
-        norm=subject.norm,
-        runs=join_distinct(s.runs for s in subject.all_series),
-        columns=columns,
-        rows=[
-            (noise, [row.get(c) for c in columns], max(e.value for e in row.values()))
-            for noise, row in by_noise.items()
-        ],
-        mscr=[mscr.get(c) for c in columns],
-        best_mscr=max((e.value for e in mscr.values()), default=0.0),
-    )
-
-
-def differences(found: Sequence[Subject], methods: Methods) -> tuple[list[Difference], int]:
-    """Paired differences in MSCR, and how many more could be told.
-
-    Fixed models are compared with each other; in a study models with the same training noise, and
-    every training noise with the weakest one of the same model.
+    Models as given are compared with each other; in a study models with the same training noise,
+    and every training noise with the weakest one of the same model.
     """
-    entries = [(subject, s) for subject in found for s in subject.at_eps_min]
-    pairs = [(a, b) for a, b in combinations(entries, 2) if _comparable(a, b)]
-    result = []
-    for (one, a), (two, b) in pairs[:MAX_PAIRS]:
-        try:
-            value = numbers.mscr_difference(a, b)
-        except InputError:  # MSCR is undefined for one of them, which the headline tells
-            continue
-        noted(methods, "Difference in MSCR", value)
-        who = _entry(one, a), _entry(two, b)
-        result.append(Difference(*who, value, "keeps more of its accuracy"))
-    return result, len(pairs[MAX_PAIRS:])
+    entries = [(subject, s) for subject in subjects for s in subject.at_eps_min]
+    pairs = [(a, b) for a, b in combinations(entries, 2) if _are_comparable(a, b)]
+    differences = []
+    for (first, a), (second, b) in pairs[: page.MAX_COMPARISONS]:
+        value = finding.difference(a, b)
+        if value is not None:  # else MSCR is undefined for one of them, which the headline says
+            methods.note("Difference in MSCR", value)
+            names = first.entry(a), second.entry(b)
+            differences.append(Difference(*names, value, "keeps more of its accuracy"))
+    return differences, len(pairs[page.MAX_COMPARISONS :])
 
 
-def _comparable(a: tuple[Subject, Series], b: tuple[Subject, Series]) -> bool:
-    (one, first), (two, second) = a, b
-    if not meets_same_noise(first, second):
+def _are_comparable(a: tuple[Subject, Series], b: tuple[Subject, Series]) -> bool:
+    (first, first_series), (second, second_series) = a, b
+    if not meets_same_noise(first_series, second_series):
         return False
-    if one is two:
-        return first is one.at_eps_min[0]
-    return first.first.train == second.first.train or not (one.is_study and two.is_study)
-
-
-def _entry(subject: Subject, s: Series) -> str:
-    return (
-        f"{subject.label}, training noise {subject.train_level(s)}"
-        if subject.is_study
-        else subject.label
-    )
-
-
-def noted(methods: Methods, what: str, value: Estimate) -> Estimate:
-    """Estimate as given, its method noted."""
-    methods.setdefault(what, {})[value.method] = None
-    return value
+    if first is second:
+        return first_series is first.at_eps_min[0]
+    same_training = first_series.first.train == second_series.first.train
+    return same_training or not (first.is_study and second.is_study)

@@ -1,0 +1,98 @@
+"""The role of a finding, and the registry of all kinds of findings.
+
+A finding is one thing that records show, computed once and displayed in several ways: as JSON, as
+terminal tables, as sections of a page. A kind of finding declares itself in its own package:
+`FindingKind` says how it is taken from records, and which metrics it is about. Kinds of other
+packages are found by entry point (group ``shaketable.findings``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shaketable.core.errors import InputError
+from shaketable.core.registry import Registry
+from shaketable.findings.groups import RecordGroups
+from shaketable.statistics.estimate import Estimate
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+class Finding(Protocol):
+    """What some records show: computed once, displayed in several ways."""
+
+    def json(self) -> dict[str, Any]:
+        """Return its numbers for programs, rates in per cent; keys are its own."""
+
+    def print(self) -> None:
+        """Print its tables and sentences to the terminal."""
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return its sections of a page, and note how its numbers were computed."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a page."""
+
+    id: str
+    """Anchor, unique on the page."""
+    contents: str
+    """Its entry in the page's table of contents."""
+    html: Markup
+    order: int = 35
+    """Place on the page: 10 verdict, 20 and 30 suites, 40 risk, 50 accuracy, 60 studies, 70
+    differences, 80 data."""
+    definitions: Markup | str = ""
+    """Formulas and sources of its numbers, for the end of the page."""
+
+
+@dataclass(frozen=True)
+class Methods:
+    """How each kind of number on a page was computed: the methods of its estimates."""
+
+    by_kind: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def note(self, kind: str, estimate: Estimate) -> Estimate:
+        """Note the method of an estimate, and return the estimate."""
+        self.by_kind.setdefault(kind, {})[estimate.method] = None
+        return estimate
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """A kind of finding, as its package declares it."""
+
+    find: Callable[[RecordGroups], Finding | None]
+    """Takes the finding from records; None where they do not hold it."""
+    metrics: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """The metrics it is about, by name; the first line of a docstring is its description."""
+    suite_metrics: tuple[str, ...] = ()
+    """Metrics of suites that it scores; the corruptions of such suites are left to it."""
+    order: int = 50
+    """Its place among all findings that are printed: 10 MSCR, 20 studies, 30 and 40 suites."""
+
+
+def _admit(name: str, thing: Any) -> FindingKind:
+    if not isinstance(thing, FindingKind):
+        raise InputError(
+            f"finding {name!r} must be a shaketable.findings.finding.FindingKind, got "
+            f"{type(thing).__name__}; declare one with find=a function of RecordGroups"
+        )
+    return thing
+
+
+FINDINGS: Registry[FindingKind] = Registry(
+    "finding",
+    admit=_admit,
+    homes=(
+        "shaketable.findings.mscr.finding",
+        "shaketable.findings.study.finding",
+        "shaketable.findings.mce.finding",
+        "shaketable.findings.mcv.finding",
+    ),
+)
+"""All kinds of findings."""

@@ -1,0 +1,57 @@
+"""Records in the groups that findings are taken from, each formed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from shaketable.evaluation.records import Records
+from shaketable.findings.series import Series, group_series
+from shaketable.findings.subjects import Subject, group_subjects
+from shaketable.findings.suite_results import SuiteResult, group_suites
+
+
+@dataclass(frozen=True, eq=False)
+class RecordGroups:
+    """Records with their series, suite results and subjects.
+
+    Findings that take these share their estimates: a `Series` computes its own once.
+    """
+
+    records: Records
+    scored: frozenset[str] = frozenset()
+    """Metrics of suites that have a finding of their own."""
+    reference: str = ""
+    """Label of the model that others are compared with, where a finding needs one."""
+
+    @cached_property
+    def series(self) -> list[Series]:
+        """Every model under every corruption."""
+        return group_series(self.records)
+
+    @cached_property
+    def suite_results(self) -> list[SuiteResult]:
+        """Every model under every suite whose corruptions were all evaluated."""
+        return group_suites(self.records, self.series)
+
+    @cached_property
+    def subjects(self) -> list[Subject]:
+        """Every model in every setting, without the corruptions of scored suites."""
+        scored = [r for r in self.suite_results if r.suite.metric in self.scored]
+        return group_subjects(self.records, self.series, scored)
+
+    @cached_property
+    def unfinished(self) -> list[str]:
+        """One sentence per suite that no model was evaluated under completely."""
+        complete = {result.suite for result in self.suite_results}
+        sentences = []
+        for suite in self.records.suites:
+            specs = {c.corruption for c in self.records if c.fingerprint == suite.fingerprint}
+            count = len(specs & set(suite.specs))
+            if suite not in complete and count:
+                sentences.append(
+                    f"suite {suite.name} is not finished, {count} of {len(suite.specs)} "
+                    "corruptions were evaluated, so it has no metric; run the same command again "
+                    "with the same --store"
+                )
+        return sentences

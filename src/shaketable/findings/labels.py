@@ -1,0 +1,48 @@
+"""Labels: names that tell models in different settings apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+
+from shaketable.evaluation.records import Record
+from shaketable.findings.suite_results import SuiteResult
+from shaketable.views.text import to_one_line
+
+
+def distinguish(names: Sequence[str], facts: Sequence[Mapping[str, str]]) -> list[str]:
+    """Append to every name those of its facts that differ, and a number where none does.
+
+    >>> distinguish(["net", "net", "rf"], [{"k": "k = 1"}, {"k": "k = 1"}, {"k": "k = 3"}])
+    ['net, k = 1 #1', 'net, k = 1 #2', 'rf, k = 3']
+    """
+    known: dict[str, set[str]] = {}
+    for fact, text in (item for f in facts for item in f.items()):
+        known.setdefault(fact, set()).add(text)
+    differing = [fact for fact, texts in known.items() if len(texts) > 1]
+    labels = [
+        to_one_line(", ".join([name, *(f[fact] for fact in differing if fact in f)]))
+        for name, f in zip(names, facts, strict=True)
+    ]
+    number = {label: count(1) for label in labels}
+    return [
+        f"{label} #{next(number[label])}" if labels.count(label) > 1 else label for label in labels
+    ]
+
+
+def noise_facts(cell: Record) -> dict[str, str]:
+    """How the noise of a cell was made, as facts to distinguish models by."""
+    return {
+        "k": f"k = {cell.k}",
+        "seed": f"seed {cell.seed}",
+        "bounds": f"bounds {cell.bounds}",
+        "draws": f"{cell.draws} draws",
+        "noise": f"noise made on the {cell.noise}",
+    }
+
+
+def suite_labels(results: Sequence[SuiteResult]) -> list[str]:
+    """Name of every model under a suite, and whatever else tells it from others."""
+    cells = [result.first for result in results]
+    facts = [{"train": f"training noise {c.train}", **noise_facts(c)} for c in cells]
+    return distinguish([c.model for c in cells], facts)

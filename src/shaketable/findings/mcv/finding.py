@@ -1,0 +1,92 @@
+"""The finding: mean accuracy and its variation over the sets of suites, or of a table of scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.mcv import numbers
+from shaketable.findings.mcv.boards import MCVBoard, make_boards
+from shaketable.findings.mcv.variation import VariationTable
+
+if TYPE_CHECKING:
+    from shaketable.views.drawing import Chart
+
+
+@dataclass(frozen=True, eq=False)
+class SetVariation:
+    """Boards of all suites of sets."""
+
+    boards: tuple[MCVBoard, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Return the boards; accuracies in per cent."""
+        return {"mcv": [board.json() for board in self.boards]}
+
+    def print(self) -> None:
+        """Print the numbers of the mCV plot, differences and effects of every board."""
+        from shaketable.findings.mcv.table import print_board
+
+        for board in self.boards:
+            print_board(board)
+
+    def plot(self) -> Chart:
+        """Draw the mCV plot, one panel per board."""
+        from shaketable.findings.mcv.charts import mcv_plot  # slow to load
+
+        return mcv_plot(self.boards)
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return one section per board."""
+        from shaketable.findings.mcv.section import make_sections  # loads the charts
+
+        return make_sections(self, methods)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreVariation:
+    """Mean and variation of the scores in any table, one row per model."""
+
+    table: VariationTable
+    title: str
+    conditions: tuple[str, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Return means, CVs and groups."""
+        return self.table.json()
+
+    def print(self) -> None:
+        """Print one row per model."""
+        from shaketable.findings.mcv.table import print_variation
+
+        names = list(self.conditions)
+        shown = names if len(names) <= 10 else [*names[:9], f"and {len(names) - 9} more"]
+        print_variation(self.table, f"{self.title}: {', '.join(shown)}")
+
+    def plot(self) -> Chart:
+        """Draw the mCV plot."""
+        from shaketable.findings.mcv.charts import table_plot  # slow to load
+
+        return table_plot(self.table, title=self.title)
+
+
+def find(groups: RecordGroups, *, suite: str = "") -> SetVariation | None:
+    """Take the finding from records; None where no suite of sets was evaluated completely.
+
+    `suite` chooses one suite by name, which may be any; by default all whose metric is mCV.
+    """
+    boards = make_boards(groups, suite=suite)
+    return SetVariation(tuple(boards)) if boards else None
+
+
+FINDINGS.add(
+    "mcv",
+    FindingKind(
+        find,
+        metrics={"mcv": numbers.mcv, "cv_difference": numbers.cv_difference},
+        suite_metrics=("mcv",),
+        order=40,
+    ),
+)

@@ -1,0 +1,165 @@
+"""The finding: accuracies, MSCR, error probabilities and differences of models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from shaketable.core.errors import InputError
+from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.mscr import numbers, words
+from shaketable.findings.mscr.numbers import ErrorProbability
+from shaketable.findings.series import Series, meets_same_noise
+from shaketable.findings.subjects import Subject
+from shaketable.statistics.difference import Difference
+from shaketable.statistics.estimate import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Robustness:
+    """Every model in every setting: its accuracies, its MSCR and what they mean.
+
+    Models of studies are among them, for verdicts and differences; their tables are the study's.
+    """
+
+    subjects: tuple[Subject, ...]
+    _errors: dict[Series, ErrorProbability] = field(default_factory=dict)
+    _differences: dict[tuple[Series, Series], Estimate | None] = field(default_factory=dict)
+
+    @cached_property
+    def fitted(self) -> tuple[Subject, ...]:
+        """Models that were evaluated as given, not trained by a study."""
+        return tuple(s for s in self.subjects if not s.is_study)
+
+    @cached_property
+    def undefined(self) -> list[str]:
+        """Labels of models without an MSCR because they get no clean point right."""
+        return [s.label for s in self.subjects if any(m.change is None for m in s.at_eps_min)]
+
+    @cached_property
+    def differences(self) -> list[Difference]:
+        """Paired differences in MSCR of every two models that were evaluated as given."""
+        return [
+            Difference(a.label, b.label, value, "keeps more of its accuracy")
+            for a, b in combinations((s for s in self.fitted if len(s.at_eps_min) == 1), 2)
+            if (value := self.difference(a.at_eps_min[0], b.at_eps_min[0])) is not None
+        ]
+
+    def difference(self, first: Series, second: Series) -> Estimate | None:
+        """MSCR of the first minus that of the second; None if undefined or not paired."""
+        pair = first, second
+        if pair not in self._differences:
+            value = None
+            if meets_same_noise(first, second) and first.change and second.change:
+                try:
+                    value = numbers.mscr_difference(first, second)
+                except InputError:  # undefined in one of several runs
+                    value = None
+            self._differences[pair] = value
+        return self._differences[pair]
+
+    def error_probability(self, series: Series) -> ErrorProbability:
+        """Probability of a wrong answer of one fitted model under one corruption."""
+        if series not in self._errors:
+            self._errors[series] = numbers.error_probability(series)
+        return self._errors[series]
+
+    def verdict(self, subject: Subject) -> str:
+        """What the MSCR of a model means, or why there is none."""
+        if len(subject.at_eps_min) != 1:
+            return words.NOT_MEASURED
+        change = subject.at_eps_min[0].change
+        return words.UNDEFINED if change is None else words.verdict(change)
+
+    def json(self) -> dict[str, Any]:
+        """Models as given and their differences; accuracies and errors in per cent."""
+        if not self.fitted:
+            return {}
+        return {
+            "models": [self._model_json(subject) for subject in self.fitted],
+            "mscr_differences": [d.json() for d in self.differences],
+        }
+
+    def print(self) -> None:
+        """Print one table of all models as given, with verdicts and differences in words."""
+        from shaketable.findings.mscr.table import print_models
+
+        if self.fitted:
+            print_models(self)
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return the verdict, the risk, accuracies and differences."""
+        from shaketable.findings.mscr.section import make_sections  # loads the charts
+
+        return make_sections(self, methods)
+
+    def _model_json(self, subject: Subject) -> dict[str, Any]:
+        cell = subject.first
+        return {
+            "model": cell.model,
+            "label": subject.label,
+            "norm": subject.norm,
+            "eps_min": subject.eps_min,
+            "data": cell.data,
+            "n": cell.n,
+            "k": cell.k,
+            "seed": cell.seed,
+            "bounds": cell.bounds,
+            "cells": [
+                {
+                    "corruption": s.first.corruption,
+                    "at_eps_min": s.at_eps_min,
+                    **_with_method(s.accuracy),
+                }
+                for s in subject.all_series
+            ],
+            **self._mscr_json(subject),
+        }
+
+    def _mscr_json(self, subject: Subject) -> dict[str, Any]:
+        if len(subject.at_eps_min) != 1:
+            return {"mscr": None, "verdict": self.verdict(subject)}
+        (series,) = subject.at_eps_min
+        error = self.error_probability(series)
+        return {
+            "mscr": None if series.change is None else _with_method(series.change),
+            "verdict": self.verdict(subject),
+            "error_probability": {
+                "overall": _bound_json(error.overall),
+                "by_class": {str(label): _bound_json(e) for label, e in error.by_class.items()},
+                "least_provable_per_point": 100 * error.least_provable,
+                "classes_without_test_points": [str(label) for label in error.unseen],
+            },
+        }
+
+
+def find(groups: RecordGroups) -> Robustness | None:
+    """Take the finding from records; None where there are none."""
+    return Robustness(tuple(groups.subjects)) if groups.subjects else None
+
+
+def _with_method(e: Estimate) -> dict[str, Any]:
+    return {**e.json(), "method": e.method}
+
+
+def _bound_json(e: Estimate) -> dict[str, float]:
+    return {"mean": 100 * e.value, "upper": 100 * e.high}
+
+
+FINDINGS.add(
+    "mscr",
+    FindingKind(
+        find,
+        metrics={
+            "accuracy": numbers.accuracy,
+            "relative_loss": numbers.relative_loss,
+            "mscr": numbers.mscr,
+            "mscr_difference": numbers.mscr_difference,
+            "error_probability": numbers.error_probability,
+        },
+        order=10,
+    ),
+)

@@ -1,0 +1,45 @@
+"""Accuracies, verdicts and differences of models, in the terminal."""
+
+from __future__ import annotations
+
+from shaketable.findings.mscr.finding import Robustness
+from shaketable.findings.mscr.words import describe_risk
+from shaketable.findings.subjects import noise_name
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_entry
+from shaketable.views.terminal import print_table
+
+
+def print_models(finding: Robustness) -> None:
+    """Print one table of all models, then verdicts, risks and differences in words."""
+    rows, sentences = [], []
+    facts: dict[str, None] = {}
+    for subject in finding.fitted:
+        cell, eps_min = subject.first, subject.eps_min
+        size = "" if eps_min is None else f"; {subject.norm} eps_min = {eps_min:.6g}"
+        facts[f"{cell.data}: {cell.n} test points{size}"] = None
+        for s in subject.all_series:
+            change = "" if s.first.corruption == "clean" else _format_change(s.change)
+            rows.append([subject.label, noise_name(s), format_entry(s.accuracy), change])
+        if not subject.left_to_suites:
+            sentences.append(f"{subject.label}: {finding.verdict(subject)}")
+        sentences += [
+            f"  {describe_risk(finding.error_probability(s))}" for s in subject.at_eps_min
+        ]
+    for d in finding.differences:
+        chance = "" if d.shown else "; the difference may be chance"
+        sentences.append(
+            f"MSCR of {d.first} minus {d.second}, on the same points and noise: "
+            f"{format_entry(d.value)} percentage points{chance}"
+        )
+    print("\n".join(facts))
+    header = ["model", "noise", "accuracy, %", "change, % of clean accuracy (MSCR at eps_min)"]
+    if not any(row[3] for row in rows):
+        header, rows = header[:3], [row[:3] for row in rows]
+    print_table("95 % intervals in brackets", header, rows)
+    if sentences:
+        print("\n".join(sentences))
+
+
+def _format_change(e: Estimate | None) -> str:
+    return "undefined" if e is None else format_entry(e)

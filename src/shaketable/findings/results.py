@@ -1,0 +1,100 @@
+"""Results: all findings of some records, as JSON and in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shaketable.core.errors import InputError, ShaketableError
+from shaketable.evaluation.records import Records
+from shaketable.findings.finding import FINDINGS, Finding, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.mscr.finding import Robustness
+from shaketable.views.terminal import print_notes
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """All that some records show; every number is computed once, for all views."""
+
+    groups: RecordGroups
+    findings: Mapping[str, Finding]
+    """By the name of their kind, in the order in which they are printed."""
+    notes: tuple[str, ...] = ()
+    """Sentences that a reader should know."""
+
+    @property
+    def records(self) -> Records:
+        """The records that were looked at."""
+        return self.groups.records
+
+    @property
+    def robustness(self) -> Robustness:
+        """Accuracies and MSCR of all models."""
+        finding = self.findings["mscr"]
+        assert isinstance(finding, Robustness)
+        return finding
+
+    def json(self) -> dict[str, Any]:
+        """Return the numbers of all findings, and notes."""
+        result: dict[str, Any] = {}
+        for name, finding in self.findings.items():
+            numbers = _call(name, "json()", finding.json)
+            if taken := sorted(result.keys() & numbers.keys()):
+                raise InputError(f"finding {name!r} must not use the JSON key {taken[0]!r}")
+            result |= numbers
+        return {**result, "notes": [*self.notes, *self.groups.unfinished]}
+
+    def print(self) -> None:
+        """Print the tables of all findings to the terminal, notes to stderr."""
+        for name, finding in self.findings.items():
+            _call(name, "print()", finding.print)
+        print_notes([*self.notes, *self.groups.unfinished])
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return the sections of all findings, in the order of the page."""
+        sections: list[Section] = []
+        for name, finding in self.findings.items():
+            sections += _call(name, "sections()", lambda f=finding: f.sections(methods))
+        return sorted(sections, key=lambda section: section.order)
+
+
+def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) -> Results:
+    """Take all findings from records.
+
+    Parameters
+    ----------
+    records
+        Of fitted models, of studies, or both.
+    reference
+        Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
+    notes
+        Sentences that a reader should know.
+    """
+    if not len(records):
+        raise InputError("records must hold at least one cell; evaluate a model first")
+    kinds = sorted(FINDINGS.items(), key=lambda item: item[1].order)
+    scored = frozenset(metric for _, kind in kinds for metric in kind.suite_metrics)
+    groups = RecordGroups(records, scored, reference)
+    findings = {
+        name: finding
+        for name, kind in kinds
+        if (finding := _call(name, "find()", lambda kind=kind: kind.find(groups))) is not None
+    }
+    return Results(groups, findings, tuple(notes))
+
+
+def _call(name: str, what: str, function: Any) -> Any:
+    """Call a function of a finding; what another package's gets wrong is an error of one line."""
+    try:
+        return function()
+    except ShaketableError:
+        raise
+    except Exception as error:
+        if name in FINDINGS.declared:
+            raise
+        raise InputError(
+            f"finding {name!r} of an installed package failed in {what}: "
+            f"{type(error).__name__}: {error}; update the package or uninstall it"
+        ) from error

@@ -1,0 +1,1 @@
+"""Studies: accuracy and MSCR by noise in training and noise in test, over several runs."""

@@ -1,0 +1,142 @@
+"""Charts of studies: the matrix, clean accuracy against MSCR, and whether runs suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+import numpy as np
+
+from shaketable.findings.mscr.charts import (
+    VALUE_TIPS,
+    estimate_row,
+    model_names,
+    mscr_rows,
+    training_colour,
+)
+from shaketable.findings.series import Series
+from shaketable.findings.subjects import Subject
+from shaketable.views import drawing
+from shaketable.views.drawing import COLOURS, HEIGHT, Chart, make_tooltip
+
+MAX_STEPS = 40
+"""Numbers of runs at which convergence is shown at most."""
+
+_NO_STUDY = "the records hold no study with noise in training"
+
+
+def matrix_chart(subjects: Sequence[Subject]) -> Chart:
+    """Accuracy for every training noise (columns) and test noise (rows): the paper's Table 2."""
+    panels = [_draw_matrix(s) for s in subjects if s.norm]
+    title = "Accuracy in per cent, by noise in training and in test"
+    return drawing.stack_panels(panels, title=title, otherwise=_NO_STUDY)
+
+
+def tradeoff_chart(subjects: Sequence[Subject]) -> Chart:
+    """Clean accuracy against MSCR, one point per training noise, in order: the paper's Fig. 6."""
+    rows = mscr_rows(subjects)
+    base = drawing.make_chart(rows).encode(
+        x=alt.X(
+            "clean:Q", title="clean accuracy, per cent", scale=alt.Scale(zero=False, padding=45)
+        ),
+        y=alt.Y("value:Q", title="MSCR, per cent", scale=alt.Scale(zero=False, padding=25)),
+        tooltip=make_tooltip(
+            model="model", train="training noise", clean="clean accuracy, %", **VALUE_TIPS
+        ),
+    )
+    colour = drawing.model_colour(model_names(rows))
+    layers = (
+        drawing.horizontal_rule(0),
+        base.mark_line(opacity=0.5).encode(order="train_epsilon:Q", color=colour),
+        base.mark_point(filled=True, size=70, opacity=1).encode(color=colour),
+        base.mark_text(dy=-12, fontSize=11).encode(text="train:N"),
+    )
+    panels: list[Chart] = [alt.layer(*layers).properties(height=HEIGHT)] if rows else []
+    title = "Clean accuracy against MSCR, one point per training noise"
+    return drawing.stack_panels(panels, title=title, otherwise=_NO_STUDY)
+
+
+def has_convergence(subjects: Sequence[Subject]) -> bool:
+    """Whether an MSCR was measured in two runs or more."""
+    return any(s.runs > 1 and s.change is not None for x in subjects for s in x.at_eps_min)
+
+
+def convergence_chart(subjects: Sequence[Subject]) -> Chart:
+    """Mean MSCR over more and more runs, with its interval: whether there were enough of them."""
+    panels = [panel for subject in subjects for panel in _draw_convergence(subject)]
+    return drawing.stack_panels(
+        panels,
+        title="Mean MSCR over more and more runs",
+        otherwise="no MSCR was measured in two runs or more",
+    )
+
+
+def _draw_matrix(subject: Subject) -> Chart:
+    measured = [s for s in subject.all_series if s.first.epsilon is not None]
+    rows = [estimate_row(subject, s, s.accuracy) for s in measured]
+    best: dict[str, float] = {}
+    for r in rows:
+        best[r["noise"]] = max(r["value"], best.get(r["noise"], 0.0))
+    low, high = min(r["value"] for r in rows), max(r["value"] for r in rows)
+    for r in rows:
+        r["label"] = f"{r['value']:.2f}"
+        r["best"] = r["value"] == best[r["noise"]]
+        r["diagonal"] = r["train_epsilon"] == r["epsilon"]
+        r["ink"] = "white" if r["value"] > (low + high) / 2 else "#10243a"
+    axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
+    trains = list(dict.fromkeys(r["train"] for r in rows))
+    tests = list(dict.fromkeys(r["noise"] for r in sorted(rows, key=lambda r: float(r["epsilon"]))))
+    base = drawing.make_chart(rows).encode(
+        x=alt.X("train:O", title="noise in training, epsilon", sort=trains, axis=axis),
+        y=alt.Y("noise:O", title="noise in test, epsilon", sort=tests, axis=axis),
+        tooltip=make_tooltip(train="training noise", noise="test noise", **VALUE_TIPS, runs="runs"),
+    )
+    shades = alt.Scale(range=["#dfeaf5", "#0b4a83"], domain=[low, max(high, low + 0.01)])
+    ink = alt.Color("ink:N", scale=None)
+    diagonal, winners = (base.transform_filter(f"datum.{name}") for name in ("diagonal", "best"))
+    others = base.transform_filter("!datum.best")
+    layers = (
+        base.mark_rect().encode(color=alt.Color("value:Q", scale=shades, legend=None)),
+        diagonal.mark_rect(filled=False, stroke=COLOURS[1], strokeWidth=2.5, fill="transparent"),
+        others.mark_text().encode(text="label:N", color=ink),
+        winners.mark_text(fontWeight="bold").encode(text="label:N", color=ink),
+        winners.mark_point(filled=True, size=30, yOffset=-13, opacity=1).encode(color=ink),
+    )
+    height = 44 * len(tests)
+    whole: Chart = alt.layer(*layers).resolve_scale(color="independent")
+    return whole.properties(title=subject.label, height=height)
+
+
+def _draw_convergence(subject: Subject) -> list[Chart]:
+    several = [s for s in subject.at_eps_min if s.runs > 1]
+    rows = [
+        estimate_row(subject, part, part.change)
+        for s in several
+        for m in _steps(s.runs)
+        for part in [Series(s.noisy[:m], s.clean[:m], s.at_eps_min)]
+        if part.change is not None
+    ]
+    if not rows:
+        return []
+    steps = _steps(max(s.runs for s in several))
+    whole = alt.Axis(values=steps[:: -(-len(steps) // 8)], format="d")
+    base = drawing.make_chart(rows).encode(
+        x=alt.X("runs:Q", title="runs", scale=alt.Scale(zero=False, nice=False), axis=whole),
+        color=training_colour(subject, several),
+    )
+    settled = [r for r in rows if 3 * r["runs"] > 2 * steps[-1]]
+    scale = alt.Scale(domain=drawing.find_domain(settled, 0.0, *(r["value"] for r in rows)))
+    y, low = (
+        alt.Y(f"{name}:Q", title="mean MSCR, per cent", scale=scale) for name in ("value", "low")
+    )
+    tooltip = make_tooltip(train="training noise", runs="runs", **VALUE_TIPS)
+    band = base.mark_area(opacity=0.12, clip=True).encode(y=low, y2=alt.Y2("high:Q"))
+    line = base.mark_line(point={"size": 25}).encode(y=y, tooltip=tooltip)
+    chart = alt.layer(drawing.horizontal_rule(0, scale=scale), band, line)
+    return [chart.properties(title=subject.label, height=HEIGHT)]
+
+
+def _steps(n: int) -> list[int]:
+    """Numbers of runs up to n; the very first, whose intervals dwarf all others, are left out."""
+    start = min(5, max(2, n // 3))
+    return sorted(set(np.geomspace(start, n, MAX_STEPS).round().astype(int).tolist()))

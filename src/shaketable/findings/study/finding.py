@@ -1,0 +1,68 @@
+"""The finding: what noise in training does to accuracy under noise in test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from shaketable.core.norms import norm_to_json
+from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.study.numbers import StudyEntry, accuracy_entries, mscr_entries
+from shaketable.findings.subjects import Subject
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Models that a study trained with noise of several sizes."""
+
+    subjects: tuple[Subject, ...]
+
+    @cached_property
+    def accuracies(self) -> dict[Subject, list[StudyEntry]]:
+        """Accuracies of every model, one entry per training noise and test noise."""
+        return {subject: accuracy_entries(subject) for subject in self.subjects}
+
+    @cached_property
+    def mscr(self) -> dict[Subject, list[StudyEntry]]:
+        """MSCR of every model, one entry per training noise."""
+        return {subject: mscr_entries(subject) for subject in self.subjects}
+
+    def json(self) -> dict[str, Any]:
+        """Return settings and entries; accuracies and MSCR in per cent."""
+        first = self.subjects[0]
+        cell, separation = first.first, first.separation
+        return {
+            "data": cell.data,
+            "norm": None if separation is None else norm_to_json(separation.norm),
+            "eps_min": first.eps_min,
+            "k": cell.k,
+            "seed": cell.seed,
+            "draws": cell.draws,
+            "bounds": cell.bounds,
+            "cells": [entry.json() for entries in self.accuracies.values() for entry in entries],
+            "mscr": [entry.json() for entries in self.mscr.values() for entry in entries],
+        }
+
+    def print(self) -> None:
+        """Print the published matrix of every model."""
+        from shaketable.findings.study.table import print_matrix
+
+        for subject in self.subjects:
+            print_matrix(subject, self.accuracies[subject], self.mscr[subject])
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return the section with matrices, trade-off and convergence."""
+        from shaketable.findings.study.section import make_sections  # loads the charts
+
+        return make_sections(self, methods)
+
+
+def find(groups: RecordGroups) -> Study | None:
+    """Take the finding from records; None where no model was trained by a study."""
+    subjects = tuple(s for s in groups.subjects if s.is_study)
+    return Study(subjects) if subjects else None
+
+
+FINDINGS.add("study", FindingKind(find, order=20))

@@ -1,0 +1,78 @@
+"""Entries of a study: mean and spread over runs, by training noise and test noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from shaketable.findings.series import Series
+from shaketable.findings.subjects import Subject
+from shaketable.statistics.estimate import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class StudyEntry:
+    """An accuracy or an MSCR of a study: mean and standard deviation over runs, as fractions."""
+
+    subject: Subject
+    train_eps: float
+    test_eps: float | None
+    """None for MSCR."""
+    estimate: Estimate | None
+    """None where MSCR is undefined."""
+    sd: float | None
+    """None for a single run."""
+    runs: int
+
+    def json(self) -> dict[str, Any]:
+        """Return the entry in per cent."""
+        test = {} if self.test_eps is None else {"test_eps": self.test_eps}
+        e = self.estimate
+        return {
+            "model": self.subject.label,
+            "data": self.subject.first.data,
+            "train_eps": self.train_eps,
+            **test,
+            "mean": None if e is None else 100 * e.value,
+            "sd": None if self.sd is None else 100 * self.sd,
+            "runs": self.runs,
+            "low": None if e is None else 100 * e.low,
+            "high": None if e is None else 100 * e.high,
+        }
+
+
+def accuracy_entries(subject: Subject) -> list[StudyEntry]:
+    """Accuracies of a study, one entry per training noise and test noise."""
+    return [
+        StudyEntry(
+            subject,
+            train_eps=s.first.train_epsilon or 0.0,
+            test_eps=s.first.epsilon,
+            estimate=s.accuracy,
+            sd=float(s.accuracies.std(ddof=1)) if s.runs > 1 else None,
+            runs=s.runs,
+        )
+        for s in subject.all_series
+        if s.first.epsilon is not None
+    ]
+
+
+def mscr_entries(subject: Subject) -> list[StudyEntry]:
+    """MSCR values of a study, one entry per training noise."""
+    return [
+        StudyEntry(
+            subject,
+            train_eps=s.first.train_epsilon or 0.0,
+            test_eps=None,
+            estimate=s.change,
+            sd=_spread(s),
+            runs=s.runs,
+        )
+        for s in subject.at_eps_min
+    ]
+
+
+def _spread(series: Series) -> float | None:
+    if series.runs == 1 or series.change is None:
+        return None
+    return float(series.relative_losses.std(ddof=1))

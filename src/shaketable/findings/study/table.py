@@ -1,0 +1,44 @@
+"""Studies in the terminal: the published matrix of training noise and test noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from shaketable.findings.study.numbers import StudyEntry
+from shaketable.findings.subjects import Subject
+from shaketable.views.terminal import print_table
+
+
+def print_matrix(
+    subject: Subject, accuracies: Sequence[StudyEntry], mscr: Sequence[StudyEntry]
+) -> None:
+    """Print one column per training noise, one row per test noise, and MSCR as the last row."""
+    columns = sorted({entry.train_eps for entry in accuracies})
+    by_noise = {(e.test_eps, e.train_eps): e for e in [*accuracies, *mscr]}
+    rows = []
+    for test in [*sorted({e.test_eps for e in accuracies if e.test_eps is not None}), None]:
+        entries = {t: by_noise[test, t] for t in columns if (test, t) in by_noise}
+        values = [e.estimate.value for e in entries.values() if e.estimate is not None]
+        best = max(values, default=math.nan)
+        name = "MSCR" if test is None else subject.level(test)
+        rows.append([name, *(_format_entry(entries.get(t), best) for t in columns)])
+    counts = sorted({entry.runs for entry in accuracies})
+    runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
+    print_table(
+        f"{subject.label} on {subject.first.data}: accuracy in % with {subject.norm} noise in "
+        f"training (columns) and test (rows), mean over {runs.replace('1 runs', '1 run')} and "
+        "95 % interval; * best of its row; MSCR in %",
+        ["test \\ train", *map(subject.level, columns)],
+        rows,
+    )
+
+
+def _format_entry(entry: StudyEntry | None, best: float) -> str:
+    if entry is None:
+        return ""
+    e = entry.estimate
+    if e is None:
+        return "undefined"
+    mark = "*" if e.value == best else " "
+    return f"{100 * e.value:.3f}{mark}\n[{100 * e.low:.2f}, {100 * e.high:.2f}]"

@@ -1,0 +1,25 @@
+"""Parts of the findings of records, as tests look at them."""
+
+from shaketable.evaluation.records import Records
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.mce.finding import SuiteErrors
+from shaketable.findings.mce.scores import Scoreboard
+from shaketable.findings.mcv.boards import MCVBoard, make_boards
+from shaketable.findings.results import find
+from shaketable.findings.subjects import Subject
+
+
+def score_boards(records: Records) -> list[Scoreboard]:
+    """Boards of all suites that are scored by their mean error."""
+    finding = find(records).findings.get("mce")
+    return list(finding.boards) if isinstance(finding, SuiteErrors) else []
+
+
+def variation_boards(records: Records, *, reference: str = "", suite: str = "") -> list[MCVBoard]:
+    """Boards of all suites of sets, or of one suite."""
+    return make_boards(RecordGroups(records, reference=reference), suite=suite)
+
+
+def find_subjects(records: Records) -> list[Subject]:
+    """Every model in every setting."""
+    return find(records).groups.subjects
