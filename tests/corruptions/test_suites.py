@@ -13,6 +13,7 @@ from shaketable.corruptions import PNormNoise, parse
 from shaketable.corruptions.suites.suite import SUITES, suite
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation.noise import Noise
+from shaketable.evaluation.records import SuiteRecord
 
 UNIT = Bounds(0, 1)
 
@@ -90,6 +91,22 @@ def test_a_suite_for_another_shape_is_refused():
     data = st.make_dataset(np.random.default_rng(0).random((20, 28, 28)), np.arange(20) % 2)
     with pytest.raises(InputError, match="use 'pnorm'"):
         st.evaluate(lambda x: np.zeros(len(x), int), data, suite("pnorm-cifar"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("mscr-2d", "levels"), ("pnorm", "pnorm"), ("ice-tiny", "pnorm"), ("common-xn", "common"),
+     ("two-factor-train", "sets")],
+)  # fmt: skip
+def test_a_suite_knows_its_kind(name, kind):
+    assert suite(name).kind == kind
+    data = st.make_dataset(np.random.default_rng(0).random((12, 8, 8)), np.arange(12) % 2)
+    record = SuiteRecord(data.fingerprint, name, suite(name).metric, "", ())
+    assert record.kind == kind
+
+
+def test_a_suite_of_other_corruptions_is_a_list_of_levels():
+    assert st.Suite("mine", "one", ("linf(0.1)",), "my_metric").kind == "levels"
 
 
 # --- two factors ---

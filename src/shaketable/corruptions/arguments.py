@@ -48,19 +48,24 @@ class Argument:
         Raises `InputError` for a value that a spec cannot contain.
         """
         converted = self._cast(value)
-        text = f"f({self.parameter.name}={write_value(converted)})"
-        try:
-            whole = split_top_level(text, "+") == [text]
-            again = self._cast(parse_call(text).options.get(self.parameter.name))
-        except InputError:
-            whole, again = False, _UNFIT
-        if converted is _UNFIT or not whole or again != converted:
+        if converted is _UNFIT or not self._parses_back(converted):
             raise InputError(
                 f"{self.parameter.name} must be {_RULES[self._type]}, as specs can contain it, "
                 f"got {value!r}"
             )
         checked: ArgumentValue = converted
         return checked
+
+    def _parses_back(self, value: ArgumentValue) -> bool:
+        """Whether a spec that contains the value, among others, gives the same value."""
+        call = f"f({self.parameter.name}={write_value(value)}, _=0)"
+        try:
+            options = parse_call(call).options
+        except InputError:
+            return False
+        alone = split_top_level(f"{call} + g", "+") == [call, "g"]
+        again = self._cast(options.get(self.parameter.name))
+        return alone and len(options) == 2 and bool(again == value)
 
     @property
     def _type(self) -> type | None:

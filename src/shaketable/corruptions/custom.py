@@ -24,7 +24,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.importing import import_object, is_reference
-from shaketable.core.spec import Call, Value, parse_call
+from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.arguments import ArgumentValue, read_signature, write_value
 from shaketable.corruptions.corruption import Corruption, on_arrays
@@ -115,7 +115,7 @@ class CorruptionFunction:
         """Return the corruption with these arguments."""
         signature = inspect.Signature([a.parameter for a in self._arguments.values()])
         try:
-            given = signature.bind(*args, **options)
+            given = signature.bind_partial(*args, **options)
         except TypeError as error:
             raise InputError(f"corruption {self.reference}: {error}; {self._usage}") from None
         return self._make(CORRUPTIONS.installed_name(self.reference), given.arguments)
@@ -290,11 +290,18 @@ def _make_from_class(call: Call, thing: Any) -> Corruption:
         raise InputError(f"corruption {call.name} takes no arguments, got {call}")
     else:
         made = thing
-    head = parse_call(made.spec).name
-    same = is_reference(head) and import_object("corruption", head) is thing
-    if not same and head not in (call.name, CORRUPTIONS.installed_name(call.name)):
+    if made.spec.partition("(")[0] != call.name and not _parses_back(made):
         raise InputError(
             f"corruption {call.name} has the spec {made.spec!r}, which does not parse back to it; "
             f"its spec must begin with {call.name}"
         )
     return made
+
+
+def _parses_back(corruption: Corruption) -> bool:
+    from shaketable.corruptions.parse import parse  # it builds on the registry
+
+    try:
+        return parse(corruption.spec) == corruption
+    except InputError:
+        return False

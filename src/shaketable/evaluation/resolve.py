@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shaketable.core.errors import InputError
-from shaketable.corruptions import Corruption, parse
+from shaketable.corruptions import Corruption, as_corruption, parse
 from shaketable.corruptions.published import open_published
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import Bounds
@@ -74,8 +74,7 @@ def resolve(
             )
             ready += members
         else:
-            corruption = parse(item, eps_min=eps_min) if isinstance(item, str) else item
-            ready += _fit_to_data([corruption], data)
+            ready += _fit_to_data([as_corruption(item, eps_min=eps_min)], data)
     for c in ready:
         if c != c.bind(None):
             raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")
@@ -100,7 +99,9 @@ def resolve_and_record(
 
 def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
     """List what users give as `corruptions`: one or many."""
-    return [corruptions] if isinstance(corruptions, str | Suite) else list(corruptions)
+    if isinstance(corruptions, str | Suite) or not isinstance(corruptions, Iterable):
+        return [corruptions]
+    return list(corruptions)
 
 
 def _fit_to_data(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:

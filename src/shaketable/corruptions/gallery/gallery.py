@@ -15,7 +15,7 @@ from shaketable.core.keys import Rng, digest, make_key, row_keys
 from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array
-from shaketable.corruptions import Corruption, Impulse, PNormNoise, parse
+from shaketable.corruptions import Corruption, Impulse, PNormNoise, as_corruption
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 from shaketable.data.dataset import Dataset, as_floats
@@ -133,9 +133,8 @@ def gallery(
     key = make_key(rng)
     pictures = [Picture("original", images.to_uint8(x[row]), {})]
     columns = Columns(lambda: as_floats(x))
-    for spec in corruptions:
-        corruption = parse(spec) if isinstance(spec, str) else spec
-        corruption = corruption.for_shape(x.shape[1:]).for_columns(columns)
+    for given in corruptions:
+        corruption = as_corruption(given).for_shape(x.shape[1:]).for_columns(columns)
         keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
         noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
         image = images.to_uint8(np.clip(noisy[0], 0, 1))

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias, get_args
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name, parse_call, split_factors, split_name
-from shaketable.corruptions import Corruption, as_corruption, parse
-from shaketable.corruptions.suites.suite import Suite
+from shaketable.corruptions import Corruption, parse
+from shaketable.corruptions.suites.suite import Suite, spec_of
 
 Levels: TypeAlias = "Iterable[str | Corruption] | Mapping[str, str | Corruption]"
 Orders: TypeAlias = Literal["both", "all", "given"]
@@ -75,9 +75,9 @@ def _label_levels(levels: Levels) -> dict[str, str]:
     if isinstance(levels, str) or not isinstance(levels, Iterable):
         raise InputError(f"levels must be a list of specs, got {levels!r}; write ['sp(0.1)']")
     if isinstance(levels, Mapping):
-        pairs = [(str(label), _spec(level)) for label, level in levels.items()]
+        pairs = [(str(label), spec_of(level)) for label, level in levels.items()]
     else:  # the name of a named spec is its label
-        specs = [_spec(level) for level in levels]
+        specs = [spec_of(level) for level in levels]
         pairs = [("" if s == "clean" else display_name(s), split_name(s)[0]) for s in specs]
     labelled = dict(pairs)
     if odd := [spec for spec in labelled.values() if split_name(spec)[1]]:
@@ -88,10 +88,3 @@ def _label_levels(levels: Levels) -> dict[str, str]:
             "by itself"
         )
     return labelled if "clean" in labelled.values() else {"": "clean", **labelled}
-
-
-def _spec(level: str | Corruption) -> str:
-    """Canonical spec of a level; ``eps_min`` stays as it is."""
-    if isinstance(level, str) and "eps_min" in level:
-        return level
-    return as_corruption(level).spec

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
 from shaketable.core.spec import display_name, parse_call, split_factors
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.common.severities import NAMES
+from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.parse import as_corruption
 from shaketable.corruptions.published import check_folder_name, find_published_folder
 from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
@@ -176,10 +179,37 @@ class Suite:
             )
 
 
-def _admit(name: str, thing: object) -> Suite:
-    if not isinstance(thing, Suite):
-        raise InputError(f"suite {name!r} must be a Suite, got {type(thing).__name__}")
-    return thing
+def _admit(name: str, thing: Any) -> Suite:
+    """Return a suite of another package: a Suite, a list of specs, or a function returning one."""
+    about = ""
+    if inspect.isroutine(thing):
+        about = (inspect.getdoc(thing) or "").partition("\n")[0]
+        try:
+            thing = thing()
+        except TypeError as error:
+            raise InputError(
+                f"suite {name} must be a function without arguments, got {error}"
+            ) from error
+    if isinstance(thing, Suite):
+        return thing
+    if not isinstance(thing, list | tuple) or not thing:
+        raise InputError(
+            f"suite {name} must be a Suite, a list of specs, or a function that returns one, got "
+            f"{thing!r}"
+        )
+    names = tuple(spec_of(member) for member in thing)
+    return Suite(name, about or "corruptions of another package", names)
+
+
+def spec_of(member: str | Corruption) -> str:
+    """Canonical spec of a corruption in a list; ``eps_min`` stays as it is.
+
+    >>> spec_of("l2(5e-1)"), spec_of("l2(eps_min)")
+    ('l2(0.5)', 'l2(eps_min)')
+    """
+    if isinstance(member, str) and "eps_min" in member:
+        return member
+    return as_corruption(member).spec
 
 
 SUITES: Registry[Suite] = Registry(
@@ -189,7 +219,9 @@ SUITES: Registry[Suite] = Registry(
 
 
 def suite(name: str) -> Suite:
-    """Return the suite of that name.
+    """Return the suite of that name, or the one that ``package.module:name`` refers to.
+
+    The latter is a `Suite`, a list of specs, or a function that returns one of them.
 
     >>> suite("mscr").names
     ('linf(eps_min)',)

@@ -1,0 +1,110 @@
+"""The registry of corruptions: one declaration is all that a new corruption needs."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import shaketable as st
+from helpers.commands import run_json
+from shaketable.core.errors import InputError
+from shaketable.core.spec import Call, parse_call
+from shaketable.corruptions import CORRUPTIONS, Corruption, Named, Sequence, parse
+from shaketable.corruptions.common.severities import NAMES
+from shaketable.corruptions.corruption import AddedNoise
+from shaketable.corruptions.registry import declare
+from shaketable.data.bounds import Bounds
+
+
+@dataclass(frozen=True)
+class Blink(Corruption):
+    """Every value times a share of light."""
+
+    share: float
+    way: str = "all"
+    bounds: Bounds | None = None
+    ladder = "blink"
+
+    @property
+    def spec(self):
+        return str(Call("blink", (self.share, self.way)))
+
+    @property
+    def size(self):
+        return 1 - self.share
+
+    def bind(self, bounds):
+        return replace(self, bounds=bounds)
+
+    def apply(self, x, drawn):
+        return x * x.dtype.type(self.share)
+
+
+@pytest.fixture
+def blink(monkeypatch):
+    declared = dict(CORRUPTIONS._declared)
+    monkeypatch.setattr(CORRUPTIONS, "_declared", declared)
+    forms = {"blink(share)": "less light", "blink(share, way)": "less light in one way"}
+    declare("blink", Blink, arguments=("share", "way"), forms=forms, needs_range=True)
+    return forms
+
+
+def test_a_new_corruption_needs_one_declaration(blink, capsys):
+    assert parse("blink(0.5)") == Blink(0.5)
+    assert parse("blink(way=odd, share=0.5) + linf(0.1) as DARK").corruption.factors[0].way == "odd"
+    assert blink.items() <= CORRUPTIONS.describe().items()
+    assert run_json(capsys, "list", "corruptions")["blink(share, way)"] == "less light in one way"
+    with pytest.raises(InputError, match="takes share, and optionally way, got blink"):
+        parse("blink")
+    with pytest.raises(InputError, match="did you mean 'blink'"):
+        parse("blnk(0.5)")
+    assert st.Suite("dark", "one", ("blink(0.5)",)).needs_range
+    np.testing.assert_array_equal(st.corrupt(np.ones((2, 3)), "blink(0.5)"), np.full((2, 3), 0.5))
+    x = np.random.default_rng(0).random((20, 3))
+    assert len(st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), ["blink(0.5)"])) == 2
+
+
+def test_a_name_is_declared_once(blink):
+    with pytest.raises(InputError, match="'blink' is declared already"):
+        declare("blink", Blink, arguments=(), forms={})
+
+
+def test_every_listed_name_is_found_and_can_be_written():
+    sizes = {"severity": 3, "degrees": 30}
+    for name in CORRUPTIONS:
+        declaration = CORRUPTIONS.get(name)
+        for form, about in declaration.forms.items():
+            assert about
+            if name == "lP":
+                continue
+            call = parse_call(form.replace("KIND", name).replace("lP", "l0.7"))
+            given = [sizes.get(a, 0.5) for a in call.args[:1]]
+            assert parse(str(Call(call.name, tuple(given)))).spec.startswith(call.name)
+    assert {*NAMES, "clean", "linf", "l0", "gaussian", "sp", "scaling"} <= {*CORRUPTIONS}
+
+
+def test_families_are_known_by_their_pattern():
+    assert CORRUPTIONS.get("l0.5") is CORRUPTIONS.get("l1e-5") is CORRUPTIONS.get("linf")
+    assert CORRUPTIONS.get("l0") is not CORRUPTIONS.get("l1")
+    assert CORRUPTIONS.get("fog") is CORRUPTIONS.get("frost")
+    for odd in ("l-1", "lx", "l", "fogs", "KINDS"):
+        with pytest.raises(InputError, match="unknown corruption"):
+            parse(f"{odd}(1)")
+
+
+def test_additive_noise_is_known_by_its_parameters():
+    assert parse("l2(0.5, surface)").additive == AddedNoise(2.0, "surface", 0.5)
+    bound = parse("gaussian(0.5, mean=1) as G").bind(Bounds(0, 1))
+    assert bound.additive == AddedNoise(2.0, "gaussian", 0.5, 1.0, 0.0, 1.0)
+    cut = Bounds(0, 1, "truncate")
+    for spec in ("linf(0.1)", "gaussian(0.1)", "l0(0.1)", "clean", "sp(0.1)", "l2(1) + l2(1)"):
+        assert parse(spec).bind(cut).additive is None
+    assert parse("l0(0.1)").bind(Bounds(0, 1)).additive is None
+
+
+def test_only_sequences_have_stages():
+    both = parse("l2(1) + linf(0.1)")
+    assert both.stages == both.factors
+    assert Named(both, "A").stages == both.factors
+    assert parse("l2(1) as A").stages == parse("l2(1)").stages == ()
+    assert (both + parse("l1(1)")).factors == Sequence((*both.factors, parse("l1(1)"))).factors
