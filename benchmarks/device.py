@@ -14,42 +14,33 @@ The file holds x_train, y_train, x_test, y_test. Results: results/device.md.
 import argparse
 import hashlib
 import time
-from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from shaketable.core.types import Array, IntArray
-from shaketable.separations.search import blocks
-
-Search = Callable[..., Any]
+from shaketable.separations.search.question import Question
+from shaketable.separations.search.search import pairs_within, search
 
 
 def run_searches(
-    way: tuple[Search, Search], x: Array, y: IntArray, part: IntArray, p: float
+    x: Array, y: IntArray, part: IntArray, p: float, device: str | None
 ) -> dict[str, tuple[float, str]]:
     """Run both searches; return seconds and hash of each."""
-    search, pairs_within = way
     started = time.perf_counter()
-    nearest_other = search(x, y, p, of=np.ones(len(x), bool), cell=y, part=part, top=10)
-    seconds = time.perf_counter() - started
-    parts = (
-        nearest_other.near,
-        nearest_other.who,
-        nearest_other.cells,
-        nearest_other.parts,
-        nearest_other.top,
-        nearest_other.top_rows,
+    everyone = np.ones(len(x), bool)
+    answer = search(
+        Question(x, y, p, nearest_of=everyone, classes=y, parts=part, closest=10, device=device)
     )
-    result = {"separation": (seconds, digest(*parts))}
-    role = 1 - part
+    seconds = time.perf_counter() - started
+    minima = answer.by_class, answer.by_part, answer.closest, answer.closest_rows
+    result = {"separation": (seconds, digest(answer.nearest, answer.opponent, *minima))}
     started = time.perf_counter()
-    nearest = search(x, role, p, of=part == 1)
-    pairs = pairs_within(x, role, p, nearest.near)
+    question = Question(x, 1 - part, p, nearest_of=part == 1, device=device)
+    answer = search(question)
+    pairs = pairs_within(question, answer.nearest)
     seconds = time.perf_counter() - started
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    result["1-NN"] = seconds, digest(nearest.near, nearest.who, pairs[order])
+    result["1-NN"] = seconds, digest(answer.nearest, answer.opponent, pairs[order])
     return result
 
 
@@ -81,24 +72,19 @@ def main() -> None:
         x = (x / 255).astype(options.type)
     y = np.concatenate([data["y_train"][cut], data["y_test"][cut]]).ravel().astype(np.int64)
     part = (np.arange(len(x)) >= len(data["y_train"][cut])).astype(np.int64)
-    ways: dict[str, tuple[Search, Search]] = {}
+    ways: dict[str, str | None] = {}
     if options.device:
         import torch
 
-        from shaketable.separations.search import tensors
-
-        ways[options.device] = (
-            partial(tensors.search, device=options.device),
-            partial(tensors.pairs_within, device=options.device),
-        )
+        ways[options.device] = options.device
         card = torch.cuda.get_device_name(options.device) if "cuda" in options.device else ""
         print(f"torch {torch.__version__}", options.device, card)
     if options.cpu:
-        ways["compiled"] = blocks.search, blocks.pairs_within
-    for name, way in ways.items():
-        run_searches(way, x[::50], y[::50], part[::50], 2.0)  # compiles, loads libraries
+        ways["compiled"] = None
+    for name, device in ways.items():
+        run_searches(x[::50], y[::50], part[::50], 2.0, device)  # compiles, loads libraries
         for p in options.norms:
-            for question, (seconds, text) in run_searches(way, x, y, part, p).items():
+            for question, (seconds, text) in run_searches(x, y, part, p, device).items():
                 print(
                     f"{name} {options.type} p={p:g} {question}: {seconds:.2f} s, {text}", flush=True
                 )

@@ -24,6 +24,7 @@ from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import AS_GIVEN
+from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within
 from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
@@ -128,7 +129,8 @@ class WorstCase:
         assert self.eps_min is not None, "callers look"
         x = curve.target.points.reshape(len(curve.target.rows), -1).astype(np.float64)
         two_r = self.eps_min / half_separation(1.0, self.p) * (1 + 1e-5)  # x/255 is rounded
-        pairs = pairs_within(x, curve.target.y, self.p, np.full(len(x), two_r))
+        question = Question(x, curve.target.y, self.p)
+        pairs = pairs_within(question, np.full(len(x), two_r))
         return np.unique(pairs)
 
     def sentences(self, model: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The 1-nearest-neighbour classifier with every tie known: what the data alone let one expect."""
+"""The 1-nearest-neighbour classifier, with all ties."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from shaketable.core.norms import as_p
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import check_pair, find_device, join, make_dataset
 from shaketable.data.dataset import Dataset
+from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within, search
 
 
 @dataclass(frozen=True, eq=False)
 class OneNN:
-    """Nearest training points of every test point, and how well their labels do.
+    """Nearest training points of every test point, and the accuracy of their labels.
 
     Several training points can be equally near, most often in the L-inf norm on whole numbers. An
-    accuracy is therefore a range: from all undecided points wrong to all of them right.
+    accuracy is therefore a range: from all undecided test points wrong to all of them right.
     """
 
     p: float
     distance: FloatArray
-    """Of every test point to its nearest training points."""
+    """Distance of every test point to its nearest training points."""
     test: IntArray
     """Rows of the test points."""
     pairs: IntArray
-    """Every nearest neighbour: (test point, counted from 0, and row of the training point)."""
+    """All nearest neighbours: (index into `test`, row of the training point)."""
     winner: IntArray
     """Class code with the most nearest neighbours; of several the lowest."""
     neighbour_count: IntArray
-    """How many training points are equally near to each test point."""
+    """Number of training points that are nearest to each test point."""
     winner_count: IntArray
-    """How many classes have as many nearest neighbours as the winner."""
+    """Number of classes with as many nearest neighbours as the winner."""
     classes: tuple[Any, ...]
     y: IntArray
     """True class codes of the test points."""
@@ -48,12 +49,12 @@ class OneNN:
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """Share of right labels; points with several nearest neighbours wrong, or right."""
+        """Share of right labels, with all points of several nearest neighbours wrong, or right."""
         return self._range(self.neighbour_count > 1)
 
     @property
     def majority_accuracy(self) -> tuple[float, float]:
-        """Share of right labels by majority; points with several majorities wrong, or right."""
+        """Share of right labels by majority, with all points of tied majorities wrong, or right."""
         return self._range(self.winner_count > 1)
 
     def neighbours(self, i: int) -> IntArray:
@@ -76,27 +77,26 @@ def one_nn(
 ) -> OneNN:
     """Label test points by their nearest training points, exactly.
 
-    uint8 is compared in whole numbers; floats in float64, where rounding can tell points apart
-    that are equally near.
+    uint8 is compared in whole numbers; floats in float64, where rounding can break ties.
 
     Parameters
     ----------
     data, test
-        Training and test points, each a `Dataset` or a pair (x, y); or one of them alone, which is
-        split as `Dataset.parts` does. Arrays and torch tensors are taken in their own units; a
-        uint8 `Dataset` counts as x/255.
+        Training and test points, each a `Dataset` or a pair (x, y); or `data` alone, which is
+        split as in `Dataset.parts`. Arrays and torch tensors are taken in their own units; a uint8
+        `Dataset` counts as x/255.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     seed
-        Of the split, where there is no fixed one.
+        Seed of the split, if the data have no fixed one.
     device
-        Where to search, as `separation` has it.
+        Torch device to search on, as in `separation`.
     progress
-        Show a bar where points of many dimensions are compared.
+        Show a progress bar; searches of k-d trees have none.
 
     >>> train = np.array([[0.0], [2.0], [9.0]]), np.array(["a", "b", "b"])
-    >>> found = one_nn(train, (np.array([[1.0], [8.0]]), np.array(["a", "b"])))
-    >>> found.neighbours(0), found.accuracy, found.labels.tolist()
+    >>> result = one_nn(train, (np.array([[1.0], [8.0]]), np.array(["a", "b"])))
+    >>> result.neighbours(0), result.accuracy, result.labels.tolist()
     (array([0, 1]), (0.5, 1.0), ['a', 'b'])
     """
     p = as_p(norm)
@@ -112,12 +112,13 @@ def one_nn(
     x = np.ascontiguousarray(data.x.reshape(data.n, -1))
     role = np.zeros(data.n, np.int64)
     role[train_rows] = 1
-    found = search(x, role, p, of=role == 0, progress=progress, device=device)
-    pairs = pairs_within(x, role, p, found.near, progress=progress, device=device)
+    question = Question(x, role, p, nearest_of=role == 0, progress=progress, device=device)
+    answer = search(question)
+    pairs = pairs_within(question, answer.nearest)
     place = np.empty(data.n, np.int64)
     place[test_rows] = np.arange(len(test_rows))
     pairs[:, 0] = place[pairs[:, 0]]
-    # votes of a test point for a class, without a table of all classes
+    # votes by (test point, class), without a table of all classes
     ballot, votes = np.unique(
         pairs[:, 0] * len(data.classes) + data.y[pairs[:, 1]], return_counts=True
     )
@@ -130,7 +131,7 @@ def one_nn(
     unit = 255.0 if data.x.dtype == np.uint8 and not own_units else 1.0
     return OneNN(
         p=p,
-        distance=found.distance(found.near[test_rows]) / unit,
+        distance=answer.distance(answer.nearest[test_rows]) / unit,
         test=test_rows,
         pairs=pairs,
         winner=winner,

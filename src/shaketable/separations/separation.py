@@ -1,4 +1,4 @@
-"""How far apart the classes are: the data's own measure of how much noise is fair."""
+"""The distance between classes, which decides how large noise may be without costing accuracy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.data.arrays import check_pair, find_device, make_dataset
 from shaketable.data.dataset import Dataset
+from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search
 
 MAX_CLASSES = 1000
-"""Above this number of classes the minimum of each two of them is not kept."""
+"""With more classes the minimum between each two of them is not kept."""
 
-_LEAST = 1e-290  # below it float64 loses digits
+_LEAST = 1e-290  # below, float64 loses digits
 
 CLOSEST, MAX_CLOSEST = 10, 1001
-"""How many of the closest pairs are listed, and at most."""
+"""Number of closest pairs listed: default, and largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,24 +40,24 @@ class Separation:
     p: float
     two_r: float
     pair: tuple[int, int]
-    """The closest points of different classes; of several such pairs the first."""
+    """Rows of the closest points of different classes; of several such pairs the first."""
     nearest: FloatArray | None
-    """Every point's distance to its nearest point of another class; None if not asked for."""
+    """Distance of every point to its nearest point of another class; None if not asked for."""
     opponent: IntArray | None
-    """That point's row; of several equally near the first."""
+    """Row of that point; of several equally near the first."""
     closest: IntArray
-    """The closest pairs of different classes, rows (i, j) with i < j, in order."""
+    """Rows (i, j), i < j, of the closest pairs of different classes, in order of distance."""
     closest_distance: FloatArray
     """Their distances."""
     by_class: FloatArray | None
-    """Minimum per pair of classes, NaN on the diagonal; None for more than 1000 classes, or if not
-    asked for."""
+    """Minimum between each two classes, NaN on the diagonal; None for more than 1000 classes, or if
+    not asked for."""
     by_part: dict[str, float | None]
-    """Minima train-train, train-test, test-test; None for a part without two classes; empty when
-    there is only one part."""
+    """Minima train-train, train-test, test-test; None where there is no pair of different classes;
+    empty if the data have only one part."""
     classes: tuple[Any, ...]
     y: IntArray
-    """Class codes of all points, indices into `classes`."""
+    """Class code of every point: index into `classes`."""
 
     @property
     def epsilon_min(self) -> float:
@@ -64,7 +65,7 @@ class Separation:
         return half_separation(self.two_r, self.p)
 
     def epsilon_min_without(self, pairs: int) -> float | None:
-        """Return what eps_min would be without the closest pairs; None if not that many are known.
+        """Value of eps_min if this many of the closest pairs were left out; None if unknown.
 
         >>> x, y = np.array([[0.0], [1.0], [4.0], [9.0]]), np.array(["a", "b", "a", "b"])
         >>> s = separation(x, y)
@@ -96,34 +97,34 @@ def separation(
 ) -> Separation:
     """Exact class separation of a data set.
 
-    In up to 16 dimensions k-d trees are searched; in more, compiled loops look at a few features
-    of each pair of points, and at the points themselves only where these leave it open. uint8 is
-    compared in whole numbers.
+    Up to 16 dimensions, k-d trees are searched; in more, compiled loops compare a few features of
+    each pair of points, and the points themselves only if these do not decide. uint8 is compared
+    in whole numbers.
 
     Parameters
     ----------
     x, y
-        Points, one a row, and their labels; or a `Dataset` or a pair (x, y) alone. Arrays and
+        Points, one per row, and their labels; or a `Dataset` or a pair (x, y) alone. Arrays and
         torch tensors are taken in their own units; a uint8 `Dataset` counts as x/255.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     points
-        Also find every point's nearest opponent. On large data of many dimensions that takes
-        several times as long as the rest.
+        Also find every point's nearest opponent: its nearest point of another class. For many
+        points of many dimensions that takes several times as long as the rest.
     per_class
-        Also find the minimum of each two classes.
+        Also find the minimum between each two classes.
     closest
-        How many of the closest pairs to list.
+        Number of closest pairs to list, 1 to 1001.
     device
-        Where to search: a device of torch's such as ``"cuda"``; None is the CPU, without torch,
-        unless `x` is a tensor elsewhere. The result is the same.
+        Torch device to search on, such as ``"cuda"``. None: the device of `x` if that is a tensor,
+        else the CPU, without torch. The result is the same.
     progress
-        Show a bar where points of many dimensions are compared.
+        Show a progress bar; searches of k-d trees have none.
 
     Raises
     ------
     UndefinedError
-        When points of different classes coincide, so that eps_min would be 0.
+        If points of different classes coincide, so that eps_min would be 0.
 
     >>> s = separation(np.array([[0.0], [1.0], [4.0]]), np.array(["a", "a", "b"]))
     >>> s.two_r, s.epsilon_min, s.pair, s.nearest.tolist()
@@ -141,18 +142,20 @@ def separation(
         data, unit = make_dataset(x, y), 1.0
     _refuse_clashes(data)
     per_class = per_class and len(data.classes) <= MAX_CLASSES
-    found = search(
-        np.ascontiguousarray(data.x.reshape(data.n, -1)),
-        data.y,
-        p,
-        of=np.ones(data.n, bool) if points else None,
-        cell=data.y if per_class else None,
-        part=None if data.n_train is None else (np.arange(data.n) >= data.n_train).astype(np.int64),
-        top=closest,
-        progress=progress,
-        device=device,
+    answer = search(
+        Question(
+            np.ascontiguousarray(data.x.reshape(data.n, -1)),
+            data.y,
+            p,
+            nearest_of=np.ones(data.n, bool) if points else None,
+            classes=data.y if per_class else None,
+            parts=_parts(data),
+            closest=closest,
+            progress=progress,
+            device=device,
+        )
     )
-    distances = found.distance(found.top) / unit
+    distances = answer.distance(answer.closest) / unit
     if not len(distances) or not _LEAST < distances[0] < math.inf:
         raise UndefinedError(
             f"the {norm_title(p)} separation is beyond the range of float64; scale the data"
@@ -160,30 +163,37 @@ def separation(
     return Separation(
         p=p,
         two_r=float(distances[0]),
-        pair=(int(found.top_rows[0, 0]), int(found.top_rows[0, 1])),
-        nearest=found.distance(found.near) / unit if points else None,
-        opponent=found.who if points else None,
-        closest=found.top_rows,
+        pair=(int(answer.closest_rows[0, 0]), int(answer.closest_rows[0, 1])),
+        nearest=answer.distance(answer.nearest) / unit if points else None,
+        opponent=answer.opponent if points else None,
+        closest=answer.closest_rows,
         closest_distance=distances,
-        by_class=_by_class(found.distance(found.cells) / unit, data) if per_class else None,
-        by_part={} if data.n_train is None else _by_part(found.distance(found.parts) / unit),
+        by_class=_by_class(answer.distance(answer.by_class) / unit, data) if per_class else None,
+        by_part={} if data.n_train is None else _by_part(answer.distance(answer.by_part) / unit),
         classes=data.classes,
         y=data.y,
     )
 
 
-def _by_class(cells: FloatArray, data: Dataset) -> FloatArray:
+def _parts(data: Dataset) -> IntArray | None:
+    """0 for training points, 1 for test points; None if the data have only one part."""
+    return None if data.n_train is None else (np.arange(data.n) >= data.n_train).astype(np.int64)
+
+
+def _by_class(minima: FloatArray, data: Dataset) -> FloatArray:
+    """Symmetric matrix of the minima, which are above the diagonal; NaN without a pair."""
     result = np.full((len(data.classes),) * 2, math.nan)
-    result[: len(cells), : len(cells)] = np.minimum(cells, cells.T)  # codes above have no points
+    known = len(minima)  # classes after these have no points
+    result[:known, :known] = np.minimum(minima, minima.T)
     result[np.isinf(result)] = math.nan
     return result
 
 
-def _by_part(parts: FloatArray) -> dict[str, float | None]:
+def _by_part(minima: FloatArray) -> dict[str, float | None]:
     names = "train-train", "train-test", "test-test"
     return {
         name: float(value) if math.isfinite(value) else None
-        for name, value in zip(names, parts, strict=True)
+        for name, value in zip(names, minima, strict=True)
     }
 
 

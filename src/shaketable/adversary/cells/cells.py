@@ -16,6 +16,7 @@ from shaketable.core.norms import pnorm
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.duplicates import find_equal_rows
+from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import MAX_TREE_DIMENSION, pairs_within, search
 from shaketable.separations.search.trees import MAX_TREE_P
 
@@ -187,8 +188,9 @@ class Cells:
         places = np.flatnonzero(lists.first == np.arange(len(self.x)))
         if not listed.all() and len(places) > 1:
             asked = np.isin(places, home[~listed])
-            found = search(self.x[places], np.arange(len(places)), self.p, of=asked)
-            near[~listed] = found.near[np.searchsorted(places, home[~listed])]
+            groups = np.arange(len(places))
+            answer = search(Question(self.x[places], groups, self.p, nearest_of=asked))
+            near[~listed] = answer.nearest[np.searchsorted(places, home[~listed])]
         return near / 2
 
     def intervals(self) -> FloatArray:
@@ -273,12 +275,11 @@ def _by_pairs(
     x: FloatArray, p: float, radius: float, *, progress: bool, device: str | None
 ) -> Found:
     """Neighbours in many dimensions."""
-    from shaketable.separations.search.blocks import measured  # compiles
+    from shaketable.separations.search.blocks import measure_in_threads  # compiles
 
-    groups = np.arange(len(x))
-    within = np.full(len(x), radius)
-    pairs = pairs_within(x, groups, p, within, progress=progress, device=device)
-    apart = measured(x, pairs, p)
+    question = Question(x, np.arange(len(x)), p, progress=progress, device=device)
+    pairs = pairs_within(question, np.full(len(x), radius))
+    apart = measure_in_threads(x, pairs, p)
     both = np.concatenate([pairs, pairs[:, ::-1]])
     return both[:, 0], both[:, 1], np.concatenate([apart, apart])
 
@@ -288,8 +289,8 @@ def _affordable(x: FloatArray, p: float, radius: float) -> float:
     share = 2 * _PAIRS / len(x) ** 2
     if share >= 1:
         return radius
-    from shaketable.separations.search.blocks import measured
+    from shaketable.separations.search.blocks import measure_in_threads
 
     sample = np.random.default_rng(0).integers(len(x), size=(_SAMPLE, 2))
     # below what it must not hold: many pairs may be equally far apart
-    return min(radius, float(np.quantile(measured(x, sample, p), share)) * _SHORT)
+    return min(radius, float(np.quantile(measure_in_threads(x, sample, p), share)) * _SHORT)

@@ -17,6 +17,7 @@ from shaketable.core.checks import TINY
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray
 from shaketable.data.duplicates import find_equal_rows
+from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search
 
 FAR = 1e150
@@ -67,8 +68,9 @@ class FittedOneNN:
     def apart(self) -> float:
         """Least distance between training points of different labels."""
         group = np.unique(self.labels, return_inverse=True)[1]
-        near = search(self.points, group, self.p, of=np.ones(len(group), bool)).near
-        return min(float(near.min()), FAR)
+        everyone = np.ones(len(group), bool)
+        answer = search(Question(self.points, group, self.p, nearest_of=everyone))
+        return min(float(answer.nearest.min()), FAR)
 
     def error(self, norm: Any) -> Any:
         """By how much squared distances to a place of this norm may differ and compare wrongly.

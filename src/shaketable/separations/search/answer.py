@@ -1,4 +1,4 @@
-"""The answer to a search for nearest points of other groups."""
+"""The answer that every way of searching gives."""
 
 from dataclasses import dataclass
 
@@ -8,26 +8,28 @@ from shaketable.core.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
-    """Least distances between points of different groups, and their rows.
+class Answer:
+    """Least distances between points of different groups, and the rows of these points.
 
-    Distances come as measures: on uint8 in the 2-norm their squares, which are whole numbers.
+    Distances are given as *measures*: on uint8 in the 2-norm their squares, which are whole
+    numbers; else the distances themselves. What was not asked for has no meaning.
     """
 
-    near: FloatArray
-    """Of every point that was asked for, to its nearest point of another group; else -1."""
-    who: IntArray
-    """That point; of several the first."""
-    cells: FloatArray
-    """Between the points of each two cells, above the diagonal."""
-    parts: FloatArray
-    """Within part 0, across, and within part 1; infinite where there is no such pair."""
-    top: FloatArray
-    """Of the closest pairs, in order."""
-    top_rows: IntArray
-    """Their rows; of pairs equally close the first come first."""
+    nearest: FloatArray
+    """Measure from every point to its nearest opponent, (n,); -1 for points not asked about."""
+    opponent: IntArray
+    """Row of that opponent, (n,); of several equally near the first."""
+    by_class: FloatArray
+    """Minimum between each two classes, above the diagonal; infinite where there is no pair."""
+    by_part: FloatArray
+    """Minima within part 0, between the parts, and within part 1; infinite without a pair."""
+    closest: FloatArray
+    """Measures of the closest pairs, ascending; fewer than asked for if there are not so many."""
+    closest_rows: IntArray
+    """Rows (i, j) of these pairs, i < j; pairs equally close are in the order of their rows."""
     squared: bool = False
+    """Whether measures are squares."""
 
     def distance(self, measure: FloatArray) -> FloatArray:
-        """Distances that measures stand for."""
+        """Distances of these measures."""
         return np.sqrt(measure) if self.squared else measure

@@ -1,8 +1,7 @@
-"""Nearest neighbours across groups of points in many dimensions, exact.
+"""Search in many dimensions, by compiled loops over blocks of points.
 
-Points are compared block by block, each pair of blocks a task of its own: threads here, or the
-workers of whatever backend ``joblib.parallel_config`` names. `trees` answers the same questions
-in few dimensions.
+Each pair of blocks is a task of its own, which runs in a thread or on a worker of the backend that
+``joblib.parallel_config`` names.
 """
 
 from __future__ import annotations
@@ -19,68 +18,55 @@ from joblib import Parallel, delayed
 from shaketable.core.progress import show_progress
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.separations.search.answer import Nearest
+from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.distances import MAXIMUM
 from shaketable.separations.search.features import sketch
 from shaketable.separations.search.kernels import LANES, Best, Sketch, compare, measure_pairs
+from shaketable.separations.search.question import Question
 
-_BLOCK = 4096  # positions of a task, at least
-_BLOCKS = 64  # blocks, at most
-_NONE = np.iinfo(np.int64).max  # a row that is none
+_BLOCK = 4096  # least number of positions in a block
+_BLOCKS = 64  # largest number of blocks
+_NO_ROW = np.iinfo(np.int64).max
 _CHUNK = 1024  # pairs that a thread measures at a time
 _ROOM = 1 << 17  # pairs that a task can hold
 
 Block = tuple[int, int]
-Task = tuple[Block, Block, bool]  # two blocks, and whether their touching tiles or the others
+"""First position, and the one after the last."""
+
+Task = tuple[Block, Block, bool]
+"""Two blocks, and whether to compare their touching tiles or the others."""
 
 
-def search(
-    x: Array,
-    group: IntArray,
-    p: float,
-    *,
-    of: Array | None = None,
-    cell: IntArray | None = None,
-    part: IntArray | None = None,
-    top: int = 0,
-    progress: bool = False,
-) -> Nearest:
-    """Find nearest points of other groups, as `neighbours.search` describes."""
-    zeros = np.zeros(len(x), np.int64)
-    points = sketch(
-        x,
-        p,
-        group,
-        zeros if cell is None else cell,
-        zeros if part is None else part,
-        finest=of is not None,
-    )
-    state = _State(points, of, cell is not None, part is not None, top)
+def search(question: Question) -> Answer:
+    """Answer as `search.search` does."""
+    points = sketch(question, finest=question.nearest_of is not None)
+    state = _State(points, question)
     for touching in (True, False):
         tasks = state.tasks(touching)
-        jobs = (delayed(_least)(points, p, task, state.bounds(task)) for task in tasks)
-        words = "comparing near points" if touching else "comparing the others"
-        for task, best in show_progress(_run(jobs), words, enabled=progress, total=len(tasks)):
+        jobs = (delayed(_lower)(points, question.p, task, state.bounds(task)) for task in tasks)
+        title = "comparing near points" if touching else "comparing the others"
+        for task, best in show_progress(
+            _run(jobs), title, enabled=question.progress, total=len(tasks)
+        ):
             state.merge(task, best)
-    return state.result()
+    return state.answer()
 
 
-def pairs_within(
-    x: Array, group: IntArray, p: float, radius: FloatArray, *, progress: bool = False
-) -> IntArray:
-    """Rows (i, j) of all pairs of different groups within `radius`, as `neighbours` describes."""
-    zeros = np.zeros(len(x), np.int64)
-    points = sketch(x, p, group, zeros, zeros, finest=True)
-    state = _State(points, None, False, False, 0)
-    state.near[: len(x)] = radius[points.rows]
+def pairs_within(question: Question, radius: FloatArray) -> IntArray:
+    """Rows (i, j) of all pairs of different groups within `radius`, as `search.pairs_within`."""
+    plain = Question(question.x, question.group, question.p)
+    points = sketch(plain, finest=True)
+    state = _State(points, plain)
+    state.nearest[: question.n] = radius[points.rows]
     tasks = [*state.tasks(True), *state.tasks(False)]
-    jobs = (delayed(_within)(points, p, task, state.bounds(task)) for task in tasks)
-    found = show_progress(_run(jobs), "collecting near points", enabled=progress, total=len(tasks))
-    return np.concatenate([np.empty((0, 2), np.int64), *found])
+    jobs = (delayed(_collect)(points, question.p, task, state.bounds(task)) for task in tasks)
+    title = "collecting near points"
+    pairs = show_progress(_run(jobs), title, enabled=question.progress, total=len(tasks))
+    return np.concatenate([np.empty((0, 2), np.int64), *pairs])
 
 
-def measured(x: Array, pairs: IntArray, p: float) -> FloatArray:
-    """Measures of pairs of rows, to the last bit as a search finds them; threads share them."""
+def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
+    """Measures of pairs of rows, equal to those of a search to the last bit."""
     chunks = np.array_split(pairs, len(pairs) // _CHUNK + 1)
     with ThreadPoolExecutor(count_threads()) as pool:
         return np.concatenate([*pool.map(lambda chunk: measure_pairs(x, chunk, p), chunks)])
@@ -91,58 +77,66 @@ def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[Any]:
     return iter(parallel(jobs))
 
 
-def _least(points: Sketch, p: float, task: Task, best: Best) -> tuple[Task, Best]:
+def _lower(points: Sketch, p: float, task: Task, best: Best) -> tuple[Task, Best]:
+    """Lower the bounds of a task to the least measures in its blocks."""
     best = _with_limits(points, task, best)
     compare(points, _order(p), *task, best, (-1, -1))
     return task, best
 
 
-def _within(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
-    best = _with_limits(points, task, best)._replace(found=np.empty((_ROOM, 2), np.int64))
-    found, resume = [], (-1, -1)
+def _collect(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
+    """Rows of all pairs of a task that are within its bounds."""
+    best = _with_limits(points, task, best)._replace(pairs=np.empty((_ROOM, 2), np.int64))
+    pieces, resume = [], (-1, -1)
     while True:
         count, *tiles = compare(points, _order(p), *task, best, resume)
-        found.append(best.found[:count].copy())
+        pieces.append(best.pairs[:count].copy())
         if tiles[0] < 0:
-            return np.concatenate(found)
+            return np.concatenate(pieces)
         resume = tiles[0], tiles[1]
 
 
 def _order(p: float) -> float:
-    """Order of a norm as `distances.measure` wants it: a whole number where it can be."""
+    """Order of a norm as `distances.measure` expects it: a whole number if there is one."""
     return {1.0: 1, 2.0: 2, math.inf: MAXIMUM}.get(p, p)
 
 
 def _with_limits(points: Sketch, task: Task, best: Best) -> Best:
-    """Bounds with room for their limits; a block compared with itself has one set of both."""
-    limit_a, limit_b = (np.empty(len(b), points.tiles.dtype) for b in (best.near_a, best.near_b))
+    """Bounds with room for their limits; a block compared with itself has one set of them."""
+    limit_a, limit_b = (
+        np.empty(len(bounds), points.tiles.dtype) for bounds in (best.nearest_a, best.nearest_b)
+    )
     if task[0] == task[1]:
-        return best._replace(limit_a=limit_a, near_b=best.near_a, who_b=best.who_a, limit_b=limit_a)
+        return best._replace(
+            limit_a=limit_a,
+            nearest_b=best.nearest_a,
+            opponent_b=best.opponent_a,
+            limit_b=limit_a,
+        )
     return best._replace(limit_a=limit_a, limit_b=limit_b)
 
 
 class _State:
-    """Least measures so far, over all positions; tasks work on copies of what concerns them."""
+    """Least measures so far, over all positions; tasks work on copies of their part of it."""
 
-    def __init__(
-        self, points: Sketch, of: Array | None, cells: bool, parts: bool, top: int
-    ) -> None:
-        n = len(points.rows)
+    def __init__(self, points: Sketch, question: Question) -> None:
+        n = question.n
         size = max(_BLOCK, -(-n // (_BLOCKS * LANES)) * LANES)
         self.points = points
         self.blocks = [(start, min(start + size, n)) for start in range(0, n, size)]
         whole_tiles = -(-n // LANES) * LANES
-        self.near = np.full(whole_tiles, -1.0)
-        if of is not None:
-            self.near[:n][of[points.rows]] = math.inf
-        self.who = np.full(whole_tiles, _NONE)
-        count = int(points.cell[-1]) + 1 if cells else 1
-        self.cells = np.full((count, count), math.inf if cells else -1.0)
-        if np.array_equal(points.cell, points.group):
-            np.fill_diagonal(self.cells, -1.0)  # no such pairs
-        self.parts = np.full(3, math.inf if parts else -1.0)
-        self.top = np.full(max(1, top), math.inf if top else -1.0)
-        self.top_rows = np.full((max(1, top), 2), _NONE)
+        self.nearest = np.full(whole_tiles, -1.0)
+        self.nearest[:n][question.asked[points.rows]] = math.inf
+        self.opponent = np.full(whole_tiles, _NO_ROW)
+        has_classes = question.classes is not None
+        count = int(points.classes[-1]) + 1 if has_classes else 1
+        self.by_class = np.full((count, count), math.inf if has_classes else -1.0)
+        if np.array_equal(points.classes, points.group):
+            np.fill_diagonal(self.by_class, -1.0)  # no such pairs
+        self.by_part = np.full(3, -1.0 if question.parts is None else math.inf)
+        length = max(1, question.closest)
+        self.closest = np.full(length, math.inf if question.closest else -1.0)
+        self.closest_rows = np.full((length, 2), _NO_ROW)
         self.lock = threading.Lock()
 
     def tasks(self, touching: bool) -> list[Task]:
@@ -152,67 +146,76 @@ class _State:
     def bounds(self, task: Task) -> Best:
         """Copy of what a task can improve."""
         a, b, _ = task
-        cell = self.points.cell
+        classes = self.points.classes
         with self.lock:
-            near_a, who_a = self.near[_tiles(a)].copy(), self.who[_tiles(a)].copy()
+            nearest_a = self.nearest[_whole_tiles(a)].copy()
+            opponent_a = self.opponent[_whole_tiles(a)].copy()
             same = a == b
-            near_b = near_a if same else self.near[_tiles(b)].copy()
-            who_b = who_a if same else self.who[_tiles(b)].copy()
-            rows = slice(int(cell[a[0]]), int(cell[a[1] - 1]) + 1)
-            columns = slice(int(cell[b[0]]), int(cell[b[1] - 1]) + 1)
+            nearest_b = nearest_a if same else self.nearest[_whole_tiles(b)].copy()
+            opponent_b = opponent_a if same else self.opponent[_whole_tiles(b)].copy()
+            rows = slice(int(classes[a[0]]), int(classes[a[1] - 1]) + 1)
+            columns = slice(int(classes[b[0]]), int(classes[b[1] - 1]) + 1)
             return Best(
-                near_a=near_a,
-                who_a=who_a,
+                nearest_a=nearest_a,
+                opponent_a=opponent_a,
                 limit_a=np.empty(0),
-                near_b=near_b,
-                who_b=who_b,
+                nearest_b=nearest_b,
+                opponent_b=opponent_b,
                 limit_b=np.empty(0),
-                cells=self.cells[rows, columns].copy(),
-                first_cell=(rows.start, columns.start),
-                parts=self.parts.copy(),
-                top=self.top.copy(),
-                top_rows=self.top_rows.copy(),
-                found=np.empty((0, 2), np.int64),
+                by_class=self.by_class[rows, columns].copy(),
+                first_classes=(rows.start, columns.start),
+                by_part=self.by_part.copy(),
+                closest=self.closest.copy(),
+                closest_rows=self.closest_rows.copy(),
+                pairs=np.empty((0, 2), np.int64),
             )
 
     def merge(self, task: Task, best: Best) -> None:
         """Take over what a task improved."""
         a, b, _ = task
         with self.lock:
-            for block, near, who in ((a, best.near_a, best.who_a), (b, best.near_b, best.who_b)):
-                at = _tiles(block)
-                better = (near < self.near[at]) | ((near == self.near[at]) & (who < self.who[at]))
-                self.near[at][better] = near[better]
-                self.who[at][better] = who[better]
-            row, column = best.first_cell
-            cells = self.cells[row : row + len(best.cells), column : column + best.cells.shape[1]]
-            np.minimum(cells, best.cells, out=cells)
-            np.minimum(self.parts, best.parts, out=self.parts)
+            self._merge_nearest(a, best.nearest_a, best.opponent_a)
+            self._merge_nearest(b, best.nearest_b, best.opponent_b)
+            row, column = best.first_classes
+            height, width = best.by_class.shape
+            by_class = self.by_class[row : row + height, column : column + width]
+            np.minimum(by_class, best.by_class, out=by_class)
+            np.minimum(self.by_part, best.by_part, out=self.by_part)
             pairs = {
                 (value, *rows)
-                for top, top_rows in ((self.top, self.top_rows), (best.top, best.top_rows))
-                for value, rows in zip(top.tolist(), top_rows.tolist(), strict=True)
+                for values, all_rows in (
+                    (self.closest, self.closest_rows),
+                    (best.closest, best.closest_rows),
+                )
+                for value, rows in zip(values.tolist(), all_rows.tolist(), strict=True)
             }
-            for k, (value, i, j) in enumerate(sorted(pairs)[: len(self.top)]):
-                self.top[k], self.top_rows[k] = value, (i, j)
+            for k, (value, i, j) in enumerate(sorted(pairs)[: len(self.closest)]):
+                self.closest[k], self.closest_rows[k] = value, (i, j)
 
-    def result(self) -> Nearest:
-        """What was found, by row."""
+    def _merge_nearest(self, block: Block, nearest: FloatArray, opponent: IntArray) -> None:
+        at = _whole_tiles(block)
+        tied = nearest == self.nearest[at]
+        better = (nearest < self.nearest[at]) | (tied & (opponent < self.opponent[at]))
+        self.nearest[at][better] = nearest[better]
+        self.opponent[at][better] = opponent[better]
+
+    def answer(self) -> Answer:
+        """Least measures, by row."""
         rows, n = self.points.rows, len(self.points.rows)
-        near, who = np.empty(n), np.empty(n, np.int64)
-        near[rows], who[rows] = self.near[:n], self.who[:n]
-        known = np.isfinite(self.top) & (self.top >= 0)
-        return Nearest(
-            near,
-            who,
-            np.where(self.cells < 0, math.inf, self.cells),
-            self.parts,
-            self.top[known],
-            self.top_rows[known],
+        nearest, opponent = np.empty(n), np.empty(n, np.int64)
+        nearest[rows], opponent[rows] = self.nearest[:n], self.opponent[:n]
+        known = np.isfinite(self.closest) & (self.closest >= 0)
+        return Answer(
+            nearest,
+            opponent,
+            np.where(self.by_class < 0, math.inf, self.by_class),
+            self.by_part,
+            self.closest[known],
+            self.closest_rows[known],
             squared=self.points.units.squared,
         )
 
 
-def _tiles(block: Block) -> slice:
-    """Whole tiles of a block."""
+def _whole_tiles(block: Block) -> slice:
+    """Positions of all tiles of a block."""
     return slice(block[0], -(-block[1] // LANES) * LANES)

@@ -1,11 +1,10 @@
-"""Compiled distances of two points: exact on uint8, summed with care on floats.
+"""Compiled distances of two points: exact on uint8, compensated sums on floats.
 
-A *measure* stands for a distance: on uint8 the whole number that integer arithmetic gives (for
-p = 2 the sum of squares), on floats the norm. It is given up as soon as it is sure to be above what
-is wanted.
+A *measure* stands for a distance: on uint8 a whole number in the norms 1, 2 and inf (for p = 2 the
+sum of squares), else the norm. Its computation stops as soon as it must exceed what is wanted.
 
-After a change here clear ``__pycache__``: numba keeps what it compiled of other modules that use
-these functions.
+After a change here clear ``__pycache__``: other modules that use these functions keep the code that
+numba compiled before.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -18,21 +17,21 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 MAXIMUM = 0
-"""What stands for p = inf where p comes as a whole number."""
+"""Stands for p = inf where p is given as a whole number."""
 
 compiled = numba.njit(nogil=True, cache=True, error_model="numpy")
-"""Compile a function; it holds no lock."""
+"""Compiles a function; it does not hold the interpreter's lock."""
 
 REORDER = {"reassoc", "contract", "nsz"}
-"""Lets sums be vectorised; NaN and infinity stay."""
+"""Allows sums to be vectorised; NaN and infinity are kept."""
 
-_CHUNK = 256  # values compared before a pair may be given up; int32 holds their squares
+_CHUNK = 256  # values compared before a pair may be abandoned; int32 holds their squares
 
 
 def measure(x, i, j, p, most):
-    """Measure of two rows, or anything above `most` once it is sure to be.
+    """Measure of two rows, or any number above `most` if the measure is.
 
-    With p = 1, 2 or MAXIMUM as whole numbers, code for other norms is not compiled.
+    For p = 1, 2 or MAXIMUM, given as whole numbers, the code for other norms is not compiled.
     """
     raise NotImplementedError("compiled code only")
 
@@ -43,7 +42,7 @@ def _measure(x, i, j, p, most):
 
 
 def other_norm(x, i, j, p, largest, most):
-    """Norm of another order, given the largest gap."""
+    """Norm of any other order, given the largest gap."""
     raise NotImplementedError("compiled code only")
 
 
@@ -58,7 +57,7 @@ def _other_norm(x, i, j, p, largest, most):
 def at(start, c):
     """Index start + c, unsigned.
 
-    It cannot mean one from the end, which would keep loops from being vectorised.
+    A signed index might count from the end, which would keep loops from being vectorised.
     """
     return np.uint64(start) + np.uint64(c)
 
@@ -98,7 +97,7 @@ def _whole_measure(x, i, j, p, most):
 
 
 def _float_measure(x, i, j, p, most):
-    # a quick sum gives up most pairs; what is left is summed with care
+    # a quick sum rules out most pairs; the rest is summed with compensation
     margin = most * (1 + 1e-12)
     if p == 2:
         margin = margin * margin if margin > 1e-140 else np.inf

@@ -1,16 +1,16 @@
-r"""Features of points whose distances are lower bounds of the points' own distances.
+r"""Features of points whose distances are lower bounds of the distances of the points.
 
-Few features decide nearly every comparison, so few pairs of points are ever compared in full:
+A few features decide nearly every comparison, so that few pairs of points are compared in full:
 
 - L1: sums over blocks of features that vary together; :math:`|\sum u_i| \le \sum |u_i|`.
 - L2: coordinates along principal directions, and the length of the rest.
-- L-inf: a choice of the features themselves, as 8-bit codes.
+- L-inf: a selection of the columns, as 8-bit codes.
 
-Other norms borrow one of these bounds: a p-norm never grows with p, and between norms p > q
+Other norms use one of these bounds: a p-norm never grows with p, and for p > q
 :math:`\lVert u \rVert_p \ge d^{1/p - 1/q} \lVert u \rVert_q`.
 
-Features are rounded; `Units.slack` bounds by how much, so that a bound is never too high. The
-sample from which features are chosen changes the speed alone.
+Features are rounded; `Units.slack` bounds the error, so that a lower bound is never too high. The
+sample from which features are chosen affects only the speed.
 """
 
 from __future__ import annotations
@@ -24,48 +24,43 @@ from threadpoolctl import threadpool_limits
 
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.separations.search.kernels import BOX, COARSE, FEW, LANES, Sketch, Units, sum_blocks
+from shaketable.separations.search.question import Question
 
-_SAMPLE = 512  # points, and
-_SAMPLE_VALUES = 1 << 24  # values at most, that features are chosen by
-_CHUNK_VALUES = 1 << 21  # values turned into floats at a time
-_DEPTH = 4096  # terms of a float32 sum of products of whole numbers
-_SQUARES = 256  # squares of 8-bit numbers that float32 can add up
+_SAMPLE = 512  # largest number of points in the sample that features are chosen by
+_SAMPLE_VALUES = 1 << 24  # largest number of values in that sample
+_CHUNK_VALUES = 1 << 21  # values converted to floats at a time
+_DEPTH = 4096  # terms of a float32 sum of products of whole numbers that stays exact
+_SQUARES = 256  # squares of 8-bit numbers that float32 can add up exactly
 _CODES = 254.9  # steps of an 8-bit code, with room for rounding
-_FINE = {1: (64, 1), 2: (32, 4), math.inf: (64, 1)}  # by norm: fine features, and bytes of each
-_FINEST = {1: (256, 1), 2: (128, 4), math.inf: (256, 1)}  # as many as were measured fastest
-_FINE_BYTES = 1 << 28  # for all fine features, where that leaves 64
+_FINE = {1: (64, 1), 2: (32, 4), math.inf: (64, 1)}  # by norm: number of features, bytes of each
+_FINEST = {1: (256, 1), 2: (128, 4), math.inf: (256, 1)}  # the numbers that were measured fastest
+_FINE_BYTES = 1 << 28  # memory of all fine features, unless there are only 64 of each point
 
 
-def sketch(
-    x: Array, p: float, group: IntArray, cell: IntArray, part: IntArray, *, finest: bool
-) -> Sketch:
-    """Put points in an order that keeps near ones together, with features for lower bounds.
+def sketch(question: Question, *, finest: bool) -> Sketch:
+    """Sort points so that near ones are together, and compute features for lower bounds.
 
     Parameters
     ----------
-    x
-        Points, one a row.
-    group, cell, part
-        Of every point; `cell` ascends with `group`.
     finest
-        Whether more of the fine features are worth their while, as they are where bounds are loose.
+        Whether to compute more fine features, which pays where bounds are loose.
     """
+    x, p, group = question.x, question.p, question.group
     sample = _sample(x)
-    bound, share = _borrowed(sample, p)
+    bound, share = _choose_bound(sample, p)
     features, size = (_FINEST if finest else _FINE)[bound]
     while features > LANES and len(x) * features * size > _FINE_BYTES:
         features //= 2
     counts = BOX, FEW, COARSE, features
     make = {1: _block_sums, 2: _directions, math.inf: _codes}[bound]
-    with threadpool_limits(1, user_api="blas"):  # the threads are ours
+    with threadpool_limits(1, user_api="blas"):  # chunks of rows have threads already
         levels, units = make(x, sample, counts)
     squared = p == 2 and x.dtype == np.uint8
     units = units._replace(squared=squared, scale=units.scale / share)
     n, tiles = len(x), -(-len(x) // LANES)
-    rows = np.lexsort((_curve(levels[0]), group))
-    coarse = np.hstack([_wide(level, k) for level, k in zip(levels[:-1], counts, strict=False)])[
-        rows
-    ]
+    rows = np.lexsort((_rank_on_curve(levels[0]), group))
+    coarse = np.hstack([_pad(level, k) for level, k in zip(levels[:-1], counts, strict=False)])
+    coarse = coarse[rows]
     side_by_side = np.concatenate([coarse, np.repeat(coarse[-1:], tiles * LANES - n, axis=0)])
     side_by_side = side_by_side.reshape(tiles, LANES, -1).transpose(0, 2, 1).copy()
     boxes = side_by_side[:, :BOX]
@@ -73,19 +68,19 @@ def sketch(
         x=x,
         rows=rows,
         group=group[rows],
-        cell=cell[rows],
-        part=part[rows],
+        classes=question.class_codes[rows],
+        parts=question.part_codes[rows],
         coarse=coarse,
         tiles=side_by_side,
-        fine=_wide(levels[-1][rows], max(features, LANES)).reshape(n, -1, LANES),
+        fine=_pad(levels[-1][rows], max(features, LANES)).reshape(n, -1, LANES),
         low=boxes.min(axis=2).T.copy(),
         high=boxes.max(axis=2).T.copy(),
         units=units,
     )
 
 
-def _borrowed(sample: Array, p: float) -> tuple[float, float]:
-    """Norm whose bound to take for the p-norm, and the share of that norm that is a bound."""
+def _choose_bound(sample: Array, p: float) -> tuple[float, float]:
+    """Norm whose bound to use for the p-norm, and the factor that makes it one."""
     d = sample.shape[1]
     if p <= 2 or math.isinf(p):
         return (1 if p < 2 else p), (d ** (1 / p - 1) if 1 < p < 2 else 1.0)
@@ -97,38 +92,39 @@ def _borrowed(sample: Array, p: float) -> tuple[float, float]:
 
 
 def _sample(x: Array) -> Array:
-    """Some points, spread over all."""
+    """Random points, in order."""
     size = min(len(x), _SAMPLE, max(2, _SAMPLE_VALUES // x.shape[1]))
     rows = np.random.default_rng(0).choice(len(x), size, replace=False)
     return np.asarray(x[np.sort(rows)], np.float64)
 
 
-_Levels = list[Array]  # features of every point: sets of growing size, each a bound of its own
+_Levels = list[Array]  # features of every point: sets of growing size, each of which gives a bound
 
 
 def _block_sums(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
+    """Features for L1: sums over blocks of columns, and how to convert measures to their units."""
     depth = int(math.log2(min(counts[-1], x.shape[1])))
     sizes = [min(count, 1 << depth) for count in counts]
     centre, low, high, scale = _extent(x, sample)
     block = np.empty(x.shape[1], np.int64)
-    for k, columns in enumerate(_bisect(_centred(sample, centre, scale), depth)):
+    for k, columns in enumerate(_bisect(_center(sample, centre, scale), depth)):
         block[columns] = k
     least = np.bincount(block, low, 1 << depth).astype(np.float64)
     step = float((np.bincount(block, high, 1 << depth) - least).max()) / _CODES or 1.0
 
-    def of_rows(rows: Array) -> _Levels:
+    def features_of(rows: Array) -> _Levels:
         sums = np.zeros((len(rows), 1 << depth))
         sum_blocks(rows, centre, scale, block, sums)
         coarser = [sums.reshape(len(rows), k, -1).sum(axis=2) for k in sizes[:-1]]
-        return [*(s.astype(np.float32) for s in coarser), _coded(sums, least, step)]
+        return [*(s.astype(np.float32) for s in coarser), _encode(sums, least, step)]
 
     slack = 2 * _rounding(x) * float(np.maximum(high, -low).sum())
     units = Units(1.0, False, scale * (1 + 1e-5), slack, 1 / step, sizes[-1] * (1 + 1e-3))
-    return _by_chunks(x, of_rows), units
+    return _compute_in_chunks(x, features_of), units
 
 
 def _bisect(sample: Array, levels: int) -> list[IntArray]:
-    """Columns in 2**levels blocks that vary together, neighbouring blocks alike."""
+    """Split columns into 2**levels blocks that vary together; neighbouring blocks are similar."""
     blocks = [np.arange(sample.shape[1])]
     for _ in range(levels):
         halves = []
@@ -146,44 +142,45 @@ def _bisect(sample: Array, levels: int) -> list[IntArray]:
 
 
 def _directions(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
+    """Features for L2: principal coordinates, and the length of the rest."""
     centre, low, high, scale = _extent(x, sample)
     length = float(np.linalg.norm(np.maximum(high, -low)))
-    basis = _principal(_centred(sample, centre, scale), min(counts[-1] - 1, x.shape[1]))
+    basis = _principal_directions(_center(sample, centre, scale), min(counts[-1] - 1, x.shape[1]))
     if x.dtype == np.uint8:
-        basis = _whole(basis)
-    values, turn = np.linalg.eigh(basis.T @ basis)
-    orthonormal = turn / np.sqrt(values) @ turn.T
+        basis = _round_basis(basis)
+    values, vectors = np.linalg.eigh(basis.T @ basis)
+    orthonormal = vectors / np.sqrt(values) @ vectors.T
 
-    def of_rows(rows: Array) -> _Levels:
+    def features_of(rows: Array) -> _Levels:
         product, square = _project(rows, centre, scale, basis)
         along = product @ orthonormal
-        return [_with_rest(along[:, : count - 1], square, length) for count in counts]
+        return [_append_rest(along[:, : count - 1], square, length) for count in counts]
 
     slack = 2 * math.sqrt(counts[-1]) * _rounding(x) * length
-    return _by_chunks(x, of_rows), Units(2.0, False, scale * (1 + 1e-5), slack)
+    return _compute_in_chunks(x, features_of), Units(2.0, False, scale * (1 + 1e-5), slack)
 
 
-def _with_rest(along: FloatArray, square: FloatArray, length: float) -> Array:
-    """Coordinates and the length of what they leave of points with this square.
+def _append_rest(along: FloatArray, square: FloatArray, length: float) -> Array:
+    """Coordinates, and the length of the rest of points with this squared length.
 
-    Small lengths are raised to one value, since the root of a difference is all rounding there.
+    Small lengths are all raised to one value: the root of their difference is only rounding.
     """
     rest = np.sqrt(np.maximum(square - np.square(along).sum(axis=1), (0.01 * length) ** 2))
     return np.column_stack([along, rest]).astype(np.float32)
 
 
-def _principal(sample: Array, count: int) -> FloatArray:
+def _principal_directions(sample: Array, count: int) -> FloatArray:
     """Orthonormal columns close to the leading principal directions of a centred sample."""
     basis = np.random.default_rng(1).standard_normal((sample.shape[1], count), np.float32)
     size = float(np.abs(sample).max()) or 1.0
     for _ in range(3):
         basis = np.linalg.qr(sample.T @ (sample / size @ basis) + 1e-6 * size * basis)[0]
-    turn = np.linalg.svd(sample @ basis, full_matrices=False)[2]
-    return np.asarray(basis @ turn.T, np.float64)
+    rotation = np.linalg.svd(sample @ basis, full_matrices=False)[2]
+    return np.asarray(basis @ rotation.T, np.float64)
 
 
-def _whole(basis: FloatArray) -> FloatArray:
-    """Basis of whole numbers, small enough for `_project` to be exact on uint8."""
+def _round_basis(basis: FloatArray) -> FloatArray:
+    """Round a basis to whole numbers, small enough for `_project` to be exact on uint8."""
     depth = min(_DEPTH, len(basis))
     sums = [np.abs(basis[k : k + depth]).sum(axis=0).max() for k in range(0, len(basis), depth)]
     room = 2**24 / 255 - depth / 2 - 1
@@ -193,13 +190,13 @@ def _whole(basis: FloatArray) -> FloatArray:
 def _project(
     x: Array, centre: FloatArray, scale: float, basis: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Rows of scale * (x - centre) @ basis, and the squares of scale * (x - centre).
+    """Rows of scale * (x - centre) @ basis, and the squared lengths of scale * (x - centre).
 
     On uint8 with a basis of whole numbers all products and sums are whole numbers that float32
-    holds, so that the fast product is exact; else float64 is used.
+    holds, so that its fast product is exact; else float64 is used.
     """
     whole = x.dtype == np.uint8
-    values = _centred(x, centre, scale) if whole else (x - centre) * scale
+    values = _center(x, centre, scale) if whole else (x - centre) * scale
     depth = _DEPTH if whole else x.shape[1]
     parts = [slice(k, k + depth) for k in range(0, x.shape[1], depth)]
     product = sum(values[:, k] @ basis[k].astype(values.dtype) for k in parts)
@@ -208,7 +205,7 @@ def _project(
     return np.asarray(product, np.float64), np.asarray(squares)
 
 
-def _centred(x: Array, centre: FloatArray, scale: float) -> Array:
+def _center(x: Array, centre: FloatArray, scale: float) -> Array:
     """Values of scale * (x - centre) in float32."""
     if x.dtype == np.uint8:
         values: Array = x.astype(np.float32)
@@ -217,11 +214,11 @@ def _centred(x: Array, centre: FloatArray, scale: float) -> Array:
     return np.asarray((x - centre) * scale, np.float32)
 
 
-def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels]) -> _Levels:
-    """Features of all rows, computed for some at a time in threads."""
+def _compute_in_chunks(x: Array, features_of: Callable[[Array], _Levels]) -> _Levels:
+    """Features of all rows, computed in threads for one chunk of rows at a time."""
     step = max(1, _CHUNK_VALUES // x.shape[1])
     chunks = [slice(start, start + step) for start in range(0, len(x), step)]
-    first = of_rows(x[chunks[0]])
+    first = features_of(x[chunks[0]])
     levels = [np.empty((len(x), level.shape[1]), level.dtype) for level in first]
 
     def fill(rows: slice, features: _Levels) -> None:
@@ -230,14 +227,15 @@ def _by_chunks(x: Array, of_rows: Callable[[Array], _Levels]) -> _Levels:
 
     fill(chunks[0], first)
     parallel = Parallel(n_jobs=-1, require="sharedmem")
-    parallel(delayed(lambda rows: fill(rows, of_rows(x[rows])))(rows) for rows in chunks[1:])
+    parallel(delayed(lambda rows: fill(rows, features_of(x[rows])))(rows) for rows in chunks[1:])
     return levels
 
 
 def _extent(x: Array, sample: Array) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """A centre, the least and largest scaled difference from it by column, and the scale.
+    """A centre, the least and the largest scaled difference from it per column, and the scale.
 
-    The scale is a power of two that puts the largest near 1, where float32 has room.
+    The scale is a power of two that brings the largest difference near 1, so that float32 can
+    neither underflow nor overflow.
     """
     centre = (sample / len(sample)).sum(axis=0)
     if x.dtype == np.uint8:
@@ -255,23 +253,24 @@ def _rounding(x: Array) -> float:
 
 
 def _codes(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
-    columns = _telling(sample, min(counts[-1], x.shape[1]))
+    """Features for L-inf: 8-bit codes of selected columns."""
+    columns = _choose_columns(sample, min(counts[-1], x.shape[1]))
     values, units = x[:, columns], Units(math.inf, False, 1.0, 0.0)
     if x.dtype != np.uint8:
         low = values.min(axis=0).astype(np.float64)
         step = float((values.max(axis=0) - low).max()) / _CODES or 1.0
         units = Units(math.inf, False, 1 / step, 1 + 1e-6)
-        values = _by_chunks(values, lambda rows: [_coded(rows, low, step)])[0]
+        values = _compute_in_chunks(values, lambda rows: [_encode(rows, low, step)])[0]
     return [values[:, :count] for count in counts], units
 
 
-def _coded(values: Array, low: FloatArray, step: float) -> Array:
-    """8-bit codes of values; the gap of two codes is off by less than one."""
+def _encode(values: Array, low: FloatArray, step: float) -> Array:
+    """8-bit codes of values; the difference of two codes is off by less than one."""
     return np.asarray(np.clip((values - low) / step, 0, 255), np.uint8)
 
 
-def _telling(sample: Array, count: int) -> IntArray:
-    """Columns that tell many pairs of a sample apart, the first few those that others do not."""
+def _choose_columns(sample: Array, count: int) -> IntArray:
+    """Columns that separate many pairs of a sample, each of the first few other pairs."""
     random = np.random.default_rng(2)
     first, second = random.integers(0, len(sample), (2, 2 * _SAMPLE))
     gaps = np.abs(sample[first] - sample[second])
@@ -279,30 +278,31 @@ def _telling(sample: Array, count: int) -> IntArray:
     left = np.ones(len(apart), np.float32)
     chosen: list[int] = []
     for _ in range(min(count, COARSE)):
-        told = left @ apart
-        told[chosen] = -1
-        chosen.append(int(told.argmax()))
+        separated = left @ apart
+        separated[chosen] = -1
+        chosen.append(int(separated.argmax()))
         left *= 1 - apart[:, chosen[-1]]
     others = np.setdiff1d(np.arange(sample.shape[1]), chosen)
     return np.concatenate([chosen, random.choice(others, count - len(chosen), replace=False)])
 
 
-def _curve(features: Array) -> IntArray:
+def _rank_on_curve(features: Array) -> IntArray:
     """Rank of every point along a curve that fills the space of a few features.
 
-    Each feature gives four bits, its sixteenth of the points; the bits are interleaved.
+    Each feature gives four bits: the sixteenth of the points that its value lies in. The bits are
+    interleaved.
     """
     rank = np.zeros(len(features), np.int64)
-    some = features[:: max(1, len(features) // 4096)]
+    sample = features[:: max(1, len(features) // 4096)]
     for k in range(features.shape[1]):
-        edges = np.quantile(some[:, k], np.arange(1, 16) / 16)
+        edges = np.quantile(sample[:, k], np.arange(1, 16) / 16)
         sixteenth = np.searchsorted(edges, features[:, k])
         for bit in range(4):
             rank |= ((sixteenth >> bit) & 1) << (BOX * bit + BOX - 1 - k)
     return rank
 
 
-def _wide(features: Array, width: int) -> Array:
-    """Features with columns of 0 up to a width."""
+def _pad(features: Array, width: int) -> Array:
+    """Features with columns of zeros up to a width."""
     missing = width - features.shape[1]
     return np.pad(features, ((0, 0), (0, missing))) if missing else np.ascontiguousarray(features)

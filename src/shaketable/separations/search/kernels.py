@@ -1,16 +1,16 @@
-"""Compiled loops over pairs of points: cheap lower bounds first, distances only where they decide.
+"""Compiled loops over pairs of points: lower bounds first, distances only if these do not decide.
 
 Points stand at *positions*, in an order that keeps near points together; 64 positions form a tile.
-A pair passes four gates, each closer to its distance: the boxes of tiles, coarse features (one
+A pair passes four stages, each closer to its distance: the boxes of tiles, coarse features (one
 point against 64 in vector registers), the pair's fine features, and the points themselves.
 
 A *limit* is a measure (see `distances`) in the units of the features, rounded up so that no lower
-bound of it can be above.
+bound of that measure exceeds it.
 
 The functions hold no lock and start no threads: callers give every thread its own range.
 """
-# numba compiles these functions from the types of a call, so they carry no annotations; it knows
-# no nested data, so they take many arguments
+# numba compiles these functions from the types of a call, so they carry no annotations, and takes
+# no nested data, so they have many arguments
 # mypy: ignore-errors
 # ruff: noqa: ARG001, PLR0912, PLR0915, PLR0917, PLW3301
 
@@ -29,18 +29,18 @@ LANES = 64
 """Positions of a tile."""
 
 BOX, FEW, COARSE = 4, 16, 32
-"""Features for the boxes of tiles, for a first look at their points, and for a second."""
+"""Numbers of features: for the boxes of tiles, and for the first and second look at points."""
 
 
 class Units(NamedTuple):
-    """What turns a measure into a limit."""
+    """How to convert a measure into a limit."""
 
     bound: float  # norm of the lower bound: 1, 2 or inf
     squared: bool  # whether measures are squares
-    scale: float  # units of the features in a unit of distance
-    slack: float  # most that rounding can add to a lower bound
-    fine_scale: float = 1.0  # units of the features in a unit of the fine ones
-    fine_slack: float = 0.0  # most that rounding can add to a lower bound by fine ones
+    scale: float  # units of the features per unit of distance
+    slack: float  # largest error by which rounding can raise a lower bound
+    fine_scale: float = 1.0  # units of the fine features per unit of the coarse ones
+    fine_slack: float = 0.0  # the same error for fine features
 
 
 class Sketch(NamedTuple):
@@ -49,40 +49,40 @@ class Sketch(NamedTuple):
     x: Array  # all points, in their own order
     rows: IntArray  # of every position
     group: IntArray  # of every position, ascending; only pairs of different groups count
-    cell: IntArray  # row and column of every position in `Best.cells`, ascending
-    part: IntArray  # 0 or 1
-    coarse: Array  # BOX + FEW + COARSE features of every position, each set a bound of its own
-    tiles: Array  # the same, features of 64 positions side by side
+    classes: IntArray  # of every position, ascending: row and column in `Best.by_class`
+    parts: IntArray  # of every position, 0 or 1
+    coarse: Array  # BOX + FEW + COARSE features of every position, each set gives a bound
+    tiles: Array  # the same by tile, with the 64 values of a feature side by side
     fine: Array  # more features of every position
-    low: Array  # least and largest of the BOX features in a tile
-    high: Array
+    low: Array  # least of each of the BOX features in every tile
+    high: Array  # largest of them
     units: Units
 
 
 class Best(NamedTuple):
-    """Least measures so far in a range of positions (a) and a later one (b)."""
+    """Least measures so far in a range of positions (a) and an equal or later one (b)."""
 
-    near_a: FloatArray  # to every position's nearest opponent
-    who_a: IntArray  # its row
-    limit_a: Array
-    near_b: FloatArray
-    who_b: IntArray
-    limit_b: Array  # as long as whole tiles
-    cells: FloatArray  # between groups
-    first_cell: tuple[int, int]
-    parts: FloatArray  # within part 0, across, within part 1
-    top: FloatArray  # of the closest pairs
-    top_rows: IntArray
-    found: IntArray  # where it has room: rows of all pairs within their bounds, which stay put
+    nearest_a: FloatArray  # from every position to its nearest opponent
+    opponent_a: IntArray  # row of that opponent
+    limit_a: Array  # limit of that measure
+    nearest_b: FloatArray
+    opponent_b: IntArray
+    limit_b: Array  # for whole tiles
+    by_class: FloatArray  # between two classes
+    first_classes: tuple[int, int]  # classes of its first row and column
+    by_part: FloatArray  # within part 0, between the parts, within part 1
+    closest: FloatArray  # of the closest pairs
+    closest_rows: IntArray
+    pairs: IntArray  # if not empty: room for the rows of all pairs within the bounds, then fixed
 
 
 _START, _END = BOX + FEW, BOX + FEW + COARSE
-_MIDDLE = (_START + _END) // 2  # loops of 16 turns are unrolled and so vectorised; longer are not
+_MIDDLE = (_START + _END) // 2  # loops of 16 turns are unrolled and vectorised; longer ones are not
 
 
 @compiled
 def limit_of(value, units):
-    """Limit of a measure: a lower bound above it proves that the distance is above too."""
+    """Limit of a measure: a lower bound above it proves that the distance is larger."""
     if value < 0:
         return 0.0 if units.bound == np.inf else -1.0
     distance = math.sqrt(value) if units.squared else value
@@ -93,7 +93,7 @@ def limit_of(value, units):
 
 
 def any_within(bound, point, tile, limit, limits):
-    """Whether the first few features leave any pair of a point and a tile within its limit."""
+    """Whether by the FEW features any pair of a point and a tile may be within its limit."""
     raise NotImplementedError("compiled code only")
 
 
@@ -124,7 +124,7 @@ def _any_floats_within(bound, point, tile, limit, limits):
 
 
 def which_within(bound, point, tile, limit, limits):
-    """Bits of the pairs of a point and a tile that all coarse features leave within limits."""
+    """Bits of the pairs of a point and a tile that by the COARSE features may be within limits."""
     raise NotImplementedError("compiled code only")
 
 
@@ -160,7 +160,7 @@ def _which_floats_within(bound, point, tile, limit, limits):
 
 
 def lower_bound(bound, fine, q, t, limit):
-    """Lower bound from all features of two positions, or anything above `limit`."""
+    """Lower bound from the fine features of two positions, or any number above `limit`."""
     raise NotImplementedError("compiled code only")
 
 
@@ -214,44 +214,45 @@ def _add_gap(bound, total, low, high, other_low, other_high):
 
 
 @compiled
-def _insert(top, top_rows, value, i, j):
-    """Put a pair among the closest, which are sorted by distance, then by rows."""
-    k = top.size - 1
+def _insert(closest, closest_rows, value, i, j):
+    """Insert a pair into the list of the closest, which is sorted by measure, then by rows."""
+    k = closest.size - 1
     while k >= 0:
-        later = value < top[k]
-        if value == top[k]:
-            later = i < top_rows[k, 0] or (i == top_rows[k, 0] and j < top_rows[k, 1])
+        later = value < closest[k]
+        if value == closest[k]:
+            later = i < closest_rows[k, 0] or (i == closest_rows[k, 0] and j < closest_rows[k, 1])
         if not later:
             break
-        if k + 1 < top.size:
-            top[k + 1] = top[k]
-            top_rows[k + 1, 0] = top_rows[k, 0]
-            top_rows[k + 1, 1] = top_rows[k, 1]
-        top[k] = value
-        top_rows[k, 0] = i
-        top_rows[k, 1] = j
+        if k + 1 < closest.size:
+            closest[k + 1] = closest[k]
+            closest_rows[k + 1, 0] = closest_rows[k, 0]
+            closest_rows[k + 1, 1] = closest_rows[k, 1]
+        closest[k] = value
+        closest_rows[k, 0] = i
+        closest_rows[k, 1] = j
         k -= 1
 
 
 @compiled
 def _offer(sketch, best, q, t, q0, t0, value):
-    """Let a pair of positions improve what is best so far; ties go to the lower rows."""
+    """Update the least measures by a pair of positions; ties go to the lower rows."""
     i, j = sketch.rows[q], sketch.rows[t]
     a, b = q - q0, t - t0
-    if value < best.near_a[a] or (value == best.near_a[a] and j < best.who_a[a]):
-        best.near_a[a] = value
-        best.who_a[a] = j
+    if value < best.nearest_a[a] or (value == best.nearest_a[a] and j < best.opponent_a[a]):
+        best.nearest_a[a] = value
+        best.opponent_a[a] = j
         best.limit_a[a] = limit_of(value, sketch.units)
-    if value < best.near_b[b] or (value == best.near_b[b] and i < best.who_b[b]):
-        best.near_b[b] = value
-        best.who_b[b] = i
+    if value < best.nearest_b[b] or (value == best.nearest_b[b] and i < best.opponent_b[b]):
+        best.nearest_b[b] = value
+        best.opponent_b[b] = i
         best.limit_b[b] = limit_of(value, sketch.units)
-    row, column = sketch.cell[q] - best.first_cell[0], sketch.cell[t] - best.first_cell[1]
-    best.cells[row, column] = min(best.cells[row, column], value)
-    both = sketch.part[q] + sketch.part[t]
-    best.parts[both] = min(best.parts[both], value)
-    if value <= best.top[-1]:
-        _insert(best.top, best.top_rows, value, min(i, j), max(i, j))
+    row = sketch.classes[q] - best.first_classes[0]
+    column = sketch.classes[t] - best.first_classes[1]
+    best.by_class[row, column] = min(best.by_class[row, column], value)
+    both = sketch.parts[q] + sketch.parts[t]
+    best.by_part[both] = min(best.by_part[both], value)
+    if value <= best.closest[-1]:
+        _insert(best.closest, best.closest_rows, value, min(i, j), max(i, j))
 
 
 @compiled
@@ -263,17 +264,17 @@ def _loosest(limits, first, last):
 
 
 @compiled
-def _loosest_cell(cells, rows, columns, most):
-    """Largest of a few cells' measures and another."""
+def _loosest_classes(by_class, rows, columns, most):
+    """Largest of the measures between two ranges of classes and of another."""
     for row in range(rows[0], rows[1] + 1):
         for column in range(columns[0], columns[1] + 1):
-            most = max(most, cells[row, column])
+            most = max(most, by_class[row, column])
     return most
 
 
 @compiled
 def _which_near(bound, tile, low, high, box, limit, limits, first):
-    """Bits of the points of a tile that are within limits of another tile's box."""
+    """Bits of the points of a tile that may be within limits of the points in another's box."""
     bits = np.uint64(0)
     for k in range(LANES):
         gap = np.float32(0)
@@ -286,29 +287,31 @@ def _which_near(bound, tile, low, high, box, limit, limits, first):
 
 @compiled
 def compare(sketch, p, queries, targets, touching, best, resume):
-    """Compare positions `queries` with later positions `targets`, keeping the best of each kind.
+    """Compare positions `queries` with later positions `targets`, and keep the least measures.
 
     Only pairs of different groups count. Both ranges begin with a tile. Measures in `best` start
-    as upper bounds and are lowered in place; those that are not wanted start at -1. Tiles whose
-    boxes touch, and so hold the nearest points, are compared in a call of their own. Returns how
-    many pairs were found, and the tiles to resume from when there was no room for more.
+    as upper bounds and are lowered in place; those that are not wanted start at -1. Either the
+    pairs of tiles whose boxes touch are compared, which hold the nearest points, or all others.
+    Returns the number of pairs collected, and the tiles to resume from if there was no room for
+    more, else -1.
     """
     count = 0
     units = sketch.units
     bound = units.bound
     coarse, tiles, group = sketch.coarse, sketch.tiles, sketch.group
     low, high, fine = sketch.low, sketch.high, sketch.fine
-    x, rows, cell, part = sketch.x, sketch.rows, sketch.cell, sketch.part
-    near_a, near_b, cells, parts, top = best.near_a, best.near_b, best.cells, best.parts, best.top
-    row0, column0 = best.first_cell
+    x, rows, classes, parts = sketch.x, sketch.rows, sketch.classes, sketch.parts
+    nearest_a, nearest_b, closest = best.nearest_a, best.nearest_b, best.closest
+    by_class, by_part = best.by_class, best.by_part
+    row0, column0 = best.first_classes
     fine_scale = np.float32(units.fine_scale)
     fine_slack = np.float32(units.fine_slack)
     q0, t0 = queries[0], targets[0]
-    for k in range(near_a.size):
-        best.limit_a[k] = limit_of(near_a[k], units)
-    for k in range(near_b.size):
-        best.limit_b[k] = limit_of(near_b[k], units)
-    sieve = near_b[0] < 0  # else nearly every tile holds a pair within its limit
+    for k in range(nearest_a.size):
+        best.limit_a[k] = limit_of(nearest_a[k], units)
+    for k in range(nearest_b.size):
+        best.limit_b[k] = limit_of(nearest_b[k], units)
+    sieve = nearest_b[0] < 0  # else nearly every tile holds a pair within its limit
     limit = np.empty(1, tiles.dtype)
     last_tile = (targets[1] - 1) // LANES
     gaps = np.empty(last_tile + 1, np.float32)
@@ -322,25 +325,31 @@ def compare(sketch, p, queries, targets, touching, best, resume):
                     bound, gaps[tile], low[c, q_tile], high[c, q_tile], low[c, tile], high[c, tile]
                 )
         loose_a = _loosest(best.limit_a, q_first - q0, q_last - q0)
-        cell_rows = cell[q_first] - row0, cell[q_last - 1] - row0
+        class_rows = classes[q_first] - row0, classes[q_last - 1] - row0
         for tile in range(first_tile, last_tile + 1):
             t_first, t_last = tile * LANES, min((tile + 1) * LANES, targets[1])
             one_group = group[q_first] == group[t_last - 1]  # they ascend
             if one_group or (gaps[tile] == 0) != touching:
                 continue
-            if 0 < best.found.shape[0] < count + LANES * LANES:
+            if 0 < best.pairs.shape[0] < count + LANES * LANES:
                 return count, q_tile, tile
-            columns = cell[t_first] - column0, cell[t_last - 1] - column0
-            common = max(max(parts[0], parts[1]), max(parts[2], top[-1]))
-            common = limit_of(_loosest_cell(cells, cell_rows, columns, common), units)
+            columns = classes[t_first] - column0, classes[t_last - 1] - column0
+            common = max(max(by_part[0], by_part[1]), max(by_part[2], closest[-1]))
+            common = limit_of(_loosest_classes(by_class, class_rows, columns, common), units)
             loose_b = _loosest(best.limit_b, t_first - t0, t_last - t0)
             if gaps[tile] > max(common, max(loose_a, loose_b)):
                 continue
             limits = best.limit_b[t_first - t0 : t_first - t0 + LANES]
             near = _which_near(
-                bound, tiles[q_tile], low, high, tile, max(common, loose_b),
-                best.limit_a, q_first - q0,
-            )  # fmt: skip
+                bound,
+                tiles[q_tile],
+                low,
+                high,
+                tile,
+                max(common, loose_b),
+                best.limit_a,
+                q_first - q0,
+            )
             while near:
                 q = q_first + np.int64(trailing_zeros(near))
                 near &= near - np.uint64(1)
@@ -360,13 +369,15 @@ def compare(sketch, p, queries, targets, touching, best, resume):
                     most = np.float32(most) * fine_scale + fine_slack
                     if lower_bound(bound, fine, q, t, most) > most:
                         continue
-                    row, column = cell[q] - row0, cell[t] - column0
-                    both = part[q] + part[t]
-                    wanted = max(near_a[q - q0], near_b[t - t0])
-                    wanted = max(max(wanted, cells[row, column]), max(parts[both], top[-1]))
+                    row, column = classes[q] - row0, classes[t] - column0
+                    both = parts[q] + parts[t]
+                    wanted = max(nearest_a[q - q0], nearest_b[t - t0])
+                    wanted = max(
+                        max(wanted, by_class[row, column]), max(by_part[both], closest[-1])
+                    )
                     value = measure(x, rows[q], rows[t], p, wanted)
-                    if value <= wanted and best.found.shape[0]:
-                        best.found[count, 0], best.found[count, 1] = rows[q], rows[t]
+                    if value <= wanted and best.pairs.shape[0]:
+                        best.pairs[count, 0], best.pairs[count, 1] = rows[q], rows[t]
                         count += 1
                     elif value <= wanted:
                         _offer(sketch, best, q, t, q0, t0, value)

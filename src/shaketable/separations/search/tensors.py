@@ -1,12 +1,11 @@
-"""Nearest neighbours across groups of points on a device of torch's, exact.
+"""Search on a torch device, with the same results as `blocks` to the last bit.
 
-The device bounds the distances between two blocks of points at a time, and the pairs that bounds
-leave open are kept. On uint8 in L1, L2 and L-inf, and on floats in L-inf, bounds are the measures
-themselves: whole numbers that the device's arithmetic holds, or maxima. Elsewhere they allow for
-rounding, and the few pairs left are measured as `blocks` measures them. So results are the same to
-the last bit on every device.
+The device computes bounds of the distances between two blocks of points at a time, and keeps the
+pairs that the bounds leave open. On uint8 in L1, L2 and L-inf, and on floats in L-inf, the bounds
+are the measures themselves: whole numbers that the device's floats hold exactly, or maxima. Else
+they allow for rounding, and the few pairs left are measured by `blocks`.
 
-A device holds the points, in their own type, and a few hundred MB besides.
+The device holds the points, in their own type, and a few hundred MB more.
 """
 
 from __future__ import annotations
@@ -24,89 +23,70 @@ from torch import Tensor
 from shaketable.core.errors import InputError
 from shaketable.core.progress import show_progress
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.separations.search.answer import Nearest
+from shaketable.separations.search.answer import Answer
+from shaketable.separations.search.question import Question
 
-_BLOCK = 2048  # points of a block
-_PENDING = 1 << 22  # pairs that wait for their measures, about
-_NONE = np.iinfo(np.int64).max  # a row that is none
-_DEPTH = 1024  # products of centred bytes whose sums are whole numbers that float32 holds
+_BLOCK = 2048  # points per block
+_PENDING = 1 << 22  # open pairs that are collected before they are measured
+_NO_ROW = np.iinfo(np.int64).max
+_DEPTH = 1024  # products of centred bytes whose sum float32 holds exactly
 _EPSILON = 2.0**-52
-_TINY = 1e-300  # more than a term loses by underflow
+_TINY = 1e-300  # bound of what a term loses by underflow
 _MAX_POWER = 100  # above this most powers underflow
 
 
-def search(
-    x: Array,
-    group: IntArray,
-    p: float,
-    *,
-    device: Any,
-    of: Array | None = None,
-    cell: IntArray | None = None,
-    part: IntArray | None = None,
-    top: int = 0,
-    progress: bool = False,
-) -> Nearest:
-    """Find nearest points of other groups, as `neighbours.search` describes."""
-    asked = np.zeros(len(x), bool) if of is None else of
-    points = _Points(x, p, group, asked, device=device, cell=cell, part=part)
-    state = _State(points, cell is not None, part is not None, top)
-    tasks = list(points.tasks(asked_only=cell is None and part is None and not top))
-    for a, b in show_progress(tasks, "comparing points", enabled=progress, total=len(tasks)):
+def search(question: Question) -> Answer:
+    """Answer as `search.search` does."""
+    points = _Points(question, question.asked)
+    state = _State(points, question)
+    tasks = list(points.tasks(asked_only=not question.concerns_all))
+    for a, b in show_progress(
+        tasks, "comparing points", enabled=question.progress, total=len(tasks)
+    ):
         state.compare(a, b)
-    return state.result()
+    return state.answer()
 
 
-def pairs_within(
-    x: Array, group: IntArray, p: float, radius: FloatArray, *, device: Any, progress: bool = False
-) -> IntArray:
-    """Rows (i, j) of all pairs of different groups within `radius`, as `neighbours` describes."""
-    points = _Points(x, p, group, radius >= 0, device=device)
-    radii = points.placed(radius)
+def pairs_within(question: Question, radius: FloatArray) -> IntArray:
+    """Rows (i, j) of all pairs of different groups within `radius`, as `search.pairs_within`."""
+    points = _Points(question, radius >= 0)
+    radii = points.place(radius)
     limits = points.bounds.limit(radii)
     tasks = list(points.tasks(asked_only=True))
-    found = [np.empty((0, 2), np.int64)]
-    for a, b in show_progress(tasks, "collecting near points", enabled=progress, total=len(tasks)):
+    pairs = [np.empty((0, 2), np.int64)]
+    for a, b in show_progress(
+        tasks, "collecting near points", enabled=question.progress, total=len(tasks)
+    ):
         low, _ = points.bounds.between(a, b)
         near = points.opponents(a, b) & (low <= torch.maximum(limits[a, None], limits[None, b]))
         i, j, low = _pairs(near, low, a, b)
-        within = points.measures(i, j, low) <= torch.maximum(radii[i], radii[j])
-        found.append(points.pairs(i[within], j[within]))
-    return np.concatenate(found)
+        within = points.measure(i, j, low) <= torch.maximum(radii[i], radii[j])
+        pairs.append(points.pairs(i[within], j[within]))
+    return np.concatenate(pairs)
 
 
 class _Points:
-    """Points at positions that ascend by group, then by part, those asked for first."""
+    """Points at positions sorted by group, then by part, with those asked about first."""
 
-    def __init__(
-        self,
-        x: Array,
-        p: float,
-        group: IntArray,
-        asked: Array,
-        *,
-        device: Any,
-        cell: IntArray | None = None,
-        part: IntArray | None = None,
-    ) -> None:
-        zeros = np.zeros(len(x), np.int64)
-        cell, part = zeros if cell is None else cell, zeros if part is None else part
-        self.given, self.p, self.device = x, p, _device(device)
-        self.order = np.lexsort((~asked, part, group))
+    def __init__(self, question: Question, asked: Array) -> None:
+        x, group = question.x, question.group
+        classes, parts = question.class_codes, question.part_codes
+        self.given, self.p, self.device = x, question.p, _device(question.device)
+        self.order = np.lexsort((~asked, parts, group))
         self.rows = torch.from_numpy(self.order).to(self.device)
-        self.group, self.cell, self.part = (self.placed(v) for v in (group, cell, part))
-        self.asked = self.placed(asked)
-        self.bounds = _Bounds(self.placed(x), p)
+        self.group, self.classes, self.parts = (self.place(v) for v in (group, classes, parts))
+        self.asked = self.place(asked)
+        self.bounds = _Bounds(self.place(x), question.p)
         self._group, self._asked = group[self.order], asked[self.order]
-        changes = np.diff(cell[self.order]) | np.diff(part[self.order])
+        changes = np.diff(classes[self.order]) | np.diff(parts[self.order])
         self._starts = np.flatnonzero(np.concatenate([[1], changes, [1]]))
 
-    def placed(self, values: Array) -> Tensor:
-        """Values at their points' positions, on the device."""
+    def place(self, values: Array) -> Tensor:
+        """Values of all points, sorted by position, on the device."""
         return torch.from_numpy(values[self.order]).to(self.device)
 
     def tasks(self, *, asked_only: bool) -> Iterator[tuple[slice, slice]]:
-        """Every two blocks once, where they hold opponents that may be asked for."""
+        """Every two blocks once, if they hold opponents that may matter."""
         n = len(self.order)
         blocks = [slice(start, min(start + _BLOCK, n)) for start in range(0, n, _BLOCK)]
         asked = [not asked_only or bool(self._asked[block].any()) for block in blocks]
@@ -120,19 +100,20 @@ class _Points:
         return self.group[a, None] < self.group[None, b]
 
     def runs(self, block: slice) -> tuple[Tensor, list[slice]]:
-        """Runs of one cell and one part in a block: first positions, and where they lie in it."""
+        """Runs of one class and one part in a block: first positions, and slices of the block."""
         inside = self._starts[(self._starts > block.start) & (self._starts < block.stop)]
         starts = np.array([block.start, *inside.tolist()])
         ends = [*(starts - block.start).tolist(), block.stop - block.start]
         return torch.from_numpy(starts).to(self.device), [slice(*ends) for ends in pairwise(ends)]
 
-    def measures(self, i: Tensor, j: Tensor, low: Tensor) -> Tensor:
+    def measure(self, i: Tensor, j: Tensor, low: Tensor) -> Tensor:
         """Measures of pairs of positions with given lower bounds, to the last bit."""
         if self.bounds.exact:
             return low
-        from shaketable.separations.search.blocks import measured  # compiles
+        from shaketable.separations.search.blocks import measure_in_threads  # compiles
 
-        return torch.from_numpy(measured(self.given, self.pairs(i, j), self.p)).to(self.device)
+        measures = measure_in_threads(self.given, self.pairs(i, j), self.p)
+        return torch.from_numpy(measures).to(self.device)
 
     def pairs(self, i: Tensor, j: Tensor) -> IntArray:
         """Rows of pairs of positions."""
@@ -140,7 +121,7 @@ class _Points:
 
 
 class _Bounds:
-    """Lower and upper bounds of measures in units of their own, apart by what rounding can do."""
+    """Lower and upper bounds of measures, in units of their own, that allow for rounding."""
 
     def __init__(self, x: Tensor, p: float) -> None:
         whole, d = x.dtype == torch.uint8, x.shape[1]
@@ -185,7 +166,7 @@ class _Bounds:
         return value - slack, value + slack
 
     def limit(self, measure: Tensor) -> Tensor:
-        """Measures in the units of bounds: no lower bound of a measure is above; -1 stays below."""
+        """Measures in the units of bounds, no less than their lower bounds; -1 if negative."""
         if self.exact:
             return measure
         value = measure / self.scale
@@ -196,48 +177,49 @@ class _Bounds:
 class _Least(NamedTuple):
     """Least values so far; -1 where they are not wanted."""
 
-    near: Tensor  # of every position
-    cells: Tensor
-    parts: Tensor
-    top: Tensor  # ascending
+    nearest: Tensor  # of every position
+    by_class: Tensor
+    by_part: Tensor
+    closest: Tensor  # ascending
 
-    def cover(self, points: _Points, i: Tensor, j: Tensor, values: Tensor) -> None:
-        """Lower what is least between cells and in parts to the values of pairs of positions."""
-        cells = points.cell[i] * len(self.cells) + points.cell[j]
-        self.cells.view(-1).scatter_reduce_(0, cells, values, "amin")
-        self.parts.scatter_reduce_(0, points.part[i] + points.part[j], values, "amin")
+    def lower_minima(self, points: _Points, i: Tensor, j: Tensor, values: Tensor) -> None:
+        """Lower the minima of classes and parts to the values of pairs of positions."""
+        place = points.classes[i] * len(self.by_class) + points.classes[j]
+        self.by_class.view(-1).scatter_reduce_(0, place, values, "amin")
+        self.by_part.scatter_reduce_(0, points.parts[i] + points.parts[j], values, "amin")
 
     def limit(self, points: _Points, i: Tensor, j: Tensor) -> Tensor:
-        """Value above which pairs of positions are of no interest."""
-        cells = self.cells[points.cell[i], points.cell[j]]
-        common = torch.maximum(cells, self.parts[points.part[i] + points.part[j]])
-        near = torch.maximum(self.near[i], self.near[j])
-        return torch.maximum(near, torch.maximum(common, self.top[-1]))
+        """Largest value of pairs of positions that may still improve a minimum."""
+        by_class = self.by_class[points.classes[i], points.classes[j]]
+        common = torch.maximum(by_class, self.by_part[points.parts[i] + points.parts[j]])
+        nearest = torch.maximum(self.nearest[i], self.nearest[j])
+        return torch.maximum(nearest, torch.maximum(common, self.closest[-1]))
 
 
 class _State:
-    """Least upper bounds so far, pairs that they leave open, and the least measures of others."""
+    """Least upper bounds so far, pairs that they leave open, and least measures of the others."""
 
-    def __init__(self, points: _Points, cells: bool, parts: bool, top: int) -> None:
+    def __init__(self, points: _Points, question: Question) -> None:
         def start(*size: int, wanted: bool) -> Tensor:
             value = math.inf if wanted else -1.0
             return torch.full(size, value, dtype=torch.float64, device=points.device)
 
-        n, count, self.length = len(points.order), int(points.cell.max()) + 1, top
-        self.points = points
+        n, count = question.n, int(points.classes.max()) + 1
+        self.points, self.count = points, question.closest
+        length = max(1, question.closest)
         self.upper = _Least(
-            near=torch.where(points.asked, start(n, wanted=True), start(n, wanted=False)),
-            cells=start(count, count, wanted=cells),
-            parts=start(3, wanted=parts),
-            top=start(max(1, top), wanted=top > 0),
+            nearest=torch.where(points.asked, start(n, wanted=True), start(n, wanted=False)),
+            by_class=start(count, count, wanted=question.classes is not None),
+            by_part=start(3, wanted=question.parts is not None),
+            closest=start(length, wanted=question.closest > 0),
         )
-        self.found = _Least(*(values.clone() for values in self.upper))
-        self.who = torch.full_like(points.rows, _NONE)
-        self.keys = self.who.new_full((max(1, top),), _NONE)  # of the closest pairs; ascend by rows
+        self.least = _Least(*(values.clone() for values in self.upper))
+        self.opponent = torch.full_like(points.rows, _NO_ROW)
+        self.keys = self.opponent.new_full((length,), _NO_ROW)  # of the closest pairs, by rows
         self.pending: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def compare(self, a: slice, b: slice) -> None:
-        """Lower the bounds to the pairs of two blocks, and keep those that may matter."""
+        """Lower the upper bounds to those of two blocks' pairs; keep the pairs that may matter."""
         low, high = self.points.bounds.between(a, b)
         opponents = self.points.opponents(a, b)
         self._lower(high.masked_fill(~opponents, math.inf), a, b)
@@ -252,51 +234,51 @@ class _State:
         (first, runs), (other, other_runs) = self.points.runs(a), self.points.runs(b)
         least = torch.stack([high[:, run].amin(1) for run in other_runs], dim=1)
         rows = least.amin(1)
-        upper.near[a] = torch.minimum(upper.near[a], rows)
-        upper.near[b] = torch.minimum(upper.near[b], high.amin(0))
-        upper.top.copy_(torch.cat([upper.top, rows]).sort().values[: len(upper.top)])
+        upper.nearest[a] = torch.minimum(upper.nearest[a], rows)
+        upper.nearest[b] = torch.minimum(upper.nearest[b], high.amin(0))
+        upper.closest.copy_(torch.cat([upper.closest, rows]).sort().values[: len(upper.closest)])
         least = torch.stack([least[run].amin(0) for run in runs])
         first = first.repeat_interleave(len(other))
-        upper.cover(self.points, first, other.repeat(len(runs)), least.flatten())
+        upper.lower_minima(self.points, first, other.repeat(len(runs)), least.flatten())
 
     def _settle(self) -> None:
-        """Measure the pairs that are still open, and keep the least."""
-        points, found = self.points, self.found
+        """Measure the pairs that are still open, and keep the least measures."""
+        points, least = self.points, self.least
         i, j, low = (torch.cat(values) for values in zip(*self.pending, strict=True))
         self.pending.clear()
-        still = low <= self.upper.limit(points, i, j)
-        i, j = i[still], j[still]
-        value = points.measures(i, j, low[still])
+        still_open = low <= self.upper.limit(points, i, j)
+        i, j = i[still_open], j[still_open]
+        value = points.measure(i, j, low[still_open])
         for ends, others in ((i, j), (j, i)):
-            near = found.near.scatter_reduce(0, ends, value, "amin")
-            self.who[near < found.near] = _NONE
-            found.near.copy_(near)
-            tied = value == near[ends]
-            self.who.scatter_reduce_(0, ends[tied], points.rows[others[tied]], "amin")
-        found.cover(points, i, j, value)
-        close = value <= found.top[-1]
+            nearest = least.nearest.scatter_reduce(0, ends, value, "amin")
+            self.opponent[nearest < least.nearest] = _NO_ROW
+            least.nearest.copy_(nearest)
+            tied = value == nearest[ends]
+            self.opponent.scatter_reduce_(0, ends[tied], points.rows[others[tied]], "amin")
+        least.lower_minima(points, i, j, value)
+        close = value <= least.closest[-1]
         rows = points.rows[i[close]], points.rows[j[close]]
         keys = torch.minimum(*rows) * len(points.order) + torch.maximum(*rows)
         keys, order = torch.cat([self.keys, keys]).sort()
-        value, second = torch.cat([found.top, value[close]])[order].sort(stable=True)
-        found.top.copy_(value[: len(found.top)])
-        self.keys = keys[second][: len(found.top)]
+        value, second = torch.cat([least.closest, value[close]])[order].sort(stable=True)
+        least.closest.copy_(value[: len(least.closest)])
+        self.keys = keys[second][: len(least.closest)]
 
-    def result(self) -> Nearest:
-        """What was found, by row."""
+    def answer(self) -> Answer:
+        """Least measures, by row."""
         if self.pending:
             self._settle()
-        order, n = self.points.order, len(self.points.order)
-        near, who = np.empty(n), np.empty(n, np.int64)
-        near[order], who[order] = self.found.near.cpu().numpy(), self.who.cpu().numpy()
-        top, keys = (values[: self.length].cpu().numpy() for values in (self.found.top, self.keys))
-        known = np.isfinite(top)
-        return Nearest(
-            near,
-            who,
-            self.found.cells.cpu().numpy(),
-            self.found.parts.cpu().numpy(),
-            top[known],
+        least, order, n = self.least, self.points.order, len(self.points.order)
+        nearest, opponent = np.empty(n), np.empty(n, np.int64)
+        nearest[order], opponent[order] = least.nearest.cpu().numpy(), self.opponent.cpu().numpy()
+        closest, keys = (v[: self.count].cpu().numpy() for v in (least.closest, self.keys))
+        known = np.isfinite(closest)
+        return Answer(
+            nearest,
+            opponent,
+            least.by_class.cpu().numpy(),
+            least.by_part.cpu().numpy(),
+            closest[known],
             np.column_stack(np.divmod(keys[known], n)),
             squared=self.points.p == 2 and self.points.given.dtype == np.uint8,
         )
@@ -316,23 +298,23 @@ def _distances(u: Tensor, v: Tensor, p: float) -> Tensor:
 
 @functools.cache
 def _kernel() -> Callable[[Tensor, Tensor, float], Tensor] | None:
-    """A faster kernel than torch's, where Triton is there and works."""
+    """A kernel that is faster than torch's, if Triton is installed and works."""
     try:
         from shaketable.separations.search.tensor_kernels import distances
 
         point = torch.zeros(1, 1, device="cuda")
         distances(point, point, 1)
-    except Exception:  # no Triton, no compiler for it, a GPU that it does not know
+    except Exception:  # no Triton, no compiler, a GPU that Triton does not support
         return None
     return distances
 
 
 def _device(device: Any) -> torch.device:
-    """Device of torch's that holds float64."""
+    """Torch device of this name; an error unless it is available and has float64."""
     try:
         chosen = torch.device(device)
         torch.ones(1, dtype=torch.float64, device=chosen).cpu()
-    except (AssertionError, RuntimeError, TypeError) as error:  # whichever torch was built to raise
+    except (AssertionError, RuntimeError, TypeError) as error:  # depends on the build of torch
         there = ", ".join(["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count()))])
         raise InputError(
             f"device must be one that torch has here ({there}), got {str(device)!r}"

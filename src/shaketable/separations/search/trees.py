@@ -1,7 +1,7 @@
-"""Nearest neighbours across groups of points in few dimensions, by k-d trees.
+"""Search in few dimensions, by k-d trees.
 
-The trees find; what they find is measured once more by `pnorm`, so that rounding inside a tree
-can neither change a distance nor hide that two points are equally near.
+What a tree finds is measured once more by `pnorm`, so that rounding inside the tree can neither
+change a distance nor hide that two points are equally near.
 """
 
 from __future__ import annotations
@@ -11,50 +11,45 @@ import math
 import numpy as np
 
 from shaketable.core.norms import pnorm
-from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.separations.search.answer import Nearest
+from shaketable.core.types import FloatArray, IntArray
+from shaketable.separations.search.answer import Answer
+from shaketable.separations.search.question import Question
 
 MAX_TREE_P = 10
-"""Largest order; above it |x|**p underflows inside a tree."""
+"""Largest finite order of the norm; above it |x|**p underflows inside a tree."""
 
 _VANISHING = 1e-290  # powers that have lost digits inside a tree
-_MARGIN = 1 + 1e-9  # relative; what lies closer together than that is measured once more
+_MARGIN = 1 + 1e-9  # distances whose ratio is smaller are measured once more
 
 
-def search(
-    x: Array,
-    group: IntArray,
-    p: float,
-    *,
-    of: Array | None = None,
-    cell: IntArray | None = None,
-    part: IntArray | None = None,
-    top: int = 0,
-) -> Nearest:
-    """Find nearest points of other groups, as `neighbours.search` describes."""
-    x = np.asarray(x, np.float64)
-    near, who = np.full(len(x), math.inf), np.zeros(len(x), np.int64)
-    in_part = np.zeros(len(x), np.int64) if part is None else part
-    in_cell = np.zeros(len(x), np.int64) if cell is None else cell
-    cells = np.full((in_cell.max() + 1,) * 2, math.inf)
-    parts = np.full(3, math.inf)
-    everyone = cell is not None or part is not None or top > 0 or of is None
-    for g, in_part_g in sorted(set(zip(group.tolist(), in_part.tolist(), strict=True))):
-        targets = np.flatnonzero((group == g) & (in_part == in_part_g))
-        queries = np.flatnonzero((group != g) & (True if everyone else of))
+def search(question: Question) -> Answer:
+    """Answer as `search.search` does, with distances as measures of every type of data."""
+    x, group, p = np.asarray(question.x, np.float64), question.group, question.p
+    classes, parts = question.class_codes, question.part_codes
+    nearest, opponent = np.full(len(x), math.inf), np.zeros(len(x), np.int64)
+    by_class = np.full((classes.max() + 1,) * 2, math.inf)
+    by_part = np.full(3, math.inf)
+    needed = np.ones(len(x), bool) if question.concerns_all else question.asked
+    for target_group, target_part in sorted(set(zip(group.tolist(), parts.tolist(), strict=True))):
+        targets = np.flatnonzero((group == target_group) & (parts == target_part))
+        queries = np.flatnonzero((group != target_group) & needed)
         if not len(queries):
             continue
         distance, index = _nearest(x[queries], x[targets], p)
-        found = targets[index]
-        better = (distance < near[queries]) | ((distance == near[queries]) & (found < who[queries]))
-        near[queries[better]], who[queries[better]] = distance[better], found[better]
-        np.minimum.at(parts, in_part[queries] + in_part_g, distance)
-        cell_g = in_cell[targets[0]]
-        ends = np.minimum(in_cell[queries], cell_g), np.maximum(in_cell[queries], cell_g)
-        np.minimum.at(cells, ends, distance)
-    closest, rows = _closest(x, group, p, near, top)
-    wanted = np.zeros(len(x), bool) if of is None else of
-    return Nearest(np.where(wanted, near, -1.0), who, cells, parts, closest, rows)
+        rows = targets[index]
+        tied = distance == nearest[queries]
+        better = (distance < nearest[queries]) | (tied & (rows < opponent[queries]))
+        nearest[queries[better]], opponent[queries[better]] = distance[better], rows[better]
+        np.minimum.at(by_part, parts[queries] + target_part, distance)
+        target_class = classes[targets[0]]
+        ends = (
+            np.minimum(classes[queries], target_class),
+            np.maximum(classes[queries], target_class),
+        )
+        np.minimum.at(by_class, ends, distance)
+    closest, closest_rows = _closest(x, group, p, nearest, question.closest)
+    nearest = np.where(question.asked, nearest, -1.0)
+    return Answer(nearest, opponent, by_class, by_part, closest, closest_rows)
 
 
 def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> tuple[FloatArray, IntArray]:
@@ -65,8 +60,8 @@ def _nearest(queries: FloatArray, targets: FloatArray, p: float) -> tuple[FloatA
     unit = _unit(targets, queries)
     tree = cKDTree(distinct * unit)
     ranks = list(range(1, min(2, len(distinct)) + 1))
-    rough, found = map(np.asarray, tree.query(queries * unit, k=ranks, p=p, workers=-1))
-    index = first[found[:, 0]]
+    rough, places = map(np.asarray, tree.query(queries * unit, k=ranks, p=p, workers=-1))
+    index = first[places[:, 0]]
     distance = pnorm(queries - targets[index], p)
     powers = rough[:, 0] ** (1 if math.isinf(p) else p)
     for query in np.flatnonzero((powers < _VANISHING) & (distance > 0)):
@@ -91,14 +86,15 @@ def _unit(*points: FloatArray) -> float:
 
 
 def _closest(
-    x: FloatArray, group: IntArray, p: float, near: FloatArray, count: int
+    x: FloatArray, group: IntArray, p: float, nearest: FloatArray, count: int
 ) -> tuple[FloatArray, IntArray]:
-    """The closest pairs: those of the `count` nearest pairs' points, which are 2 `count` at most.
+    """Distances and rows of the `count` closest pairs.
 
-    A pair among the closest has its lower row among the first 2 `count` by (distance, row).
+    These pairs have at most 2 `count` points, so the lower row of each is among the first 2 `count`
+    rows by distance to the nearest opponent, then by row.
     """
     pairs: set[tuple[float, int, int]] = set()
-    for i in np.lexsort((np.arange(len(x)), near))[: 2 * count].tolist():
+    for i in np.lexsort((np.arange(len(x)), nearest))[: 2 * count].tolist():
         others = np.flatnonzero(group != group[i])
         distance = pnorm(x[others] - x[i], p)
         for k in np.lexsort((others, distance))[:count].tolist():
@@ -111,11 +107,11 @@ def _closest(
     )
 
 
-def pairs_within(x: Array, group: IntArray, p: float, radius: FloatArray) -> IntArray:
-    """Rows (i, j) of all pairs of different groups within `radius`, as `neighbours` describes."""
+def pairs_within(question: Question, radius: FloatArray) -> IntArray:
+    """Rows (i, j) of all pairs of different groups within `radius`, as `search.pairs_within`."""
     from scipy.spatial import cKDTree
 
-    x = np.asarray(x, np.float64)
+    x, group, p = np.asarray(question.x, np.float64), question.group, question.p
     queries = np.flatnonzero(radius >= 0)
     unit = _unit(x)
     reach = radius[queries] * unit * _MARGIN

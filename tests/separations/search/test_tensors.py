@@ -1,7 +1,8 @@
-"""The search on torch's devices, against the compiled one."""
+"""The search on torch devices, against the compiled one."""
 
 import builtins
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from shaketable.core.errors import InputError
 from shaketable.separations.search import blocks
-from shaketable.separations.search import search as neighbours
+from shaketable.separations.search.question import Question
+from shaketable.separations.search.search import pairs_within, search
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 tensors = pytest.importorskip("shaketable.separations.search.tensors")
@@ -43,35 +45,36 @@ def questions(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, d = draw(st.integers(2, 90)), draw(st.sampled_from([1, 2, 5, 17, 40]))
     group = rng.integers(0, draw(st.sampled_from([2, 3, 9])), n)
-    cells = draw(st.sampled_from([None, 1, 2]))
+    per_class = draw(st.sampled_from([None, 1, 2]))
     masks = [np.ones(n, bool), group == 0, group == group.max(), rng.random(n) < 0.2]
     alone = draw(st.booleans())
-    return {
-        "x": points(rng, n, d, draw(st.sampled_from(DTYPES))),
-        "group": group,
-        "p": draw(st.sampled_from(NORMS)),
-        "of": draw(st.sampled_from([None, *masks])),
-        "cell": None if alone or cells is None else group // cells,
-        "part": None if alone else draw(st.sampled_from([None, rng.integers(0, 2, n)])),
-        "top": 0 if alone else draw(st.sampled_from([0, 1, 5, 10**4])),
-    }
+    return Question(
+        points(rng, n, d, draw(st.sampled_from(DTYPES))),
+        group,
+        draw(st.sampled_from(NORMS)),
+        nearest_of=draw(st.sampled_from([None, *masks])),
+        classes=None if alone or per_class is None else group // per_class,
+        parts=None if alone else draw(st.sampled_from([None, rng.integers(0, 2, n)])),
+        closest=0 if alone else draw(st.sampled_from([0, 1, 5, 10**4])),
+    )
 
 
-def assert_same(found, expected, question):
-    assert found.squared == expected.squared
-    asked = {
-        "near": True,
-        "who": True,
-        "cells": question["cell"] is not None,
-        "parts": question["part"] is not None,
-        "top": question["top"] > 0,
-        "top_rows": question["top"] > 0,
+def check_same(question, device):
+    """Compare what was asked for with the answer of the compiled search."""
+    answer, expected = tensors.search(replace(question, device=device)), blocks.search(question)
+    assert answer.squared == expected.squared
+    wanted = {
+        "nearest": True,
+        "opponent": True,
+        "by_class": question.classes is not None,
+        "by_part": question.parts is not None,
+        "closest": question.closest > 0,
+        "closest_rows": question.closest > 0,
     }
-    for name, wanted in asked.items():
-        if wanted:
-            values = getattr(found, name), getattr(expected, name)
-            assert values[0].dtype == values[1].dtype
-            np.testing.assert_array_equal(*values, err_msg=name)
+    for name in (name for name in wanted if wanted[name]):
+        ours, theirs = getattr(answer, name), getattr(expected, name)
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs, err_msg=name)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -83,22 +86,21 @@ def test_every_answer_is_that_of_the_compiled_search(device, small, question):
         if small:
             patch.setattr(tensors, "_BLOCK", 16)
             patch.setattr(tensors, "_PENDING", 100)
-        assert_same(tensors.search(**question, device=device), blocks.search(**question), question)
+        check_same(question, device)
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @settings(max_examples=80, deadline=None)
 @given(question=questions(), share=st.sampled_from([0.0, 0.2, 1.0]), seed=st.integers(0, 9))
 def test_pairs_within_are_those_of_the_compiled_search(device, question, share, seed):
-    x, group, p = (question[name] for name in ("x", "group", "p"))
-    radius = blocks.search(x, group, p, of=np.ones(len(x), bool)).near
+    radius = blocks.search(replace(question, nearest_of=np.ones(question.n, bool))).nearest
     radius[np.isinf(radius)] = 1.0
-    radius[np.random.default_rng(seed).random(len(x)) >= share] = -1.0
-    expected = blocks.pairs_within(x, group, p, radius)
+    radius[np.random.default_rng(seed).random(question.n) >= share] = -1.0
+    expected = blocks.pairs_within(question, radius)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tensors, "_BLOCK", 32)
-        found = tensors.pairs_within(x, group, p, radius, device=device)
-    assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, expected.tolist()))
+        pairs = tensors.pairs_within(replace(question, device=device), radius)
+    assert sorted(map(tuple, pairs.tolist())) == sorted(map(tuple, expected.tolist()))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -113,48 +115,45 @@ def test_sums_keep_every_bit_in_many_dimensions(device, p, kind):
         x[:60] = x[60:120]  # twins
         x[:60, 0] += {"far out": 1e-9, "tiny": 1e-135, "huge": 1e140}[kind]
         x += 1e6 * (kind == "far out")
-    question = {
-        "x": x, "group": np.arange(n) // 30, "p": p, "of": np.arange(n) % 3 > 0,
-        "cell": np.arange(n) // 30, "part": np.arange(n) % 2, "top": 7,
-    }  # fmt: skip
-    assert_same(tensors.search(**question, device=device), blocks.search(**question), question)
+    group, asked = np.arange(n) // 30, np.arange(n) % 3 > 0
+    question = Question(x, group, p, asked, classes=group, parts=np.arange(n) % 2, closest=7)
+    check_same(question, device)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 @pytest.mark.parametrize("p", [1.0, math.inf])
 def test_without_triton_torch_finds_the_same(p, monkeypatch):
     x = np.random.default_rng(0).integers(0, 256, (300, 70), np.uint8)
-    question = {"x": x, "group": np.arange(300) % 3, "p": p, "of": np.ones(300, bool)}
+    question = Question(x, np.arange(300) % 3, p, np.ones(300, bool), device="cuda")
     assert tensors._kernel() is not None
-    found = tensors.search(**question, device="cuda")
+    by_kernel = tensors.search(question)
     monkeypatch.setattr(tensors, "_kernel", lambda: None)
-    without = tensors.search(**question, device="cuda")
-    np.testing.assert_array_equal(found.near, without.near)
-    np.testing.assert_array_equal(found.who, without.who)
+    by_torch = tensors.search(question)
+    np.testing.assert_array_equal(by_kernel.nearest, by_torch.nearest)
+    np.testing.assert_array_equal(by_kernel.opponent, by_torch.opponent)
 
 
 def test_a_device_routes_the_search_to_torch():
     x, group = np.array([[0.0], [1.0], [4.0]]), np.array([0, 0, 1])
-    found = neighbours.search(x, group, 2, of=np.ones(3, bool), device="cpu")
-    assert found.near.tolist() == [4.0, 3.0, 3.0]
-    pairs = neighbours.pairs_within(x, group, 2, np.array([-1.0, -1.0, 3.5]), device="cpu")
-    assert pairs.tolist() == [[1, 2]]
+    question = Question(x, group, 2, np.ones(3, bool), device="cpu")
+    assert search(question).nearest.tolist() == [4.0, 3.0, 3.0]
+    assert pairs_within(question, np.array([-1.0, -1.0, 3.5])).tolist() == [[1, 2]]
 
 
 @pytest.mark.parametrize("device", ["cuda:99", "tpu9", "meta", ""])
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(device):
     with pytest.raises(InputError, match=r"device must be one that torch has here \(cpu.*got"):
-        neighbours.search(np.zeros((2, 1)), np.arange(2), 2, top=1, device=device)
+        search(Question(np.zeros((2, 1)), np.arange(2), 2, closest=1, device=device))
 
 
 def test_without_torch_the_remedy_is_named(monkeypatch):
-    found = builtins.__import__
+    original = builtins.__import__
 
     def missing(name, *rest, **options):
         if name == "torch":
             raise ImportError(name)
-        return found(name, *rest, **options)
+        return original(name, *rest, **options)
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(InputError, match=r"pip install 'shaketable\[torch\]'"):
-        neighbours.search(np.zeros((2, 1)), np.arange(2), 2, top=1, device="cuda")
+        search(Question(np.zeros((2, 1)), np.arange(2), 2, closest=1, device="cuda"))

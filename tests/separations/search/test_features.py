@@ -1,0 +1,62 @@
+"""Distances of features are lower bounds of distances of points."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.searches import EXACT, NORMS, ROUNDED, distances, questions
+from shaketable.separations.search.features import sketch
+from shaketable.separations.search.kernels import BOX, COARSE, FEW, LANES, limit_of
+from shaketable.separations.search.question import Question
+
+
+@pytest.mark.parametrize("finest", [False, True])
+@pytest.mark.parametrize("p", NORMS)
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_features_never_exceed_the_distance(p, finest, data):
+    question = data.draw(questions(ROUNDED | EXACT, [1, 3, 8, 31, 40, 130, 300, 600], p))
+    check_features(question.x, question.group, p, finest=finest)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-7, 1e-8, 1e-12])
+@pytest.mark.parametrize("d", [1, 3, 20, 100])
+@pytest.mark.parametrize("p", NORMS)
+def test_features_allow_for_their_rounding(p, d, noise):
+    rng = np.random.default_rng(0)
+    x = rng.integers(-1, 2, (100, d)) * (rng.random((100, 1)) < 0.1) + rng.random(d)
+    x += noise * rng.standard_normal((100, d))
+    check_features(x, np.arange(100) % 2, p, finest=False)
+
+
+def check_features(x, group, p, *, finest):
+    """Compare every set of features of all pairs with the limit that their distance sets."""
+    points = sketch(Question(x, group, p, classes=group, parts=group % 2), finest=finest)
+    units = points.units
+    coarse, fine = points.coarse, points.fine.reshape(len(x), -1)
+    box, few, more = np.split(coarse, [BOX, BOX + FEW], axis=1)
+    assert more.shape[1] == COARSE
+    for tile in range(len(points.tiles)):
+        at = slice(tile * LANES, (tile + 1) * LANES)
+        np.testing.assert_array_equal(points.tiles[tile].T[: len(coarse[at])], coarse[at])
+        np.testing.assert_array_equal(points.low[:, tile], box[at].min(axis=0))
+        np.testing.assert_array_equal(points.high[:, tile], box[at].max(axis=0))
+    measure = distances(x[points.rows], p)
+    if units.squared:
+        measure = np.rint(measure**2)
+    for i in range(len(x)):
+        limits = np.array([limit_of(value, units) for value in measure[i]]).astype(coarse.dtype)
+        for features in (box, few, more):
+            assert (_bounds(features, i, units.bound) <= limits).all()
+        most = limits.astype(np.float32) * np.float32(units.fine_scale)
+        assert (_bounds(fine, i, units.bound) <= most + np.float32(units.fine_slack)).all()
+
+
+def _bounds(features, i, bound):
+    gaps = np.abs(features.astype(np.float32) - features[i].astype(np.float32))
+    if math.isinf(bound):
+        return gaps.max(axis=1)
+    return (gaps if bound == 1 else gaps * gaps).sum(axis=1)
