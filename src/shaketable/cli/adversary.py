@@ -147,16 +147,16 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(args: argparse.Namespace, worst: WorstCase, notes: list[str]) -> None:
     """Write the charts, the examples and the page that the flags name."""
-    from shaketable.adversary.charts import curves_chart, map_chart
-    from shaketable.views.drawing import save_chart
+    if args.out is not None or args.map is not None:
+        from shaketable.adversary.charts import curves_chart, map_chart  # altair is slow to import
+        from shaketable.views.drawing import save_chart
 
-    if args.out is not None:
-        print(f"chart: {save_chart(curves_chart(worst), args.out)}", file=sys.stderr)
-    curve = worst.curves[0]
-    if args.map is not None:
-        print(
-            f"map: {save_chart(map_chart(curve, curve.accuracies[-1]), args.map)}", file=sys.stderr
-        )
+        if args.out is not None:
+            print(f"chart: {save_chart(curves_chart(worst), args.out)}", file=sys.stderr)
+        if args.map is not None:
+            curve = worst.curves[0]
+            path = save_chart(map_chart(curve, curve.accuracies[-1]), args.map)
+            print(f"map: {path}", file=sys.stderr)
     if args.examples is not None:
         print(f"examples: {worst.save_examples(args.examples)}", file=sys.stderr)
     if args.report is not None:

@@ -30,14 +30,15 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.examples import EXAMPLES
     from shaketable.views.terminal import print_list
 
-    entries = {
-        "datasets": {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
-        "models": {**BUILTIN, **EXAMPLES},
-        "corruptions": CORRUPTIONS.describe(),
-        "suites": {name: str(suite) for name, suite in SUITES.items()},
-        "attacks": ATTACK_NAMES,
-        "metrics": {name: _first_line(metric) for name, metric in metrics.METRICS.items()},
-    }[args.kind]
+    lists: dict[str, Callable[[], dict[str, str]]] = {
+        "datasets": lambda: {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
+        "models": lambda: {**BUILTIN, **EXAMPLES},
+        "corruptions": CORRUPTIONS.describe,
+        "suites": lambda: {name: str(suite) for name, suite in SUITES.items()},
+        "attacks": lambda: ATTACK_NAMES,
+        "metrics": lambda: {name: _first_line(f) for name, f in metrics.METRICS.items()},
+    }
+    entries = lists[args.kind]()
     if args.json:
         print_json(entries)
     else:

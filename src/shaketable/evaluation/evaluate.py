@@ -52,8 +52,8 @@ def evaluate(
         ``(x, y)``, a `Dataset`, or what `load` takes. The model is evaluated on the test part, or
         on all points if there is none and the model comes fitted.
     corruptions
-        Spec strings such as ``linf(0.1)``, or suites such as ``suite("pnorm-cifar")``. In specs,
-        ``eps_min`` stands for half the class separation of the data.
+        Specs such as ``linf(0.1)``, corruptions, or suites such as ``suite("pnorm-cifar")``: one or
+        many. In specs, ``eps_min`` stands for half the class separation of the data.
     k
         Noisy copies of every point; by default 10, for a suite what it was published with.
     seed

@@ -17,7 +17,7 @@ from shaketable.evaluation.store import Store
 from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import separation
 
-Corruptions: TypeAlias = "Iterable[str | Corruption | Suite] | str | Suite"
+Corruptions: TypeAlias = "Iterable[str | Corruption | Suite] | str | Corruption | Suite"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def resolve_and_record(
 
 def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
     """List what users give as `corruptions`: one or many."""
-    if isinstance(corruptions, str | Suite) or not isinstance(corruptions, Iterable):
+    if isinstance(corruptions, str) or not isinstance(corruptions, Iterable):
         return [corruptions]
     return list(corruptions)
 

@@ -1,0 +1,136 @@
+import json
+import os
+
+import numpy as np
+import pytest
+
+import shaketable as st
+from helpers.commands import run_command, run_failing, run_json
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+
+def test_corrupt_writes_what_the_library_makes(capsys, tmp_path):
+    code, out, _ = run_command(
+        capsys,
+        "corrupt",
+        "iris",
+        "--corruption",
+        "l2(0.1)",
+        "-o",
+        "noisy.csv",
+        "--seed",
+        4,
+        "--label",
+        "kind",
+    )
+    assert code == 2, "a built-in set takes no label"
+    code, out, _ = run_command(
+        capsys, "corrupt", "iris", "--corruption", "l2(0.1)", "-o", "noisy.csv", "--seed", 4
+    )
+    assert code == 0
+    assert "iris under l2(0.1): 150 points" in out
+    back = st.load("noisy.csv", label="label")
+    np.testing.assert_allclose(back.x, st.corrupted(st.load("iris"), "l2(0.1)", seed=4).x)
+
+
+def test_corrupted_pictures_keep_their_range_and_can_be_uint8(capsys):
+    run_command(capsys, "corrupt", "shapes(n=20)", "--corruption", "linf(0.3)", "-o", "f.npz")
+    run_command(
+        capsys, "corrupt", "shapes(n=20)", "--corruption", "linf(0.3)", "-o", "u.npz", "--uint8"
+    )
+    with np.load("f.npz") as floats, np.load("u.npz") as rounded:
+        assert floats["x"].dtype == np.float32
+        assert 0 <= floats["x"].min() <= floats["x"].max() <= 1
+        assert rounded["x"].dtype == np.uint8
+        np.testing.assert_array_equal(rounded["x"], np.rint(floats["x"] * 255))
+        assert str(floats["corruption"]) == "linf(0.3)"
+
+
+def test_the_data_are_never_overwritten(capsys):
+    run_command(capsys, "corrupt", "shapes(n=20)", "--corruption", "l2(1)", "-o", "a.npz")
+    error = run_failing(capsys, "corrupt", "a.npz", "--corruption", "l2(1)", "-o", "./a.npz")
+    assert "name a new file" in error
+    assert run_command(capsys, "corrupt", "a.npz", "--corruption", "l2(1)", "-o", "B.NPZ")[0] == 0
+    assert st.load("B.NPZ").n == 20
+
+
+def test_a_suite_is_written_and_read_from_the_command_line(capsys):
+    arguments = ("evaluate", "--data", "shapes(n=60)", "--model", "logistic", "--quiet",
+                 "--store", "s.sqlite", "--suite", "common-15")  # fmt: skip
+    code, out, _ = run_command(capsys, "corrupt", "shapes(n=60)", "--suite", "common-15", "-o", "c",
+                       "--quiet")  # fmt: skip
+    assert code == 0
+    assert "75 corruptions of 60 points, ladder draws, seed 0" in out
+    assert "evaluate --published c" in out
+    (made,), (read,) = (
+        run_json(capsys, *arguments, *more)["suites"] for more in ((), ("--published", "c"))
+    )
+    assert made["metric"] == read["metric"]
+    assert (made["published"], read["published"]) == (None, "c")
+    code, out, _ = run_command(capsys, "score", "s.sqlite")
+    assert "published pictures from c" in " ".join(out.split())
+    assert "is not empty" in run_failing(
+        capsys, "corrupt", "iris", "--suite", "common-15", "-o", "c"
+    )
+
+
+def test_frost_takes_its_textures_from_a_folder(capsys):
+    from PIL import Image
+
+    os.mkdir("ice")
+    Image.new("RGB", (60, 50), (250, 0, 0)).save("ice/a.png")
+    code, _, err = run_command(capsys, "corrupt", "shapes(n=20)", "--suite", "common-15", "-o", "c",
+                       "--frost-textures", "ice", "--quiet")  # fmt: skip
+    assert code == 0, err
+    with open("c/manifest.json") as file:
+        assert json.load(file)["frost"]["textures"] == "ice"
+    found = run_json(capsys, "evaluate", "--data", "shapes(n=60)", "--model", "logistic", "--suite",
+                  "common-15", "--frost-textures", "ice", "--quiet")  # fmt: skip
+    specs = [c["corruption"] for c in found["suites"][0]["cells"]]
+    assert any(spec.startswith("frost(1, cifar, textures=ice, id=h") for spec in specs)
+
+
+def test_pictures_in_a_folder_from_the_command_line(capsys):
+    from PIL import Image
+
+    shapes = st.load("shapes(n=100)")
+    for row, label in enumerate(shapes.labels):
+        os.makedirs(f"in/{label}", exist_ok=True)
+        Image.fromarray(shapes.x[row]).save(f"in/{label}/{row}.png")
+    code, out, err = run_command(
+        capsys, "corrupt", "in", "--suite", "common-15", "-o", "out", "--quiet"
+    )
+    assert code == 0, err
+    assert "with a manifest" in out
+    arguments = ("evaluate", "--data", "in", "--model", "logistic", "--quiet", "--suite")
+    (made,), (read,) = (
+        run_json(capsys, *arguments, "common-15", *more)["suites"]
+        for more in ((), ("--published", "out"))
+    )
+    assert made["metric"] == read["metric"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["corrupt", "iris", "--corruption", "l2(0.1)"], "--out"),
+        (["corrupt", "iris", "--corruption", "l2(-1)", "-o", "a.csv"], "epsilon must be 0"),
+        (["corrupt", "iris", "--corruption", "l0(0.5)", "-o", "a.csv"], "none that is finite"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.txt"], "must end in .npz"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "-o", "no/a.csv"], "does not exist"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--uint8"], "values in"),
+        (["corrupt", "iris", "-o", "a.npz"], "--corruption --suite"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "not allowed"),
+        (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for pictures"),
+        (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "needs a finite value range"),
+        (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "'two-factor-table'"),
+        (["corrupt", "iris", "--grid", "sp(0.1)", "-o", "a"], "two factors or more"),
+        (
+            ["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--frost-textures", "b"],
+            "needs a suite",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_that_helps(capsys, argv, message):
+    assert message in run_failing(capsys, *argv)

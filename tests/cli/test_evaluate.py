@@ -1,0 +1,187 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.commands import run_command, run_failing, run_json
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+BANDS = "bands(n=300)"
+LOWER = "['lower'] * len(x)"
+
+
+def test_every_norm_has_its_own_mscr(capsys):
+    found = run_json(capsys, "evaluate", "--model", "1nn", "--data", BANDS, "--quiet",
+                  "--corruptions", "linf(eps_min)", "l2(eps_min)")  # fmt: skip
+    assert [(m["model"], m["norm"]) for m in found["models"]] == [("1nn", "L-inf"), ("1nn", "L2")]
+    assert all(m["mscr"] is not None for m in found["models"])
+
+
+def test_a_model_of_ones_own_is_taken_as_fitted(capsys):
+    Path("mine.py").write_text(
+        "import numpy as np\n"
+        "def answer(x):\n    return np.where(x[:, 0] > 0.5, 'yes', 'no')\n"
+        "from sklearn.tree import DecisionTreeClassifier\ntree = DecisionTreeClassifier()\n"
+    )
+    x = np.random.default_rng(0).uniform(size=(50, 2))
+    np.savez("d.npz", x=x, y=np.where(x[:, 0] > 0.5, "yes", "no"))
+    found = run_json(capsys, "evaluate", "--model", "mine:answer", "--data", "d.npz", "--quiet")
+    assert found["models"][0]["n"] == 50
+    assert found["models"][0]["cells"][0]["mean"] == 100
+    assert "must be fitted" in run_failing(
+        capsys, "evaluate", "--model", "mine:tree", "--data", "d.npz", "--quiet"
+    )
+    fitted = run_json(
+        capsys, "evaluate", "--model", "mine:tree", "--data", "d.npz", "--fit", "--quiet"
+    )
+    assert fitted["models"][0]["n"] == 10
+
+
+def test_bounds_need_a_range(capsys):
+    base = ["evaluate", "--data", BANDS, "--model", "1nn", "--quiet", "--bounds"]
+    assert "--range" in run_failing(capsys, *base, "clip")
+    assert run_command(capsys, *base, "truncate", "--range", "0,1")[0] == 0
+    assert "did you mean 'clip'" in run_failing(capsys, *base, "clp")
+
+
+def test_a_bare_function_is_known_again_by_its_id(capsys):
+    Path("loud.py").write_text(f"def answer(x):\n    print('noise')\n    return {LOWER}\n")
+    argv = ["evaluate", "--model", "loud:answer", "--data", BANDS, "--quiet", "--store", "r.sqlite"]
+    for extra in ([], ["--model-id", "v1"], ["--model-id", "v1"]):
+        run_json(capsys, *argv, *extra)  # what it prints does not spoil the JSON
+    labels = [m["label"] for m in run_json(capsys, "score", "r.sqlite")["models"]]
+    assert labels == ["loud:answer #1", "loud:answer #2"]
+    assert "one at a time" in run_failing(capsys, *argv, "--model", "rf", "--model-id", "v1")
+
+
+def test_notes_reach_the_page(capsys):
+    Path("calm.py").write_text(f"def answer(x):\n    return {LOWER}\n")
+    argv = ["evaluate", "--model", "calm:answer", "--data", BANDS, "--quiet", "--report", "p.html"]
+    assert run_command(capsys, *argv)[0] == 0
+    assert "all 300 points were used" in Path("p.html").read_text()
+
+
+def test_scaling_is_offered_and_recorded(capsys):
+    found = run_json(capsys, "separation", "wine")
+    assert "2,645" in found["notes"][0]
+    assert "--scale" in found["notes"][0]
+    assert run_json(capsys, "separation", "wine", "--scale")["notes"] == []
+    _, out, err = run_command(
+        capsys, "evaluate", "--data", "wine", "--model", "1nn", "--scale", "--quiet"
+    )
+    assert "scaled to [0, 1]" in out
+    assert "2,645" not in err
+
+
+def test_scaled_tables_have_a_range_for_suites(capsys):
+    found = run_json(capsys, "evaluate", "--data", "wine", "--scale", "--model", "1nn", "--suite",
+                  "pnorm", "--quiet")  # fmt: skip
+    assert "13 values in a range of 1" in found["suites"][0]["derived"]
+    assert found["suites"][0]["bounds"] == "clip[0, 1]"
+
+
+def test_suites_keep_their_k_beside_other_noise_and_two_ranges_their_sizes(capsys):
+    arguments = ("evaluate", "--data", "digits", "--model", "logistic", "--store", "s.sqlite",
+                 "--model-id", "m", "--quiet")  # fmt: skip
+    found = run_json(capsys, *arguments, "--suite", "ice", "--corruptions", "linf(1)")
+    assert [(m["k"], len(m["cells"])) for m in found["models"]] == [(10, 2)]
+    assert [s["k"] for s in found["suites"]] == [1]
+    run_json(capsys, *arguments, "--suite", "ice", "--range=-2,18")
+    again = run_json(capsys, "score", "s.sqlite")
+    assert [s["suite"] for s in again["suites"]] == ["ice", "ice"]
+    assert len({s["derived"] for s in again["suites"]}) == 2
+
+
+def test_device_noise_is_told_on_the_page(capsys):
+    pytest.importorskip("torch")
+    with open("net.py", "w") as file:
+        file.write(
+            "import torch\ntorch.manual_seed(0)\n"
+            "net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, 10))\n"
+        )
+    arguments = ("evaluate", "--data", "shapes(n=30)", "--model", "net:net", "--device-noise")
+    code, _, err = run_command(
+        capsys, *arguments, "--suite", "pnorm-cifar", "--report", "p.html", "--quiet"
+    )
+    assert code == 0, err
+    with open("p.html", encoding="utf-8") as file:
+        assert "made on the model" in file.read()
+
+
+def test_evaluate_takes_a_suite(capsys):
+    found = run_json(capsys, "evaluate", "--data", "shapes(n=60)", "--model", "logistic",
+                  "--suite", "pnorm-cifar", "--quiet")  # fmt: skip
+    (suite,) = found["suites"]
+    assert suite["suite"] == "pnorm-cifar"
+    assert len(suite["cells"]) == 90
+    assert suite["derived"] is None
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["evaluate", "--data", "iris"], "--model must name"),
+        (["evaluate", "--model", "rf"], "--data must name"),
+        (["evaluate", "--model", "rff", "--data", "iris"], "did you mean 'rf'"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--corruptions", "lnf(1)"], "'linf'"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--suite", "mcsr"], "'mscr'"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--k", "x"], "--k"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--k", "0"], "k must be"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--range", "5,6"], "lie in the bounds"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--store", ""], "must name a file"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--report", "no/p.html"], "not exist"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--min-mscr", "nan"], "must be a number"),
+        (["evaluate", "--data", "iris", "--model", "rf", "--published", "a"], "needs a suite"),
+        (
+            [
+                "evaluate",
+                "--data",
+                "shapes(n=60)",
+                "--model",
+                "1nn",
+                "--suite",
+                "common-19",
+                "--published",
+                "a",
+            ],
+            "does not exist",
+        ),
+        (
+            [
+                "evaluate",
+                "--data",
+                "shapes(n=20)",
+                "--model",
+                "rf",
+                "--suite",
+                "common-19",
+                "--published",
+                "a",
+                "--frost-textures",
+                "b",
+            ],
+            "leave out --frost-textures",
+        ),
+        (["evaluate", "--sute", "pnorm"], "did you mean '--suite'"),
+        (["evaluate", "--model", "rf", "--data", "no.npz", "--corruptions", "l2[1]"], "spec must"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--suite", "pnorm-cifar"], "got 4 values"),
+        (["evaluate", "--model", "rf", "--data", "iris", "--suite", "pnorm-cfar"], "did you mean"),
+        (
+            [
+                "evaluate",
+                "--model",
+                "rf",
+                "--data",
+                "digits",
+                "--suite",
+                "pnorm-cifar",
+                "--range",
+                "0,16",
+            ],
+            "use 'pnorm'",
+        ),
+    ],
+)
+def test_bad_input_is_one_line_that_helps(capsys, argv, message):
+    assert message in run_failing(capsys, *argv)

@@ -1,0 +1,106 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers.commands import run_command, run_failing
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+BANDS = "bands(n=300)"
+
+
+def test_a_traceback_only_with_debug(capsys):
+    Path("broken.py").write_text("def answer(x):\n    raise RuntimeError('out of\\nluck')\n")
+    argv = ["evaluate", "--model", "broken:answer", "--data", BANDS, "--quiet"]
+    err = run_failing(capsys, *argv, code=4)
+    assert "out of luck" in err
+    assert "--debug" in err
+    code, _, err = run_command(capsys, *argv, "--debug")
+    assert code == 4
+    assert "Traceback" in err
+
+
+@pytest.mark.parametrize("size", [0, 30_000], ids=["while workers start", "in the middle"])
+def test_interrupted_says_what_is_kept(tmp_path, size):
+    argv = ["study", "--data", "bands(n=400)", "--model", "rf", "--runs", "40", "--jobs", "2",
+            "--store", "s.sqlite", "--quiet"]  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shaketable", *argv],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        start_new_session=True,
+    )  # fmt: skip
+    store = tmp_path / "s.sqlite"
+    for _ in range(600):
+        time.sleep(0.05)
+        if store.exists() and store.stat().st_size > size:
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "s.sqlite, run the same command to go on" in err
+    assert "Traceback" not in err
+
+
+HEAVY = ("numpy", "numba", "altair", "torch", "sklearn", "scipy", "pandas", "joblib", "rich")
+
+
+def modules_after(*argv):
+    """Names of all modules that a command imports."""
+    code = (
+        "import sys\n"
+        "from shaketable.cli.main import main\n"
+        f"try:\n    main({list(argv)!r})\nexcept SystemExit:\n    pass\n"
+        "print('\\n', *sys.modules)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return out.stdout.splitlines()[-1].split()
+
+
+def test_help_is_quick():
+    times = []
+    for _ in range(3):  # processor time, which other processes hardly change
+        before = os.times()
+        subprocess.run(
+            [sys.executable, "-m", "shaketable", "--help"], check=True, capture_output=True
+        )
+        after = os.times()
+        times.append(
+            after.children_user
+            + after.children_system
+            - before.children_user
+            - before.children_system
+        )
+    assert min(times) < 0.3
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["adversary", "--help"], ["evaluate", "--help"]])
+def test_help_imports_nothing_heavy(argv):
+    modules = modules_after(*argv)
+    assert "shaketable.cli.adversary" in modules
+    assert not {*HEAVY, "shaketable.corruptions"} & set(modules)
+
+
+def test_an_attack_builds_no_suite_and_no_chart():
+    modules = modules_after(
+        *[
+            "adversary",
+            "--data",
+            "iris",
+            "--model",
+            "1nn",
+            "--eps",
+            "0.1",
+            "--points",
+            "2",
+            "--random",
+            "2",
+            "--quiet",
+        ]
+    )
+    assert "shaketable.adversary.worst_case" in modules
+    assert not {"shaketable.corruptions.suites.catalogue", "altair", "torch"} & set(modules)

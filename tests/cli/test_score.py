@@ -1,0 +1,83 @@
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from helpers.commands import run_command, run_failing, run_json
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+BANDS = "bands(n=300)"
+
+
+def test_evaluate_compares_models_and_scores_again(capsys):
+    argv = ["evaluate", "--model", "rf", "--model", "1nn", "--data", BANDS, "--store", "r.sqlite",
+            "--corruptions", "linf(eps_min)", "linf(0.05)", "--quiet"]  # fmt: skip
+    found = run_json(capsys, *argv)
+    assert [m["model"] for m in found["models"]] == ["rf", "1nn"]
+    assert len(found["models"][0]["cells"]) == 3
+    (difference,) = found["mscr_differences"]
+    gap = found["models"][0]["mscr"]["mean"] - found["models"][1]["mscr"]["mean"]
+    assert difference["mean"] == pytest.approx(gap)
+    code, out, err = run_command(capsys, *argv)
+    assert code == 0, err
+    assert "linf(eps_min)" in out
+    assert "probability of a wrong answer" in out
+    assert run_command(capsys, "score", "r.sqlite")[1] == out
+    assert run_json(capsys, "score", "r.sqlite")["models"] == found["models"]
+
+
+def test_a_shared_store_keeps_data_apart(capsys):
+    base = ["--model", "1nn", "--quiet", "--store", "r.sqlite"]
+    eps_min = {}
+    for name in ("wine", "iris"):
+        eps_min[name] = run_json(capsys, "separation", name)["epsilon_min"]
+        found = run_json(capsys, "evaluate", "--data", name, *base)
+        assert found["models"][0]["eps_min"] == eps_min[name]
+        found = run_json(capsys, "study", "--data", name, *base, "--runs", 2, "--jobs", 1)
+        assert (found["data"], found["eps_min"]) == (name, eps_min[name])
+    code, out, err = run_command(capsys, "score", "r.sqlite")
+    assert code == 0, err
+    assert all(f"{name}: " in out for name in eps_min)
+
+
+def test_an_unfinished_suite_is_told(capsys):
+    run_command(
+        capsys,
+        "evaluate",
+        "--data",
+        "digits",
+        "--model",
+        "logistic",
+        "--suite",
+        "ice",
+        "--store",
+        "s.sqlite",
+        "--quiet",
+        "--report",
+        "p.html",
+    )
+    with sqlite3.connect("s.sqlite") as db:
+        db.execute("DELETE FROM cells WHERE corruption LIKE 'l50%'")
+    code, _, err = run_command(capsys, "score", "s.sqlite")
+    assert code == 0
+    assert "suite ice is not finished, 5 of 6" in err
+
+
+def test_results_files_that_cannot_be_used_are_named(capsys):
+    Path("junk.sqlite").write_text("junk " * 500)
+    assert "junk.sqlite" in run_failing(capsys, "score", "junk.sqlite")
+    argv = ["evaluate", "--model", "1nn", "--data", BANDS, "--quiet", "--store"]
+    assert "junk.sqlite" in run_failing(capsys, *argv, "junk.sqlite")
+    assert "folder" in run_failing(capsys, *argv, "no/such/r.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["score", "."], "is a folder"),
+        (["score", "none.sqlite"], "does not exist"),
+    ],
+)
+def test_bad_input_is_one_line_that_helps(capsys, argv, message):
+    assert message in run_failing(capsys, *argv)

@@ -1,0 +1,56 @@
+import time
+
+import pytest
+
+from helpers.commands import run_command, run_failing, run_json
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+BANDS = "bands(n=300)"
+
+
+def test_study_keeps_its_contract(capsys):
+    found = run_json(
+        capsys, "study", "--data", BANDS, "--model", "1nn", "--train-eps", "0,eps_min",
+        "--test-eps", "0,0.02,eps_min", "--runs", 3, "--k", 2, "--jobs", 1, "--quiet",
+    )  # fmt: skip
+    assert {"train_eps", "test_eps", "mean", "sd", "runs"} <= found["cells"][0].keys()
+    assert {"train_eps", "mean", "sd", "runs"} <= found["mscr"][0].keys()
+    assert len(found["cells"]) == 2 * 3
+    assert len(found["mscr"]) == 2
+    eps_min = found["eps_min"]
+    assert sorted({c["test_eps"] for c in found["cells"]}) == [0, eps_min, 0.02]
+    assert {c["train_eps"] for c in found["mscr"]} == {0, eps_min}
+    assert all(80 < c["mean"] <= 100 and c["runs"] == 3 for c in found["cells"])
+    assert found["mscr"][0]["mean"] == pytest.approx(0, abs=5)
+
+
+def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
+    argv = ["study", "--data", BANDS, "--model", "1nn", "--model", "rf", "--runs", 2, "--k", 2,
+            "--jobs", 1, "--store", "s.sqlite"]  # fmt: skip
+    code, out, err = run_command(capsys, *argv)
+    assert code == 0, err
+    assert "MSCR" in out
+    assert "MSCR in %" in out
+    for line in out.splitlines():
+        if "*" in line and "best" not in line:  # the best of a row is marked
+            values = [float(word.rstrip("*")) for word in line.split()[-2:]]
+            marked = [float(w.rstrip("*")) for w in line.split() if w.endswith("*")]
+            assert set(marked) == {max(values)}
+    started = time.perf_counter()
+    assert run_command(capsys, *argv)[1] == out
+    assert time.perf_counter() - started < 5
+    code, again, _ = run_command(capsys, "score", "s.sqlite")
+    assert code == 0
+    assert again == out
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["study", "--model", "1nn", "--data", "iris", "--train-eps", "a"], "numbers or eps_min"),
+        (["study", "nothing.toml"], "nothing.toml"),
+    ],
+)
+def test_bad_input_is_one_line_that_helps(capsys, argv, message):
+    assert message in run_failing(capsys, *argv)
