@@ -9,19 +9,17 @@ import numpy as np
 import pytest
 
 from helpers.findings import score_boards
-from helpers.pages import EVIL, decode_png, make_image_data, read_page, rename_to_markup, run_study
+from helpers.pages import EVIL, read_page, rename_to_markup, run_study
 from shaketable import make_dataset, metrics
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
-from shaketable.data.images import are_images
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.findings.page import write_report
 from shaketable.models.builtin import builtin
 from shaketable.models.fitting import fit
-from shaketable.views import images as pictures
 from shaketable.views import numbers
 from shaketable.views.numbers import format_bound
 from shaketable.views.text import to_sentence
@@ -245,21 +243,3 @@ def test_page_of_results_does_without_every_point_and_class_pair(
     )
     assert len(page.specs) == len(full.specs) - 1
     assert "How far apart the classes are" in page.text
-
-
-def test_floats_of_an_image_are_rounded() -> None:
-    uri = pictures.to_data_uri(np.array([[0.0, 0.999], [0.3, 1.0]]))
-    assert decode_png(uri).ravel().tolist() == [0, 255, 76, 255]
-
-
-def test_large_images_are_thinned_out() -> None:
-    uri = pictures.to_data_uri(np.zeros((400, 50), np.uint8))
-    assert decode_png(uri).shape == (134, 17, 1)
-
-
-def test_points_on_no_known_scale_are_no_images() -> None:
-    data = make_image_data(24, 6, 5)
-    assert are_images(data)
-    assert not are_images(replace(data, x=data.x.astype(float)))
-    assert not are_images(make_image_data(24, 6))
-    assert not are_images(make_image_data(24, 6, 5, 2))

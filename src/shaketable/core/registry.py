@@ -55,7 +55,7 @@ class Registry(Generic[T]):
 
     def get(self, name: str) -> T:
         """Return what a name or a reference ``package.module:name`` stands for."""
-        if name in self._ours:
+        if name in self._builtin:
             return self._declared[name]
         if name in self._installed:
             return self.admit(name, self._load(self._installed[name]))
@@ -65,11 +65,11 @@ class Registry(Generic[T]):
 
     def __iter__(self) -> Iterator[str]:
         """All names: the built-in ones in the order of their declaration, then those installed."""
-        yield from self._ours
+        yield from self._builtin
         yield from (name for name in self._installed if name not in self._declared)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._ours or name in self._installed
+        return name in self._builtin or name in self._installed
 
     def items(self) -> list[tuple[str, T]]:
         """Every name with what it stands for."""
@@ -82,11 +82,11 @@ class Registry(Generic[T]):
 
     @property
     def declared(self) -> frozenset[str]:
-        """Names of ours, as opposed to those of other packages."""
-        return frozenset(self._ours)
+        """Names of the built-in ones."""
+        return frozenset(self._builtin)
 
     @property
-    def _ours(self) -> dict[str, T]:
+    def _builtin(self) -> dict[str, T]:
         for home in self.homes:
             import_module(home)
         return self._declared

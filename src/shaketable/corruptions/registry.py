@@ -51,8 +51,8 @@ class CorruptionRegistry(Registry[Declaration]):
         >>> CORRUPTIONS.get("l0.5").names
         ('linf', 'l2', 'l1', 'lP')
         """
-        if name not in self._ours:
-            for declaration in self._ours.values():
+        if name not in self._builtin:
+            for declaration in self._builtin.values():
                 if declaration.pattern and re.fullmatch(declaration.pattern, name):
                     return declaration
         return super().get(name)
@@ -60,7 +60,7 @@ class CorruptionRegistry(Registry[Declaration]):
     def __iter__(self) -> Iterator[str]:
         """All names, ours first; of families those that are suggested."""
         places = {home: place for place, home in enumerate(self.homes)}
-        ours = self._ours.items()
+        ours = self._builtin.items()
         for name, declaration in sorted(
             ours, key=lambda item: places.get(item[1].home, len(places))
         ):
@@ -70,7 +70,7 @@ class CorruptionRegistry(Registry[Declaration]):
     def installed_name(self, reference: str) -> str:
         """Name of the entry point for ``package.module:name``; empty if there is none."""
         for name, point in self._installed.items():
-            if f"{point.module}:{point.attr}" == reference and name not in self._ours:
+            if f"{point.module}:{point.attr}" == reference and name not in self._builtin:
                 return name
         return ""
 

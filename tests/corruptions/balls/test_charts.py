@@ -1,9 +1,6 @@
-"""Charts of balls show the numbers of `shaketable.corruptions.balls.numbers`, and can be saved."""
+"""Charts of balls show the numbers of `shaketable.corruptions.balls.numbers`."""
 
-import json
 import math
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,6 @@ from shaketable.corruptions.balls.charts import (
     volumes_chart,
 )
 from shaketable.corruptions.balls.numbers import overlap, samples, volume_table
-from shaketable.views import drawing
 from shaketable.views.drawing import Chart
 
 
@@ -85,29 +81,3 @@ def test_overlap_shows_both_shares_and_their_intervals() -> None:
         assert o.epsilons.min() <= min(ticks) <= max(ticks) <= o.epsilons.max()
     with pytest.raises(InputError, match="nothing to draw"):
         overlap_chart([])
-
-
-def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
-    chart = samples_chart({"disc": samples(2, 5)})
-    begins = {"svg": b"<svg", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF", "json": b"{"}
-    for ending, start in begins.items():
-        path = drawing.save_chart(chart, tmp_path / f"chart.{ending}")
-        assert path.read_bytes().startswith(start)
-    assert json.loads((tmp_path / "chart.json").read_text())["title"] == chart.to_dict()["title"]
-    assert {f".{ending}" for ending in [*begins, "html"]} == set(drawing.FORMATS)
-    width = int.from_bytes((tmp_path / "chart.png").read_bytes()[16:20], "big")
-    drawn_width = re.search(r'<svg [^>]*?width="(\d+)', (tmp_path / "chart.svg").read_text())
-    assert drawn_width is not None
-    assert width == 2 * int(drawn_width[1]), "twice as many pixels, for sharp screens"
-    page = drawing.save_chart(chart, tmp_path / "CHART.HTML").read_text()
-    assert "vegaEmbed" in page
-    assert 'src="http' not in page
-
-
-def test_a_chart_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
-    chart = samples_chart({"disc": samples(2, 5)})
-    with pytest.raises(InputError, match=r"\.html, \.json, \.pdf, \.png, \.svg, got .*chart\.gif"):
-        drawing.save_chart(chart, tmp_path / "chart.gif")
-    for ending in ("svg", "html"):
-        with pytest.raises(InputError, match="name another file"):
-            drawing.save_chart(chart, tmp_path / "nowhere" / f"chart.{ending}")

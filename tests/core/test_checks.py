@@ -1,0 +1,44 @@
+"""Arguments are taken as any number that keeps the rule, and refused by name."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shaketable.core.checks import HUGE, TINY, check_real, check_whole, list_names, unknown_name
+from shaketable.core.errors import InputError
+
+
+@pytest.mark.parametrize("value", [1, np.int32(1), np.uint8(1), True])
+def test_whole_numbers_of_any_type_become_ints(value):
+    number = check_whole("k", value, least=1)
+    assert (number, type(number)) == (1, int)
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.0, "1", None, 2**63])
+def test_what_is_no_such_whole_number_is_refused(value):
+    with pytest.raises(InputError, match="k must be a whole number of at least 1, got"):
+        check_whole("k", value, least=1)
+
+
+@pytest.mark.parametrize("value", [TINY, 0.5, np.float32(0.5), 1, HUGE])
+def test_numbers_of_any_type_become_floats(value):
+    number = check_real("size", value, "be positive and finite", low=TINY, high=HUGE)
+    assert (number, type(number)) == (value, float)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, math.inf, math.nan, "0.5", None])
+def test_what_breaks_the_rule_is_refused(value):
+    with pytest.raises(InputError, match="size must be positive and finite, got"):
+        check_real("size", value, "be positive and finite", low=TINY, high=HUGE)
+
+
+def test_unknown_names_suggest_similar_ones_in_any_case():
+    assert "did you mean 'linf'?" in str(unknown_name("norm", "lnf", ["l1", "linf"]))
+    assert "did you mean 'L2'?" in str(unknown_name("norm", "l2", ["L2", "other"]))
+    assert str(unknown_name("norm", "x", ["l2", "l1"])) == "unknown norm 'x'; Known: l1, l2"
+
+
+def test_long_lists_are_cut():
+    assert list_names(list("abcde"), "; ") == "a; b; c; d; e"
+    assert list_names(list("abcdef")) == "a, b, c, d, e and 1 more"

@@ -1,0 +1,49 @@
+"""Charts are saved in every format, and in no other."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from shaketable.core.errors import InputError
+from shaketable.views import drawing
+
+
+def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
+    chart = drawing.stack_panels([drawing.horizontal_rule(0)], title="A line")
+    begins = {"svg": b"<svg", "png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF", "json": b"{"}
+    for ending, start in begins.items():
+        path = drawing.save_chart(chart, tmp_path / f"chart.{ending}")
+        assert path.read_bytes().startswith(start)
+    assert json.loads((tmp_path / "chart.json").read_text())["title"] == chart.to_dict()["title"]
+    assert {f".{ending}" for ending in [*begins, "html"]} == set(drawing.FORMATS)
+    width = int.from_bytes((tmp_path / "chart.png").read_bytes()[16:20], "big")
+    drawn_width = re.search(r'<svg [^>]*?width="(\d+)', (tmp_path / "chart.svg").read_text())
+    assert drawn_width is not None
+    assert width == 2 * int(drawn_width[1]), "twice as many pixels, for sharp screens"
+    page = drawing.save_chart(chart, tmp_path / "CHART.HTML").read_text()
+    assert "vegaEmbed" in page
+    assert 'src="http' not in page
+
+
+def test_a_chart_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
+    chart = drawing.stack_panels([drawing.horizontal_rule(0)], title="A line")
+    with pytest.raises(InputError, match=r"\.html, \.json, \.pdf, \.png, \.svg, got .*chart\.gif"):
+        drawing.save_chart(chart, tmp_path / "chart.gif")
+    for ending in ("svg", "html"):
+        with pytest.raises(InputError, match="name another file"):
+            drawing.save_chart(chart, tmp_path / "nowhere" / f"chart.{ending}")
+
+
+def test_axes_have_a_margin_and_keep_their_limits():
+    rows = [{"low": 2.0, "high": 3.0}, {"low": 2.5, "high": 4.0}]
+    assert drawing.find_domain(rows) == pytest.approx([1.88, 4.12])
+    assert drawing.find_domain(rows, 0.0, at_most=4.1) == pytest.approx([-0.24, 4.1])
+    assert drawing.find_domain([{"low": 1.0, "high": 1.0}]) == pytest.approx([0.95, 1.05])
+
+
+def test_nothing_to_draw_is_an_error():
+    for arrange in (drawing.stack_panels, lambda p, **o: drawing.arrange_panels(p, columns=2, **o)):
+        with pytest.raises(InputError, match="nothing to draw: no model"):
+            arrange([], title="empty", otherwise="no model")

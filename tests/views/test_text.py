@@ -1,0 +1,22 @@
+"""Texts: names in a row, one line, and each value once."""
+
+from shaketable.views.text import join_distinct, join_names, to_one_line, to_sentence
+
+
+def test_few_names_are_joined_and_many_are_counted():
+    assert join_names(["a"], "models") == "a"
+    assert join_names(["a", "b"], "models") == "a and b"
+    assert join_names(["a", "b", "c"], "models") == "a, b and c"
+    assert join_names(["a", "b", "c", "d"], "models") == "4 models"
+
+
+def test_titles_are_one_line_whatever_breaks_it():
+    assert to_one_line("a\n b\u2028c\td") == "a b c d"
+
+
+def test_sentences_begin_with_a_capital_and_keep_the_rest():
+    assert to_sentence("eps_min is 0.1 in L2") == "Eps_min is 0.1 in L2."
+
+
+def test_values_are_listed_once_in_order():
+    assert join_distinct([3, 1, 3, "1"]) == "3, 1"
