@@ -11,10 +11,10 @@ from shaketable.core.errors import InputError
 from shaketable.corruptions.common.crystals import ICES, grow
 from shaketable.corruptions.common.textures import (
     fingerprint,
-    frost_folder,
     ice,
+    read_textures,
     reduction,
-    resized,
+    resize,
     textures,
 )
 
@@ -26,7 +26,7 @@ def grey(texture):
     return texture @ np.array([0.299, 0.587, 0.114])
 
 
-def slow_resized(image, scale):
+def slow_resize(image, scale):
     """Linear interpolation pixel by pixel, in fractions of 2048."""
 
     def places(size, n):
@@ -96,11 +96,11 @@ def test_drawn_ice_stays_what_it_is():
 @pytest.mark.parametrize("scale", [0.2, 0.258, 0.3, 0.5, 1.7])
 def test_reduced_textures_are_interpolated_as_described(scale):
     image = textures()[0][:60, :47]
-    assert np.array_equal(resized(image, scale), slow_resized(image, scale))
+    assert np.array_equal(resize(image, scale), slow_resize(image, scale))
 
 
 def test_a_scale_of_one_changes_nothing():
-    assert resized(textures()[1], 1.0) is textures()[1]
+    assert resize(textures()[1], 1.0) is textures()[1]
 
 
 def test_reductions_are_those_of_the_profiles_and_between():
@@ -137,11 +137,11 @@ class TestFolder:
         assert [t.shape for t in found] == [(30, 40, 3)] * 5
         assert [int(t[0, 0, 0]) for t in found] == [40, 80, 120, 160, 200]
 
-    def test_other_pictures_are_all_taken_in_order(self, tmp_path):
+    def test_other_images_are_all_taken_in_order(self, tmp_path):
         self.save(tmp_path / "frost1.png", (1, 2, 3, 255), "RGBA")
         self.save(tmp_path / "a.PNG", 7, "L")
-        (tmp_path / "notes.txt").write_text("no picture")
-        found = frost_folder(tmp_path)
+        (tmp_path / "notes.txt").write_text("no image")
+        found = read_textures(tmp_path)
         assert [t[0, 0].tolist() for t in found] == [[7, 7, 7], [1, 2, 3]]
 
     def test_textures_are_told_apart(self, tmp_path):
@@ -157,15 +157,15 @@ class TestFolder:
             textures(str(tmp_path / "nowhere"))
 
     def test_an_empty_folder_says_so(self, tmp_path):
-        with pytest.raises(InputError, match="has no .png or .jpg picture; put some there"):
+        with pytest.raises(InputError, match="has no .png or .jpg image; put some there"):
             textures(str(tmp_path))
 
-    def test_a_broken_picture_is_named(self, tmp_path):
+    def test_a_broken_image_is_named(self, tmp_path):
         self.save(tmp_path / "a.png", (1, 2, 3))
         (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:60])
         with pytest.raises(InputError, match="b.png' cannot be read: .*; replace or remove it"):
             textures(str(tmp_path))
-        (tmp_path / "b.png").write_text("no picture")
+        (tmp_path / "b.png").write_text("no image")
         with pytest.raises(InputError, match="b.png' cannot be read: .*; replace or remove it"):
             textures(str(tmp_path))
 

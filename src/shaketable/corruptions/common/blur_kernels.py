@@ -1,6 +1,6 @@
-"""The five common corruptions that are blurs, compiled: many pictures, one after the other.
+"""Compiled loops of the five blurs, over batches of images.
 
-Pictures come as (pictures, height, width * channels), the channels of a pixel side by side.
+Images come as (n, height, width * channels), the channels of a pixel side by side.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -13,7 +13,7 @@ from shaketable.corruptions.common.filters import gaussian_filter, motion_blur, 
 from shaketable.corruptions.compiled.streams import uniform_of, word_at
 
 LANES = 16
-"""Values of a line that `fill_zoom_blur` makes at a time."""
+"""Values of a line that `fill_zoom_blur` computes at a time."""
 
 _U = np.uint64
 _F = np.float32
@@ -22,7 +22,7 @@ _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 @_compiled
 def _fill_scaled(image, out):
-    """Values over 255."""
+    """Divide values by 255."""
     for y in range(len(image)):
         for j in range(image.shape[1]):
             out[y, j] = image[y, j] / 255.0
@@ -30,7 +30,7 @@ def _fill_scaled(image, out):
 
 @_compiled
 def _fill_levels(image, out):
-    """From [0, 1] to 8 bits, cut to whole numbers."""
+    """Convert values in [0, 1] to 8 bits, truncated to integers."""
     for y in range(len(image)):
         for j in range(image.shape[1]):
             out[y, j] = np.uint8(np.int32(min(max(image[y, j], 0.0), 1.0) * 255))
@@ -38,7 +38,7 @@ def _fill_levels(image, out):
 
 @_compiled
 def fill_gaussian_blur(images, keys, out, channels, weights):
-    """Gaussian filter with `gaussian_weights`."""
+    """Filter images by `gaussian_weights`."""
     x, between = np.empty(images.shape[1:]), np.empty(images.shape[1:])
     for row in range(len(keys)):
         _fill_scaled(images[row], x)
@@ -48,7 +48,7 @@ def fill_gaussian_blur(images, keys, out, channels, weights):
 
 @_compiled
 def fill_glass_blur(images, keys, out, channels, weights, reach, sweeps):
-    """Gaussian filter, pixels overwritten by neighbours in place, Gaussian filter.
+    """Filter images, overwrite pixels by their neighbours in place, and filter again.
 
     The i-th visit takes word i of the key: column offset from its upper half, row offset from its
     lower, each floor(half * 2 reach / 2**32) - reach.
@@ -60,14 +60,14 @@ def fill_glass_blur(images, keys, out, channels, weights, reach, sweeps):
     steps = np.empty(visits, np.int64)
     span, low = _U(2 * reach), _U(0xFFFFFFFF)
     for row in range(len(keys)):
-        key, found, image = keys[row], out[row], images[row]
+        key, result, image = keys[row], out[row], images[row]
         if filtered:
             _fill_scaled(image, x)
             gaussian_filter(x, channels, weights, between, x)
-            _fill_levels(x, found)
+            _fill_levels(x, result)
         else:
-            found[:] = image
-        flat = found.reshape(-1)
+            result[:] = image
+        flat = result.reshape(-1)
         word = 0
         for _ in range(sweeps):
             for y in range(height - reach, reach, -1):
@@ -89,14 +89,14 @@ def fill_glass_blur(images, keys, out, channels, weights, reach, sweeps):
                             flat[place + c] = flat[source + c]
                     place -= _U(channels)
         if filtered:
-            _fill_scaled(found, x)
+            _fill_scaled(result, x)
             gaussian_filter(x, channels, weights, between, x)
-            _fill_levels(x, found)
+            _fill_levels(x, result)
 
 
 @_compiled
 def fill_motion_blur(images, keys, out, channels, weights):
-    """ImageMagick's motion blur at an angle uniform in (-45, 45) degrees, by word 0 of the key."""
+    """Apply ImageMagick's motion blur; word 0 of the key is the angle, in (-45, 45) degrees."""
     height, n = images.shape[1:]
     scratch = motion_scratch(height, n // channels, channels, weights)
     for row in range(len(keys)):
@@ -106,11 +106,10 @@ def fill_motion_blur(images, keys, out, channels, weights):
 
 @_compiled
 def _fill_across(x, channels, rows, base, taps, out):
-    """Some rows of a picture, zoomed across, in runs of `LANES` values.
+    """Zoom rows of an image horizontally, in runs of `LANES` values.
 
     Value l of run b, value j of the line, sums taps[k, j] x[base[b] + l + k channels] over k, four
-    at a time: no more than two of these taps are not 0, but so no value has to be looked up by
-    itself.
+    at a time. At most two of these taps are not 0, but this way no value is looked up by itself.
     """
     span = _U(channels)
     for y in range(rows[0], rows[1]):
@@ -129,11 +128,11 @@ def _fill_across(x, channels, rows, base, taps, out):
 
 @_compiled
 def fill_zoom_blur(images, keys, out, channels, times, down, base, taps):
-    """Mean of a picture and its zooms, in float32, layer by layer; see `zoom_blur`.
+    """Average an image and its zooms, in float32, layer by layer; see `zoom_blur`.
 
-    Zoom z, which counts `times`[z], is made across and then down. `down` holds the first row that
-    is read, and the weights of it and of the next, for every z; `base` counts from the `LANES`
-    zeros that precede a line.
+    Zoom z, which counts times[z] times, is made horizontally, then vertically. `down` holds, for
+    every z, the first row that is read and the weights of this row and the next; `base` counts from
+    the `LANES` zeros that precede a line.
     """
     height, n = images.shape[1:]
     first, before, after = down
@@ -159,7 +158,7 @@ def fill_zoom_blur(images, keys, out, channels, times, down, base, taps):
                     for j in range(n):
                         sums[j] += layer[j]
         for y in range(height):
-            line, sums, found = x[y, LANES:], total[y], out[row, y]
+            line, sums, result = x[y, LANES:], total[y], out[row, y]
             for j in range(n):
                 mean = (_F(line[j]) + sums[j]) / count
-                found[j] = np.uint8(np.int32(min(max(mean, _F(0)), _F(1)) * _F(255)))
+                result[j] = np.uint8(np.int32(min(max(mean, _F(0)), _F(1)) * _F(255)))

@@ -1,4 +1,4 @@
-"""The five common corruptions that are blurs: Gaussian, defocus, glass, motion and zoom."""
+"""Five blurs: Gaussian, defocus, glass, motion and zoom."""
 
 from __future__ import annotations
 
@@ -14,59 +14,59 @@ from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import Parameters
 
 
-def gaussian_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Gaussian filter of a given sigma, border repeated; values are cut to 8 bits."""
+def gaussian_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Gaussian filter of a given sigma, border repeated; values are truncated to 8 bits."""
     from shaketable.corruptions.common.blur_kernels import fill_gaussian_blur
     from shaketable.corruptions.common.filters import gaussian_weights
 
-    return _filled(fill_gaussian_blur, images, keys, gaussian_weights(parameters[0]))
+    return _run(fill_gaussian_blur, images, keys, gaussian_weights(parameters[0]))
 
 
-def defocus_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Correlation with `lens`, the border reflected; values are cut to 8 bits.
+def defocus_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Correlation with the kernel `lens`, border reflected; values are truncated to 8 bits.
 
-    Of kernels of many pixels, what rounding to float32 does to single weights is left out, some
-    1e-8 of them, and kept in their sum: fewer than one value in 100 000 differs, by one level.
+    For large kernels, rounding errors of single float32 weights, about 1e-8, are not reproduced;
+    only their sum is. So fewer than one value in 100 000 differs from the original, by one level.
     """
     from shaketable.corruptions.common.defocus_kernels import fill_defocus_blur
 
-    return _filled(fill_defocus_blur, images, keys, *_optics(*images.shape[1:], parameters))
+    return _run(fill_defocus_blur, images, keys, *_optics(*images.shape[1:], parameters))
 
 
-def glass_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Pixels overwritten by neighbours at random, between two Gaussian filters.
+def glass_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Pixels overwritten by random neighbours, between two Gaussian filters.
 
-    From the last row and column on backwards, every pixel is replaced by the one at an offset
-    uniform in {-d, …, d - 1} along either axis, in place: later ones read what earlier ones wrote.
-    The original means to swap the two, but copies.
+    From the last row and column backwards, every pixel is replaced by the one at an offset uniform
+    in {-d, …, d - 1} along either axis. This is done in place: later pixels read what earlier ones
+    wrote. (The original intends to swap the two pixels, but copies one.)
     """
     from shaketable.corruptions.common.blur_kernels import fill_glass_blur
     from shaketable.corruptions.common.filters import gaussian_weights
 
     sigma, reach, sweeps = parameters
-    return _filled(fill_glass_blur, images, keys, gaussian_weights(sigma), int(reach), int(sweeps))
+    return _run(fill_glass_blur, images, keys, gaussian_weights(sigma), int(reach), int(sweeps))
 
 
-def motion_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
+def motion_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
     """ImageMagick's one-sided blur along a line, within 45 degrees of the horizontal."""
     from shaketable.corruptions.common.blur_kernels import fill_motion_blur
     from shaketable.corruptions.common.filters import motion_weights
 
-    return _filled(fill_motion_blur, images, keys, motion_weights(*parameters))
+    return _run(fill_motion_blur, images, keys, motion_weights(*parameters))
 
 
-def zoom_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Mean of a picture and its zooms by the given factors, summed in float32 in their order.
+def zoom_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Mean of an image and its zooms by the given factors, summed in float32 in their order.
 
-    Each axis of a picture that is not square is zoomed by itself; the originals know squares only.
+    The axes of an image that is not square are zoomed separately; the original takes squares only.
     """
     from shaketable.corruptions.common.blur_kernels import fill_zoom_blur
 
-    return _filled(fill_zoom_blur, images, keys, *_zooms(*images.shape[1:], parameters))
+    return _run(fill_zoom_blur, images, keys, *_zooms(*images.shape[1:], parameters))
 
 
-def _filled(kernel: Any, images: Array, keys: KeyArray, *settings: Any) -> Array:
-    """Run a kernel on all pictures, their channels side by side."""
+def _run(kernel: Any, images: Array, keys: KeyArray, *settings: Any) -> Array:
+    """Run a compiled loop over all images, as (n, height, width * channels)."""
     n, height, width, channels = images.shape
     out, lines = np.empty_like(images), (n, height, width * channels)
     run_over_rows(
@@ -76,13 +76,13 @@ def _filled(kernel: Any, images: Array, keys: KeyArray, *settings: Any) -> Array
 
 
 def lens(radius: float, sigma: float) -> tuple[Array, Array, Array]:
-    r"""Kernel of defocus blur, the disk it is made from, and the taps that this is filtered by.
+    r"""Return the kernel of defocus blur, the disk it is made from, and the taps of its filter.
 
-    A disk on a grid of 17 x 17 pixels, or as large as it needs beyond radius 8, scaled to sum 1 and
-    filtered by 3 x 3, or beyond radius 8 by 5 x 5, Gaussian taps: in float32, the grid reflected at
-    its border. Where the disk touches that, at radius 8 and 10, the filter adds to it: the sum
-    is then above 1, and pictures brighten. Beyond 8, the grid of a radius that is no whole number,
-    which the originals do not have, ends at the whole number below.
+    The kernel is a disk scaled to sum 1, on a grid of 17 x 17 pixels (for radii above 8, of the
+    size of the disk), filtered by 3 x 3 (above 8, 5 x 5) Gaussian taps in float32; the grid is
+    reflected at its border. If the disk touches the border, at radius 8 and 10, filtering raises
+    its sum above 1, and images become brighter. Above 8, the grid of a radius that is no integer,
+    which the original does not have, ends at the integer below.
 
     >>> [round(float(lens(*level)[0].sum()), 4) for level in ((1.5, 0.1), (8, 0.5), (10, 0.5))]
     [1.0, 1.013, 1.0108]
@@ -94,51 +94,51 @@ def lens(radius: float, sigma: float) -> tuple[Array, Array, Array]:
     taps = np.exp(-0.5 * np.arange(-reach, reach + 1) ** 2 / sigma**2)
     taps = (taps / taps.sum()).astype(np.float32)
     kernel = disk / disk.sum()
-    for _ in range(2):  # along the lines, then, transposed, down: as OpenCV does, with fused sums
+    for _ in range(2):  # along rows, then, transposed, columns: like OpenCV, with fused sums
         padded = np.pad(kernel, ((0, 0), (reach, reach)), mode="reflect")
         columns = [padded[:, i : i + len(grid)] for i in range(2 * reach + 1)]
-        found = columns[reach] * taps[reach]
+        filtered = columns[reach] * taps[reach]
         for k in range(1, reach + 1):
             pair = (columns[reach - k] + columns[reach + k]).astype(np.float64)
-            found = (found + pair * taps[reach + k]).astype(np.float32)
-        kernel = found.T
+            filtered = (filtered + pair * taps[reach + k]).astype(np.float32)
+        kernel = filtered.T
     return kernel, disk, taps
 
 
-def _filtered(kernel: Array, taps: Array) -> Array:
-    """Kernel filtered by the taps along both axes; it grows."""
+def _filter(kernel: Array, taps: Array) -> Array:
+    """Filter a kernel by the taps along both axes, which enlarges it."""
     for _ in range(2):
         kernel = np.array([np.convolve(line, taps) for line in kernel]).T
     return kernel
 
 
-_MANY = 32  # pixels of a kernel that are worth the way by a disk
-_LITTLE = 1e-12  # weights that change nothing
+_FEW = 32  # a kernel of up to so many pixels is summed directly
+_NEGLIGIBLE = 1e-12  # weights too small to change a value
 
 
 @lru_cache(maxsize=32)
 def _optics(height: int, width: int, channels: int, level: Parameters) -> tuple[Any, ...]:
-    """Tables that `fill_defocus_blur` takes, from rows to weights.
+    """Return the tables that `fill_defocus_blur` takes, from `rows` to `weights`.
 
-    A kernel of few pixels is all taps. One of many is its disk, filtered; taps, in float32, for
-    what the border of the kernel's grid does; and a factor that makes up for what rounding does.
+    A small kernel consists of taps alone. A large one is its filtered disk; taps, in float32, for
+    the effect of the border of the kernel's grid; and a factor that corrects the rounded sum.
     """
     kernel, disk, taps = lens(*level)
     rest = kernel.astype(np.float64)
     heights, smooth = np.zeros(0, np.int64), np.ones(1)
-    if (rest > _LITTLE).sum() <= _MANY:
-        kept = rest > _LITTLE
+    if (rest > _NEGLIGIBLE).sum() <= _FEW:
+        kept = rest > _NEGLIGIBLE
     else:
         sums = disk.sum(axis=0).astype(np.int64)
         heights = sums[sums > 0] // 2
-        whole = _filtered(disk.astype(np.float64), taps.astype(np.float64))
+        whole = _filter(disk.astype(np.float64), taps.astype(np.float64))
         scale = 1 / disk.sum(dtype=np.float64)
         rest = np.pad(rest, len(taps) // 2) - scale * whole
         kept = np.abs(rest) > 1e-8
         scale += rest[~kept].sum() / whole.sum()
         smooth = taps[len(taps) // 2 :].astype(np.float64) * math.sqrt(scale)
     centre = len(rest) // 2
-    rest, kept = rest[centre:], kept[centre:]  # the upper half is the same
+    rest, kept = rest[centre:], kept[centre:]  # the other half is its mirror image
     down, across = np.nonzero(kept)
     margin = len(heights) // 2 + len(smooth) - 1 if len(heights) else int(down.max())
     distances, line = np.unique(down, return_inverse=True)
@@ -151,9 +151,9 @@ def _optics(height: int, width: int, channels: int, level: Parameters) -> tuple[
 
 @lru_cache(maxsize=32)
 def _zooms(height: int, width: int, channels: int, factors: Parameters) -> tuple[Any, ...]:
-    """Tables that `fill_zoom_blur` takes: times, down, base, taps.
+    """Return the tables that `fill_zoom_blur` takes: `times`, `down`, `base`, `taps`.
 
-    Factors that lie so close that they give the same picture, one after the other, are one zoom.
+    Successive factors so close that they give the same image count as one zoom, several times.
     """
     from shaketable.corruptions.common.blur_kernels import LANES
     from shaketable.corruptions.common.filters import zoom_places
@@ -168,8 +168,8 @@ def _zooms(height: int, width: int, channels: int, factors: Parameters) -> tuple
     runs = -(-width * channels // LANES)
     value = np.arange(runs * LANES)
     x = np.minimum(value // channels, width - 1)
-    # where a value is read, less its place in the run: the same for all of a run but for whole
-    # pixels, of which there are as many as taps, less one
+    # where a value is read, minus its place in the run: within a run this varies by whole pixels
+    # only, at most by the number of taps minus one
     offset = (
         np.array([a.start[x] * channels for a in across]) + value - x * channels - value % LANES
     )

@@ -1,4 +1,4 @@
-"""Ice crystals, compiled: feathers drawn into a height map."""
+"""Compiled loops that draw ice crystals, as feathers, into a height map."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
@@ -8,17 +8,16 @@ import math
 import numba
 import numpy as np
 
-_GOLDEN = 0.6180339887498949  # its multiples, modulo 1, spread evenly: no two barbs are alike
+_GOLDEN = 0.6180339887498949  # multiples modulo 1 are spread evenly, so that barbs differ
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_compiled
 def draw_feathers(land, uniform, lengths, angle, spacing, bend):
-    """Draw one feather for every row of eight uniform numbers, each over those before.
+    """Draw one feather per row of eight uniform numbers, each over the previous ones.
 
-    A feather is a bent stem with barbs on both sides, `angle` away from it and `spacing` apart,
-    which shorten towards its tip; sizes lie between the two `lengths`. What leaves the map on one
-    side enters it on the other.
+    A feather is a bent stem with barbs on both sides, at an `angle` to it and `spacing` apart,
+    which become shorter towards its tip; sizes are between the two `lengths`. The map is periodic.
     """
     height, width = land.shape
     for i in range(len(uniform)):
@@ -43,7 +42,7 @@ def draw_feathers(land, uniform, lengths, angle, spacing, bend):
 
 @_compiled
 def _stroke(land, y, x, heading, length, first, last):
-    """Draw a line whose height goes from `first` to `last`, and a groove on its lower side."""
+    """Draw a line whose height goes from `first` to `last`, and a groove below it."""
     height, width = land.shape
     dy, dx = math.sin(heading), math.cos(heading)
     for step in range(np.int64(length / 0.7) + 1):

@@ -1,10 +1,9 @@
-r"""Pictures of ice, drawn: feathers in random places over noise, in the likeness of photographs.
+r"""Generated images of ice: feather-like crystals in random places over noise.
 
-What was measured of the four photographs that the original corruption uses (as the package
-imagecorruptions 1.1.2 ships them) is imposed on the drawings: the spread of their grey values (nine
-quantiles), the standard deviation in eight bands of scale, from single pixels to more than 64, and
-mean and spread of their colours. The crystals are our choice. No pixel is borrowed, and the
-likeness ends there.
+They have statistics of the four photographs that the original corruption uses (as the package
+imagecorruptions 1.1.2 ships them): nine quantiles of the grey values, the standard deviations in
+eight bands of scale, from single pixels to more than 64, and mean and spread of the colours. The
+shapes of the crystals are our choice; no pixel is copied.
 """
 
 from __future__ import annotations
@@ -21,34 +20,37 @@ from shaketable.corruptions.common.crystal_kernels import draw_feathers
 
 _SHARES = np.array([0, 1, 10, 25, 50, 75, 90, 99, 100]) / 100
 _SCALES = np.array([0, 1, 2, 4, 8, 16, 32, 64])
-_ROUNDS = 2  # bands and quantiles are imposed in turn, since either disturbs the other
+_ROUNDS = 2  # bands and quantiles are set alternately, since each changes the other
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ice:
-    """What is measured of a photograph of ice, and the crystals drawn in its place."""
+    """Statistics of a photograph of ice, and the crystals drawn in its place."""
 
     width: int
     height: int
     quantiles: tuple[float, ...]
-    """Grey values that 0, 1, 10, 25, 50, 75, 90, 99 and 100 % of the pixels stay below."""
+    """Grey values below which 0, 1, 10, 25, 50, 75, 90, 99 and 100 % of the pixels are."""
     bands: tuple[float, ...]
-    """Standard deviations of what Gaussian filters of sigma 1, 2, 4, … 64 take away, and leave."""
+    """Standard deviations between Gaussian filters of sigma 0, 1, 2, … 64, and beyond the last."""
     mean: tuple[float, float, float]
+    """Mean of red, green and blue."""
     slope: tuple[float, float, float]
-    """Change of red, green and blue along with grey."""
+    """Change of red, green and blue per change of grey."""
     tint: tuple[float, float, float]
-    """Standard deviation of what they change independently of it."""
+    """Standard deviation of their changes independent of grey."""
     lengths: tuple[float, float]
-    """Of the feathers, in pixels."""
+    """Least and largest length of a feather, in pixels."""
     angle: float
-    """Between stem and barbs, in degrees."""
+    """Angle between stem and barbs, in degrees."""
     spacing: float
+    """Distance between barbs, in pixels."""
     bend: float
+    """Largest bend of a stem along its length, in radians."""
     cover: float
-    """How often feathers cover the whole, roughly."""
+    """Approximate number of layers of feathers."""
     feathers: float
-    """Height of the feathers over the noise."""
+    """Height of the feathers relative to the noise."""
 
 
 ICES = (
@@ -81,16 +83,16 @@ ICES = (
 
 
 def grow(ice: Ice, name: str) -> Array:
-    """Picture of ice, (height, width, 3) uint8; `name` seeds it.
+    """Generate an image of ice, (height, width, 3) uint8; `name` is its seed.
 
-    The same on every machine, up to one grey level where rounding is a matter of the last bit.
+    It is the same on every machine, up to one grey level where the last bit decides the rounding.
     """
     shape = ice.height, ice.width
     noise = _noise(shape, f"{name} noise")
-    land = _crystals(ice, f"{name} crystals")
-    grey = ice.feathers * land + noise
+    crystals = _draw_crystals(ice, f"{name} crystals")
+    grey = ice.feathers * crystals + noise
     for _ in range(_ROUNDS):
-        grey = _with_quantiles(_with_bands(grey, ice.bands), ice.quantiles)
+        grey = _set_quantiles(_set_bands(grey, ice.bands), ice.quantiles)
     grey -= grey.mean()
     tint = _noise(shape, f"{name} tint") if any(ice.tint) else np.zeros(shape)
     colours = [
@@ -107,42 +109,42 @@ def _uniforms(name: str, *shape: int) -> FloatArray:
 
 
 def _noise(shape: tuple[int, int], name: str) -> FloatArray:
-    """Noise of unit variance whose power falls with its frequency to the 2.5, on a torus."""
+    """Return periodic noise of unit variance whose power falls with frequency to the power 2.5."""
     spectrum = fft.rfft2(_uniforms(name, *shape) - 0.5)
     spectrum *= np.maximum(_frequency(shape), 1 / max(shape)) ** -1.25
     spectrum[0, 0] = 0
-    return _normalised(fft.irfft2(spectrum, shape))
+    return _normalise(fft.irfft2(spectrum, shape))
 
 
-def _crystals(ice: Ice, name: str) -> FloatArray:
-    """Feathers one over another, zero mean and unit variance."""
+def _draw_crystals(ice: Ice, name: str) -> FloatArray:
+    """Return a height map of overlapping feathers, of mean 0 and variance 1."""
     land = np.zeros((ice.height, ice.width))
     size = sum(ice.lengths) / 2.5
     number = int(ice.cover * land.size / (0.3 * size * size))
     settings = (math.radians(ice.angle), float(ice.spacing), float(ice.bend))
     draw_feathers(land, _uniforms(name, number, 8), np.array(ice.lengths, float), *settings)
-    return _normalised(land)
+    return _normalise(land)
 
 
-def _normalised(field: FloatArray) -> FloatArray:
+def _normalise(field: FloatArray) -> FloatArray:
     field -= field.mean()
     field /= field.std()
     return field
 
 
 def _frequency(shape: tuple[int, int]) -> FloatArray:
-    """Cycles per pixel of every element of a half spectrum."""
-    found: FloatArray = np.hypot(fft.fftfreq(shape[0])[:, None], fft.rfftfreq(shape[1]))
-    return found
+    """Return the cycles per pixel of every element of a half spectrum."""
+    cycles: FloatArray = np.hypot(fft.fftfreq(shape[0])[:, None], fft.rfftfreq(shape[1]))
+    return cycles
 
 
-def _with_bands(field: FloatArray, target: tuple[float, ...]) -> FloatArray:
-    """Return the field with these standard deviations in its bands: its spectrum, scaled."""
+def _set_bands(field: FloatArray, target: tuple[float, ...]) -> FloatArray:
+    """Scale the spectrum of a field so that its bands have these standard deviations."""
     frequency, spectrum = _frequency(field.shape), fft.rfft2(field)
     spectrum[0, 0] = 0
     edges = np.linspace(0, frequency.max() * (1 + 1e-9), 2001)
     power = np.abs(spectrum) ** 2
-    power[:, 1 : (field.shape[1] + 1) // 2] *= 2  # the half that is not stored
+    power[:, 1 : (field.shape[1] + 1) // 2] *= 2  # for the half that is not stored
     place = np.digitize(frequency.ravel(), edges) - 1
     radial = np.bincount(place, power.ravel(), minlength=2000) / field.size**2
     middle = (edges[1:] + edges[:-1]) / 2
@@ -150,14 +152,14 @@ def _with_bands(field: FloatArray, target: tuple[float, ...]) -> FloatArray:
     bands = smooth - np.vstack([smooth[1:], np.zeros_like(middle)])
     gains = np.ones(len(bands))
     for _ in range(20):
-        found = np.sqrt((bands * (gains @ bands)) ** 2 @ radial)
-        gains *= np.array(target) / found
+        deviations = np.sqrt((bands * (gains @ bands)) ** 2 @ radial)
+        gains *= np.array(target) / deviations
     spectrum *= np.interp(frequency, middle, gains @ bands)
     shaped: FloatArray = fft.irfft2(spectrum, field.shape)
     return shaped
 
 
-def _with_quantiles(field: FloatArray, target: tuple[float, ...]) -> FloatArray:
-    """Return the field with its values stretched so that its quantiles are these."""
-    found: FloatArray = np.interp(field, np.quantile(field, _SHARES), target)
-    return found
+def _set_quantiles(field: FloatArray, target: tuple[float, ...]) -> FloatArray:
+    """Stretch the values of a field so that it has these quantiles."""
+    stretched: FloatArray = np.interp(field, np.quantile(field, _SHARES), target)
+    return stretched

@@ -1,9 +1,9 @@
-r"""Defocus blur, compiled: a disk summed by its columns, and single taps for what is no disk.
+r"""Compiled loops of defocus blur: a disk summed by columns, and single taps for the rest.
 
-The kernel is a disk under a Gaussian filter, so a picture is summed over the disk first, in whole
-numbers, and filtered then. The sum over a disk is one of vertical runs, one a column of the disk,
-and a run is the difference of two sums from the top of the picture: 2 (2r + 1) terms for a disk of
-some :math:`\pi r^2` pixels.
+The kernel is a disk under a Gaussian filter, so an image is first summed over the disk, in
+integers, and then filtered. The sum over a disk is one of vertical runs, one per column of the
+disk, and a run is the difference of two sums from the top of the image: 2 (2r + 1) terms for a disk
+of about :math:`\pi r^2` pixels.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -16,12 +16,12 @@ _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _summed = numba.njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}
 )
-_JUST = 1e-9  # sums that are whole numbers but for rounding shall not be cut to the one below
+_TOLERANCE = 1e-9  # keeps integers that rounding made slightly smaller from being truncated
 
 
 @_compiled
 def _fill_padded(image, channels, rows, columns, out):
-    """`image` with rows and columns repeated as listed: those of a reflecting border."""
+    """Copy `image` with its rows and columns in the listed order, which adds a reflected border."""
     margin, n = (len(columns) - image.shape[1] // channels) // 2 * channels, image.shape[1]
     for y in range(len(rows)):
         source, target = image[rows[y]], out[y]
@@ -37,9 +37,9 @@ def _fill_padded(image, channels, rows, columns, out):
 
 @_compiled
 def _fill_disks(padded, channels, heights, sums, out):
-    """Sums of whole numbers over a disk around all places far enough from the border.
+    """Sum integers over a disk around every pixel far enough from the border.
 
-    Column i of the disk reaches `heights`[i] rows up and down; `sums` has a row more than `padded`.
+    Column i of the disk reaches heights[i] rows up and down; `sums` has one row more than `padded`.
     """
     reach, n = len(heights) // 2, out.shape[1]
     for j in range(padded.shape[1]):
@@ -49,22 +49,22 @@ def _fill_disks(padded, channels, heights, sums, out):
         for j in range(len(here)):
             below[j] = above[j] + np.int32(here[j])
     for y in range(len(out)):
-        found, middle = out[y], y + reach
+        result, middle = out[y], y + reach
         start, end = sums[middle - heights[reach]], sums[middle + heights[reach] + 1]
         left, right = start[reach * channels :], end[reach * channels :]
         for j in range(n):
-            found[j] = right[j] - left[j]
+            result[j] = right[j] - left[j]
         for i in range(reach):
             start, end = sums[middle - heights[i]], sums[middle + heights[i] + 1]
             a, b = start[i * channels :], start[(2 * reach - i) * channels :]
             c, d = end[i * channels :], end[(2 * reach - i) * channels :]
             for j in range(n):
-                found[j] += (c[j] - a[j]) + (d[j] - b[j])
+                result[j] += (c[j] - a[j]) + (d[j] - b[j])
 
 
 @_summed
 def _add_smooth(disks, channels, smooth, line, out):
-    """Gaussian filter of a few lines: their weighted sum, then along it, onto `out`.
+    """Add to `out` the Gaussian filter of a few lines: their weighted sum, filtered along the line.
 
     `smooth` holds the taps from the middle outwards.
     """
@@ -87,7 +87,7 @@ def _add_smooth(disks, channels, smooth, line, out):
 
 @_compiled
 def _fill_folded(padded, y, rows, out):
-    """Sums of the lines that lie as far below line y as above it, for some distances."""
+    """Add the lines at equal distances above and below line y, for the distances in `rows`."""
     for i in range(len(rows)):
         above, below, target = padded[y - rows[i]], padded[y + rows[i]], out[i]
         if rows[i]:
@@ -100,7 +100,7 @@ def _fill_folded(padded, y, rows, out):
 
 @_summed
 def _fill_taps(padded, places, weights, out):
-    """Sums of `padded` at the places (row, start of a line), weighted, in the type of `out`."""
+    """Weighted sums of `padded` at places (row, start in the line), in the type of `out`."""
     rows, starts = places
     for j in range(len(out)):
         out[j] = 0
@@ -120,9 +120,9 @@ def fill_defocus_blur(
 ):
     """Correlate with a disk of `heights`, filtered by `smooth`, and with taps at `places`.
 
-    `rows` and `columns` are those of the picture with its border. A tap is for both lines at one of
-    the `distances`, the first number of its place; the second is where in the line, with border, it
-    starts. Taps are summed in the type of their weights.
+    `rows` and `columns` are those of the image with its border. The place of a tap is the index of
+    its vertical distance in `distances`, which stands for the lines above and below, and its start
+    in the line with border. Taps are summed in the type of their weights.
     """
     height, n = images.shape[1:]
     margin, width = (len(rows) - height) // 2, len(columns) * channels
@@ -143,6 +143,6 @@ def fill_defocus_blur(
                 total[j] = tapped[j]
             if len(heights):
                 _add_smooth(disks[y:], channels, smooth, line, total)
-            found = out[row, y]
+            result = out[row, y]
             for j in range(n):
-                found[j] = np.uint8(np.int32(min(max(total[j], 0.0), 255.0) + _JUST))
+                result[j] = np.uint8(np.int32(min(max(total[j], 0.0), 255.0) + _TOLERANCE))

@@ -1,6 +1,6 @@
-"""Brightness, saturate, contrast and pixelate: bit for bit what the original generators make.
+"""Brightness, saturate, contrast and pixelate: bit for bit as the original generators.
 
-They are not random: keys are not looked at.
+They are not random: keys are not used.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ from shaketable.corruptions.common.digital_kernels import enlarge_pixels, flatte
 from shaketable.corruptions.common.severities import Parameters
 
 
-def brightness(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Colours in HSV with `c` added to V, kept within [0, 1]; levels are cut off, not rounded."""
+def brightness(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Colours in HSV with `c` added to V, clipped to [0, 1]; levels are truncated, not rounded."""
     (c,) = parameters
-    return _shifted(images, factor=1.0, offset=0.0, brighten=c)
+    return _shift_colours(images, factor=1.0, offset=0.0, brighten=c)
 
 
-def saturate(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Colours in HSV with S replaced by ``factor * S + offset``, kept within [0, 1].
+def saturate(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Colours in HSV with S replaced by ``factor * S + offset``, clipped to [0, 1].
 
-    Grey has hue 0, which is red: with an offset, grey pixels turn reddish, as in the originals.
+    Grey has hue 0, which is red: with an offset, grey pixels become reddish, as in the original.
     """
     factor, offset = parameters
-    return _shifted(images, factor=factor, offset=offset, brighten=0.0)
+    return _shift_colours(images, factor=factor, offset=offset, brighten=0.0)
 
 
-def _shifted(images: Array, *, factor: float, offset: float, brighten: float) -> Array:
+def _shift_colours(images: Array, *, factor: float, offset: float, brighten: float) -> Array:
     out = np.empty_like(images)
     settings = (float(factor), float(offset), float(brighten))
     run_over_rows(shift_hsv, images, out, settings=settings)
     return out
 
 
-def contrast(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Values drawn to the mean m of their channel over the picture: ``(x - m) * c + m``."""
+def contrast(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Values moved towards the mean m of their channel in the image: ``(x - m) * c + m``."""
     (c,) = parameters
     out = np.empty_like(images)
     run_over_rows(flatten, images, out, settings=(float(c),))
     return out
 
 
-def pixelate(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Pictures of ``int(c * height)`` times ``int(c * width)`` pixels, enlarged to their old size.
+def pixelate(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Images reduced to ``int(c * height)`` x ``int(c * width)`` pixels, and enlarged again.
 
-    Both ways as Pillow's box filter, in fixed point: across first, rounded to levels, then down
-    (Pillow 13 does it the other way round in tall pictures). The way back is the nearest pixel.
+    Reduced by Pillow's box filter, in fixed point: horizontally first, rounded to levels, then
+    vertically (Pillow 13 has the reverse order for tall images). Enlarged by the nearest pixel.
     """
     (c,) = parameters
     height, width = images.shape[1:3]
     rows, columns = max(1, int(height * c)), max(1, int(width * c))
     settings = (
-        *_values(*box_weights(width, columns), images.shape[3]),
-        _values(*box_weights(columns, width), images.shape[3])[0],
+        *_to_values(*box_weights(width, columns), images.shape[3]),
+        _to_values(*box_weights(columns, width), images.shape[3])[0],
         *box_weights(height, rows),
         box_weights(rows, height)[0],
     )
@@ -67,9 +67,9 @@ def pixelate(images: Array, keys: KeyArray, parameters: Parameters, side: int) -
 
 @lru_cache(maxsize=64)
 def box_weights(size: int, boxes: int) -> tuple[IntArray, Array]:
-    """First pixel of every box, and the weights of the pixels from there on, in units of 2**-22.
+    """Return the first pixel of every box, and the weights of pixels from there on, times 2**22.
 
-    A pixel counts if its centre lies in the box; between two boxes, it is in the first one.
+    A pixel counts if its centre is in the box; a centre between two boxes is in the first.
 
     >>> first, weights = box_weights(5, 2)
     >>> first
@@ -91,7 +91,7 @@ def box_weights(size: int, boxes: int) -> tuple[IntArray, Array]:
     return start, np.take_along_axis(weights, start[:, None] + np.arange(count.max()), axis=1)
 
 
-def _values(first: IntArray, weights: Array, channels: int) -> tuple[IntArray, Array]:
-    """Boxes of pixels as boxes of values, and their weights with one row a step."""
+def _to_values(first: IntArray, weights: Array, channels: int) -> tuple[IntArray, Array]:
+    """Turn boxes of pixels into boxes of values; their weights get one row per step."""
     values = (first[:, None] * channels + np.arange(channels)).ravel()
     return values, np.ascontiguousarray(np.repeat(weights, channels, axis=0).T)

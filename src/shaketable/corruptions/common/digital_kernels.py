@@ -1,4 +1,4 @@
-"""Brightness, saturation, contrast and pixels of pictures: compiled loops over batches."""
+"""Compiled loops of brightness, saturate, contrast and pixelate, over batches of images."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
@@ -8,13 +8,13 @@ import numpy as np
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _BLOCK = 256  # pixels whose colours are computed at a time
-_BITS = 22  # of Pillow's fixed-point weights
+_BITS = 22  # after the point, of Pillow's weights
 _HALF = np.int32(1 << (_BITS - 1))
 
 
 @_compiled
 def shift_hsv(images, out, factor, offset, brighten):
-    """Replace V by V + brighten and S by S * factor + offset, both kept within [0, 1]."""
+    """Replace V by V + brighten and S by S * factor + offset, both clipped to [0, 1]."""
     pixels, shifted = images.reshape(-1, 3), out.reshape(-1, 3)
     r, g, b = np.empty(_BLOCK), np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(0, len(pixels), _BLOCK):
@@ -34,9 +34,9 @@ def shift_hsv(images, out, factor, offset, brighten):
 
 @_compiled
 def _shift(red, green, blue, factor, offset, brighten):
-    """Shift colours in [0, 1], and leave them in [0, 255]; the order is that of scikit-image.
+    """Shift colours in [0, 1], and scale them to [0, 255], in the order of scikit-image.
 
-    There are choices but no branches, so that numba turns the loop into vectors.
+    There are selections but no branches, so that the loop is vectorised.
     """
     for i in range(len(red)):
         r, g, b = red[i], green[i], blue[i]
@@ -73,7 +73,7 @@ def _shift(red, green, blue, factor, offset, brighten):
 
 @_compiled
 def flatten(images, out, factor):
-    """Draw every value to its channel's mean over the picture, by a table of the 256 levels."""
+    """Move every value towards its channel's mean in the image, by a table of the 256 levels."""
     n, height, width, channels = images.shape
     size = height * width
     levels = np.arange(256) / 255.0
@@ -94,10 +94,11 @@ def flatten(images, out, factor):
 
 @_compiled
 def enlarge_pixels(images, out, left, across, wide, top, down, high):
-    """Mean of the pixels in every box, written to the pixels that the box is nearest to.
+    """Write the mean of the pixels in every box to the pixels that are nearest to the box.
 
-    For the values of a row, `left` holds the first one of every box, `across` the weights of those
-    from there on, `wide` the box of every value of the result; for rows `top`, `down` and `high`.
+    For the values of a row, `left` holds the first value of every box, `across` the weights from
+    there on, and `wide` the box of every value of the result; `top`, `down` and `high` are the
+    same for rows.
     """
     n, height, width, channels = images.shape
     size = len(left)

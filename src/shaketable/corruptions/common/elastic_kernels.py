@@ -1,4 +1,4 @@
-"""Elastic distortion of pictures: compiled loops over batches."""
+"""Compiled loops of the elastic transform, over batches of images."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
@@ -14,15 +14,15 @@ _summed = numba.njit(
 )
 _inlined = numba.njit(inline="always")
 _F = np.float32
-_FAR = 2.0**30  # 1024ths of pixels; a place beyond it is as good as there
+_FAR = 2.0**30  # 1024ths of pixels; larger coordinates are clipped
 
 
 @_compiled
 def distort(images, keys, streams, out, points, reach, alpha, weights, operator_y, operator_x):
-    """Move three points of every picture and all pixels with them, then every pixel on its own.
+    """Move three points of every image and all pixels with them, then every pixel separately.
 
     `keys` are for the points, `streams` for the fields that move pixels along x and y. Fields are
-    smoothed by `weights`, or by operators if there are any.
+    smoothed by `weights`, or by the operators if these are not empty.
     """
     n, height, width, channels = images.shape
     size = height * width
@@ -50,16 +50,16 @@ def distort(images, keys, streams, out, points, reach, alpha, weights, operator_
             _place_shifted(fields[0], fields[1], alpha, places, finer)
             for c in range(channels):
                 _interpolate(warped[c], places, finer, source[c])
-        picture = source if alpha != 0.0 else warped
+        image = source if alpha != 0.0 else warped
         pixels = out[row].reshape(size, channels)
         for c in range(channels):
             for i in range(size):
-                pixels[i, c] = np.int32(min(max(picture[c, i], _F(0)), _F(1)) * _F(255))
+                pixels[i, c] = np.int32(min(max(image[c, i], _F(0)), _F(1)) * _F(255))
 
 
 @_compiled
 def _interpolate(plane, places, shares, out):
-    """Sums of four values each, with shares; as precise as the shares are."""
+    """Weighted sums of four values each, in the precision of the shares."""
     for i in range(len(out)):
         out[i] = (
             plane[places[0, i]] * shares[0, i]
@@ -71,19 +71,22 @@ def _interpolate(plane, places, shares, out):
 
 @_compiled
 def _place_affine(points, moved, height, width, places, shares):
-    """Neighbours of pixels under an affine map, as OpenCV up to 4.10: in 32nds of a pixel."""
+    """Find the neighbours of pixels under an affine map, in 32nds of a pixel as OpenCV to 4.10."""
     xx, xy, x0, yx, yy, y0 = _inverse(points, moved)
     for y in range(height):
-        start_x, start_y = _fixed(xy * y + x0) + 16, _fixed(yy * y + y0) + 16
+        start_x, start_y = _to_fixed(xy * y + x0) + 16, _to_fixed(yy * y + y0) + 16
         for x in range(width):
-            place_x, place_y = (start_x + _fixed(xx * x)) >> 5, (start_y + _fixed(yx * x)) >> 5
+            place_x, place_y = (
+                (start_x + _to_fixed(xx * x)) >> 5,
+                (start_y + _to_fixed(yx * x)) >> 5,
+            )
             right, below = _F(place_x & 31) * _F(0.03125), _F(place_y & 31) * _F(0.03125)
             left, above = _F(1) - right, _F(1) - below
             j, i = place_x >> 5, place_y >> 5
             j_next, i_next = j + 1, i + 1
             if not (0 <= i < height - 1 and 0 <= j < width - 1):
-                i, i_next = _mirrored(i, height), _mirrored(i_next, height)
-                j, j_next = _mirrored(j, width), _mirrored(j_next, width)
+                i, i_next = _mirror(i, height), _mirror(i_next, height)
+                j, j_next = _mirror(j, width), _mirror(j_next, width)
             k = y * width + x
             places[0, k], places[1, k] = i * width + j, i * width + j_next
             places[2, k], places[3, k] = i_next * width + j, i_next * width + j_next
@@ -93,7 +96,7 @@ def _place_affine(points, moved, height, width, places, shares):
 
 @_compiled
 def _move(key, points, reach, moved):
-    """Points with words 0, 1, ... of the key added to their coordinates, in float32."""
+    """Move points by words 0, 1, ... of the key, in float32."""
     for i in range(points.shape[0]):
         for axis in range(2):
             u = uniform_of(word_at(key, 2 * i + axis))
@@ -102,9 +105,9 @@ def _move(key, points, reach, moved):
 
 @_compiled
 def _inverse(points, moved):
-    """Affine map (xx x + xy y + x0, yx x + yy y + y0) that takes three points back.
+    """Return the affine map (xx x + xy y + x0, yx x + yy y + y0) that moves three points back.
 
-    The second point is above the first, the third is left of the second, equally far.
+    The second point is above the first, and the third left of the second, at the same distance.
     """
     left, top = points[2]
     size = points[1, 0] - left
@@ -118,21 +121,21 @@ def _inverse(points, moved):
 
 
 @_inlined
-def _fixed(x):
-    """Whole number of 1024ths."""
+def _to_fixed(x):
+    """Return a number as an integer of 1024ths."""
     return np.int64(np.rint(min(max(x * 1024.0, -_FAR), _FAR)))
 
 
 @_inlined
-def _mirrored(i, n):
-    """Place in a line that is continued by its mirror image, the last value not repeated."""
+def _mirror(i, n):
+    """Return the place in a line that is mirrored at its end values, which are not repeated."""
     i = abs(i) % (2 * n - 2)
     return i if i < n else 2 * n - 2 - i
 
 
 @_compiled
 def _fill(field, stream):
-    """Numbers uniform in (-1, 1), one a pixel."""
+    """Fill a field with numbers uniform in (-1, 1), one per pixel."""
     flat = field.reshape(-1)
     for i in range(len(flat)):
         flat[i] = 2.0 * uniform_of(word_at(stream, i)) - 1.0
@@ -140,7 +143,7 @@ def _fill(field, stream):
 
 @_compiled
 def _smooth(field, scratch, line, weights, operator_y, operator_x):
-    """Gaussian means of a field, in place: along columns, then along rows."""
+    """Filter a field in place: along columns, then along rows."""
     if len(operator_y):
         _product(operator_y, field, scratch)
     else:
@@ -155,7 +158,7 @@ def _smooth(field, scratch, line, weights, operator_y, operator_x):
 def _average_down(field, out, weights):
     """Weighted means along columns: the middle first, then pairs from the outermost inwards.
 
-    The field is continued by its mirror image, and the weights reach no further than that.
+    The field is mirrored at its border, and the weights reach no further than its mirror image.
     """
     height, width = field.shape
     for y in range(height):
@@ -191,7 +194,7 @@ def _average_across(field, out, line, weights):
 
 @_summed
 def _product(a, b, out):
-    """Product of two matrices, four steps at a time."""
+    """Multiply two matrices, four terms at a time."""
     rows, columns = out.shape
     inner = len(b)
     for i in range(rows):
@@ -209,12 +212,12 @@ def _product(a, b, out):
 
 @_compiled
 def _place_shifted(dx, dy, alpha, places, shares):
-    """Neighbours of pixels that are moved by alpha (dx, dy), in float64."""
+    """Find the neighbours of pixels that are moved by alpha (dx, dy), in float64."""
     height, width = dx.shape
     for y in range(height):
         for x in range(width):
-            place_y = _reflected(y + np.float64(_F(dy[y, x] * alpha)), height)
-            place_x = _reflected(x + np.float64(_F(dx[y, x] * alpha)), width)
+            place_y = _reflect(y + np.float64(_F(dy[y, x] * alpha)), height)
+            place_x = _reflect(x + np.float64(_F(dx[y, x] * alpha)), width)
             i, j = np.int64(place_y + 1.0) - 1, np.int64(place_x + 1.0) - 1
             below, right = place_y - i, place_x - j
             above, left = 1.0 - below, 1.0 - right
@@ -228,8 +231,8 @@ def _place_shifted(dx, dy, alpha, places, shares):
 
 
 @_inlined
-def _reflected(x, n):
-    """Coordinate in (-1, n) of a place in a line that is continued by its mirror image."""
+def _reflect(x, n):
+    """Return the coordinate in (-1, n) of a place in a line that is mirrored at its border."""
     period = 2.0 * n
     if x < 0.0:
         x += period * np.int64(-x / period)

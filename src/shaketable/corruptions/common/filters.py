@@ -1,14 +1,14 @@
-r"""Three filters that several common corruptions share, compiled: Gaussian, zoom, motion blur.
+r"""Compiled filters that several common corruptions share: Gaussian, zoom and motion blur.
 
-They work on one picture at a time, as an array of its lines: (height, width * channels), the
-channels of a pixel side by side. A grey layer is the case of one channel.
+They take one image at a time, as an array of its lines: (height, width * channels), the channels
+of a pixel side by side. A grey layer has one channel.
 
-- `gaussian_filter`: separable, border repeated; bit for bit what scipy and scikit-image compute.
-- `zoom`: linear interpolation with aligned end points, the middle kept.
+- `gaussian_filter`: separable, border repeated; bit for bit as scipy and scikit-image.
+- `zoom`: linear interpolation with aligned end points, of the middle of the image.
 - `motion_blur`: ImageMagick's one-sided blur along a line, on 8 bits.
 
-Callers bring the larger scratch arrays, made once for all pictures. Compiled callers that numba has
-cached do not notice when this file changes: clear their caches.
+Callers provide the larger scratch arrays, made once for all images. Compiled callers that numba has
+cached are not recompiled when this file changes: clear their caches.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -28,15 +28,15 @@ _QUANTUM = 257.0  # ImageMagick's 16-bit value of one 8-bit level
 
 
 @lru_cache(maxsize=256)
-def gaussian_weights(sigma: float) -> FloatArray:
-    r"""Taps 0, 1, … of a Gaussian filter: exp(-k^2 / (2 sigma^2)), all 2r + 1 of them summing to 1.
+def gaussian_weights(sigma: float, cut: float = 4.0) -> FloatArray:
+    r"""Return taps 0, 1, … r of a Gaussian filter, exp(-k^2 / (2 sigma^2)); all 2r + 1 sum to 1.
 
-    The radius r is int(4 sigma + 1/2); below sigma = 1/8 that is 0, and the filter does nothing.
+    The radius r is int(cut * sigma + 1/2). If that is 0, the filter does nothing.
 
     >>> gaussian_weights(0.1), gaussian_weights(0.4).round(4)
     (array([1.]), array([0.9192, 0.0404, 0.    ]))
     """
-    radius = int(4 * sigma + 0.5)
+    radius = int(cut * sigma + 0.5)
     taps = np.arange(-radius, radius + 1)
     weights = np.exp(-0.5 / (sigma * sigma) * taps**2) if radius else np.ones(1)
     half: FloatArray = (weights / weights.sum())[radius:].copy()
@@ -46,10 +46,10 @@ def gaussian_weights(sigma: float) -> FloatArray:
 
 @_compiled
 def blur_down(image, weights, out):
-    """Gaussian filter along axis 0: `out` = `image` filtered by `gaussian_weights`, in float64.
+    """Filter `image` along axis 0 by `gaussian_weights`, in float64, into `out`.
 
-    The centre first, then pairs from the outermost tap inwards; rows beyond the border repeat it.
-    `image` and `out` are of one shape, of any float or integer type, and not the same array.
+    The centre first, then pairs from the outermost tap inwards; the border is repeated. `image` and
+    `out` have the same shape, any float or integer types, and are not the same array.
     """
     rows, n = image.shape
     last, radius = rows - 1, len(weights) - 1
@@ -71,14 +71,14 @@ def blur_down(image, weights, out):
             a, b, wa = image[max(y - 1, 0)], image[min(y + 1, last)], weights[1]
             for j in range(n):
                 line[j] += (np.float64(a[j]) + np.float64(b[j])) * wa
-        found = out[y]
+        result = out[y]
         for j in range(n):
-            found[j] = line[j]
+            result[j] = line[j]
 
 
 @_compiled
 def blur_across(image, channels, weights, out):
-    """Gaussian filter along the lines of `image`, (height, width * channels), as `blur_down`.
+    """Filter the lines of `image`, (height, width * channels), like `blur_down`.
 
     `out` may be `image` itself.
     """
@@ -109,24 +109,24 @@ def blur_across(image, channels, weights, out):
             a, b, wa = padded[margin - channels :], padded[margin + channels :], weights[1]
             for j in range(n):
                 line[j] += (a[j] + b[j]) * wa
-        found = out[y]
+        result = out[y]
         for j in range(n):
-            found[j] = line[j]
+            result[j] = line[j]
 
 
 @_compiled
 def gaussian_filter(image, channels, weights, between, out):
-    """Gaussian filter of a picture, (height, width * channels): down, then across.
+    """Filter an image, (height, width * channels): along columns, then along lines.
 
-    `between` holds the result of the first pass and so decides its precision: float64 as
-    scikit-image has it, float32 for filters of float32 pictures. It may be `out`.
+    `between` holds the result of the first pass, so its type decides the precision: float64 as in
+    scikit-image, float32 for float32 images. It may be `out`.
     """
     blur_down(image, weights, between)
     blur_across(between, channels, weights, out)
 
 
 class Places(NamedTuple):
-    """Where a zoom along one axis reads: before * source[start] + after * source[start + 1]."""
+    """What a zoom along one axis reads: before * source[start] + after * source[start + 1]."""
 
     start: IntArray
     before: FloatArray
@@ -135,10 +135,10 @@ class Places(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def zoom_places(size: int, factor: float) -> Places:
-    r"""Places that a zoom by `factor` >= 1 reads along an axis of `size` pixels.
+    r"""Return the places that a zoom by `factor` >= 1 reads along an axis of `size` pixels.
 
     The middle ceil(size / factor) pixels are stretched to round(ceil(size / factor) * factor) with
-    end points aligned, and the middle `size` of these kept.
+    aligned end points, and the middle `size` of these are kept.
 
     >>> zoom_places(8, 2.0).start
     array([2, 2, 2, 3, 3, 4, 4, 4])
@@ -154,10 +154,10 @@ def zoom_places(size: int, factor: float) -> Places:
 
 @_compiled
 def zoom(image, channels, down, across, between, out):
-    """Zoom into a picture, (height, width * channels); `down` and `across` are `zoom_places`.
+    """Zoom into an image, (height, width * channels); `down` and `across` are `zoom_places`.
 
-    Interpolated in float64: across the lines, into `between` (float64, of the picture's shape),
-    then down, into `out`.
+    Interpolated in float64: along the lines, into `between` (float64, of the image's shape), then
+    along the columns, into `out`.
     """
     rows, width = image.shape[0], len(across.start)
     for y in range(down.start[0], down.start[rows - 1] + 2):
@@ -169,14 +169,14 @@ def zoom(image, channels, down, across, between, out):
                 line[k + c] = source[j + c] * before + source[j + channels + c] * after
     for y in range(rows):
         above, below = between[down.start[y]], between[down.start[y] + 1]
-        before, after, found = down.before[y], down.after[y], out[y]
+        before, after, result = down.before[y], down.after[y], out[y]
         for j in range(width * channels):
-            found[j] = above[j] * before + below[j] * after
+            result[j] = above[j] * before + below[j] * after
 
 
 @lru_cache(maxsize=256)
 def motion_weights(radius: float, sigma: float) -> FloatArray:
-    r"""Taps of a motion blur: exp(-i^2 / (2 sigma^2)) for i < 2 ceil(radius) + 1, summing to 1.
+    r"""Return taps of a motion blur: exp(-i^2 / (2 sigma^2)), i < 2 ceil(radius) + 1, of sum 1.
 
     >>> motion_weights(1, 1).round(3)
     array([0.574, 0.348, 0.078])
@@ -190,7 +190,7 @@ def motion_weights(radius: float, sigma: float) -> FloatArray:
 
 @_compiled
 def motion_scratch(height, width, channels, weights):
-    """Scratch arrays that `motion_blur` needs for pictures of this size."""
+    """Return the scratch arrays that `motion_blur` needs for images of this size."""
     taps = len(weights)
     padded = np.empty((height, (width + 2 * taps) * channels))
     return padded, np.empty(width * channels), np.empty((2, taps), np.int64)
@@ -198,14 +198,14 @@ def motion_scratch(height, width, channels, weights):
 
 @_compiled
 def motion_blur(image, channels, weights, angle, scratch, out):
-    r"""ImageMagick's motion blur of an 8-bit picture, (height, width * channels), into `out`.
+    r"""Apply ImageMagick's motion blur to an 8-bit image, (height, width * channels), into `out`.
 
     .. math:: \lfloor\lfloor \tfrac12 + \sum_i w_i\, 257\, v(x + \lceil i\cos a - \tfrac12\rceil,
               y + \lceil i\sin a - \tfrac12\rceil)\rfloor / 257\rfloor
 
-    One-sided, border repeated; the angle a, in degrees, grows clockwise on screen. `weights` are
-    `motion_weights`, `scratch` is from `motion_scratch`. The sum runs from i = 0 up: ImageMagick 6
-    with 16-bit values gives the same pictures, bit for bit.
+    One-sided, border repeated; the angle a, in degrees, grows clockwise. `weights` are
+    `motion_weights`, `scratch` is from `motion_scratch`. The sum runs from i = 0 upwards, so the
+    result is that of ImageMagick 6 with 16-bit values, bit for bit.
     """
     padded, line, offsets = scratch
     rows, n = image.shape
@@ -247,6 +247,6 @@ def motion_blur(image, channels, weights, angle, scratch, out):
             for j in range(n):
                 line[j] += wa * a[j]
             i += 1
-        found = out[y]
+        result = out[y]
         for j in range(n):
-            found[j] = np.uint8(np.int32(line[j] + 0.5) // np.int32(257))
+            result[j] = np.uint8(np.int32(line[j] + 0.5) // np.int32(257))

@@ -1,4 +1,4 @@
-"""JPEG compression: bit for bit what Pillow's default settings make of a picture."""
+"""JPEG compression: bit for bit as Pillow with its default settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.jpeg_kernels import compress
 from shaketable.corruptions.common.severities import Parameters
 
-# Steps that the standard suggests for quality 50 (ITU-T T.81, Annex K)
+# quantisation steps that the standard suggests for quality 50 (ITU-T T.81, Annex K)
 _LUMA = np.array([
     [16, 11, 10, 16, 24, 40, 51, 61],
     [12, 12, 14, 19, 26, 58, 60, 55],
@@ -26,11 +26,11 @@ _CHROMA = np.full((8, 8), 99)
 _CHROMA[:4, :4] = [[17, 18, 24, 47], [18, 21, 26, 66], [24, 26, 56, 99], [47, 66, 99, 99]]
 
 
-def jpeg_compression(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Pictures written as JPEG files of a `quality` from 1 to 100, and read again.
+def jpeg_compression(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Images as they come back from a JPEG file of a `quality` from 1 to 100.
 
-    Baseline, chroma at half the resolution, whole-number cosine transforms, and chroma interpolated
-    on the way back. It is not random: keys are not looked at.
+    Baseline, chroma at half the resolution and interpolated on the way back, integer cosine
+    transforms. It is not random: keys are not used.
     """
     (quality,) = parameters
     out = np.empty_like(images)
@@ -42,7 +42,7 @@ def jpeg_compression(images: Array, keys: KeyArray, parameters: Parameters, side
 
 @lru_cache(maxsize=128)
 def steps(quality: int) -> tuple[FloatArray, FloatArray]:
-    """Steps of quantisation for luminance and chroma, scaled by the rule of the JPEG Group.
+    """Return the quantisation steps of luminance and chroma, scaled by the JPEG Group's rule.
 
     >>> steps(25)[0][0]
     array([ 32.,  22.,  20.,  32.,  48.,  80., 102., 122.])

@@ -1,12 +1,12 @@
-r"""JPEG there and back, without the file between: compiled loops over batches of pictures.
+r"""Compiled loops of JPEG compression and decompression without a file, over batches of images.
 
-All that loses anything is here: colours to luminance and chroma, chroma halved both ways, cosine
-transforms of 8 x 8 blocks, quantisation, and the way back. Coding by Huffman loses nothing.
+All lossy steps are here: colours to luminance and chroma, chroma at half the resolution, cosine
+transforms of 8 x 8 blocks, quantisation, and their inverses. Huffman coding is lossless.
 
 The results are those of libjpeg's integer arithmetic, bit for bit, but the numbers are floats:
-they hold whole numbers, multiplied by constants of 13 or 16 bits and divided by powers of two.
-Such sums are exact in float32 for colours and in float64 for transforms, in any order, so numba
-may reorder and fuse them.
+they hold integers, multiplied by constants of 13 or 16 bits and divided by powers of two. Such
+sums are exact in float32 for colours and in float64 for transforms, in any order, so numba may
+reorder and fuse them.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -27,14 +27,14 @@ _ABOVE_EIGHTH = 0.125 * (1 + 2.0**-40)
 
 @_compiled
 def compress(images, out, luma_steps, chroma_steps):
-    """Pictures as a JPEG file returns them.
+    """Compress and decompress images.
 
-    The steps of quantisation are (8, lanes) tables, one for every value of a row of blocks.
+    The quantisation steps are (8, lanes) tables, one step per value of a row of blocks.
     """
     n, height, width, _ = images.shape
     rows, columns = -(-height // 2), -(-width // 2)  # of chroma
-    luma = np.empty((_whole(height), _whole(width)), np.float32)
-    blue = np.empty((_whole(rows), _whole(columns)), np.float32)
+    luma = np.empty((_round_up(height), _round_up(width)), np.float32)
+    blue = np.empty((_round_up(rows), _round_up(columns)), np.float32)
     red = np.empty_like(blue)
     wide_blue = np.empty((2 * rows, 2 * blue.shape[1]), np.float32)
     wide_red = np.empty_like(wide_blue)
@@ -55,14 +55,14 @@ def compress(images, out, luma_steps, chroma_steps):
 
 
 @_inlined
-def _whole(size):
-    """Size of whole blocks."""
+def _round_up(size):
+    """Round a size up to whole blocks of 8."""
     return -(-size // 8) * 8
 
 
 @_compiled
 def _split(image, luma, blue, red):
-    """Luminance and chroma of a picture, continued to whole blocks by the last pixels."""
+    """Split an image into luminance and chroma, extended to whole blocks by the last pixels."""
     height, width, _ = image.shape
     for y in range(height):
         for x in range(width):
@@ -76,13 +76,13 @@ def _split(image, luma, blue, red):
             red[y, x] = np.floor(
                 (_F(32768) * r - _F(27439) * g - _F(5329) * b + _F(8421375)) * _16_BITS
             )
-    _continue(luma, height, width)
-    _continue(blue, height, width)
-    _continue(red, height, width)
+    _extend(luma, height, width)
+    _extend(blue, height, width)
+    _extend(red, height, width)
 
 
 @_compiled
-def _continue(plane, height, width):
+def _extend(plane, height, width):
     """Repeat the last column to the right, then the last row downwards."""
     for y in range(height):
         for x in range(width, plane.shape[1]):
@@ -94,22 +94,22 @@ def _continue(plane, height, width):
 
 @_compiled
 def _halve(wide, small):
-    """Means of 2 x 2 values; what lies half between two is rounded down and up by turns."""
+    """Average 2 x 2 values; halves are rounded down and up alternately."""
     rows = len(wide) // 2
     for y in range(rows):
         upper, lower, line = wide[2 * y], wide[2 * y + 1], small[y]
         for x in range(len(line)):
             total = upper[2 * x] + upper[2 * x + 1] + lower[2 * x] + lower[2 * x + 1]
             line[x] = np.floor((total + _F(1 + x % 2)) * _F(0.25))
-    _continue(small, rows, small.shape[1])
+    _extend(small, rows, small.shape[1])
 
 
 @_compiled
 def _quantise(plane, steps, across, down):
-    """Replace the blocks of a plane by what is left of them, a row of blocks at a time.
+    """Transform, quantise and transform back the blocks of a plane, one row of blocks at a time.
 
     A transform runs along the first axis of its array, for all lanes at once. Lane 8 b + i is
-    column i of block b in `down`, and row i of it in `across`.
+    column i of block b in `down`, and row i of block b in `across`.
     """
     lanes = plane.shape[1]
     for top in range(0, len(plane), 8):
@@ -118,18 +118,18 @@ def _quantise(plane, steps, across, down):
                 for k in range(8):
                     across[k, b + i] = np.float64(plane[top + i, b + k]) - 128.0
         _forward(across, lanes, 4.0, 2.0**-11)
-        _turn(across, down, lanes)
+        _transpose(across, down, lanes)
         _forward(down, lanes, 0.25, 2.0**-15)
         for v in range(8):
             for i in range(lanes):
-                # transforms are 8 times too large; the sum of whole numbers is below 2**15, and the
-                # factor larger than needed by so little that it takes no quotient past a whole one
+                # transforms are 8 times too large; sums are integers below 2**15, and the factor
+                # is too large by so little that no quotient reaches the next integer by it
                 size = np.floor(
                     (abs(down[v, i]) + 4.0 * steps[v, i]) * (_ABOVE_EIGHTH / steps[v, i])
                 )
                 down[v, i] = math.copysign(size * steps[v, i], down[v, i])
         _backward(down, lanes, 2.0**-11)
-        _turn(down, across, lanes)
+        _transpose(down, across, lanes)
         _backward(across, lanes, 2.0**-18)
         for b in range(0, lanes, 8):
             for i in range(8):
@@ -139,7 +139,7 @@ def _quantise(plane, steps, across, down):
 
 
 @_compiled
-def _turn(source, target, lanes):
+def _transpose(source, target, lanes):
     """Exchange rows and columns of every block."""
     for b in range(0, lanes, 8):
         for i in range(8):
@@ -148,13 +148,13 @@ def _turn(source, target, lanes):
 
 
 @_inlined
-def _rounded(x, scale):
+def _round(x, scale):
     return np.floor(x * scale + 0.5)
 
 
 @_inlined
 def _odd(a, b, c, d):
-    """The half of the transform that both ways have in common; constants of 13 bits."""
+    """The half of the transform that both directions share; constants of 13 bits."""
     e, f = a + c, b + d
     g = (e + f) * 9633.0
     e, f = g - e * 16069.0, g - f * 3196.0
@@ -177,14 +177,14 @@ def _forward(x, lanes, even, odd):
         b, c = b + c, b - c
         both = (c + d) * 4433.0
         p, q, r, s = _odd(p, q, r, s)
-        x[0, i] = _rounded(a + b, even)
-        x[4, i] = _rounded(a - b, even)
-        x[2, i] = _rounded(both + d * 6270.0, odd)
-        x[6, i] = _rounded(both - c * 15137.0, odd)
-        x[7, i] = _rounded(p, odd)
-        x[5, i] = _rounded(q, odd)
-        x[3, i] = _rounded(r, odd)
-        x[1, i] = _rounded(s, odd)
+        x[0, i] = _round(a + b, even)
+        x[4, i] = _round(a - b, even)
+        x[2, i] = _round(both + d * 6270.0, odd)
+        x[6, i] = _round(both - c * 15137.0, odd)
+        x[7, i] = _round(p, odd)
+        x[5, i] = _round(q, odd)
+        x[3, i] = _round(r, odd)
+        x[1, i] = _round(s, odd)
 
 
 @_compiled
@@ -197,19 +197,19 @@ def _backward(x, lanes, scale):
         a, d = a + d, a - d
         b, c = b + c, b - c
         p, q, r, s = _odd(x[7, i], x[5, i], x[3, i], x[1, i])
-        x[0, i] = _rounded(a + s, scale)
-        x[7, i] = _rounded(a - s, scale)
-        x[1, i] = _rounded(b + r, scale)
-        x[6, i] = _rounded(b - r, scale)
-        x[2, i] = _rounded(c + q, scale)
-        x[5, i] = _rounded(c - q, scale)
-        x[3, i] = _rounded(d + p, scale)
-        x[4, i] = _rounded(d - p, scale)
+        x[0, i] = _round(a + s, scale)
+        x[7, i] = _round(a - s, scale)
+        x[1, i] = _round(b + r, scale)
+        x[6, i] = _round(b - r, scale)
+        x[2, i] = _round(c + q, scale)
+        x[5, i] = _round(c - q, scale)
+        x[3, i] = _round(d + p, scale)
+        x[4, i] = _round(d - p, scale)
 
 
 @_compiled
 def _double(near, next_, sums, wide):
-    """A row of chroma at twice the width: 3/4 of the near value and 1/4 of the next, both ways."""
+    """Double the width of a row of chroma: 3/4 of the near value, 1/4 of the next, on both axes."""
     columns = len(sums) - 2
     for x in range(columns):
         sums[x + 1] = _F(3) * near[x] + next_[x]
@@ -222,7 +222,7 @@ def _double(near, next_, sums, wide):
 
 @_compiled
 def _join(luma, blue, red, line):
-    """Colours of a row of pixels."""
+    """Convert a row of luminance and chroma to colours."""
     for x in range(len(line)):
         y, b, r = luma[x], blue[x] - _F(128), red[x] - _F(128)
         line[x, 0] = _level(y + np.floor((_F(91881) * r + _F(32768)) * _16_BITS))

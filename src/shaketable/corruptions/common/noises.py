@@ -1,8 +1,8 @@
-r"""The four common corruptions that are noise: Gaussian, shot, impulse and speckle.
+r"""Four kinds of noise: Gaussian, shot, impulse and speckle.
 
-All change every value of a picture by itself, and results are cut to 8 bits. So each is a law of
-the outcome given the value, for 256 values and as many outcomes. It is computed once, rounded to
-multiples of 2**-32, so that no probability is off by more than that, and drawn from exactly.
+All change every value of an image independently, and results are truncated to 8 bits. So each is
+a distribution of the outcome given the value, for 256 values and 256 outcomes. It is computed
+once, with probabilities rounded to multiples of 2**-32, and then sampled exactly.
 """
 
 from __future__ import annotations
@@ -18,46 +18,47 @@ from shaketable.corruptions.common.severities import Parameters
 _VALUES = np.arange(256.0)
 
 
-def gaussian_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    r"""Normal noise: :math:`\lfloor v + 255\,c\,n \rfloor`, kept within 0 and 255."""
-    return _drawn(images, keys, _gaussian_table(parameters[0]))
+def gaussian_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    r"""Normal noise: :math:`\lfloor v + 255\,c\,n \rfloor`, clipped to 0 and 255."""
+    return _draw(images, keys, _gaussian_table(parameters[0]))
 
 
-def shot_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    r"""Counts of photons, Poisson with mean :math:`c\,v/255`, brought back to scale.
+def shot_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    r"""Photon counts, Poisson with mean :math:`c\,v/255`, scaled back to levels.
 
     An outcome is one of the levels :math:`\lfloor 255\,k/c \rfloor`, at most 255.
     """
-    return _drawn(images, keys, _shot_table(parameters[0]))
+    return _draw(images, keys, _shot_table(parameters[0]))
 
 
-def impulse_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    """Salt and pepper: a value is 0 or 255, with probability c / 2 each, or what it was."""
-    return _drawn(images, keys, _impulse_table(parameters[0]))
+def impulse_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    """Salt and pepper: a value becomes 0 or 255, with probability c / 2 each, or is unchanged."""
+    return _draw(images, keys, _impulse_table(parameters[0]))
 
 
-def speckle_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (part of the role)
-    r"""Normal noise that grows with the value: :math:`\lfloor v + v\,c\,n \rfloor`, in 0 to 255."""
-    return _drawn(images, keys, _speckle_table(parameters[0]))
+def speckle_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    r"""Normal noise proportional to the value: :math:`\lfloor v + v\,c\,n \rfloor`, clipped."""
+    return _draw(images, keys, _speckle_table(parameters[0]))
 
 
-def _drawn(images: Array, keys: KeyArray, table: Array) -> Array:
-    from shaketable.corruptions.common.noise_kernels import fill_drawn  # compiled, slow to load
+def _draw(images: Array, keys: KeyArray, table: Array) -> Array:
+    """Replace every value by a draw from its distribution, given by an alias table."""
+    from shaketable.corruptions.common.noise_kernels import fill_draws  # compiled, slow to load
 
     out = np.empty_like(images)
     flat = len(images), -1
-    run_over_rows(fill_drawn, images.reshape(flat), keys, out.reshape(flat), settings=(table,))
+    run_over_rows(fill_draws, images.reshape(flat), keys, out.reshape(flat), settings=(table,))
     return out
 
 
 @lru_cache(maxsize=32)
 def _gaussian_table(scale: float) -> Array:
-    return _aliases(_normal_law(np.full(256, 255 * scale)))
+    return _aliases(_normal_cdf(np.full(256, 255 * scale)))
 
 
 @lru_cache(maxsize=32)
 def _speckle_table(scale: float) -> Array:
-    return _aliases(_normal_law(_VALUES * scale))
+    return _aliases(_normal_cdf(_VALUES * scale))
 
 
 @lru_cache(maxsize=32)
@@ -66,7 +67,7 @@ def _shot_table(photons: float) -> Array:
 
     counts = np.arange(int(photons) + 2)
     levels = (np.clip(counts / photons, 0, 1) * 255).astype(np.int64)
-    # of the counts that give at most level k, the largest; no count for 255 is left out
+    # largest count whose level is at most k; all larger counts give 255
     largest = np.searchsorted(levels, _VALUES[:-1], side="right") - 1
     return _aliases(pdtr(largest[None, :], (_VALUES / 255 * photons)[:, None]))
 
@@ -77,23 +78,23 @@ def _impulse_table(share: float) -> Array:
     return _aliases(share / 2 + (1 - share) * kept)
 
 
-def _normal_law(spread: FloatArray) -> FloatArray:
-    r"""P(outcome <= k | v) for k < 255, of v + spread(v) n cut to whole numbers from 0 to 255.
+def _normal_cdf(spread: FloatArray) -> FloatArray:
+    r"""P(outcome <= k | v) for k < 255, of v + spread(v) n truncated and clipped to 0 to 255.
 
     .. math:: \Phi\big((k + 1 - v) / s(v)\big)
     """
     from scipy.special import ndtr
 
-    with np.errstate(divide="ignore"):  # no spread: surely v
-        law: FloatArray = ndtr((_VALUES[None, 1:] - _VALUES[:, None]) / spread[:, None])
-    return law
+    with np.errstate(divide="ignore"):  # without spread the outcome is v
+        cdf: FloatArray = ndtr((_VALUES[None, 1:] - _VALUES[:, None]) / spread[:, None])
+    return cdf
 
 
-def _aliases(cumulated: Array) -> Array:
-    """Alias table of the laws P(outcome <= k | v), 256 rows for v, 255 columns for k."""
+def _aliases(cumulative: Array) -> Array:
+    """Alias table of the distributions P(outcome <= k | v), 256 rows for v, 255 columns for k."""
     from shaketable.corruptions.common.noise_kernels import fill_aliases
 
-    edges = np.pad(np.rint(cumulated * 2.0**32).astype(np.int64), ((0, 0), (1, 1)))
+    edges = np.pad(np.rint(cumulative * 2.0**32).astype(np.int64), ((0, 0), (1, 1)))
     edges[:, -1] = 2**32
     table = np.empty((256, 256), np.uint32)
     fill_aliases(np.diff(edges), table)

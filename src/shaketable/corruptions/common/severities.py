@@ -1,7 +1,7 @@
 """Severities of the 19 common corruptions: published for 32, 64 and 224 pixels, else interpolated.
 
-The numbers are those of the original generators (Hendrycks & Dietterich, ICLR 2019); what they
-stand for is told where they are used.
+The numbers are those of the original generators (Hendrycks & Dietterich, ICLR 2019); the function
+of each corruption says what its numbers mean.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from shaketable.core.errors import InputError
 Parameters = tuple[float, ...]
 
 SIDES = {"cifar": 32, "tiny": 64, "imagenet": 224}
-"""Profiles, and the side of the pictures they were published for."""
+"""Profiles, with the side in pixels of the square images that they were published for."""
 
 
 def profile_of(height: int, width: int) -> str:
-    """Profile for pictures of this size: a published one, or the shorter side, such as ``48px``.
+    """Return the profile for images of a size: a published one, or the shorter side as ``48px``.
 
     >>> profile_of(32, 32), profile_of(28, 28), profile_of(240, 320)
     ('cifar', '28px', '240px')
@@ -33,7 +33,7 @@ def profile_of(height: int, width: int) -> str:
 
 
 def side_of(profile: str) -> int:
-    """Side that a profile stands for.
+    """Return the side of the images that a profile is for, in pixels.
 
     >>> side_of("tiny"), side_of("48px")
     (64, 48)
@@ -45,16 +45,17 @@ def side_of(profile: str) -> int:
 
 
 def is_derived(profile: str) -> bool:
-    """Whether its severities are interpolated, not published."""
+    """Whether the severities of a profile are interpolated, not published."""
     return profile not in SIDES
 
 
 def parameters(name: str, severity: int, profile: str) -> Parameters:
     """Return the numbers of one corruption at one severity.
 
-    Between two published sides every number is interpolated along the logarithm of the side, whole
-    ones are rounded, and zoom factors are those of the nearer side; beyond them it is the nearest
-    side's, but for the lengths of elastic_transform, which shrink with smaller pictures.
+    Between two published sides, every number is interpolated along the logarithm of the side;
+    integers are rounded, and zoom factors are those of the nearer side. Beyond the published sides
+    the numbers are those of the nearest one, except that the lengths of elastic_transform shrink
+    with smaller images.
 
     >>> parameters("gaussian_noise", 3, "cifar"), parameters("jpeg_compression", 1, "45px")
     ((0.08,), (73,))
@@ -77,13 +78,18 @@ def parameters(name: str, severity: int, profile: str) -> Parameters:
     if name == "zoom_blur":
         return first if share < 0.5 else last
     return tuple(
-        round(a + share * (b - a)) if name in _WHOLE and i in _WHOLE[name] else a + share * (b - a)
+        round(a + share * (b - a)) if i in _INTEGERS.get(name, ()) else a + share * (b - a)
         for i, (a, b) in enumerate(zip(first, last, strict=True))
     )
 
 
-_WHOLE = {"glass_blur": (1, 2), "motion_blur": (0,), "snow": (4,), "spatter": (5,),
-          "jpeg_compression": (0,)}  # fmt: skip
+_INTEGERS = {  # which numbers are
+    "glass_blur": (1, 2),
+    "motion_blur": (0,),
+    "snow": (4,),
+    "spatter": (5,),
+    "jpeg_compression": (0,),
+}
 
 
 def _read() -> dict[str, dict[str, list[Parameters]]]:
@@ -99,4 +105,4 @@ def _read() -> dict[str, dict[str, list[Parameters]]]:
 
 _PUBLISHED = _read()
 NAMES = tuple(_PUBLISHED)
-"""The 19, in the order of the benchmark's families."""
+"""Names of the 19, in the order of the benchmark's families."""

@@ -1,7 +1,7 @@
-"""Spatter, compiled: drops of water with a bright rim, and splashes of mud.
+"""Compiled loops of spatter: drops of water with a bright rim, and splashes of mud.
 
-The rim comes from classic steps on 8-bit pictures, in integers throughout: Canny's edges, a
-distance transform by a chamfer mask, histogram equalisation, small correlations.
+The rim is made by classic steps on 8-bit images, in integers throughout: Canny's edges, a distance
+transform by a chamfer mask, histogram equalisation, small correlations.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -14,7 +14,7 @@ from shaketable.corruptions.common.filters import gaussian_filter
 from shaketable.corruptions.common.weather_kernels import fill_layer
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-_part = numba.njit(error_model="numpy")  # is stored with what it is part of
+_part = numba.njit(error_model="numpy")  # cached with its callers
 _F, _I = np.float32, np.int32
 _LEVELS = _F(255)
 _WATER = (np.array([175, 238, 238]) / 255).astype(_F)
@@ -22,12 +22,12 @@ _MUD = (np.array([63, 42, 20]) / 255).astype(_F)
 _WEAK, _STRONG = 50, 150  # Canny's thresholds
 _TANGENT = 13573  # tan(22.5 degrees) in 15 bits
 _NEAR, _DIAGONAL, _KNIGHT = 65536, 91750, 143976  # 1, 1.4 and 2.1969 in 16 bits
-_FAR, _MOST = 2**30, 20 << 16  # no edge yet; distances count up to 20
+_FAR, _MOST = 2**30, 20 << 16  # no edge so far; distances above 20 count as 20
 
 
 @_compiled
 def fill_drops(keys, drops, mean, std, threshold, weights, layers):
-    """Blots of water, (n, height, width): how deep they are, 0 to 255."""
+    """Make blots of water, (n, height, width), as depths from 0 to 255."""
     _, height, width = drops.shape
     size = height * width
     layer = np.empty(-(-size // 16) * 16)
@@ -36,14 +36,14 @@ def fill_drops(keys, drops, mean, std, threshold, weights, layers):
         fill_layer(keys[row], layer, mean, std, layers)
         gaussian_filter(field, 1, weights, between, between)
         for y in range(height):
-            line, found = between[y], drops[row, y]
+            line, result = between[y], drops[row, y]
             for x in range(width):
-                found[x] = np.int64(line[x] * 255) & 255 if line[x] >= threshold else 0
+                result[x] = np.int64(line[x] * 255) & 255 if line[x] >= threshold else 0
 
 
 @_compiled
 def fill_water(images, drops, out, strength):
-    """Pictures, (n, height, width * 3), behind drops of water."""
+    """Put images, (n, height, width * 3), behind drops of water."""
     _, height, width = drops.shape
     framed = np.zeros((7, height + 2, width + 2), np.int32)
     depth, edges, light, other = framed[0], framed[1], framed[2], framed[3]
@@ -64,20 +64,20 @@ def fill_water(images, drops, out, strength):
                 light[y, x] *= depth[y, x]
                 most = max(most, light[y, x])
         for y in range(height):
-            image, found, line = images[row, y], out[row, y], light[y + 1, 1:]
+            image, result, line = images[row, y], out[row, y], light[y + 1, 1:]
             for i in range(len(image)):
-                found[i] = image[i]
+                result[i] = image[i]
             for x in range(width):
                 if line[x]:
                     shine = _F(line[x]) / _F(most) * strength
                     for c in range(3):
                         value = _F(image[3 * x + c]) / _LEVELS + shine * _WATER[c]
-                        found[3 * x + c] = np.uint8(min(value, _F(1)) * _LEVELS)
+                        result[3 * x + c] = np.uint8(min(value, _F(1)) * _LEVELS)
 
 
 @_compiled
 def fill_mud(images, keys, out, mean, std, threshold, weights, layers, soft_weights):
-    """Pictures, (n, height, width * 3), under splashes of mud."""
+    """Put images, (n, height, width * 3), under splashes of mud."""
     _, height, length = images.shape
     width = length // 3
     size = height * width
@@ -92,24 +92,24 @@ def fill_mud(images, keys, out, mean, std, threshold, weights, layers, soft_weig
                 mask[y, x] = between[y, x] > threshold
         gaussian_filter(mask, 1, soft_weights, soft, soft)
         for y in range(height):
-            image, found, line = images[row, y], out[row, y], soft[y]
+            image, result, line = images[row, y], out[row, y], soft[y]
             for i in range(length):
-                found[i] = image[i]
+                result[i] = image[i]
             for x in range(width):
                 m = line[x]
                 if m >= _F(0.8):
                     for c in range(3):
                         value = _F(image[3 * x + c]) / _LEVELS * (_F(1) - m) + _MUD[c] * m
-                        found[3 * x + c] = np.uint8(min(max(value, _F(0)), _F(1)) * _LEVELS)
+                        result[3 * x + c] = np.uint8(min(max(value, _F(0)), _F(1)) * _LEVELS)
 
 
 @_part
 def canny(image, slopes, edges, stack):
-    """Mark Canny's edges of a picture by 2 in `edges`; all arrays have a margin of 1.
+    """Mark Canny's edges of an image by 2 in `edges`; all arrays have a margin of 1.
 
-    Sobel slopes with the border repeated, size |dx| + |dy|; a pixel counts if its slope is the
-    largest of three in its direction, by 22.5 degrees. Those above the strong threshold are edges,
-    and so are those above the weak one that touch an edge.
+    Sobel slopes with the border repeated, of size |dx| + |dy|. A pixel is on a ridge if its slope
+    is the largest of three in its direction, rounded to 45 degrees. Ridges above the strong
+    threshold are edges, and so are those above the weak one that touch an edge.
     """
     height, width = image.shape[0] - 2, image.shape[1] - 2
     across, down, steep = slopes
@@ -125,29 +125,29 @@ def canny(image, slopes, edges, stack):
             dx[x] = sums[x + 2] - sums[x]
             dy[x] = falls[x] + 2 * falls[x + 1] + falls[x + 2]
             size[x] = abs(dx[x]) + abs(dy[x])
-    found = 0
+    waiting = 0
     for y in range(1, height + 1):
         _mark_ridges(across[y, 1:], down[y, 1:], steep[y - 1], steep[y], steep[y + 1], edges[y, 1:])
         for x in range(1, width + 1):
             if edges[y, x] == 2:
-                stack[found] = y * (width + 2) + x
-                found += 1
-    while found:
-        found -= 1
-        y, x = divmod(stack[found], width + 2)
+                stack[waiting] = y * (width + 2) + x
+                waiting += 1
+    while waiting:
+        waiting -= 1
+        y, x = divmod(stack[waiting], width + 2)
         for v in range(y - 1, y + 2):
             for u in range(x - 1, x + 2):
                 if edges[v, u] == 1:
                     edges[v, u] = 2
-                    stack[found] = v * (width + 2) + u
-                    found += 1
+                    stack[waiting] = v * (width + 2) + u
+                    waiting += 1
 
 
 @_part
 def _mark_ridges(across, down, above, line, below, edges):
-    """Mark what is steepest along its slope: 1 above the weak threshold, 2 above the strong one.
+    """Mark pixels that are steepest along their slope, by 1, or by 2 above the strong threshold.
 
-    Written without branches, in 32 bits, so that it runs in vectors.
+    Written without branches, in 32 bits, so that it is vectorised.
     """
     over, over_right, left, middle, right = above[1:], above[2:], line, line[1:], line[2:]
     under_left, under, under_right = below, below[1:], below[2:]
@@ -167,10 +167,10 @@ def _mark_ridges(across, down, above, line, below, edges):
 
 @_part
 def chamfer(edges, distance):
-    """Distances to the nearest edge in steps of 1, 1.4 and 2.1969, 16 bits after the point.
+    """Fill distances to the nearest edge in steps of 1, 1.4 and 2.1969, 16 bits after the point.
 
-    One pass from the top left and one back, 5 x 5 mask (Borgefors, CVGIP 1986); the margin of
-    `distance` is 2 wide, and far from everything.
+    One pass from the top left and one back, with a 5 x 5 mask (Borgefors, CVGIP 1986); the margin
+    of `distance` is 2 wide and counts as far from every edge.
     """
     rows, columns = distance.shape
     for i in range(2):
@@ -199,24 +199,24 @@ def chamfer(edges, distance):
 
 @_part
 def _approach(far, near, line):
-    """Shorten the distances of a line by way of the two before it."""
+    """Update the distances of a line with paths through the two lines before it."""
     far_left, far_right, left, right = far[1:], far[3:], near[1:], near[3:]
-    outer_left, outer_right, middle, found = near, near[4:], near[2:], line[2:]
+    outer_left, outer_right, middle, result = near, near[4:], near[2:], line[2:]
     for x in range(len(line) - 4):
         knight = min(far_left[x], far_right[x], outer_left[x], outer_right[x])
         diagonal, straight = min(left[x], right[x]), _I(middle[x] + _NEAR)
-        found[x] = min(found[x], _I(knight + _KNIGHT), _I(diagonal + _DIAGONAL), straight)
+        result[x] = min(result[x], _I(knight + _KNIGHT), _I(diagonal + _DIAGONAL), straight)
 
 
 @_part
 def shade(distance, first, second):
-    """Light on the rim, 0 to 255, from the distances to it; into `first`, margins of 1 wide."""
+    """Fill `first` with the light on the rim, 0 to 255, from distances to it; margins of 1."""
     rows, columns = first.shape
     counts, levels = np.zeros(256, np.int64), np.zeros(256, np.int32)
     for y in range(1, rows - 1):
-        near, found = distance[y + 1, 2:], second[y, 1:]
+        near, result = distance[y + 1, 2:], second[y, 1:]
         for x in range(columns - 2):
-            found[x] = min(near[x], _I(_MOST))
+            result[x] = min(near[x], _I(_MOST))
     _add_nine(second, first)
     for y in range(1, rows - 1):
         for x in range(1, columns - 1):
@@ -230,11 +230,11 @@ def shade(distance, first, second):
     for y in range(1, rows - 1):
         corner, above, left, middle = first[y - 1], first[y - 1, 1:], first[y], first[y, 1:]
         right, below, opposite = first[y, 2:], first[y + 1, 1:], first[y + 1, 2:]
-        found = second[y, 1:]
+        result = second[y, 1:]
         for x in range(columns - 2):
             value = middle[x] + right[x] + below[x] + 2 * opposite[x]
             value -= 2 * corner[x] + above[x] + left[x]
-            found[x] = min(max(_I(value), _I(0)), _I(255))
+            result[x] = min(max(_I(value), _I(0)), _I(255))
     _add_nine(second, first)
     for y in range(1, rows - 1):
         line = first[y]
@@ -244,7 +244,7 @@ def shade(distance, first, second):
 
 @_part
 def _equalise(counts, levels):
-    """Levels that spread the counted ones evenly over 0 to 255; a single one stays as it is."""
+    """Find levels that spread the counted ones evenly over 0 to 255; a single one is unchanged."""
     least = 0
     while not counts[least]:
         least += 1
@@ -261,21 +261,21 @@ def _equalise(counts, levels):
 
 @_part
 def _add_nine(image, out):
-    """Sum of the 3 x 3 pixels around, the picture mirrored at its border."""
+    """Sum the 3 x 3 pixels around each, the image mirrored at its border."""
     _frame(image, _I(1))
     sums = np.empty(image.shape[1], np.int32)
     for y in range(1, image.shape[0] - 1):
         above, line, below = image[y - 1], image[y], image[y + 1]
         for x in range(len(sums)):
             sums[x] = above[x] + line[x] + below[x]
-        middle, right, found = sums[1:], sums[2:], out[y, 1:]
+        middle, right, result = sums[1:], sums[2:], out[y, 1:]
         for x in range(len(right)):
-            found[x] = sums[x] + middle[x] + right[x]
+            result[x] = sums[x] + middle[x] + right[x]
 
 
 @_part
 def _frame(image, inwards):
-    """Fill a margin of 1: inwards = 0 repeats the border, 1 mirrors the picture at it."""
+    """Fill a margin of 1: inwards = 0 repeats the border, 1 mirrors the image at it."""
     rows, columns = image.shape
     first, bottom, right = 1 + inwards, rows - 2 - inwards, columns - 2 - inwards
     for y in range(1, rows - 1):

@@ -1,4 +1,4 @@
-"""Fog, frost and snow, compiled: one picture after the other, everything random from its key."""
+"""Compiled loops of fog, frost and snow, over batches of images."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
@@ -22,32 +22,32 @@ _ROOT_2 = math.sqrt(2)
 
 @_compiled
 def fill_fog(images, keys, out, channels, amount, decay, side):
-    """Pictures, (n, height, width * channels), behind fog of `side` x `side` points."""
+    """Put images, (n, height, width * channels), behind fog of `side` x `side` points."""
     _, height, length = images.shape
     draws, one, other = np.empty(side * side), np.empty(side * side), np.empty(side * side)
     veil = np.empty(length)
     for row in range(len(keys)):
         for i in range(len(draws)):
             draws[i] = uniform_of(word_at(keys[row], i))
-        land = _grown(draws, decay, one, other)
-        low, high = _ends(land)
+        land = _grow(draws, decay, one, other)
+        low, high = _extremes(land)
         span = high - low
-        brightest = _most(images[row]) / 255
+        brightest = _largest(images[row]) / 255
         bright = brightest + amount
         for y in range(height):
-            line, found = images[row, y], out[row, y]
+            line, result = images[row, y], out[row, y]
             for x in range(length // channels):
                 fog = amount * ((land[y, x] - low) / span)
                 for c in range(channels):
                     veil[x * channels + c] = fog
             for i in range(length):
                 value = (line[i] / 255 + veil[i]) * brightest / bright
-                found[i] = np.uint8(min(max(value, 0.0), 1.0) * 255)
+                result[i] = np.uint8(min(max(value, 0.0), 1.0) * 255)
 
 
 @_ordered
-def _ends(land):
-    """Least and largest of a map: by index, which numba turns into vectors."""
+def _extremes(land):
+    """Return the least and largest value of a map, in a loop that is vectorised."""
     low = high = land[0, 0]
     for y in range(land.shape[0]):
         line = land[y]
@@ -57,22 +57,22 @@ def _ends(land):
 
 
 @_compiled
-def _most(image):
-    """Largest value of a picture."""
-    most = np.uint8(0)
+def _largest(image):
+    """Return the largest value of an image."""
+    largest = np.uint8(0)
     for y in range(image.shape[0]):
         line = image[y]
         for i in range(len(line)):
-            most = max(most, line[i])
-    return most
+            largest = max(largest, line[i])
+    return largest
 
 
 @_compiled
-def _grown(draws, decay, one, other):
-    """Height map on a torus by diamond and square steps, from uniform draws in order.
+def _grow(draws, decay, one, other):
+    """Make a height map on a torus by diamond and square steps, from uniform draws in order.
 
-    From level to level it has twice the side, in `one` and `other` by turns; the draws of a level
-    make way for its new points.
+    The side doubles from level to level; levels are in `one` and `other` alternately. The new
+    points of a level overwrite its draws.
     """
     one[0], side, start, size = 0.0, 1, 0, 100.0
     land = one[:1].reshape(1, 1)
@@ -85,41 +85,43 @@ def _grown(draws, decay, one, other):
             line, below, new = land[y], land[(y + 1) % side], middles[y]
             for x in range(last):
                 total = line[x] + below[x] + (line[x + 1] + below[x + 1])
-                new[x] = _moved(total, size, new[x])
+                new[x] = _displace(total, size, new[x])
             total = line[last] + below[last] + (line[0] + below[0])
-            new[last] = _moved(total, size, new[last])
+            new[last] = _displace(total, size, new[last])
         finer = other[: 4 * count].reshape(2 * side, 2 * side)
         for y in range(side):
             line, below, middle, above = land[y], land[(y + 1) % side], middles[y], middles[y - 1]
-            new, turned = across[y], down[y]
+            horizontal, vertical = across[y], down[y]
             for x in range(last):
-                new[x] = _moved(middle[x] + above[x] + (line[x] + line[x + 1]), size, new[x])
+                total = middle[x] + above[x] + (line[x] + line[x + 1])
+                horizontal[x] = _displace(total, size, horizontal[x])
             total = middle[last] + above[last] + (line[last] + line[0])
-            new[last] = _moved(total, size, new[last])
+            horizontal[last] = _displace(total, size, horizontal[last])
             for x in range(1, side):
                 total = middle[x] + middle[x - 1] + (line[x] + below[x])
-                turned[x] = _moved(total, size, turned[x])
-            turned[0] = _moved(middle[0] + middle[last] + (line[0] + below[0]), size, turned[0])
+                vertical[x] = _displace(total, size, vertical[x])
+            total = middle[0] + middle[last] + (line[0] + below[0])
+            vertical[0] = _displace(total, size, vertical[0])
             upper, lower = finer[2 * y], finer[2 * y + 1]
             for x in range(side):
-                upper[2 * x], upper[2 * x + 1] = line[x], new[x]
-                lower[2 * x], lower[2 * x + 1] = turned[x], middle[x]
+                upper[2 * x], upper[2 * x + 1] = line[x], horizontal[x]
+                lower[2 * x], lower[2 * x + 1] = vertical[x], middle[x]
         land, one, other = finer, other, one
         side, start, size = 2 * side, start + 3 * count, size / decay
     return land
 
 
 @_inlined
-def _moved(total, size, draw):
-    """Mean of four points, moved up or down."""
+def _displace(total, size, draw):
+    """Return the mean of four points, displaced up or down."""
     return total / 4 + size * (2 * size * draw - size)
 
 
 @_compiled
 def fill_frost(images, keys, out, share, frost_share, ice, starts, heights, widths):
-    """Pictures, (n, height, width * 3), and crops of ice, mixed.
+    """Mix images, (n, height, width * 3), with crops of ice.
 
-    The textures lie one behind the other in `ice`; texture t is heights[t] x widths[t] pixels.
+    `ice` holds all textures, concatenated; texture t has heights[t] x widths[t] pixels.
     """
     _, height, length = images.shape
     for row in range(len(keys)):
@@ -136,7 +138,7 @@ def fill_frost(images, keys, out, share, frost_share, ice, starts, heights, widt
 
 @_compiled
 def fill_layer(key, layer, mean, std, layers):
-    """Independent normal numbers, one a component; `layer`'s length is a multiple of 16."""
+    """Fill `layer`, whose length is a multiple of 16, with independent normal numbers."""
     components(key, layer, layers.step, layers.inside, layers.height, layers.tail, layers.p)
     for i in range(len(layer)):
         layer[i] = mean + std * (layer[i] * _ROOT_2)
@@ -144,7 +146,7 @@ def fill_layer(key, layer, mean, std, layers):
 
 @_compiled
 def fill_snow(images, keys, out, mean, std, threshold, keep, zooms, weights, layers):
-    """Pictures, (n, height, width * 3), in drifting snow."""
+    """Put images, (n, height, width * 3), into drifting snow."""
     _, height, length = images.shape
     width = length // 3
     size = height * width
@@ -165,7 +167,7 @@ def fill_snow(images, keys, out, mean, std, threshold, keep, zooms, weights, lay
         angle = 90 * uniform_of(word_at(mix(keys[row] ^ SIDE), 0)) - 135
         motion_blur(flakes, 1, weights, angle, scratch, drift)
         for y in range(height):
-            image, found = images[row, y], out[row, y]
+            image, result = images[row, y], out[row, y]
             fallen, risen = drift[y], drift[height - 1 - y]
             for x in range(width):
                 red = np.float32(image[3 * x]) / _LEVELS
@@ -174,12 +176,12 @@ def fill_snow(images, keys, out, mean, std, threshold, keep, zooms, weights, lay
                 grey = _RED * red + _GREEN * green + _BLUE * blue
                 pale = grey * np.float32(1.5) + np.float32(0.5)
                 one, two = fallen[x] / 255, risen[width - 1 - x] / 255
-                found[3 * x] = _truncated(keep * red + rest * max(red, pale) + one + two)
-                found[3 * x + 1] = _truncated(keep * green + rest * max(green, pale) + one + two)
-                found[3 * x + 2] = _truncated(keep * blue + rest * max(blue, pale) + one + two)
+                result[3 * x] = _to_level(keep * red + rest * max(red, pale) + one + two)
+                result[3 * x + 1] = _to_level(keep * green + rest * max(green, pale) + one + two)
+                result[3 * x + 2] = _to_level(keep * blue + rest * max(blue, pale) + one + two)
 
 
 @_inlined
-def _truncated(value):
-    """8 bits of a number, cut off at 0 and 1."""
+def _to_level(value):
+    """Convert a number to 8 bits, clipped to [0, 1] and truncated."""
     return np.uint8(min(max(value, 0.0), 1.0) * 255)

@@ -8,7 +8,7 @@ import numpy as np
 
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.common.noise_kernels import fill_aliases, fill_drawn
+from shaketable.corruptions.common.noise_kernels import fill_aliases, fill_draws
 from shaketable.corruptions.compiled.streams import fill_halves
 from shaketable.corruptions.compiled.ziggurat import fill_gaussian, layers
 from shaketable.data.bounds import Bounds
@@ -89,7 +89,7 @@ def _fill_redrawn(x, keys, out, table, levels, low, factor):
         for c in range(x.shape[1]):
             level = np.int32((x[row, c] - low) * factor + half)
             image[row, c] = np.uint8(min(max(level, np.int32(0)), np.int32(255)))
-    fill_drawn(image, keys, image, table)
+    fill_draws(image, keys, image, table)
     for row in range(len(x)):
         for c in range(x.shape[1]):
             out[row, c] = levels[image[row, c]]

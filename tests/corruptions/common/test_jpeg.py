@@ -41,7 +41,7 @@ def test_any_size_and_quality(quality):
 
 
 @pytest.mark.parametrize("quality", QUALITIES)
-def test_pictures_as_hard_as_can_be(quality):
+def test_images_as_hard_as_can_be(quality):
     # values of 0 and 255 alone: transforms, quotients and overshoots are as large as they get
     rng = np.random.default_rng(quality)
     images = rng.integers(0, 2, (60, 32, 32, 3), dtype=np.uint8) * np.uint8(255)
@@ -52,7 +52,7 @@ def test_pictures_as_hard_as_can_be(quality):
 
 
 @pytest.mark.parametrize("severity", [1, 5])
-def test_grey_pictures_are_those_of_grey_files(severity):
+def test_grey_images_are_those_of_grey_files(severity):
     images = make_images(10, 28, 28, 1)
     (quality,) = parameters("jpeg_compression", severity, "28px")
     found = corrupt_by_name(images, make_keys(10), "jpeg_compression", severity)
@@ -68,5 +68,5 @@ def test_steps_are_those_in_the_file(quality):
         assert np.array_equal(found.ravel(), in_file[number])
 
 
-def test_a_result_depends_on_the_picture_alone(monkeypatch):
+def test_a_result_depends_on_the_image_alone(monkeypatch):
     check_independence("jpeg_compression", monkeypatch)

@@ -27,7 +27,7 @@ def test_there_are_19_and_two_ways_to_take_15():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_picture_is_corrupted_by_its_key_alone(name, monkeypatch):
+def test_an_image_is_corrupted_by_its_key_alone(name, monkeypatch):
     check_independence(name, monkeypatch)
 
 
@@ -47,7 +47,7 @@ def test_every_size_grey_and_channels_first_work(name, shape):
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in ("saturate", "elastic_transform")])
 def test_severities_grow(name):
-    # the mean distance to the clean picture grows from the first to the last severity; published
+    # the mean distance to the clean image grows from the first to the last severity; published
     # severities of the two others do not: saturate drains colour first, elastic changes its kind
     images, keys = make_images(40, 32, 32), make_keys(40)
     x = images.astype(np.float32)
@@ -175,7 +175,7 @@ def test_alexnet_is_compared_with_at_224_pixels_alone(records):
         metrics.mce_alexnet(records)
     data = st.make_dataset(make_images(6, 224, 224), np.arange(6) % 2, name="large")
     zero = st.evaluate(lambda x: np.zeros(len(x), int), data, suite("common-15"), model_id="0")
-    # a model that is wrong on half of all pictures, whatever is done to them
+    # a model that is wrong on half of all images, whatever is done to them
     alexnet = [0.886428, 0.894468, 0.922640, 0.819880, 0.826268, 0.785948, 0.798360, 0.866816,
                0.826572, 0.819324, 0.564592, 0.853204, 0.646056, 0.717840, 0.606500]  # fmt: skip
     value = metrics.mce_alexnet(zero)

@@ -147,7 +147,7 @@ def test_against_the_description(name, size):
 @pytest.mark.parametrize("shape", [(8, 8, 1), (28, 28, 1), (33, 20, 2), (9, 13, 4)], ids=str)
 @pytest.mark.parametrize("profile", ["cifar", "imagenet"])
 @pytest.mark.parametrize("name", NAMES)
-def test_any_channels_and_kernels_larger_than_the_picture(name, profile, shape):
+def test_any_channels_and_kernels_larger_than_the_image(name, profile, shape):
     images, keys = make_images(4, *shape), make_keys(4)
     for severity in (1, 5):
         level = parameters(name, severity, profile)
@@ -159,7 +159,7 @@ def test_any_channels_and_kernels_larger_than_the_picture(name, profile, shape):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_picture_depends_on_its_key_alone(name, monkeypatch):
+def test_an_image_depends_on_its_key_alone(name, monkeypatch):
     check_independence(name, monkeypatch)
 
 
@@ -176,7 +176,7 @@ def test_defocus_kernels_sum_to_those_of_opencv(level, total):
 
 
 def test_glass_offsets_are_uniform_with_the_upper_end_left_out():
-    # with one visit a picture, the pixel that it took tells the offset
+    # with one visit per image, the pixel that it took tells the offset
     coded = np.arange(64, dtype=np.uint8).reshape(1, 8, 8, 1).repeat(8000, axis=0)
     found = blurs.glass_blur(coded, make_keys(8000), (0.05, 3, 1), 8)[:, 5, 5, 0]
     dy, dx = found.astype(int) // 8 - 5, found.astype(int) % 8 - 5

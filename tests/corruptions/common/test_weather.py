@@ -10,7 +10,7 @@ from shaketable.core.keys import _mix, row_keys, uniforms
 from shaketable.corruptions.common import weather
 from shaketable.corruptions.common.severities import parameters, profile_of, side_of
 from shaketable.corruptions.common.spatter_kernels import canny, chamfer
-from shaketable.corruptions.common.textures import reduction, resized, textures
+from shaketable.corruptions.common.textures import reduction, resize, textures
 from shaketable.corruptions.compiled.streams import SIDE
 from shaketable.corruptions.gaussian import Gaussian
 
@@ -23,7 +23,7 @@ def keys(n):
     return row_keys(5, np.arange(n), np.arange(1))[:, 0]
 
 
-def pictures(n, height, width, channels=3):
+def random_images(n, height, width, channels=3):
     """Smooth shapes, textures, gradients, dark and pale ones."""
     rng = np.random.default_rng(height + width)
     noise = rng.normal(size=(n, height, width, channels))
@@ -88,7 +88,7 @@ def slow_frost(images, drawn_by, numbers, side):
     for image, (which, row, column) in zip(images, uniforms(drawn_by, 3), strict=True):
         texture = textures()[int(5 * which)]
         enough = max(height / texture.shape[0], width / texture.shape[1])
-        texture = resized(texture, max(reduction(side), enough))
+        texture = resize(texture, max(reduction(side), enough))
         top, left = int(row * (len(texture) - height)), int(column * (texture.shape[1] - width))
         crop = texture[top : top + height, left : left + width]
         out.append(np.clip(numbers[0] * image + numbers[1] * crop, 0, 255).astype(np.uint8))
@@ -227,9 +227,9 @@ SLOW = {"fog": slow_fog, "frost": slow_frost, "snow": slow_snow, "spatter": slow
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("severity", range(1, 6))
 @pytest.mark.parametrize("kind", KINDS)
-def test_pictures_are_those_of_the_description(kind, severity, size):
+def test_images_are_those_of_the_description(kind, severity, size):
     profile = profile_of(*size)
-    images = pictures(COUNTS.get(max(size), 10), *size)
+    images = random_images(COUNTS.get(max(size), 10), *size)
     numbers = parameters(kind, severity, profile)
     expected = SLOW[kind](images, keys(len(images)), numbers, side_of(profile))
     found = corrupted(kind, images, severity)
@@ -242,14 +242,14 @@ def test_pictures_are_those_of_the_description(kind, severity, size):
 
 @pytest.mark.parametrize("channels", [1, 4])
 def test_fog_is_for_any_number_of_channels(channels):
-    images, numbers = pictures(20, 28, 28, channels), parameters("fog", 3, "28px")
+    images, numbers = random_images(20, 28, 28, channels), parameters("fog", 3, "28px")
     assert np.array_equal(corrupted("fog", images, 3), slow_fog(images, keys(20), numbers, 28))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("severity", [1, 5])
-def test_a_picture_depends_on_its_key_alone(kind, severity, monkeypatch):
-    images, drawn_by = pictures(300, 32, 32), keys(300)
+def test_an_image_depends_on_its_key_alone(kind, severity, monkeypatch):
+    images, drawn_by = random_images(300, 32, 32), keys(300)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     whole = corrupted(kind, images, severity, drawn_by)
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
@@ -264,17 +264,17 @@ def test_a_picture_depends_on_its_key_alone(kind, severity, monkeypatch):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_keys_give_other_weather(kind):
-    images = np.repeat(pictures(1, 32, 32) // 2, 2, axis=0)
+    images = np.repeat(random_images(1, 32, 32) // 2, 2, axis=0)
     assert (np.diff(corrupted(kind, images, 3).astype(int), axis=0) != 0).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_pictures_are_no_pictures(kind):
-    assert corrupted(kind, pictures(0, 32, 32), 1).shape == (0, 32, 32, 3)
+def test_no_images_are_no_images(kind):
+    assert corrupted(kind, random_images(0, 32, 32), 1).shape == (0, 32, 32, 3)
 
 
 def test_fog_spans_the_range_that_its_formula_has():
-    # the map reaches 0 and 1 on the whole square: x M / (M + t) and M, both for a flat picture
+    # the map reaches 0 and 1 on the whole square: x M / (M + t) and M, both for a flat image
     images = np.full((50, 32, 32, 3), 200, np.uint8)
     found, m = corrupted("fog", images, 4), 200 / 255
     assert set(found.max(axis=(1, 2, 3))) <= {199, 200}
@@ -286,14 +286,14 @@ def test_fog_spans_the_range_that_its_formula_has():
 def test_frost_takes_every_texture_alike_and_never_the_last_row():
     images, n = np.zeros((4000, 32, 32, 3), np.uint8), 4000
     found = weather.frost(images, keys(n), (0.0, 1.0), 32)
-    small = [resized(texture, 0.2) for texture in textures()]
+    small = [resize(texture, 0.2) for texture in textures()]
     corners = {}
     for which, texture in enumerate(small):
         for top in range(len(texture) - 32 + 1):
             for left in range(texture.shape[1] - 32 + 1):
                 place = texture[top, left : left + 32].tobytes()
                 corners[place] = (1 if which == 2 else which, top)
-    places = [corners[picture[0].tobytes()] for picture in found]
+    places = [corners[image[0].tobytes()] for image in found]
     counts = np.bincount([which for which, _ in places], minlength=5)
     assert counts[2] == 0
     expected = n * np.array([0.2, 0.4, 0.2, 0.2])
@@ -306,12 +306,12 @@ def test_frost_takes_every_texture_alike_and_never_the_last_row():
 def test_frost_comes_from_the_source_named(tmp_path):
     image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
     image.new("RGB", (300, 200), (10, 20, 30)).save(tmp_path / "ice.png")
-    images = pictures(5, 32, 32)
+    images = random_images(5, 32, 32)
     found = weather.frost(images, keys(5), (0.0, 1.0), 32, source=str(tmp_path))
     assert np.array_equal(found, np.broadcast_to(np.uint8([10, 20, 30]), images.shape))
 
 
-def test_snow_and_its_reflection_fall_on_a_flat_picture():
+def test_snow_and_its_reflection_fall_on_a_flat_image():
     images = np.full((20, 32, 32, 3), 60, np.uint8)
     found = corrupted("snow", images, 3).astype(int)
     # in the last bit the order of the sum shows
@@ -321,7 +321,7 @@ def test_snow_and_its_reflection_fall_on_a_flat_picture():
 
 @pytest.mark.parametrize("kind", [0, 1])
 def test_without_a_drop_nothing_changes(kind):
-    images = pictures(3, 32, 32)
+    images = random_images(3, 32, 32)
     found = weather.spatter(images, keys(3), (0.1, 0.01, 1.0, 0.9, 0.5, kind), 32)
     assert np.array_equal(found, images)
 
@@ -343,13 +343,13 @@ def test_distances_are_lengths_of_shortest_ways():
 
 
 def test_edges_are_cannys():
-    for image in pictures(20, 40, 56, 1)[..., 0]:
+    for image in random_images(20, 40, 56, 1)[..., 0]:
         framed, edges = np.pad(image, 1).astype(np.int32), np.zeros((42, 58), np.int32)
         slopes = tuple(np.zeros((42, 58), np.int32) for _ in range(3))
         canny(framed, slopes, edges, np.empty(40 * 56, np.int64))
         assert np.array_equal(edges[1:-1, 1:-1] == 2, slow_canny(image))
 
 
-def test_mud_everywhere_hides_the_picture():
-    found = weather.spatter(pictures(2, 32, 32), keys(2), (0.9, 0.0, 1.0, 0.7, 0.6, 1), 32)
+def test_mud_everywhere_hides_the_image():
+    found = weather.spatter(random_images(2, 32, 32), keys(2), (0.9, 0.0, 1.0, 0.7, 0.6, 1), 32)
     assert abs(found.astype(int) - [63, 42, 20]).max() <= 1

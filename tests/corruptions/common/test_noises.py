@@ -6,7 +6,7 @@ from scipy import stats
 
 from helpers.images import check_independence, corrupt_by_name, make_images, make_keys
 from shaketable.corruptions.common import noises
-from shaketable.corruptions.common.noise_kernels import fill_drawn
+from shaketable.corruptions.common.noise_kernels import fill_draws
 from shaketable.corruptions.common.severities import parameters
 
 NAMES = ["gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"]
@@ -86,7 +86,7 @@ def test_draws_follow_the_law(name, level):
             assert stats.chisquare(observed, hoped, sum_check=False).pvalue > 1e-6, value
 
 
-def test_values_of_a_picture_are_independent():
+def test_values_of_an_image_are_independent():
     images = np.full((40, 64, 64, 3), 128, np.uint8)
     noise = corrupt_by_name(images, make_keys(40), "gaussian_noise", 3).reshape(40, -1) / 255.0
     noise -= noise.mean()
@@ -120,7 +120,7 @@ def test_a_column_keeps_the_places_below_its_threshold():
     (bits,) = halves(key[0], 1)
     column, place, other = bits % 256, bits >> 8, (bits + 1) % 256
     for own, outcome in ((place - 1, other), (place, other), (place + 1, column)):
-        fill_drawn(image, key, out, np.full((256, 256), own << 8 | other, np.uint32))
+        fill_draws(image, key, out, np.full((256, 256), own << 8 | other, np.uint32))
         assert out[0, 0] == outcome
 
 
@@ -135,5 +135,5 @@ def test_any_shape(name, shape):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_picture_depends_on_its_key_alone(name, monkeypatch):
+def test_an_image_depends_on_its_key_alone(name, monkeypatch):
     check_independence(name, monkeypatch)

@@ -16,7 +16,7 @@ def mirrored(i, n):
 
 
 def affine(image, jitter):
-    """Warp of a float32 picture as OpenCV up to 4.10 computes it, all pixels at once."""
+    """Warp of a float32 image as OpenCV up to 4.10 computes it, all pixels at once."""
     height, width, _ = image.shape
     q = min(height, width) // 3
     corners = np.array([[q, q], [q, -q], [-q, -q]]) + np.array([width // 2, height // 2])
@@ -87,7 +87,7 @@ def test_any_number_of_channels(channels):
 
 
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 2.0, 9.0, 60.0])
-def test_displacements_of_many_times_the_picture(sigma):
+def test_displacements_of_many_times_the_image(sigma):
     images, keys = make_images(6, 9, 14), make_keys(6)
     found = elastic_transform(images, keys, (500.0, sigma, 1.0), 9)
     assert (found == reference(images, keys, 500.0, sigma, 1.0)).mean() > 0.999
@@ -98,14 +98,14 @@ def test_nothing_moves_without_reach_and_alpha():
     assert np.array_equal(elastic_transform(images, make_keys(3), (0, 0, 0), 17), images)
 
 
-def test_points_moved_far_leave_values_of_the_picture():
+def test_points_moved_far_leave_values_of_the_image():
     images = make_images(50, 8, 8) // 4 + 100
     found = elastic_transform(images, make_keys(50), (0, 0, 1e6), 8)
     assert found.min() >= 99
     assert found.max() <= images.max()
 
 
-def test_a_result_depends_on_picture_and_key_alone(monkeypatch):
+def test_a_result_depends_on_image_and_key_alone(monkeypatch):
     check_independence("elastic_transform", monkeypatch)
     images = make_images(2, 32, 32)[[0, 0]]
     found = corrupt_by_name(images, make_keys(2), "elastic_transform", 1)

@@ -55,7 +55,7 @@ def contrasted(images, c):
 
 
 def pixelated(images, c):
-    # one axis at a time, across first: Pillow 13 begins with the other in tall pictures
+    # one axis at a time, across first: Pillow 13 begins with the other in tall images
     height, width = images.shape[1:3]
     columns, rows = max(1, int(width * c)), max(1, int(height * c))
     planes = np.moveaxis(images, -1, 1).reshape(-1, height, width)
@@ -108,7 +108,7 @@ def test_grey_turns_reddish_where_saturation_has_an_offset():
 
 @pytest.mark.parametrize("size", [(28, 28), (33, 35), (64, 64)], ids=str)
 def test_contrast_rounds_as_a_sum_in_raster_order_does(size):
-    # in a picture of one level all hangs on the last bit of the mean: some levels drop by one
+    # in an image of one level all hangs on the last bit of the mean: some levels drop by one
     images = np.arange(256, dtype=np.uint8)[:, None, None, None].repeat(size[0], 1)
     images = np.ascontiguousarray(images.repeat(size[1], 2))
     for c in (0.75, 0.4, 0.05):
@@ -135,5 +135,5 @@ def test_pixelate_at_other_shares(c):
 
 
 @pytest.mark.parametrize("name", REFERENCES)
-def test_a_result_depends_on_the_picture_alone(name, monkeypatch):
+def test_a_result_depends_on_the_image_alone(name, monkeypatch):
     check_independence(name, monkeypatch)
