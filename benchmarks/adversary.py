@@ -5,7 +5,7 @@ PGD with the margin loss is started at the correctly classified test points of C
   constraint, under which fewer points are misclassified;
 - full: every point takes every step, and only the last one is checked.
 
-The time of the neighbour lists (`Cells.of`) is part of the genuine constraint's time.
+The time of the neighbour lists (`VoronoiCells.of`) is part of the genuine constraint's time.
 
     python benchmarks/adversary.py cifar10.npz --model net:net
     python benchmarks/adversary.py cifar10.npz --model net:net --way full --attacked 1023
@@ -24,14 +24,15 @@ from functools import partial
 import numpy as np
 import torch
 
-from shaketable.adversary.attacks.attack import confirmed
-from shaketable.adversary.attacks.climbs import Ground, PGDWalk
-from shaketable.adversary.attacks.gradients import BATCH_VALUES, PGD
-from shaketable.adversary.attacks.losses import slopes
-from shaketable.adversary.cells.cells import Cells
+from shaketable.adversary.attacks.ascent import ActiveRows, PGDState
+from shaketable.adversary.attacks.attack import confirm
+from shaketable.adversary.attacks.gradient_search import BATCH_VALUES
+from shaketable.adversary.attacks.gradients import PGD
+from shaketable.adversary.attacks.losses import open_gradients
 from shaketable.adversary.region import Region
-from shaketable.adversary.region_tensors import TensorRegion, cells_on
+from shaketable.adversary.region_tensors import TensorRegion
 from shaketable.adversary.target import fast_device
+from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.keys import row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import make_dataset
@@ -58,19 +59,18 @@ def attack_all_steps(
 ) -> Array:
     """Return whether the last of all steps is a success, per row."""
     moved, size = region.x[rows].astype(region.dtype), BATCH_VALUES // region.x.shape[1]
-    with slopes(model, region.shape) as asked:
-        cells = cells_on(asked.device, region)
+    with open_gradients(model, region.shape) as module:
         for first in range(0, len(rows), size):
             some = rows[first : first + size]
-            around = TensorRegion.of(region, some, asked.device, cells)
-            label = torch.from_numpy(y[some]).to(asked.device)
-            ground = Ground(some, around, label, label, row_keys(0, some, np.arange(1))[:, 0])
-            walk = PGDWalk(around.x, 2.5 / attack.steps * region.epsilon)
+            around = TensorRegion.of(region, some, module.device)
+            label = torch.from_numpy(y[some]).to(module.device)
+            active = ActiveRows(some, around, label, label, row_keys(0, some, np.arange(1))[:, 0])
+            state = PGDState(around.x, 2.5 / attack.steps * region.epsilon)
             for _ in range(attack.steps):
-                _, loss, gradient = asked(attack.loss, walk.moved, label, label)
-                walk = walk.stepped(ground, loss, gradient)
-            moved[first : first + size] = walk.moved.cpu().numpy()
-    return confirmed(model, region, rows, y[rows], moved)
+                _, loss, gradient = module.differentiate(attack.loss, state.moved, label, label)
+                state = state.advance(active, loss, gradient)
+            moved[first : first + size] = state.moved.cpu().numpy()
+    return confirm(model, region, rows, y[rows], moved)
 
 
 def read_clocks() -> FloatArray:
@@ -87,9 +87,9 @@ def compare_constraints(
 ) -> str:
     """Return the columns of one row; the two constraints alternate by batch to share any load."""
     started = read_clocks()
-    cells = Cells.of(region.x, region.p, region.epsilon, dtype=region.dtype, device=device)
+    cells = VoronoiCells.of(region.x, region.p, region.epsilon, dtype=region.dtype, device=device)
     lists = read_clocks() - started
-    sides = region, replace(region, constraint="genuine-max", cells=cells)
+    sides = region, replace(region, constraint="genuine-max", voronoi=cells)
     hits, spent = np.zeros(2), np.array([np.zeros(2), lists])
     for i in range(0, len(rows), size := BATCH_VALUES // region.x.shape[1]):
         for side in (0, 1) if i // size % 2 else (1, 0):
@@ -100,8 +100,9 @@ def compare_constraints(
     accuracy = [f"{clean * (1 - hit / len(rows)):.4f}" for hit in hits]
     seconds = [f"{wall:.1f} ({cpu:.1f})" for wall, cpu in (lists, *spent)]
     return (
-        f"{cells.crowded().sum()} | {len(cells.lists.others)} | {' | '.join(accuracy + seconds)} "
-        f"| {wall:.2f} ({cpu:.2f}) | {'yes' if max(wall, cpu) <= 1.3 else 'NO'}"
+        f"{cells.find_crowded().sum()} | {len(cells.lists.others)} | "
+        f"{' | '.join(accuracy + seconds)} | {wall:.2f} ({cpu:.2f}) "
+        f"| {'yes' if max(wall, cpu) <= 1.3 else 'NO'}"
     )
 
 

@@ -6,11 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from shaketable.adversary.attacks import covers
-from shaketable.adversary.attacks.covers import Cover, remaining
-from shaketable.adversary.attacks.searches import RandomSearch, RayBisection
-from shaketable.adversary.cells.cells import Cells
+from shaketable.adversary.attacks import arcs
+from shaketable.adversary.attacks.arcs import has_room
+from shaketable.adversary.attacks.cover import Cover
+from shaketable.adversary.attacks.random_search import RandomSearch
+from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.region import Region
+from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.core.norms import pnorm
@@ -27,7 +29,7 @@ def classifier(answer):
 
 
 def region(x, p, epsilon, constraint="none", bounds=None):
-    cells = None if constraint == "none" else Cells.of(x, p, epsilon, dtype=np.float64)
+    cells = None if constraint == "none" else VoronoiCells.of(x, p, epsilon, dtype=np.float64)
     return Region(x, x.shape[1:], np.dtype(np.float64), p, epsilon, constraint, cells, bounds)
 
 
@@ -135,14 +137,14 @@ def test_on_a_line_two_points_are_all_of_the_exact_norm(p):
     place = region(x, p, 1.0, "genuine-exact")
     assert asked_points(Cover(), place, 0).tolist() == [[-1.0]]
     assert sorted(asked_points(Cover(), place, 2).ravel()) == [4.0, 6.0]
-    assert remaining(place, np.arange(3)).tolist() == [True, True, True]
-    assert remaining(region(x, p, 2.0, "genuine-exact"), np.arange(3)).tolist() == [
+    assert has_room(place, np.arange(3)).tolist() == [True, True, True]
+    assert has_room(region(x, p, 2.0, "genuine-exact"), np.arange(3)).tolist() == [
         True,
         False,
         True,
     ]
     narrow = region(x, p, 2.0, "genuine-exact", Bounds(0, 5))
-    assert remaining(narrow, np.arange(3)).tolist() == [False, False, False]
+    assert has_room(narrow, np.arange(3)).tolist() == [False, False, False]
     inside = asked_points(Cover(0.01), region(x, p, 1.0, "genuine-max"), 0).ravel()
     assert inside.min() == -1
     assert inside.max() == pytest.approx(0.5)
@@ -166,7 +168,7 @@ def test_the_toy_example_on_a_finite_sample(epsilon, left, accuracies):
         classifier(lambda v: (v[:, 0] >= 0).astype(np.int64)),
     )
     place = region(data.x, 2, epsilon, "genuine-exact")
-    rows = np.flatnonzero(remaining(place, np.arange(200)))
+    rows = np.flatnonzero(has_room(place, np.arange(200)))
     assert rows.tolist() == left
     found = [Cover()(model, place, rows, data.y[rows], NO_KEYS) for model in (f1, f2, f3)]
     assert [1 - one.hit.mean() for one in found] == accuracies
@@ -191,11 +193,11 @@ def test_rows_that_remain_in_the_plane_equal_brute_force(p, seed):
     x = rng.uniform(size=(n, 2)) if seed % 2 else rng.integers(0, 8, (n, 2)) / 8
     bounds = Bounds(-0.03, 1.01) if seed % 3 else None
     place = region(x, p, 10 ** rng.uniform(-2, 0), "genuine-exact", bounds)
-    exact, brute = remaining(place, np.arange(n)), brute_remaining(place)
+    exact, brute = has_room(place, np.arange(n)), brute_remaining(place)
     assert (exact | ~brute).all()  # what is seen exists
     # an arc may be narrower than a step of the brute force: then the exact one shows a point
     for row in np.flatnonzero(exact & ~brute):
-        _, begin, end = covers._free_arcs(place, np.array([row]))
+        _, begin, end = arcs.find_free_arcs(place, np.array([row]))
         assert (end - begin).max() < 1e-3
 
 
@@ -203,7 +205,7 @@ def test_arcs_in_l2_follow_from_two_points():
     # neighbours at distance 1 to the left and right take 120 degrees each of a circle of radius 1
     x = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
     place = region(x, 2, 1.0, "genuine-exact")
-    _, begin, end = covers._free_arcs(place, np.array([0]))
+    _, begin, end = arcs.find_free_arcs(place, np.array([0]))
     np.testing.assert_allclose(np.rad2deg(end - begin), [60, 60], rtol=1e-9)
     np.testing.assert_allclose(np.sort(np.rad2deg((begin + end) / 2) % 360), [90, 270], rtol=1e-9)
 
@@ -213,8 +215,8 @@ def test_bisected_arcs_equal_those_of_the_formula(bounds):
     rng = np.random.default_rng(0)
     x = rng.uniform(size=(40, 2))
     rows = np.arange(40)
-    formula = covers._free_arcs(region(x, 2, 0.1, "genuine-exact", bounds), rows)
-    bisected = covers._free_arcs(region(x, 2 + 1e-13, 0.1, "genuine-exact", bounds), rows)
+    formula = arcs.find_free_arcs(region(x, 2, 0.1, "genuine-exact", bounds), rows)
+    bisected = arcs.find_free_arcs(region(x, 2 + 1e-13, 0.1, "genuine-exact", bounds), rows)
     assert len(formula.of) > 10
     np.testing.assert_array_equal(formula.of, bisected.of)
     np.testing.assert_allclose(formula.begin, bisected.begin, atol=1e-8)
@@ -224,7 +226,7 @@ def test_bisected_arcs_equal_those_of_the_formula(bounds):
 def test_points_that_coincide_share_their_region():
     x = np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 0.0]])
     for p in NORMS:
-        assert remaining(region(x, p, 1.0, "genuine-exact"), np.arange(3)).all()
+        assert has_room(region(x, p, 1.0, "genuine-exact"), np.arange(3)).all()
         asked = asked_points(Cover(0.2), region(x, p, 1.0, "genuine-max"), 0)
         assert len(asked) > 30
 
@@ -265,7 +267,7 @@ def test_hits_of_a_cover_are_where_the_boundary_is_within_epsilon():
 
 def test_few_dimensions_and_a_norm_are_needed():
     with pytest.raises(InputError, match="covers are for 1 or 2 dimensions, got 3"):
-        remaining(region(np.zeros((2, 3)), 2, 1.0), np.arange(2))
+        has_room(region(np.zeros((2, 3)), 2, 1.0), np.arange(2))
     with pytest.raises(InputError, match="covers need a norm"):
         Cover()(classifier(None), region(np.zeros((2, 2)), 0.5, 1.0), np.arange(2), None, NO_KEYS)
     with pytest.raises(InputError, match="resolution must lie in"):
@@ -280,7 +282,7 @@ def test_epsilon_0_asks_about_the_points_themselves(constraint, d):
     place = region(x, 2, 0.0, constraint)
     found = Cover()(model, place, np.arange(3), np.array([0, 1, 0]), NO_KEYS)
     assert found.hit.tolist() == [False, True, False]
-    assert remaining(place, np.arange(3)).all()
+    assert has_room(place, np.arange(3)).all()
 
 
 def test_how_closely_it_looks_is_told():

@@ -20,7 +20,7 @@ from helpers.networks import make_classifier, make_keys, make_linear, make_netwo
 from helpers.regions import make_region  # noqa: E402
 
 gradients = pytest.importorskip("shaketable.adversary.attacks.gradients")
-climbs = pytest.importorskip("shaketable.adversary.attacks.climbs")
+ascent = pytest.importorskip("shaketable.adversary.attacks.ascent")
 losses = pytest.importorskip("shaketable.adversary.attacks.losses")
 region_tensors = pytest.importorskip("shaketable.adversary.region_tensors")
 nn = torch.nn
@@ -40,7 +40,7 @@ ATTACKS = [
 def attacked(attack, model, region, *, seed=0):
     """Found around all points, which count as labelled rightly."""
     n = len(region.x)
-    y = model(region.as_given(region.x))
+    y = model(region.cast_for_model(region.x))
     return attack(model, region, np.arange(n), y, make_keys(n, seed)), y
 
 
@@ -125,7 +125,7 @@ def apgd_by_the_book(f, slope, x, epsilon, steps):
         return slope(z) / np.linalg.norm(slope(z))
 
     eta, passed = epsilon, [x, held(x + epsilon * up(x))]
-    looks = climbs.checkpoints(steps)
+    looks = ascent.plan_checkpoints(steps)
     best = max(passed, key=f)
     rises, last_eta, last_best, j = int(f(passed[1]) > f(x)), math.inf, -math.inf, 1
     before, now = passed
@@ -149,24 +149,26 @@ def test_apgd_goes_where_the_algorithm_says():
     x, module, epsilon, steps = make_points(6, 5), make_network(5).double(), 3.0, 40
     y, targets = torch.zeros(6, dtype=int), torch.ones(6, dtype=int)
     around = region_tensors.TensorRegion.of(make_region(x, epsilon, p=2.0), np.arange(6), "cpu")
-    ground = climbs.Ground(np.arange(6), around, y, targets, make_keys(6))
-    walk = climbs.APGDWalk.of(around.x, epsilon, climbs.checkpoints(steps))
-    passed = [walk.moved]
-    with losses.slopes(make_classifier(module, 3), (5,)) as asked:
+    active = ascent.ActiveRows(np.arange(6), around, y, targets, make_keys(6))
+    state = ascent.APGDState.start(around.x, epsilon, ascent.plan_checkpoints(steps))
+    passed = [state.moved]
+    with losses.open_gradients(make_classifier(module, 3), (5,)) as gradients_of:
         for _ in range(steps):
-            _, loss, gradient = asked("targeted", walk.moved, y, targets)
-            walk = walk.stepped(ground, loss, gradient)
-            passed.append(walk.moved)
+            _, loss, gradient = gradients_of.differentiate("targeted", state.moved, y, targets)
+            state = state.advance(active, loss, gradient)
+            passed.append(state.moved)
 
         def one(i):
             def ask(z):
-                return asked("targeted", torch.from_numpy(z)[None], y[:1], targets[:1])
+                return gradients_of.differentiate(
+                    "targeted", torch.from_numpy(z)[None], y[:1], targets[:1]
+                )
 
             f, slope = (lambda z: ask(z)[1].item()), (lambda z: ask(z)[2][0].numpy())
             return apgd_by_the_book(f, slope, x[i], epsilon, steps)
 
         expected = np.array([one(i) for i in range(6)])
-    assert walk.size.unique().numel() > 1  # rows differ in when their steps are halved
+    assert state.size.unique().numel() > 1  # rows differ in when their steps are halved
     assert np.allclose(np.array([step.numpy() for step in passed]).swapaxes(0, 1), expected)
 
 
@@ -176,13 +178,13 @@ def test_steepest_ascent_has_norm_1_and_gains_the_dual_norm(p):
     gradient *= 10.0 ** np.arange(-100, 100, 10)[:, None]
     around = region_tensors.TensorRegion.of(make_region(x, 0.1, p=p), np.arange(20), "cpu")
     sent, share = torch.from_numpy(gradient), torch.zeros(20)
-    step, known = around.ascent(around.x, sent, share)
+    step, known = around.find_ascent(around.x, sent, share)
     q = {1.0: math.inf, math.inf: 1.0}.get(p) or p / (p - 1)
     assert known.all()
     assert np.allclose(pnorm(step.numpy(), p), 1)
     assert np.allclose((gradient * step.numpy()).sum(axis=1) / pnorm(gradient, q), 1)
     sent[0], sent[1, 2], sent[2, 3] = 0, torch.nan, torch.inf
-    assert around.ascent(around.x, sent, share)[1].tolist() == [False] * 3 + [True] * 17
+    assert around.find_ascent(around.x, sent, share)[1].tolist() == [False] * 3 + [True] * 17
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
@@ -190,7 +192,7 @@ def test_what_is_held_is_the_nearest_point_of_the_ball(p):
     x, rng = np.zeros((200, 5)), np.random.default_rng(0)
     around = region_tensors.TensorRegion.of(make_region(x, 1.0, p=p), np.arange(200), "cpu")
     moved = rng.normal(size=(200, 5)) * rng.uniform(size=(200, 1))
-    held = around.held(torch.from_numpy(moved)).numpy()
+    held = around.project(torch.from_numpy(moved)).numpy()
     inside = pnorm(moved, p) <= 1
     assert 0 < inside.sum() < 200
     assert np.allclose(held[inside], moved[inside])
@@ -215,11 +217,10 @@ def test_no_step_leaves_the_region(*, p, epsilon, constraint, dtype, bounded, se
     x = make_points(15, 4, seed, dtype)
     region = make_region(x, epsilon, dtype=dtype, constraint=constraint, bounds=bounds, p=p)
     rows = np.arange(15)
-    cells = region_tensors.cells_on("cpu", region)
-    around = region_tensors.TensorRegion.of(region, rows, "cpu", cells)
+    around = region_tensors.TensorRegion.of(region, rows, "cpu")
     step = np.random.default_rng(seed).normal(size=(15, 4)) * epsilon
-    held = around.held(around.x + torch.from_numpy(step).to(around.x)).numpy()
-    assert region.contains(rows, region.as_given(held)).all()
+    held = around.project(around.x + torch.from_numpy(step).to(around.x)).numpy()
+    assert region.contains(rows, region.cast_for_model(held)).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -386,7 +387,7 @@ def test_pictures_reach_the_module_as_for_labels_and_layers_may_work_in_place():
     model = make_classifier(module, 3)
     found, y = attacked(PGD(), model, region)
     assert found.hit.any()
-    assert (model(region.as_given(found.moved)) != y)[found.hit].all()
+    assert (model(region.cast_for_model(found.moved)) != y)[found.hit].all()
 
 
 def test_two_classes_have_no_dlr_and_climb_the_margin():
@@ -410,12 +411,17 @@ def test_losses_are_their_formulas():
     scores = torch.from_numpy(np.random.default_rng(0).normal(size=(50, 4)) * 5)
     y, t = torch.arange(50) % 4, (torch.arange(50) + 1) % 4
     entropy = nn.functional.cross_entropy(scores, y, reduction="none")
-    assert torch.allclose(nn.functional.softplus(losses.losses("ce", scores, y, t)), entropy)
+    assert torch.allclose(
+        nn.functional.softplus(losses.compute_losses("ce", scores, y, t)), entropy
+    )
     z = scores.numpy()
     for i in range(50):
         wrong = np.delete(z[i], y[i]).max() - z[i, y[i]]
         ordered = np.sort(z[i])[::-1]
-        got = {kind: losses.losses(kind, scores, y, t)[i] for kind in ("margin", "dlr", "targeted")}
+        got = {
+            kind: losses.compute_losses(kind, scores, y, t)[i]
+            for kind in ("margin", "dlr", "targeted")
+        }
         assert np.isclose(got["margin"], wrong)
         assert np.isclose(got["dlr"], wrong / (ordered[0] - ordered[2]))
         assert np.isclose(got["targeted"], z[i, t[i]] - z[i, y[i]])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from shaketable.adversary.one_nn.half_spaces import least_step
+from shaketable.adversary.one_nn.half_spaces import find_least_step
 
 
 def by_nnls(normals, offsets):
@@ -38,13 +38,13 @@ def test_least_steps_equal_those_of_an_independent_method(seed):
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     offsets = rng.normal(size=m) if seed % 2 else normals @ rng.normal(size=d) + rng.uniform(size=m)
     outside = outside_of(normals, offsets)
-    expected, step = by_nnls(normals, offsets), least_step(outside, d, 1e5)
+    expected, step = by_nnls(normals, offsets), find_least_step(outside, d, 1e5)
     assert (step is None) == (expected is None)
     if step is not None:
         np.testing.assert_allclose(step, expected, atol=1e-6)
         size = np.linalg.norm(step)
-        assert least_step(outside, d, 1.01 * size + 1e-9) is not None
-        assert size < 1e-9 or least_step(outside, d, 0.99 * size) is None
+        assert find_least_step(outside, d, 1.01 * size + 1e-9) is not None
+        assert size < 1e-9 or find_least_step(outside, d, 0.99 * size) is None
 
 
 @settings(max_examples=300, deadline=None, derandomize=True)
@@ -66,7 +66,7 @@ def test_a_thin_wedge_is_nearest_at_its_apex(seed, d, angle, wall):
         offsets.append(away + gap * (1 if wall == "behind" else -1))
     outside = outside_of(np.array(normals), np.array(offsets))
     for radius in (0.5 * away, 1.5 * away, 100.0):
-        step = least_step(outside, d, radius)
+        step = find_least_step(outside, d, radius)
         if wall == "before" or radius < away:
             assert step is None or angle < 1e-6
         else:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers.regions import make_region
-from shaketable.adversary.attacks.searches import RandomSearch, RayBisection
-from shaketable.adversary.one_nn.fitted import as_one_nn, proven_robust
-from shaketable.adversary.one_nn.nearest_points import OneNNExact
+from shaketable.adversary.attacks.random_search import RandomSearch
+from shaketable.adversary.attacks.rays import RayBisection
+from shaketable.adversary.one_nn.exact import OneNNExact
+from shaketable.adversary.one_nn.fitted import extract_one_nn, prove_robust
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.data.bounds import Bounds
@@ -34,13 +35,13 @@ def classifier(model):
 def smallest(model, place, y, rows=None):
     """Nearest wrong labels of the region's points."""
     rows = np.arange(len(place.x)) if rows is None else rows
-    return OneNNExact(as_one_nn(model)).smallest(classifier(model), place, rows, y[rows])
+    return OneNNExact(extract_one_nn(model)).find_smallest(classifier(model), place, rows, y[rows])
 
 
 def solved(model, place, y):
     """What the attack finds at the region's points."""
     rows, none = np.arange(len(place.x)), np.zeros(len(place.x), np.uint64)
-    return OneNNExact(as_one_nn(model))(classifier(model), place, rows, y, none)
+    return OneNNExact(extract_one_nn(model))(classifier(model), place, rows, y, none)
 
 
 def searched(model, place, y, queries=200):
@@ -139,7 +140,7 @@ def test_nothing_is_there_on_its_own_points(seed):
     y = np.arange(len(x)) % 3 % 2
     model = KNeighborsClassifier(1).fit(x, y)
     place = make_region(x, 30.0, "genuine-max")
-    assert proven_robust(as_one_nn(model), place)
+    assert prove_robust(extract_one_nn(model), place)
     assert np.isinf(smallest(model, place, y).least).all()
     free = smallest(model, make_region(x, 30.0), y).distance
     pairs = np.linalg.norm(x[:, None] - x, axis=2)
@@ -156,12 +157,12 @@ def test_clashing_training_points_are_no_1nn_to_prove_things_about():
     y = (x[:, 0] > 0).astype(int)
     model = KNeighborsClassifier(1).fit(np.vstack([x, x]), np.append(y, 1 - y))
     place = make_region(x, 0.3, "genuine-max")
-    assert as_one_nn(model) is None
+    assert extract_one_nn(model) is None
     assert (searched(model, place, y) & (model.predict(x) == y)).any()  # what a proof would deny
     model.fit(np.vstack([x, -0.0 * x[:1], 0.0 * x[:1]]), np.append(y, [0, 1]))
-    assert as_one_nn(model) is None
+    assert extract_one_nn(model) is None
     model.fit(np.vstack([x, x]), np.append(y, y))
-    assert proven_robust(as_one_nn(model), place)
+    assert prove_robust(extract_one_nn(model), place)
 
 
 def distance_squared(x, wrong, right, own):
@@ -273,7 +274,7 @@ def test_what_is_proven_of_products_withstands_a_search(offset, constraint):
     rng = np.random.default_rng(0)
     z, x = (offset + rng.normal(size=(n, 20)) for n in (80, 40))
     model = KNeighborsClassifier(1).fit(z, (z[:, 0] > offset).astype(int))
-    assert as_one_nn(model).expanded
+    assert extract_one_nn(model).expanded
     y = model.predict(x)
     place = make_region(x, 1.0, constraint)
     found, seen = solved(model, place, y), searched(model, place, y)
@@ -295,11 +296,11 @@ def test_theorem_2_needs_distances_that_tell_cells_apart(offset, holds):
     y = rng.integers(0, 2, 100)
     model = KNeighborsClassifier(1).fit(x, y)
     place = make_region(x, 20.0, "genuine-max")
-    assert bool(proven_robust(as_one_nn(model), place)) == holds
+    assert bool(prove_robust(extract_one_nn(model), place)) == holds
     assert searched(model, place, y).any() == (not holds)
     assert not solved(model, place, y).proven.all() or holds
     tree = KNeighborsClassifier(1, algorithm="kd_tree").fit(x, y)
-    assert proven_robust(as_one_nn(tree), place)
+    assert prove_robust(extract_one_nn(tree), place)
 
 
 def test_some_of_its_own_points_leave_nothing_undecided():

@@ -5,10 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shaketable.adversary.attacks import searches
-from shaketable.adversary.attacks.searches import RandomSearch, RayBisection, steepest
-from shaketable.adversary.cells.cells import Cells
+from shaketable.adversary.attacks import queries
+from shaketable.adversary.attacks.directions import find_steepest_steps
+from shaketable.adversary.attacks.random_search import RandomSearch
+from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.region import Region
+from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.core.norms import pnorm
@@ -23,7 +25,7 @@ def classifier(answer, classes=2):
 
 
 def region(x, p, epsilon, constraint="none", *, bounds=None, dtype=np.float64):
-    cells = None if constraint == "none" else Cells.of(x, p, epsilon, dtype=dtype)
+    cells = None if constraint == "none" else VoronoiCells.of(x, p, epsilon, dtype=dtype)
     return Region(x, x.shape[1:], np.dtype(dtype), p, epsilon, constraint, cells, bounds)
 
 
@@ -119,7 +121,7 @@ def test_a_row_depends_on_its_key_alone(attack, constraint, monkeypatch):
     whole = attack(model, place, np.arange(len(x)), y, key)
     assert 0 < whole.hit.sum() < len(x)
     some = np.array([31, 4, 17, 5])
-    monkeypatch.setattr(searches, "BATCH_VALUES", 250)
+    monkeypatch.setattr(queries, "BATCH_VALUES", 250)
     part = attack(model, place, some, y[some], key[some])
     np.testing.assert_array_equal(part.hit, whole.hit[some])
     np.testing.assert_array_equal(part.moved[part.hit], whole.moved[some][part.hit])
@@ -187,7 +189,7 @@ def test_steps_on_the_surface_reach_it_within_the_range(p):
     rng = np.random.default_rng(5)
     x = rng.choice([0.0, 0.02, 0.5, 1.0], size=(200, 6))
     place = region(x, p, 0.3, "genuine-exact", bounds=Bounds(0, 1))
-    moved = place.held(np.arange(200), x + rng.normal(size=x.shape))
+    moved = place.project(np.arange(200), x + rng.normal(size=x.shape))
     assert ((moved >= 0) & (moved <= 1)).all()
     # only steps that point out of the range all over cannot: 2**-6 of them, and few of the others
     reached = np.abs(pnorm(moved - x, p) - 0.3) < 1e-7 * 0.3
@@ -197,7 +199,7 @@ def test_steps_on_the_surface_reach_it_within_the_range(p):
 @pytest.mark.parametrize("p", [1, 1.5, 2, 4, math.inf])
 def test_steepest_steps_attain_the_dual_norm(p):
     slope = np.random.default_rng(6).normal(size=(50, 7))
-    step = steepest(slope, p)
+    step = find_steepest_steps(slope, p)
     dual = math.inf if p == 1 else 1.0 if math.isinf(p) else p / (p - 1)
     gain = (slope * step).sum(axis=1) / pnorm(step, p)
     np.testing.assert_allclose(gain, pnorm(slope, dual), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Adversarial accuracy, standard and genuine, with the evidence that it rests on."""
+"""Adversarial accuracy, standard and genuine, with the evidence behind it."""
 
 from __future__ import annotations
 
@@ -21,34 +21,36 @@ TITLES: dict[Constraint, str] = {
     "genuine-max": "genuine adversarial accuracy, up to epsilon",
     "genuine-exact": "genuine adversarial accuracy, exactly epsilon",
 }
-"""Measures as people know them."""
+"""Name of the adversarial accuracy under each constraint."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What one attack did."""
+    """One run of an attack."""
 
     spec: str
     tried: int
-    """Points it was let loose on: those that no attack before it had hit."""
+    """Points it was run on: those that no earlier attack had misclassified."""
     found: int
+    """Points for which it found a misclassified one."""
     queries: int
+    """Points that the model was asked about."""
     covers: str = ""
-    """What an attack that looks everywhere says of how closely it looked."""
+    """How closely the attack searched the whole region, in words; empty if it did not."""
 
     def json(self) -> dict[str, Any]:
-        """Trial as an object."""
+        """Trial as a JSON object."""
         return vars(self) | {}
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Adversarial examples that were found: which point, where, and what the model says there."""
+    """Adversarial examples: points that are misclassified, and the rows they belong to."""
 
     rows: IntArray
     """Rows of the data."""
     moved: Array
-    """Points as the model takes them, one for each of these rows."""
+    """Adversarial points as the model takes them, one per row."""
     codes: IntArray
     """Class codes that the model gives them."""
 
@@ -56,49 +58,51 @@ class Examples:
         return len(self.rows)
 
     def distances(self, data: Dataset, p: float) -> FloatArray:
-        """How far they are from their points."""
+        """Distances from the rows' own points."""
         step = self.moved.astype(np.float64) - data.rows(self.rows)
         return pnorm(step.reshape(len(self), data.d), p)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AdversarialAccuracy:
-    """Share of points that withstand the adversary, for a fixed model.
+    """Share of points that a fixed model labels correctly throughout their regions.
 
-    What attacks find makes it an upper bound, unless `proven` says why nothing is left to find.
+    Attacks may miss misclassified points, so it is an upper bound, unless `proven` says why nothing
+    is left to find.
     """
 
     p: float
     epsilon: float
     constraint: Constraint
     withstood: Array
-    """Of every evaluated point, whether it is labelled rightly wherever the adversary was."""
+    """For every evaluated point whether no misclassified point of its region is known."""
     remains: Array
-    """Of every point, whether its region holds a point at all; else it is left out."""
+    """For every point whether its region is not empty; the others are left out."""
     remains_exactly: bool
-    """Whether `remains` is exact; else it counts the points for which one was found."""
+    """Whether `remains` is exact; else it marks the points whose region was found not empty."""
     examples: Examples
     trials: tuple[Trial, ...]
     proven: str = ""
+    """Why the accuracy is exact; empty if it is an upper bound."""
     notes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
-        """Points that the accuracy is a share of."""
+        """Number of points that the accuracy is a share of."""
         return int(self.remains.sum())
 
     @property
     def share(self) -> float:
-        """Share of all points that remain."""
+        """Share of all points whose region is not empty."""
         return float(self.remains.mean())
 
     @cached_property
     def estimate(self) -> Estimate:
-        """The accuracy with its interval, for new points of the same kind."""
+        """The accuracy with its 95 % interval, for new points of the same distribution."""
         if not self.n:
             raise UndefinedError(
-                f"{self.title} is undefined at epsilon {self.epsilon:g}: no point has room that is "
-                "nearer to it than to others; take a smaller epsilon"
+                f"{self.title} is undefined at epsilon {self.epsilon:g}: every point at that "
+                "distance is closer to another one; take a smaller epsilon"
             )
         return intervals.proportion(int(self.withstood[self.remains].sum()), self.n)
 
@@ -119,26 +123,26 @@ class AdversarialAccuracy:
 
     @property
     def queries(self) -> int:
-        """Points that the model was asked about, in all."""
+        """Points that the model was asked about, over all attacks."""
         return sum(trial.queries for trial in self.trials)
 
     @property
     def title(self) -> str:
-        """Measure as people know it."""
+        """Full name, such as ``standard adversarial accuracy``."""
         return TITLES[self.constraint]
 
     @property
     def name(self) -> str:
-        """Measure in a word."""
+        """Short name: ``standard`` or the constraint."""
         return "standard" if self.constraint == "none" else self.constraint
 
     @property
     def bound(self) -> str:
-        """How much is known: proven, or an upper bound, and by what."""
-        return f"proven: {self.proven}" if self.proven else self.upper_bound(self.queries)
+        """Whether the accuracy is proven or an upper bound, and why."""
+        return f"proven: {self.proven}" if self.proven else self.describe_bound(self.queries)
 
-    def upper_bound(self, queries: int) -> str:
-        """By what it is bounded, as found in so many queries."""
+    def describe_bound(self, queries: int) -> str:
+        """The attacks and the number of queries behind the upper bound."""
         names = ", ".join(trial.spec for trial in self.trials) or "nothing"
         of = "" if self.remains_exactly else " for the points found to have room"
         bound = f"an upper bound{of}: {names} found no more in {queries:,} queries"
@@ -155,7 +159,7 @@ class AdversarialAccuracy:
         )
 
     def json(self) -> dict[str, Any]:
-        """All of it as an object, accuracies in per cent."""
+        """Accuracy and evidence as a JSON object; accuracies are percentages."""
         defined = self.n > 0
         return {
             "constraint": self.constraint,

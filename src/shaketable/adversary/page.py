@@ -142,7 +142,7 @@ def write_worst_case(
         facts=_facts(found),
         figures={
             "curves": page.drawn(curves_chart, found, caption=words.WORST_CASE),
-            "maps": _maps(found),
+            "maps": _maps(found) if found.data.d == 2 else [],
         },
     )
 

@@ -1,4 +1,4 @@
-"""Where an adversary may go from every point: a ball, the value range, and maybe a Voronoi cell."""
+"""Where an adversary may move a point: a ball, the value range, and maybe a Voronoi cell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shaketable.adversary.cells.cells import Cells
+from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
@@ -16,78 +16,79 @@ from shaketable.data.bounds import Bounds
 Constraint: TypeAlias = Literal["none", "genuine-max", "genuine-exact"]
 
 TOLERANCE = 1e-6
-"""Share of epsilon by which a point may be out of its ball, or off its surface.
+"""Share of epsilon by which a point may lie outside its ball, or off its surface.
 
-Off the surface, what rounding to the model's type does comes on top.
+Off the surface, the rounding to the model's number type comes on top.
 """
 
-_HALVINGS = 36  # of the range of factors
+_HALVINGS = 36  # bisection steps for the length of a clipped step
 
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """Points that count as adversarial for every evaluated point, if they are labelled wrongly.
+    """For every evaluated point the set of points that are adversarial if they are misclassified.
 
-    ``none``: the ball of radius epsilon. ``genuine-max``: the part of it that is nearer to the
-    point than to any other evaluated point. ``genuine-exact``: of that, only what is epsilon away.
-    All within the value range, where one is declared.
+    ``none``: the ball of radius epsilon. ``genuine-max``: the part of the ball that is closer to
+    the point than to any other evaluated point. ``genuine-exact``: of that part, only points at
+    distance epsilon. All within the value range, where one is declared.
     """
 
     x: FloatArray
     """Evaluated points, (n, d), flattened, in their own units."""
     shape: tuple[int, ...]
-    """Of a point, as models take it."""
+    """Shape of a point, as models take it."""
     dtype: np.dtype[Any]
-    """Of the numbers that models take: what counts are points that it can hold."""
+    """Number type that models take; only points that it can represent count."""
     p: float
     epsilon: float
     constraint: Constraint = "none"
-    cells: Cells | None = None
-    """Of the same points, for the genuine constraints."""
+    voronoi: VoronoiCells | None = None
+    """Voronoi cells of the same points, for the genuine constraints."""
     bounds: Bounds | None = None
 
     def contains(self, rows: IntArray, moved: Array) -> Array:
-        """Whether points, one for each of these rows, lie in the row's region: in float64."""
+        """Whether points, one per row, lie in the region of their row; computed in float64."""
         exact, origin = moved.astype(np.float64), self.x[rows]
-        away = pnorm(exact - origin, self.p)
-        inside = away <= self.epsilon * (1 + TOLERANCE)
+        distance = pnorm(exact - origin, self.p)
+        inside = distance <= self.epsilon * (1 + TOLERANCE)
         if self.constraint == "genuine-exact":
-            slack = TOLERANCE * self.epsilon + self._grain * pnorm(exact, self.p)
-            inside = np.abs(away - self.epsilon) <= slack
+            grain = float(np.finfo(self.dtype).eps)
+            slack = TOLERANCE * self.epsilon + grain * pnorm(exact, self.p)
+            inside = np.abs(distance - self.epsilon) <= slack
         if self.bounds is not None:
-            low, high = self.ends(origin)
+            low, high = self.value_range(origin)
             inside &= ((exact >= low) & (exact <= high)).all(axis=1)
-        if self.cells is not None and inside.any():
-            inside[inside] = self.cells.inside(rows[inside], exact[inside])
+        if self.voronoi is not None and inside.any():
+            inside[inside] = self.voronoi.contains(rows[inside], exact[inside])
         return np.asarray(inside)
 
-    def held(self, rows: IntArray, moved: FloatArray) -> FloatArray:
-        """Points brought back: to the ball, the range, and along the ray into the cell.
+    def project(self, rows: IntArray, moved: FloatArray) -> FloatArray:
+        """Bring points back: to the ball, the value range, and along the ray into the cell.
 
-        With ``genuine-exact`` to the surface of the ball, within the range: what then lies outside
-        of the cell, or has no room for a step of that length, is no point of the region.
+        With ``genuine-exact`` to the surface of the ball, within the range: a result that lies
+        outside the cell, or has no room for a step of that length, is not in the region.
         """
         origin = self.x[rows]
         step = moved - origin
         if self.constraint == "genuine-exact":
-            return self._on_surface(origin, step)
+            return self._project_to_surface(origin, step)
         if math.isinf(self.p):
             step = np.clip(step, -self.epsilon, self.epsilon)
         else:
-            away = pnorm(step, self.p)
-            step *= np.minimum(1, self.epsilon / np.where(away > 0, away, 1))[:, None]
-        held = origin + step
+            length = pnorm(step, self.p)
+            step *= np.minimum(1, self.epsilon / np.where(length > 0, length, 1))[:, None]
+        projected = origin + step
         if self.bounds is not None:
-            held = np.clip(held, self.bounds.low, self.bounds.high)
-        return held if self.cells is None else self.cells.pulled(rows, held)
+            projected = np.clip(projected, self.bounds.low, self.bounds.high)
+        return projected if self.voronoi is None else self.voronoi.pull_inside(rows, projected)
 
-    def _on_surface(self, origin: FloatArray, step: FloatArray) -> FloatArray:
-        """Ends of steps that are epsilon long once clipped to the range.
+    def _project_to_surface(self, origin: FloatArray, step: FloatArray) -> FloatArray:
+        """Ends of steps that are epsilon long after clipping to the value range.
 
-        The factor before clipping is sought, up to 2^10.
+        The factor before clipping is found by bisection, up to 2^10.
         """
-        away = pnorm(step, self.p)
-        step *= (self.epsilon / np.where(away > 0, away, 1))[:, None]
+        length = pnorm(step, self.p)
+        step *= (self.epsilon / np.where(length > 0, length, 1))[:, None]
         moved = origin + step
         if self.bounds is None:
             return moved
@@ -102,11 +103,11 @@ class Region:
             low, high = np.where(short, power, low), np.where(short, high, power)
         return moved
 
-    def given(self, rows: IntArray, moved: Array) -> Array:
-        """Points, one for each of these rows, in numbers that the model takes, and in its shape.
+    def round_for_model(self, rows: IntArray, moved: Array) -> Array:
+        """Round points, one per row, to the model's number type, and reshape them for the model.
 
-        Rounded towards the row's point, so that none leaves the ball or the range by that; with
-        ``genuine-exact`` to the nearest number within the range.
+        Numbers are rounded towards the row's point, so that rounding carries no point out of the
+        ball or the value range; with ``genuine-exact`` to the nearest number within the range.
         """
         cast: Array = moved.astype(self.dtype)
         if moved.dtype != self.dtype:
@@ -114,22 +115,18 @@ class Region:
             if self.constraint != "genuine-exact":
                 beyond = np.abs(exact - origin) > np.abs(moved - origin)
             elif self.bounds is not None:
-                low, high = self.ends(origin)
+                low, high = self.value_range(origin)
                 beyond = (exact < low) | (exact > high)
             else:
                 beyond = np.zeros(1, bool)
             cast = np.where(beyond, np.nextafter(cast, origin.astype(self.dtype)), cast)
-        return self.as_given(cast)
+        return self.cast_for_model(cast)
 
-    def as_given(self, points: Array) -> Array:
-        """Points as a model takes them, rounded to the nearest numbers."""
+    def cast_for_model(self, points: Array) -> Array:
+        """Points in the model's number type, rounded to nearest, and in the model's shape."""
         return points.astype(self.dtype, copy=False).reshape(len(points), *self.shape)
 
-    @property
-    def _grain(self) -> float:
-        return float(np.finfo(self.dtype).eps)
-
-    def ends(self, origin: FloatArray) -> tuple[Array, Array]:
-        """Ends of the range, which rows' own numbers may be beyond by their rounding."""
-        assert self.bounds is not None, "callers look"
+    def value_range(self, origin: FloatArray) -> tuple[Array, Array]:
+        """Lower and upper bounds of values; a point's own values may exceed them by rounding."""
+        assert self.bounds is not None, "callers check"
         return np.minimum(self.bounds.low, origin), np.maximum(self.bounds.high, origin)

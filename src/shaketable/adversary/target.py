@@ -1,17 +1,16 @@
-"""What is attacked: a fitted model, and the points around which the adversary searches."""
+"""What is attacked: a fitted model, and the points around which adversaries search."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import signature
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from shaketable.adversary.cells.cells import Cells
-from shaketable.adversary.one_nn.fitted import FittedOneNN, as_one_nn
+from shaketable.adversary.one_nn.fitted import FittedOneNN, extract_one_nn
 from shaketable.adversary.region import Constraint, Region
+from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
@@ -23,7 +22,7 @@ from shaketable.evaluation.noise import choose_bounds
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
 
-_BATCH = 1 << 22  # values of points that a model is asked about at a time
+_BATCH = 1 << 22  # values of the points that a model labels at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +34,7 @@ class Target:
     """Rows of the points, ascending."""
     classifier: Classifier
     one_nn: FittedOneNN | None
-    """The model, where it is a 1-NN in the units of the data."""
+    """The model, if it is a 1-NN classifier in the units of the data."""
     bounds: Bounds | None
     seed: int
 
@@ -54,31 +53,30 @@ class Target:
         unscale: bool = False,
         points: int | None = None,
     ) -> Target:
-        """Make a model and its points ready.
+        """Prepare a model and the points it is attacked at.
 
         Parameters
         ----------
         model, data
-            As in `evaluate`: attacked at the test part, at all points when there is none and the
-            model comes fitted.
+            As in `evaluate`. The model is attacked at the test part; a fitted model at all points
+            if the data have no test part.
         bounds, name, refit, unscale
             As in `evaluate`.
         seed
-            What random starts follow from, and the split where the data have none.
+            Seed of random starts, and of the split where the data have no test part.
         own
-            Train, where that is asked for, and attack at all points: what theorems are about.
+            Attack at all points, and train on all of them if `refit`: the setting of theorems.
         split
-            Attack at the test part that a model trained here would be attacked at, also where this
-            one comes fitted.
+            Attack a fitted model at the test part on which a model trained here would be attacked.
         points
-            Attack only so many, the first.
+            Attack only the first so many points.
         """
         data = as_dataset(data)
-        rows, model = _points(model, data, seed, refit=refit, own=own, split=split)
+        rows, model = _select_points(model, data, seed, refit=refit, own=own, split=split)
         rows = rows if points is None else rows[: check_whole("points", points, least=1)]
         unscale = unscale and not refit and data.scaling is not None
         classifier = as_classifier(model, data, name=name, unscale=unscale)
-        one_nn = None if unscale else as_one_nn(model, features=data.features)
+        one_nn = None if unscale else extract_one_nn(model, features=data.features)
         return cls(data, rows, classifier, one_nn, choose_bounds(data, bounds), seed)
 
     @cached_property
@@ -88,30 +86,30 @@ class Target:
 
     @cached_property
     def y(self) -> IntArray:
-        """Their class codes."""
+        """Class codes of the points."""
         return self.data.y[self.rows]
 
     @cached_property
     def right(self) -> Array:
-        """Whether each is labelled rightly as it is."""
-        return np.asarray(self.codes(self.points) == self.y)
+        """Whether the model labels each point correctly as it is."""
+        return np.asarray(self.predict(self.points) == self.y)
 
     @cached_property
     def keys(self) -> KeyArray:
-        """One key a point: what is random around it follows from that."""
+        """One random key per point."""
         key = digest("adversary", SCHEME, self.data.fingerprint, int(self.seed))
         return np.asarray(row_keys(key, self.rows, np.arange(1))[:, 0])
 
-    def codes(self, points: Array) -> IntArray:
+    def predict(self, points: Array) -> IntArray:
         """Class codes that the model gives points of its own type and shape."""
         size = max(1, _BATCH // self.data.d)
         parts = [self.classifier(points[i : i + size]) for i in range(0, len(points), size)]
         return np.concatenate([np.empty(0, np.int64), *parts])
 
-    def region(
+    def make_region(
         self, p: float, reach: float, constraint: Constraint, *, progress: bool = False
     ) -> Region:
-        """Where the adversary may go, up to a distance; cells are those of these points."""
+        """Region of radius `reach` around the points; Voronoi cells are those of these points."""
         if constraint not in get_args(Constraint):
             raise unknown_name("constraint", str(constraint), get_args(Constraint))
         if p < 1 and constraint != "none":
@@ -122,24 +120,24 @@ class Target:
         if constraint == "none":
             return region
         device = fast_device(self.classifier)
-        cells = Cells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
-        if cells.contested(self.y).any():
+        voronoi = VoronoiCells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
+        if voronoi.find_clashes(self.y).any():
             raise InputError(
-                "points must not coincide across classes: their cells would be contested; leave "
+                "points of different classes must not coincide: no label suits their cells; leave "
                 "them out with drop_clashes (--drop-clashes)"
             )
-        return replace(region, cells=cells)
+        return replace(region, voronoi=voronoi)
 
 
 def fast_device(model: Classifier) -> str | None:
-    """Device of a model, where it compares points faster than the CPU, in float64."""
+    """Device of a model if it computes distances in float64 faster than the CPU, else None."""
     return str(model.device) if getattr(model.device, "type", "") == "cuda" else None
 
 
-def _points(
+def _select_points(
     model: Any, data: Dataset, seed: int, *, refit: bool, own: bool, split: bool
 ) -> tuple[IntArray, Any]:
-    """Rows to evaluate, in order, and the model, trained where that is wanted."""
+    """Rows to evaluate, ascending, and the model, trained if that is wanted."""
     if own:
         every = np.arange(data.n)
         return every, fit(model, data, every, seed=seed) if refit else model
@@ -147,12 +145,3 @@ def _points(
         train, test = data.parts(seed=seed)
         return np.sort(test), fit(model, data, train, seed=seed) if refit else model
     return np.arange(data.n_train or 0, data.n), model
-
-
-def checked(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of `Target.of`, refused where it has none of that name."""
-    known = [name for name in signature(Target.of).parameters if name not in ("model", "data")]
-    for name in options:
-        if name not in known:
-            raise unknown_name("option", name, known)
-    return options

@@ -1,11 +1,36 @@
-"""Captions of the charts of the worst case."""
+"""Captions and sentences of the worst case."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shaketable.core.norms import norm_title
+
+if TYPE_CHECKING:
+    from shaketable.adversary.worst_case import Avoidable
 
 WORST_CASE = (
-    "One line per measure, bars are 95 % intervals. A standard measure may have to fall from "
-    "eps_min on, the dashed line; a genuine one need not."
+    "One line per constraint, bars are 95 % intervals. Standard accuracy may have to fall from "
+    "eps_min on, the dashed line; genuine accuracy need not."
 )
 MAP = (
     "Colours are the model's labels, dots the points in the colour of their own labels, grey lines "
     "the borders of Voronoi cells. Each cross is a misclassified point, joined to the point it was "
     "found for."
 )
+NO_ROOM = "no point has room"
+"""Stands for an accuracy when every region is empty."""
+
+NOT_COMPARABLE = "attacked by other means: not comparable"
+"""Why the difference of two upper bounds says nothing about the models."""
+
+
+def describe_avoidable(avoidable: Avoidable) -> str:
+    """How many correct answers are lost that 1-NN on the same points keeps, in a sentence."""
+    a = avoidable.at
+    where = f"({a.name}, epsilon {a.epsilon:.6g})"
+    if avoidable.lost:
+        kept = f"that {norm_title(a.p)} 1-NN on the attacked points keeps"
+        return f"{avoidable.lost} of {avoidable.of} correct answers are lost {kept} {where}"
+    known = "proven" if a.proven else "not a proof that none can be"
+    return f"none of {avoidable.of} correct answers is lost: {known} {where}"

@@ -1,24 +1,28 @@
-"""The worst case as a whole: every measure of every model, beside random noise of the same size."""
+"""The worst case: adversarial accuracies of models, beside random noise of the same size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
-from shaketable.adversary.curve import Attacks, Curve, curve_of
+from shaketable.adversary.attacks.parse import Attacks
+from shaketable.adversary.curve import Curve, compute_curve
 from shaketable.adversary.region import Constraint
-from shaketable.adversary.target import Target, checked
+from shaketable.adversary.target import Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import Array, IntArray
 from shaketable.corruptions import PNormNoise
+from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
@@ -34,41 +38,38 @@ from shaketable.statistics.estimate import Estimate
 
 @dataclass(frozen=True)
 class Avoidable:
-    """Right answers that an adversary turns, and that 1-NN made of the same points would keep."""
+    """Correct answers that an adversary changes, and that 1-NN on the same points would keep."""
 
     at: AdversarialAccuracy
+    """The accuracy that this is about."""
     lost: int
     of: int
-    """Right answers that could be lost."""
+    """Number of correct answers that could be lost."""
 
     def __str__(self) -> str:
-        where = f"{self.at.name}, epsilon {self.at.epsilon:.6g}"
-        if self.lost:
-            kept = f"that {norm_title(self.at.p)} 1-NN made of the attacked points keeps"
-            return f"lost {kept}: {self.lost} of {self.of} right answers ({where})"
-        known = "which is proven" if self.at.proven else "which is no proof that none can be"
-        return f"none of {self.of} right answers was lost, {known} ({where})"
+        return words.describe_avoidable(self)
 
     def json(self) -> dict[str, Any]:
-        """Counts as an object."""
+        """Counts as a JSON object."""
         where = {"constraint": self.at.constraint, "epsilon": self.at.epsilon}
         return {**where, "lost": self.lost, "of": self.of}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorstCase:
-    """Adversarial accuracies of models on the same data, along the same ladder of epsilon."""
+    """Adversarial accuracies of models on the same data, at the same epsilons."""
 
     data: Dataset
     p: float
     eps_min: float | None
-    """Half the separation of the data in this norm; None where classes touch."""
+    """Half the separation of the data in this norm; None if points of different classes touch."""
     curves: tuple[Curve, ...]
+    """One curve per model and constraint."""
     random: Mapping[str, Mapping[float, Estimate]] = field(default_factory=dict)
-    """Of every model its accuracy under random noise, by epsilon; empty if not asked for."""
+    """Accuracy under random noise, by model and epsilon; empty if not asked for."""
 
     def __add__(self, other: WorstCase) -> WorstCase:
-        """Return both, of different models on the same data."""
+        """Join results of different models on the same data."""
         if self._setting != other._setting:
             raise InputError(
                 "worst cases must be of the same data, points, norm, epsilons and constraints to "
@@ -84,12 +85,12 @@ class WorstCase:
 
     @property
     def _setting(self) -> tuple[Any, ...]:
-        measures = {(c.constraint, tuple(a.epsilon for a in c)) for c in self.curves}
-        return self.data.fingerprint, self.p, measures, self.curves[0].target.rows.tobytes()
+        accuracies = {(c.constraint, tuple(a.epsilon for a in c)) for c in self.curves}
+        return self.data.fingerprint, self.p, accuracies, self.curves[0].target.rows.tobytes()
 
     @property
     def models(self) -> list[str]:
-        """Names of the models, in the order they came."""
+        """Names of the models, in the order they were added."""
         return list(dict.fromkeys(curve.model for curve in self.curves))
 
     @property
@@ -98,35 +99,45 @@ class WorstCase:
         return norm_title(self.p)
 
     def of(self, model: str) -> list[Curve]:
-        """Curves of one model, a measure each."""
+        """Curves of one model, one per constraint."""
         return [curve for curve in self.curves if curve.model == model]
 
     def avoidable(self, model: str) -> list[Avoidable]:
-        """Of every measure what is lost at the largest epsilon at which 1-NN would lose nothing.
+        """What a model loses although 1-NN would not, one entry per constraint.
 
-        1-NN made of the points that are attacked, that is: cells never reach half way to another
-        class (Theorem 2), and balls do not up to eps_min. At eps_min itself the balls of the
-        closest points of different classes touch: those are left out.
+        Counted at the largest epsilon at which 1-NN on the attacked points loses nothing: any for
+        Voronoi cells (Theorem 2), and up to eps_min for balls. At eps_min itself the balls of the
+        closest points of different classes touch; these points are left out.
         """
-        found = []
-        for curve in self.of(model):
-            genuine = curve.constraint != "none"
-            fair = [a for a in curve if a.n and (genuine or self.within(a.epsilon))]
-            for a in fair[-1:]:
-                right = curve.target.right & a.remains
-                if not genuine and a.epsilon == self.eps_min:
-                    right[self._closest(curve)] = False
-                lost = right[np.searchsorted(curve.target.rows, a.examples.rows)]
-                found.append(Avoidable(a, int(lost.sum()), int(right.sum())))
-        return found
+        return self._avoidable.get(model, [])
+
+    @cached_property
+    def _avoidable(self) -> dict[str, list[Avoidable]]:
+        return {
+            model: [a for curve in self.of(model) for a in self._find_avoidable(curve)]
+            for model in self.models
+        }
+
+    def _find_avoidable(self, curve: Curve) -> list[Avoidable]:
+        """What one curve loses at the largest epsilon at which it need not; none without one."""
+        genuine = curve.constraint != "none"
+        fair = [a for a in curve if a.n and (genuine or self.within(a.epsilon))]
+        if not fair:
+            return []
+        last = fair[-1]
+        right = curve.target.right & last.remains
+        if not genuine and last.epsilon == self.eps_min:
+            right[self._find_closest(curve)] = False
+        lost = right[np.searchsorted(curve.target.rows, last.examples.rows)]
+        return [Avoidable(last, int(lost.sum()), int(right.sum()))]
 
     def within(self, epsilon: float) -> bool:
         """Whether epsilon is at most eps_min."""
         return self.eps_min is not None and epsilon <= self.eps_min
 
-    def _closest(self, curve: Curve) -> IntArray:
-        """Which of the points attacked are as close to another class as any two points are."""
-        assert self.eps_min is not None, "callers look"
+    def _find_closest(self, curve: Curve) -> IntArray:
+        """Attacked points that are as close to another class as any two points are."""
+        assert self.eps_min is not None, "callers check"
         x = curve.target.points.reshape(len(curve.target.rows), -1).astype(np.float64)
         two_r = self.eps_min / half_separation(1.0, self.p) * (1 + 1e-5)  # x/255 is rounded
         question = Question(x, curve.target.y, self.p)
@@ -134,32 +145,32 @@ class WorstCase:
         return np.unique(pairs)
 
     def sentences(self, model: str) -> list[str]:
-        """What of that is lost, a sentence a measure."""
+        """What a model loses although 1-NN would not, one sentence per constraint."""
         return [str(avoidable) for avoidable in self.avoidable(model)]
 
     def __repr__(self) -> str:
         return "\n".join(repr(curve) for curve in self.curves)
 
     def save_examples(self, path: str | Path) -> Path:
-        """Write what was found at the largest epsilon of every curve as ``.npz``.
+        """Write the examples at the largest epsilon of every curve as ``.npz``.
 
-        One entry an example: ``model``, ``constraint``, ``epsilon``, ``row`` of the data, its
-        ``label``, the point ``x`` as the model takes it, ``distance`` and what is ``predicted``.
+        One entry per example: ``model``, ``constraint``, ``epsilon``, ``row`` of the data, its
+        ``label``, the point ``x`` as the model takes it, ``distance`` and the ``predicted`` label.
         """
         classes = np.array([*map(str, self.data.classes), "none"])  # code -1 is the last
         columns: dict[str, list[Array]] = {}
         for curve in self.curves:
             last = curve.accuracies[-1]
-            found = last.examples
+            examples = last.examples
             for name, values in {
-                "model": np.full(len(found), curve.model),
-                "constraint": np.full(len(found), last.constraint),
-                "epsilon": np.full(len(found), last.epsilon),
-                "row": found.rows,
-                "label": classes[self.data.y[found.rows]],
-                "x": found.moved,
-                "distance": found.distances(self.data, self.p),
-                "predicted": classes[found.codes],
+                "model": np.full(len(examples), curve.model),
+                "constraint": np.full(len(examples), last.constraint),
+                "epsilon": np.full(len(examples), last.epsilon),
+                "row": examples.rows,
+                "label": classes[self.data.y[examples.rows]],
+                "x": examples.moved,
+                "distance": examples.distances(self.data, self.p),
+                "predicted": classes[examples.codes],
             }.items():
                 columns.setdefault(name, []).append(values)
         try:
@@ -173,20 +184,33 @@ class WorstCase:
         return Path(path)
 
     def differences(self) -> list[tuple[AdversarialAccuracy, Difference]]:
-        """Paired differences of every two models, for every measure and epsilon."""
-        found = []
-        for one, two in combinations(self.curves, 2):
-            if one.constraint == two.constraint:
-                for a, b in zip(one, two, strict=True):
-                    if (both := a.remains & b.remains).any():
-                        first, second = (c.withstood[both].astype(int) for c in (a, b))
-                        value = intervals.mean_difference(first, second, 1)
-                        names = one.model, two.model, value, "withstands more"
-                        found.append((a, Difference(*names, doubt=_doubt(a, b))))
-        return found
+        """Paired differences of every two models, for every constraint and epsilon.
+
+        The accuracy of each entry is that of the first model.
+        """
+        return self._differences
+
+    @cached_property
+    def _differences(self) -> list[tuple[AdversarialAccuracy, Difference]]:
+        differences = []
+        for first, second in combinations(self.curves, 2):
+            if first.constraint == second.constraint:
+                for a, b in zip(first, second, strict=True):
+                    both = a.remains & b.remains
+                    if both.any():
+                        hits, other_hits = (c.withstood[both].astype(int) for c in (a, b))
+                        difference = Difference(
+                            first.model,
+                            second.model,
+                            intervals.mean_difference(hits, other_hits, 1),
+                            "withstands more",
+                            doubt=_find_doubt(a, b),
+                        )
+                        differences.append((a, difference))
+        return differences
 
     def json(self) -> dict[str, Any]:
-        """All of it as an object, accuracies in per cent."""
+        """All results as a JSON object; accuracies are percentages."""
         return {
             "data": self.data.name,
             "norm": "inf" if np.isinf(self.p) else self.p,
@@ -194,8 +218,8 @@ class WorstCase:
             "curves": [curve.json() for curve in self.curves],
             "random": [
                 {"model": model, "epsilon": epsilon, **value.json()}
-                for model, found in self.random.items()
-                for epsilon, value in found.items()
+                for model, by_epsilon in self.random.items()
+                for epsilon, value in by_epsilon.items()
             ],
             "differences": [
                 {
@@ -207,12 +231,18 @@ class WorstCase:
                 for a, difference in self.differences()
             ],
             "avoidable": [
-                {"model": model, **found.json()}
+                {"model": model, **avoidable.json()}
                 for model in self.models
-                for found in self.avoidable(model)
+                for avoidable in self.avoidable(model)
             ],
             "seed": self.curves[0].target.seed,
         }
+
+    def print(self) -> None:
+        """Print one table per model, one row per epsilon, and the differences between models."""
+        from shaketable.adversary.table import print_worst_case
+
+        print_worst_case(self)
 
 
 def worst_case(
@@ -224,60 +254,76 @@ def worst_case(
     constraints: Constraint | Sequence[Constraint] = "none",
     attacks: Attacks = None,
     random: int = 0,
+    bounds: BoundsLike | Literal["declared"] = "declared",
+    seed: int = 0,
+    name: str | None = None,
+    refit: bool = False,
+    own: bool = False,
+    split: bool = False,
+    unscale: bool = False,
+    points: int | None = None,
     progress: bool = False,
-    **options: Any,
 ) -> WorstCase:
-    """Measure a model against one adversary after the other; join several models with ``+``.
+    """Attack a model under one constraint after the other; join several models with ``+``.
 
     Parameters
     ----------
-    model, data, norm, attacks, progress, **options
+    model, data, norm, attacks, bounds, seed, name, refit, own, split, unscale, points, progress
         As in `adversarial_curve`.
     epsilons
-        The ladder, or one size; ``eps_min`` stands for half the separation of these data.
+        One radius or several; ``eps_min`` stands for half the separation of these data.
     constraints
-        ``none``, ``genuine-max``, ``genuine-exact``, one or several: a curve each.
+        One or several of ``none``, ``genuine-max`` and ``genuine-exact``, one curve each.
     random
-        Noisy copies of every point, for the accuracy under random noise of the same sizes, uniform
-        in the ball, on the same points; 0 for none.
+        Number of noisy copies per point, for the accuracy under random noise of the same sizes,
+        uniform in the ball, at the same points; 0 for none.
 
-    >>> from shaketable.models.examples import f2, f3
+    >>> from shaketable.adversary.examples import f2, f3
     >>> kinds = ["none", "genuine-exact"]
-    >>> found = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
-    >>> found += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
-    >>> [(curve.model, [a.value for a in curve]) for curve in found.curves]
+    >>> worst = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
+    >>> worst += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
+    >>> [(curve.model, [a.value for a in curve]) for curve in worst.curves]
     [('f2', [1.0, 0.0]), ('f2', [1.0, 0.5]), ('f3', [1.0, 0.0]), ('f3', [1.0, 1.0])]
     """
     data, p = as_dataset(data), as_p(norm)
-    sizes = (
-        epsilons if isinstance(epsilons, Iterable) and not isinstance(epsilons, str) else [epsilons]
-    )
-    sizes, kinds = list(sizes), [constraints] if isinstance(constraints, str) else constraints
+    if isinstance(epsilons, str) or not isinstance(epsilons, Iterable):
+        epsilons = [epsilons]
+    sizes, kinds = list(epsilons), [constraints] if isinstance(constraints, str) else constraints
     if not kinds:
         raise InputError("constraints must name one or more, got none")
     check_whole("random", random, least=0)
-    eps_min = _eps_min(data, p, needed="eps_min" in sizes, progress=progress)
-    ladder = [_size(e, eps_min) for e in sizes]
-    target = Target.of(model, data, **checked(options))
+    eps_min = _find_eps_min(data, p, needed="eps_min" in sizes, progress=progress)
+    ladder = [_resolve_epsilon(e, eps_min) for e in sizes]
+    target = Target.of(
+        model,
+        data,
+        bounds=bounds,
+        seed=seed,
+        name=name,
+        refit=refit,
+        own=own,
+        split=split,
+        unscale=unscale,
+        points=points,
+    )
     curves = tuple(
-        curve_of(target, ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
+        compute_curve(target, ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
         for c in dict.fromkeys(kinds)
     )
-    found = _random(target, p, ladder, random, progress=progress) if random else {}
-    named = {target.classifier.name: found} if found else {}
-    return WorstCase(data, p, eps_min, curves, named)
+    noisy = _evaluate_noise(target, p, ladder, random, progress=progress) if random else {}
+    return WorstCase(data, p, eps_min, curves, {target.classifier.name: noisy} if noisy else {})
 
 
-def _doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
-    """Why two accuracies do not tell which model is better: only one was attacked that hard."""
-    better = max(a, b, key=lambda one: (one.value, bool(one.proven)))
-    specs = [[trial.spec for trial in one.trials] for one in (a, b)]
-    alike = all(one == two for one, two in zip(*specs, strict=False))
-    return "" if better.proven or alike else "attacked by other means: not comparable"
+def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
+    """Why a difference does not show which model is better: one was attacked less hard."""
+    better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))
+    specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
+    alike = all(first == second for first, second in zip(*specs, strict=False))
+    return "" if better.proven or alike else words.NOT_COMPARABLE
 
 
-def _eps_min(data: Dataset, p: float, *, needed: bool, progress: bool) -> float | None:
-    """Half the separation of the data; None where classes touch, unless it is needed."""
+def _find_eps_min(data: Dataset, p: float, *, needed: bool, progress: bool) -> float | None:
+    """Half the separation of the data; None if classes touch, or an error if it is needed."""
     try:
         return separation(data, norm=p, points=False, progress=progress).epsilon_min
     except UndefinedError:
@@ -286,7 +332,7 @@ def _eps_min(data: Dataset, p: float, *, needed: bool, progress: bool) -> float 
         return None
 
 
-def _size(given: float | str, eps_min: float | None) -> float:
+def _resolve_epsilon(given: float | str, eps_min: float | None) -> float:
     if given == "eps_min":
         assert eps_min is not None, "it is needed"
         return eps_min
@@ -295,10 +341,10 @@ def _size(given: float | str, eps_min: float | None) -> float:
     return given
 
 
-def _random(
+def _evaluate_noise(
     target: Target, p: float, ladder: Iterable[float], k: int, *, progress: bool
 ) -> dict[float, Estimate]:
-    """Accuracy under random noise of every size, on the points that are attacked."""
+    """Accuracy under random noise of every size, at the points that are attacked."""
     noise = Noise(k=k, seed=target.seed, draws="ladder", bounds=target.bounds)
     points = make_points(target.data, target.rows)
     origin = Origin(target.classifier.name, recipe="", train=AS_GIVEN)

@@ -97,7 +97,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Attack every model, and print its accuracies."""
     from shaketable.adversary.attacks.parse import parse_attack
-    from shaketable.adversary.table import print_worst_case
     from shaketable.adversary.worst_case import worst_case
     from shaketable.models.loading import load_model
 
@@ -139,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             print_json(worst.json() | {"notes": notes})
         else:
-            print_worst_case(worst)
+            worst.print()
             print_notes(notes)
     _write(args, worst, notes)
     return 0

@@ -22,7 +22,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the names of one kind, with their descriptions."""
     from shaketable import metrics
-    from shaketable.adversary.attacks.parse import ATTACK_NAMES
+    from shaketable.adversary.attacks.registry import describe_attacks
     from shaketable.corruptions import CORRUPTIONS
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         "models": lambda: {**BUILTIN, **EXAMPLES},
         "corruptions": CORRUPTIONS.describe,
         "suites": lambda: {name: str(suite) for name, suite in SUITES.items()},
-        "attacks": lambda: ATTACK_NAMES,
+        "attacks": describe_attacks,
         "metrics": lambda: {name: _first_line(f) for name, f in metrics.METRICS.items()},
     }
     entries = lists[args.kind]()

@@ -1,4 +1,4 @@
-"""The role every attack plays, and what it finds."""
+"""The protocol that every attack follows, what it returns, and when a point counts as found."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from shaketable.models.classifier import Classifier
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What an attack found: of every row a point of its region that is labelled wrongly, or none.
+class AttackResult:
+    """What an attack found: for every row at most one misclassified point of its region.
 
-    What was not found may exist: an accuracy that hangs on it is an upper bound.
+    A point that was not found may still exist, so accuracies that rest on it are upper bounds.
     """
 
     moved: Array
-    """(rows, d), of the model's type; without meaning where there is no `hit`."""
+    """Points, (rows, d); ignored where `hit` is false."""
     hit: Array
-    """Whether a point was found, one a row."""
+    """Whether a point was found, one value per row."""
     queries: int
-    """Points that the model was asked about, in all; a gradient counts as one more."""
+    """Number of points that the model was asked about; a gradient counts as one more."""
     proven: Array | None = None
-    """Of every row whether nothing is left to find: it was hit, or shown to have no wrong label."""
+    """For every row whether it is settled: it was hit, or no misclassified point exists."""
 
 
 class Attack(Protocol):
-    """A way to search the region; a frozen dataclass whose fields are its budget."""
+    """A way to search the region; usually a frozen dataclass whose fields are its budget."""
 
     @property
     def spec(self) -> str:
@@ -38,30 +38,33 @@ class Attack(Protocol):
 
     def __call__(
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray, keys: KeyArray
-    ) -> Found:
-        """Search for wrong labels around these rows of the region's points.
+    ) -> AttackResult:
+        """Search for misclassified points around these rows of ``region.x``.
 
         Parameters
         ----------
         model
-            Answers with class codes.
+            Maps points to class codes.
         region
             Where to search.
         rows
-            Rows of its points; `y` has their class codes, and `keys` one key each: nothing else is
-            random, so that a row's result depends neither on the others nor on batches.
+            Rows of the region's points, (rows,).
+        y
+            Their class codes.
+        keys
+            One random key per row, the only source of randomness: the result of a row then depends
+            neither on other rows nor on batches.
         """
 
 
-def confirmed(
-    model: Classifier, region: Region, rows: IntArray, y: IntArray, moved: Array
-) -> Array:
-    """Whether points count, one a row: in the region, as the model takes them, labelled wrongly.
+def confirm(model: Classifier, region: Region, rows: IntArray, y: IntArray, moved: Array) -> Array:
+    """Whether points count as found, one per row, shape (rows,).
 
-    Every attack asks this of what it found, so that no rounding can pass for a hit.
+    A point counts if, rounded to the numbers that the model takes, it lies in the region and is
+    misclassified. So no rounding can pass for a hit.
     """
-    given = region.given(rows, moved)
-    hit = region.contains(rows, given.reshape(len(rows), region.x.shape[1]))
+    rounded = region.round_for_model(rows, moved)
+    hit = region.contains(rows, rounded.reshape(len(rows), region.x.shape[1]))
     if hit.any():
-        hit[hit] = model(given[hit]) != y[hit]
+        hit[hit] = model(rounded[hit]) != y[hit]
     return np.asarray(hit)

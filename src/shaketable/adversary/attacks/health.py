@@ -1,4 +1,4 @@
-"""Whether gradients can be trusted: signs that a model hides what an attack by gradients needs."""
+"""Signs that a model's gradients are masked, so that gradient attacks prove little."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from shaketable.adversary.attacks.attack import Attack, confirmed
-from shaketable.adversary.attacks.gradients import BATCH_VALUES, PGD
-from shaketable.adversary.attacks.losses import Slopes, losses, slopes
+from shaketable.adversary.attacks.attack import Attack, confirm
+from shaketable.adversary.attacks.gradient_search import BATCH_VALUES
+from shaketable.adversary.attacks.gradients import PGD
+from shaketable.adversary.attacks.losses import ModuleGradients, compute_losses, open_gradients
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
 from shaketable.core.checks import TINY, check_real, check_whole
@@ -22,7 +23,7 @@ from shaketable.corruptions.pnorm import Kind
 from shaketable.models.classifier import Classifier
 
 _ODD = 0.05  # share of points above which a sign counts
-_SHORT = 0.1  # of epsilon: the step that must raise the loss
+_SHORT = 0.1  # share of epsilon: a step that must raise the loss
 _ROUNDING = 64  # units in the last place by which scores may be off
 
 
@@ -36,56 +37,56 @@ class GradientHealth:
     broken: int
     """Points where it is not finite."""
     rising: int
-    """Of all others, those where the loss rises along a short step up the gradient."""
+    """Of all others, those where a short step up the gradient raises the loss."""
     found: int
-    """Points at which the attack found a wrong label."""
+    """Points for which the attack found a misclassified one."""
     found_farther: int
-    """The same with a larger epsilon: a ball that holds the smaller one."""
+    """The same with a larger epsilon, whose ball contains the smaller one."""
     random: int
-    """Points at which noise of the full size found a wrong label."""
+    """Points for which noise of size epsilon found a misclassified one."""
     only_random: int
-    """Of these, those at which the attack found none."""
+    """Of these, the points for which the attack found none."""
     attack: str
     factor: float
-    """By which the larger epsilon is larger."""
+    """The larger epsilon as a multiple of epsilon."""
     tries: int
-    """Noise that was tried, for every point."""
+    """Noise draws per point."""
 
     @property
     def signs(self) -> tuple[str, ...]:
-        """What points to masked gradients, a sentence each; none for gradients that look sound."""
+        """Signs of masked gradients, one sentence each; none if gradients look sound."""
         usable = self.points - self.zero - self.broken
-        told = []
+        signs = []
         if self.points - usable > _ODD * self.points:
-            told.append(
+            signs.append(
                 f"At {self.points - usable} of {self.points} points the gradient has no direction: "
                 f"{self.zero} are zero, {self.broken} not finite."
             )
         if usable - self.rising > _ODD * usable:
-            told.append(
-                f"A tenth of epsilon up the gradient the loss rises at {self.rising} of {usable} "
-                "points only."
+            signs.append(
+                f"A step of a tenth of epsilon up the gradient raises the loss at {self.rising} of "
+                f"{usable} points only."
             )
         if self.found_farther < self.found:
-            told.append(
-                f"{self.attack} found fewer wrong labels with {format_value(self.factor)} times "
-                f"epsilon ({self.found_farther}) than with epsilon ({self.found})."
+            signs.append(
+                f"{self.attack} found fewer misclassified points with {format_value(self.factor)} "
+                f"times epsilon ({self.found_farther}) than with epsilon ({self.found})."
             )
         if self.random > self.found or self.only_random > _ODD * self.points:
-            told.append(
-                f"{self.tries} random tries a point found a wrong label at {self.random} points, "
-                f"{self.attack} at {self.found}, and at {self.only_random} only random tries did."
+            signs.append(
+                f"{self.tries} random tries per point succeeded at {self.random} points, "
+                f"{self.attack} at {self.found}; at {self.only_random} only random tries did."
             )
-        return tuple(told)
+        return tuple(signs)
 
     def __str__(self) -> str:
         if self.signs:
             last = "Gradients may be masked: what they did not find is weak evidence of robustness."
             return " ".join([*self.signs, last])
         return (
-            f"No sign of masked gradients at {self.points} points: not in their size, nor in a "
+            f"No sign of masked gradients at {self.points} points: not in their size, nor with a "
             f"short step along them, {format_value(self.factor)} times epsilon, or {self.tries} "
-            "random tries a point. That does not prove that there is nothing else to find."
+            "random tries per point. That does not prove that there is nothing else to find."
         )
 
 
@@ -100,37 +101,37 @@ def gradient_health(
     factor: float = 4.0,
     tries: int = 100,
 ) -> GradientHealth:
-    """Look for signs that a model's gradients are masked, at points that it labels rightly.
+    """Look for signs that a model's gradients are masked, at points that it labels correctly.
 
-    Cells play no part: gradients are the model's, so the whole ball is searched.
+    The whole ball is searched, whatever the constraint: gradients are a property of the model.
 
     Parameters
     ----------
     model, region, rows, y, keys
         As an `Attack` takes them.
     attack
-        Whose finds are compared; `PGD` by default.
+        Attack whose finds are compared; `PGD` by default.
     factor
-        By how much epsilon is made larger.
+        The larger epsilon as a multiple of epsilon.
     tries
-        Random points of the ball's surface (in L-inf: of its corners) that are tried.
+        Random points per row on the surface of the ball, in L-inf at its corners.
     """
     check_real("factor", factor, "be more than 1", low=1 + TINY, high=math.inf)
     check_whole("tries", tries, least=1)
     if not len(rows):
-        raise InputError("rows must name points that are labelled rightly, got none")
+        raise InputError("rows must name points that are labelled correctly, got none")
     attack = PGD() if attack is None else attack
-    ball = replace(region, constraint="none", cells=None)
+    ball = replace(region, constraint="none", voronoi=None)
     farther = replace(ball, epsilon=factor * ball.epsilon)
     found = attack(model, ball, rows, y, keys).hit
     zero, broken, rising, random = np.zeros((4, len(rows)), bool)
     size = max(1, BATCH_VALUES // region.x.shape[1])
-    with slopes(model, region.shape) as asked:
+    with open_gradients(model, region.shape) as module:
         for first in range(0, len(rows), size):
             part = slice(first, first + size)
-            around = TensorRegion.of(ball, rows[part], asked.device)
-            zero[part], broken[part], rising[part] = _slopes(asked, around, y[part])
-            random[part] = _by_chance(model, around, y[part], fold(keys[part], tries), tries)
+            around = TensorRegion.of(ball, rows[part], module.device)
+            zero[part], broken[part], rising[part] = _inspect(module, around, y[part])
+            random[part] = _try_noise(model, around, y[part], fold(keys[part], tries), tries)
     return GradientHealth(
         points=len(rows),
         zero=int(zero.sum()),
@@ -146,14 +147,16 @@ def gradient_health(
     )
 
 
-def _slopes(asked: Slopes, around: TensorRegion, y: IntArray) -> tuple[Array, Array, Array]:
+def _inspect(
+    module: ModuleGradients, around: TensorRegion, y: IntArray
+) -> tuple[Array, Array, Array]:
     """Where the gradient of the margin is 0, where it is not finite, and where the margin rises."""
     labels = torch.from_numpy(y).to(around.x.device)
-    scores, loss, gradient = asked("margin", around.x, labels, labels)
-    step, _ = around.ascent(around.x, gradient, torch.full_like(loss, L1_SHARE))
-    moved = around.held(around.x + _SHORT * around.region.epsilon * step)
-    higher = losses("margin", asked.scores(moved), labels, labels) > loss
-    # what the slope promises may be less than the rounding of scores: then nothing can be told
+    scores, loss, gradient = module.differentiate("margin", around.x, labels, labels)
+    step, _ = around.find_ascent(around.x, gradient, torch.full_like(loss, L1_SHARE))
+    moved = around.project(around.x + _SHORT * around.region.epsilon * step)
+    higher = compute_losses("margin", module.score(moved), labels, labels) > loss
+    # what the gradient promises may be less than the rounding of scores: that is no sign
     promised = ((moved - around.x) * gradient).sum(dim=1)
     higher |= promised <= _ROUNDING * torch.finfo(scores.dtype).eps * scores.abs().amax(dim=1)
     zero, broken = (gradient == 0).all(dim=1), ~gradient.isfinite().all(dim=1)
@@ -161,18 +164,18 @@ def _slopes(asked: Slopes, around: TensorRegion, y: IntArray) -> tuple[Array, Ar
     return zero.cpu().numpy(), broken.cpu().numpy(), rising.cpu().numpy()
 
 
-def _by_chance(
+def _try_noise(
     model: Classifier, around: TensorRegion, y: IntArray, keys: KeyArray, tries: int
 ) -> Array:
-    """Where noise as large as the ball finds a wrong label; every row is tried until one is."""
+    """Where noise of size epsilon finds a misclassified point; a row ends with its first."""
     kind: Kind = "vertices" if math.isinf(around.region.p) else "surface"
     rows, hit = around.rows.cpu().numpy(), np.zeros(len(y), bool)
     for attempt in range(tries):
         left = np.flatnonzero(~hit)
         if not left.size:
             break
-        rest = around.kept(torch.from_numpy(~hit).to(around.x.device))
-        noise = rest.noise(fold(keys[left], attempt), kind)
-        moved = rest.held(rest.x + around.region.epsilon * noise).cpu().numpy()
-        hit[left] = confirmed(model, around.region, rows[left], y[left], moved)
+        rest = around.select(torch.from_numpy(~hit).to(around.x.device))
+        noise = rest.draw_noise(fold(keys[left], attempt), kind)
+        moved = rest.project(rest.x + around.region.epsilon * noise).cpu().numpy()
+        hit[left] = confirm(model, around.region, rows[left], y[left], moved)
     return hit

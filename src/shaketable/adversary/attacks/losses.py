@@ -1,24 +1,22 @@
-"""What gradients climb: losses of scores, and a torch module that tells their slopes."""
+"""Losses that gradient attacks raise, and a torch module that returns their gradients."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
+from shaketable.adversary.attacks.gradients import Loss
 from shaketable.core.errors import InputError
 from shaketable.models.classifier import Classifier
 from shaketable.models.torch_modules import ModuleAnswer, arrange_images
 
-Loss: TypeAlias = Literal["ce", "margin", "dlr", "targeted"]
 
-
-def losses(kind: Loss, scores: Tensor, y: Tensor, targets: Tensor) -> Tensor:
-    r"""How close scores z are to a wrong label, one value a row; higher is more wrong.
+def compute_losses(kind: Loss, scores: Tensor, y: Tensor, targets: Tensor) -> Tensor:
+    r"""How close scores z are to a misclassification, one value per row; higher is closer.
 
     .. math::
 
@@ -28,13 +26,13 @@ def losses(kind: Loss, scores: Tensor, y: Tensor, targets: Tensor) -> Tensor:
         \text{targeted} &= z_t - z_y
 
     All but ce are above 0 where the label is wrong. ce grows with cross-entropy, which is
-    :math:`\log(1 + e^{ce})`: its gradients have the same directions, and do not vanish when the
-    model is sure. margin is that of Carlini & Wagner (S&P 2017), dlr the difference of logits ratio
-    (Croce & Hein, ICML 2020, Eq. 6), which takes three classes: with two it is the margin.
-    targeted aims at one class t a row (Gowal et al. 2019).
+    :math:`\log(1 + e^{ce})`: its gradients have the same directions, but do not vanish when the
+    model is confident. margin is that of Carlini & Wagner (S&P 2017), dlr the difference of logits
+    ratio (Croce & Hein, ICML 2020, Eq. 6), which needs three classes: with two it is the margin.
+    targeted aims at one class t per row (Gowal et al. 2019).
 
     >>> z, y = torch.tensor([[3.0, 1.0, -1.0]]), torch.tensor([0])
-    >>> losses("margin", z, y, y), losses("dlr", z, y, y)
+    >>> compute_losses("margin", z, y, y), compute_losses("dlr", z, y, y)
     (tensor([-2.]), tensor([-0.5000]))
     """
     right = scores.gather(1, y[:, None])[:, 0]
@@ -51,34 +49,34 @@ def losses(kind: Loss, scores: Tensor, y: Tensor, targets: Tensor) -> Tensor:
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
-    """Scores of a module with their gradients: as its `ModuleAnswer` asks it, copies included."""
+class ModuleGradients:
+    """Scores of a module and gradients of losses; the module is called as `ModuleAnswer` does."""
 
     answer: ModuleAnswer
     shape: tuple[int, ...]
-    """Of a point, as the model takes it."""
+    """Shape of a point, as the model takes it."""
 
     @property
     def device(self) -> torch.device:
-        """Where the module is."""
+        """Device of the module."""
         return self.answer.device
 
-    def scores(self, points: Tensor) -> Tensor:
+    def score(self, points: Tensor) -> Tensor:
         """Scores of flat points, in float32 or float64."""
         given = arrange_images(points.reshape(-1, *self.shape), self.answer.module)
         given = given.to(self.answer.dtype).clone(memory_format=torch.contiguous_format)
-        scored = self.answer.module(given)
-        scores: Tensor = getattr(scored, "logits", scored)
+        answer = self.answer.module(given)
+        scores: Tensor = getattr(answer, "logits", answer)
         return scores if scores.dtype == torch.float64 else scores.float()
 
-    def __call__(
+    def differentiate(
         self, kind: Loss, points: Tensor, y: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores of flat points, their losses, and the gradients, zero where there are none."""
+        """Scores of flat points, losses, and gradients: zero where the loss has none."""
         with torch.enable_grad():
             points = points.detach().requires_grad_()
-            scores = self.scores(points)
-            loss = losses(kind, scores, y, targets)
+            scores = self.score(points)
+            loss = compute_losses(kind, scores, y, targets)
             gradient = None
             if loss.requires_grad:
                 try:
@@ -94,8 +92,8 @@ class Slopes:
 
 
 @contextmanager
-def slopes(model: Classifier, shape: tuple[int, ...]) -> Iterator[Slopes]:
-    """Gradients of a model that is a torch module; its modes and flags come back as they were.
+def open_gradients(model: Classifier, shape: tuple[int, ...]) -> Iterator[ModuleGradients]:
+    """Gradients of a torch module; on exit its modes and flags are restored.
 
     Inside, the module is in evaluation mode and its parameters need no gradients: none is computed
     for them, and none is left behind.
@@ -105,12 +103,13 @@ def slopes(model: Classifier, shape: tuple[int, ...]) -> Iterator[Slopes]:
             f"model must be a torch module for an attack by gradients, got {model.name}; use an "
             "attack that asks for labels alone"
         )
-    with torch.inference_mode(False), torch.no_grad(), _at_rest(model.answer.module):
-        yield Slopes(model.answer, shape)
+    with torch.inference_mode(False), torch.no_grad(), _freeze(model.answer.module):
+        yield ModuleGradients(model.answer, shape)
 
 
 @contextmanager
-def _at_rest(module: nn.Module) -> Iterator[None]:
+def _freeze(module: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients of parameters, restored on exit."""
     modes = [(part, part.training) for part in module.modules()]
     flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]
     try:

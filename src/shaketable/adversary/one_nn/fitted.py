@@ -1,4 +1,4 @@
-"""Fitted 1-nearest-neighbour classifiers: what they are made of, can tell apart, and Theorem 2."""
+"""Fitted 1-nearest-neighbour classifiers: their training points, their rounding, and Theorem 2."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.adversary.cells.cells import TIE
 from shaketable.adversary.region import Region
+from shaketable.adversary.voronoi.cells import TIE
 from shaketable.core.checks import TINY
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray
@@ -21,7 +21,7 @@ from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search
 
 FAR = 1e150
-"""What is as far or nearer has a square."""
+"""Largest distance whose square is finite."""
 
 THEOREM_2 = "1-NN on its own points, in the norm of its cells (Theorem 2)"
 
@@ -39,29 +39,29 @@ _METRICS = {
 
 @dataclass(frozen=True, eq=False)
 class FittedOneNN:
-    """What a fitted 1-nearest-neighbour classifier is made of, and what it can tell apart."""
+    """Training points of a fitted 1-nearest-neighbour classifier, and its rounding errors."""
 
     points: FloatArray
-    """Training points, (m, d); those that coincide have the same label."""
+    """Training points, (m, d); coinciding ones have the same label."""
     labels: Array
     p: float
     expanded: bool = False
-    """Whether its distances are off by a share of norms, and not only of themselves.
+    """Whether errors of its distances are relative to norms, not only to the distances.
 
-    As |a|^2 - 2ab + |b|^2 is, and the distance to a ball of a tree, less its radius.
+    True for |a|^2 - 2ab + |b|^2, and for the distance to a ball of a tree less its radius.
     """
     grain: float = sys.float_info.epsilon
-    """Of the numbers that it computes in."""
+    """Machine epsilon of the numbers that it computes in."""
 
     @property
     def share(self) -> float:
-        """Share of distances that rounding takes at most, the classifier's and ours."""
+        """Largest relative error of distances, by the classifier's rounding and ours."""
         d: int = self.points.shape[1]
         return 4 * (d + 8) * self.grain
 
     @cached_property
     def largest(self) -> float:
-        """Norm of the largest training point."""
+        """Largest norm of a training point."""
         return float(pnorm(self.points, self.p).max())
 
     @cached_property
@@ -72,36 +72,38 @@ class FittedOneNN:
         answer = search(Question(self.points, group, self.p, nearest_of=everyone))
         return min(float(answer.nearest.min()), FAR)
 
-    def error(self, norm: Any) -> Any:
-        """By how much squared distances to a place of this norm may differ and compare wrongly.
+    def bound_error(self, norm: Any) -> Any:
+        """Difference of squared distances, to a place of this norm, that may compare wrongly.
 
-        What is a `share` of the distances themselves comes on top.
+        An error of a `share` of the distances themselves comes on top.
         """
         size = np.maximum(self.largest, norm)
         return self.share * size**2 if self.expanded else 0.0 * size
 
     def keeps_apart(self, norm: Any, half: Any) -> Any:
-        """Whether no place in a training point's cell gets the label of one twice `half` away.
+        """Whether no place in a training point's cell gets the label of a point twice `half` away.
 
-        In its cell a place at distance b is nearer by a share `TIE`, so that squared distances
-        differ by 2 TIE b^2; and where they are about equal, b is `half` or more. Farther out that
-        grows faster than the error does.
+        In the cell a place at distance b is closer by a share `TIE`, so that squared distances
+        differ by 2 TIE b^2; where they are about equal, b is at least `half`. Farther out the
+        difference grows faster than the error.
         """
-        return 1.8 * (TIE - self.share) * half**2 > self.error(norm + half)
+        return 1.8 * (TIE - self.share) * half**2 > self.bound_error(norm + half)
 
 
-def as_one_nn(model: Any, *, features: Sequence[str] | None = None) -> FittedOneNN | None:
+def extract_one_nn(model: Any, *, features: Sequence[str] | None = None) -> FittedOneNN | None:
     """Training points, labels and norm of a fitted scikit-learn classifier, if it is a 1-NN.
 
-    A `KNeighborsClassifier` with one neighbour, any p-norm without weights of features, fitted on
-    an array or a frame. None for all else, and where training points of different labels coincide:
-    which of them a tree finds changes from place to place.
+    It is one if it is a `KNeighborsClassifier` with one neighbour and any p-norm without feature
+    weights, fitted on an array or a frame. None otherwise, and where training points of different
+    labels coincide: which of them a tree finds varies from place to place.
 
     Parameters
     ----------
+    model
+        Anything.
     features
-        Columns of the points that it will be asked about, which may be in another order; None where
-        they have no names and are in the model's.
+        Column names of the points that it will label, which may be in another order; None if they
+        have no names and are in the model's order.
     """
     from sklearn.neighbors import KNeighborsClassifier  # heavy
 
@@ -123,37 +125,37 @@ def as_one_nn(model: Any, *, features: Sequence[str] | None = None) -> FittedOne
             return None
         points = points[:, [names.index(name) for name in features]]
     products = method == "brute" and p == 2
-    # trees and products are computed in float64, differences in the type of the points
+    # trees and products compute in float64, differences in the type of the points
     narrow = single and method == "brute" and metric not in ("euclidean", "sqeuclidean")
     grain = float(np.finfo(np.float32 if narrow else np.float64).eps)
     return FittedOneNN(points, labels, float(p), products or method == "ball_tree", grain)
 
 
-def proven_robust(one_nn: FittedOneNN | None, region: Region) -> str:
-    """Why nothing is left to search for: Theorem 2, if it applies; else nothing.
+def prove_robust(one_nn: FittedOneNN | None, region: Region) -> str:
+    """Proof that no point of the region is misclassified: Theorem 2 if it applies, else "".
 
-    A 1-NN classifier that was fitted on exactly the evaluated points, in the norm of their cells,
-    gives every point of a cell the label of its own point. So genuine accuracy is clean accuracy at
-    every epsilon, of both kinds, and 1 where classes are exclusive. More or fewer training points,
-    or another norm, and it does not hold; nor does it where powers of distances leave the range of
-    numbers, or where rounding of norms outweighs what places in cells are nearer by.
+    A 1-NN classifier that was fitted on exactly the evaluated points, in the norm of their Voronoi
+    cells, gives every point of a cell the label of its own point. So both genuine accuracies equal
+    clean accuracy at every epsilon, and are 1 if no points of different classes coincide. The
+    theorem does not apply with more or fewer training points or in another norm; nor where powers
+    of distances overflow or underflow, or where rounding of norms exceeds the lead inside cells.
 
     >>> region = Region(np.eye(2), (2,), np.dtype(float), 2, 0.1, "genuine-max")
-    >>> proven_robust(FittedOneNN(np.eye(2)[::-1], np.arange(2), 2), region)
+    >>> prove_robust(FittedOneNN(np.eye(2)[::-1], np.arange(2), 2), region)
     '1-NN on its own points, in the norm of its cells (Theorem 2)'
-    >>> proven_robust(FittedOneNN(np.eye(2), np.arange(2), 1), region)
+    >>> prove_robust(FittedOneNN(np.eye(2), np.arange(2), 1), region)
     ''
     """
     if one_nn is None or one_nn.p != region.p or region.constraint == "none":
         return ""
-    mine, theirs = (np.unique(x + 0.0, axis=0) for x in (one_nn.points, region.x))
-    if not np.array_equal(mine, theirs):
+    trained, evaluated = (np.unique(x + 0.0, axis=0) for x in (one_nn.points, region.x))
+    if not np.array_equal(trained, evaluated):
         return ""
     if one_nn.expanded and not one_nn.keeps_apart(one_nn.largest, one_nn.apart / 2):
         return ""
     if 2 < one_nn.p < math.inf:
         ends = (one_nn.p * math.log10(max(x, TINY)) for x in (one_nn.apart / 2, region.epsilon))
-        most = 290 if one_nn.grain < TIE else 35  # decimal powers of float64 and of float32
+        most = 290 if one_nn.grain < TIE else 35  # decimal exponents of float64 and of float32
         if next(ends) < -most or next(ends) > most:
             return ""
     return THEOREM_2 if one_nn.share < TIE else f"{THEOREM_2}, rounding aside"

@@ -11,8 +11,8 @@ import numpy as np
 
 from shaketable.core.types import FloatArray
 
-_MENDED = 1e-6  # square of what is left of a unit normal that others span: less is rounding too
-_DEPENDENT = 1e-22  # the same: less is nothing
+_MENDED = 1e-6  # squared residual of a unit normal: below, it is refined once more
+_DEPENDENT = 1e-22  # the same: below, the normal depends on the active ones
 
 
 class HalfSpace(NamedTuple):
@@ -21,28 +21,33 @@ class HalfSpace(NamedTuple):
     excess: float
     """By how much the point lies outside."""
     normal: FloatArray
-    """Of length 1, pointing out."""
+    """Unit normal, pointing out."""
     offset: float
-    """Of its edge from 0, along the normal."""
+    """Position of its edge along the normal."""
 
 
-def least_step(
+def find_least_step(
     outside: Callable[[FloatArray], HalfSpace], d: int, radius: float
 ) -> FloatArray | None:
     r"""Shortest vector in an intersection of half-spaces, or None if none is within the radius.
 
     .. math:: \min \lVert\delta\rVert \quad \text{s.t.} \quad a_i\cdot\delta \le b_i
 
-    The dual method of Goldfarb & Idnani (1983) for the identity: from 0, take in the half-space
-    that is violated most, along what its normal adds to the active ones; those whose multiplier
-    falls to 0 leave. The length grows with every step, so a radius ends it early. That none is
-    there is proven whatever rounding did (`_excluded`); a vector that comes back, on the other
-    hand, may be outside of half-spaces that are nearly parallel, or beyond the radius.
+    The dual method of Goldfarb & Idnani (1983) with the identity matrix: from 0, repeatedly add the
+    half-space that is violated most, moving along the part of its normal that the active ones do
+    not span; half-spaces whose multiplier falls to 0 leave. The length grows with every step, so a
+    radius ends the search early. None is returned only with a proof that allows for rounding
+    (`_prove_empty`); a vector that is returned may violate half-spaces that are nearly parallel, or
+    exceed the radius.
 
     Parameters
     ----------
     outside
-        Of a vector, the half-space that it violates most.
+        Maps a vector to the half-space that it violates most.
+    d
+        Number of dimensions.
+    radius
+        Largest length of interest.
     """
     step, active, weight, offsets = np.zeros(d), np.zeros((d, 0)), np.zeros(0), np.zeros(0)
     tolerance = 0.0
@@ -65,8 +70,8 @@ def least_step(
             full = excess / square if square > _DEPENDENT else math.inf
             move = min(limit, full)
             if math.isinf(move):  # no vector is in all of them
-                all_of = np.column_stack([active, normal]), np.append(offsets, offset)
-                return None if _excluded(*all_of, np.append(-share, 1.0), radius) else step
+                everything = np.column_stack([active, normal]), np.append(offsets, offset)
+                return None if _prove_empty(*everything, np.append(-share, 1.0), radius) else step
             weight, added = weight - move * share, added + move
             if math.isfinite(full):
                 step = step - move * ahead
@@ -78,20 +83,22 @@ def least_step(
             keep = np.arange(len(weight)) != falls[ratio.argmin()]
             active, weight, offsets = active[:, keep], weight[keep], offsets[keep]
         length = np.linalg.norm(step)
-        if length > radius and _excluded(active, offsets, weight, radius):
+        if length > radius and _prove_empty(active, offsets, weight, radius):
             return None
         if length > 2 * radius:
             break
     return step
 
 
-def _excluded(normals: FloatArray, offsets: FloatArray, weight: FloatArray, radius: float) -> bool:
-    r"""Whether no vector within the radius is in all half-spaces: by weak duality.
+def _prove_empty(
+    normals: FloatArray, offsets: FloatArray, weight: FloatArray, radius: float
+) -> bool:
+    r"""Whether weak duality proves that no vector within the radius is in all half-spaces.
 
     .. math:: \lVert\delta\rVert \lVert\sum_i w_i a_i\rVert \ge -\sum_i w_i a_i\cdot\delta
         \ge -\sum_i w_i b_i, \quad w_i \ge 0
 
-    Rounding is allowed for.
+    Rounding errors are bounded and subtracted.
     """
     weight = np.maximum(weight, 0.0)
     share = (sum(normals.shape) + 8) * sys.float_info.epsilon

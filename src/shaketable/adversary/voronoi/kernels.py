@@ -1,4 +1,4 @@
-"""Compiled loops over the neighbours of points: which side of all boundaries a point is on."""
+"""Compiled loops over the neighbours of points: on which side of all cell boundaries a point is."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 # ruff: noqa: PLR0917, PLR1714
@@ -11,27 +11,27 @@ import numpy as np
 from shaketable.separations.search.distances import REORDER, at, compiled
 
 _CHUNK = 256  # values compared before a distance may be given up
-_HALVINGS = 50  # of a segment, in search of the boundary
+_HALVINGS = 50  # bisection steps in search of a boundary
 
 
 @compiled
-def inside(x, lists, rows, moved, p, tie):
-    """Whether every moved point is nearer to its row's than to any other."""
+def contains(x, lists, rows, moved, p, tie):
+    """Whether every moved point is closer to its row's point than to any other."""
     answer = np.empty(len(rows), np.bool_)
     for k in range(len(rows)):
-        answer[k] = _is_inside(x, lists, lists.first[rows[k]], moved[k], p, tie)
+        answer[k] = _contains(x, lists, lists.first[rows[k]], moved[k], p, tie)
     return answer
 
 
 @compiled
-def _is_inside(x, lists, i, point, p, tie):
+def _contains(x, lists, i, point, p, tie):
     limit = _distance(x, i, i, point, 0.0, p, np.inf) * (1 + tie)
     for k in range(lists.starts[i], lists.starts[i + 1]):
-        if lists.apart[k] > 2 * limit:
+        if lists.distances[k] > 2 * limit:
             return True
         if _distance(x, lists.others[k], i, point, 0.0, p, limit) <= limit:
             return False
-    if 2 * limit < lists.known[i]:
+    if 2 * limit < lists.complete_to[i]:
         return True
     for j in range(len(x)):
         other = lists.first[j] == j and j != i
@@ -41,54 +41,55 @@ def _is_inside(x, lists, i, point, p, tie):
 
 
 @compiled
-def kept_shares(x, lists, rows, moved, p, room, share_of_room):
-    """Share of every step, from a row's point to the moved one, that stays inside, with room.
+def find_kept_shares(x, lists, rows, moved, p, lead, share_of_lead):
+    """Share of every step, from a row's point to the moved one, that stays inside with a lead.
 
-    Room is one number a row, and a share of the step's length besides.
+    The lead is one number per row, plus a share of the step's length.
     """
     shares = np.empty(len(rows))
     for k in range(len(rows)):
         i = lists.first[rows[k]]
-        away = _distance(x, i, i, moved[k], 0.0, p, np.inf)
-        shares[k] = _kept_share(x, lists, i, moved[k], p, away, room[k] + share_of_room * away)
+        length = _distance(x, i, i, moved[k], 0.0, p, np.inf)
+        needed = lead[k] + share_of_lead * length
+        shares[k] = _find_kept_share(x, lists, i, moved[k], p, length, needed)
     return shares
 
 
 @compiled
-def _kept_share(x, lists, i, point, p, away, room):
+def _find_kept_share(x, lists, i, point, p, length, lead):
     share = 1.0
     for k in range(lists.starts[i], lists.starts[i + 1]):
-        if lists.apart[k] > 2 * share * away + room:
+        if lists.distances[k] > 2 * share * length + lead:
             return share
-        share = _share_beside(x, lists.others[k], i, point, p, share, away, room)
-    if 2 * share * away + room < lists.known[i]:
+        share = _shorten(x, lists.others[k], i, point, p, share, length, lead)
+    if 2 * share * length + lead < lists.complete_to[i]:
         return share
     for j in range(len(x)):
         if lists.first[j] == j and j != i:
-            share = _share_beside(x, j, i, point, p, share, away, room)
+            share = _shorten(x, j, i, point, p, share, length, lead)
     return share
 
 
 @compiled
-def _share_beside(x, j, i, point, p, share, away, room):
-    """Share of a step, `share` at most, that is nearer to row i than to row j by `room`."""
-    limit = share * away + room
+def _shorten(x, j, i, point, p, share, length, lead):
+    """Share of a step, `share` at most, whose end is closer to row i than to row j by `lead`."""
+    limit = share * length + lead
     if _distance(x, j, i, point, 1 - share, p, limit) >= limit:
         return share
     if p == 2:
-        # |n|^2 - 2 t s.n + t^2 a^2 = (t a + room)^2, n from i to j, s the whole step, a its length
+        # |n|^2 - 2 t s.n + t^2 a^2 = (t a + lead)^2, n from i to j, s the whole step, a its length
         across, along = 0.0, 0.0
         for c in range(x.shape[1]):
             gap = x[j, c] - x[i, c]
             across += gap * gap
             along += gap * (point[c] - x[i, c])
-        if across <= room * room:
+        if across <= lead * lead:
             return 0.0
-        return min(share, (across - room * room) / (2 * (along + away * room)))
+        return min(share, (across - lead * lead) / (2 * (along + length * lead)))
     low, high = 0.0, share
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        limit = middle * away + room
+        limit = middle * length + lead
         if _distance(x, j, i, point, 1 - middle, p, limit) >= limit:
             low = middle
         else:
@@ -98,9 +99,9 @@ def _share_beside(x, j, i, point, p, share, away, room):
 
 @numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={*REORDER, "nnan"})
 def _distance(x, j, i, point, back, p, most):
-    """Distance of row j to a point that is pulled back a share `back` of its way from row i.
+    """Distance of row j to a point that is pulled back by a share `back` of its way from row i.
 
-    Given up once it is above `most`: then it is anything above.
+    Given up once it exceeds `most`: the result is then any number above.
     """
     total = 0.0
     limit = most * most if p == 2 else most
