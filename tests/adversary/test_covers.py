@@ -217,8 +217,8 @@ def test_bisected_arcs_equal_those_of_the_formula(bounds):
     rows = np.arange(40)
     formula = arcs.find_free_arcs(region(x, 2, 0.1, "genuine-exact", bounds), rows)
     bisected = arcs.find_free_arcs(region(x, 2 + 1e-13, 0.1, "genuine-exact", bounds), rows)
-    assert len(formula.of) > 10
-    np.testing.assert_array_equal(formula.of, bisected.of)
+    assert len(formula.owner) > 10
+    np.testing.assert_array_equal(formula.owner, bisected.owner)
     np.testing.assert_allclose(formula.begin, bisected.begin, atol=1e-8)
     np.testing.assert_allclose(formula.end, bisected.end, atol=1e-8)
 

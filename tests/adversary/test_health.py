@@ -48,9 +48,7 @@ def test_rounding_in_front_is_told_by_gradients_of_zero_and_by_random_tries():
     assert masked.random > masked.found
     first, second = masked.signs
     assert first == ("At 40 of 40 points the gradient has no direction: 40 are zero, 0 not finite.")
-    assert second.startswith(
-        f"100 random tries a point found a wrong label at {masked.random} points"
-    )
+    assert second.startswith(f"100 random tries per point succeeded at {masked.random} points")
     assert str(masked).endswith("what they did not find is weak evidence of robustness.")
 
 
@@ -75,7 +73,7 @@ def test_a_loss_that_falls_along_its_gradient_is_told():
 
     wrong = looked_at(Front(Reversed.apply, make_network(5)))
     assert wrong.rising < 4
-    assert f"the loss rises at {wrong.rising} of 40 points only" in wrong.signs[0]
+    assert f"raises the loss at {wrong.rising} of 40 points only" in wrong.signs[0]
     assert "only random tries did" in wrong.signs[-1]
 
 

@@ -126,10 +126,10 @@ def test_what_need_not_be_lost_is_told():
     at = [(a.at.constraint, a.at.epsilon, a.lost, a.of) for a in found.avoidable("early")]
     # 1 is turned beyond 2, and so is 0; but 1 and 10 touch at eps_min. 0's cell ends at 0.5
     assert at == [("none", 4.5, 1, 2), ("genuine-max", 9, 1, 4)]
-    kept = "that L2 1-NN made of the attacked points keeps"
+    kept = "which L2 1-NN on the attacked points keeps"
     assert found.sentences("early") == [
-        f"lost {kept}: 1 of 2 right answers (standard, epsilon 4.5)",
-        f"lost {kept}: 1 of 4 right answers (genuine-max, epsilon 9)",
+        f"1 of 2 correct answers lost, {kept} (standard, epsilon 4.5)",
+        f"1 of 4 correct answers lost, {kept} (genuine-max, epsilon 9)",
     ]
     half = lambda z: (z[:, 0] > 5.5).astype(int)  # noqa: E731
     found = worst_case(half, (x, y), [4.0, 9.0], constraints=kinds, name="half")
@@ -219,7 +219,6 @@ def test_calls_take_what_they_are_likely_to_be_given():
     assert worst_case(sure, data, "eps_min").curves[0].accuracies[0].epsilon == 0.5
     assert adversarial_curve(sure, data, 0.2, attacks=["rays(60)"]).accuracies[0].value == 1
     for wrong, message in (
-        ({"refitt": True}, "unknown option 'refitt'; did you mean 'refit'"),
         ({"random": -1}, "random must be a whole number of at least 0"),
         ({"epsilons": ["eps_mn"]}, "unknown epsilon 'eps_mn'; did you mean 'eps_min'"),
         ({"constraints": []}, "constraints must name one or more"),
@@ -228,6 +227,9 @@ def test_calls_take_what_they_are_likely_to_be_given():
     ):
         with pytest.raises(InputError, match=message):
             worst_case(sure, data, **({"epsilons": 0.2} | wrong))
+    for call in (worst_case, adversarial_curve):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'refitt'"):
+            call(sure, data, 0.2, refitt=True)
 
 
 def test_where_classes_touch_there_is_no_eps_min():

@@ -30,7 +30,7 @@ def describe_avoidable(avoidable: Avoidable) -> str:
     a = avoidable.at
     where = f"({a.name}, epsilon {a.epsilon:.6g})"
     if avoidable.lost:
-        kept = f"that {norm_title(a.p)} 1-NN on the attacked points keeps"
-        return f"{avoidable.lost} of {avoidable.of} correct answers are lost {kept} {where}"
-    known = "proven" if a.proven else "not a proof that none can be"
-    return f"none of {avoidable.of} correct answers is lost: {known} {where}"
+        kept = f"which {norm_title(a.p)} 1-NN on the attacked points keeps"
+        return f"{avoidable.lost} of {avoidable.of} correct answers lost, {kept} {where}"
+    known = "proven" if a.proven else "which does not prove that none can be"
+    return f"none of {avoidable.of} correct answers lost, {known} {where}"
