@@ -185,7 +185,7 @@ def test_the_result_can_be_written_to_an_array_such_as_the_input():
     ("x", "options", "message"),
     [
         (np.zeros((0, 2)), {}, "at least one point"),
-        (np.zeros(()), {}, "one a row"),
+        (np.zeros(()), {}, "one per row"),
         (np.zeros((2, 2), np.uint8), {}, "their range must be declared"),
         (np.zeros((2, 2), np.uint8), {"bounds": (0, 9), "dtype": np.int16}, "float type or that"),
         (np.zeros((2, 2)), {"dtype": np.uint8}, "float type or that"),

@@ -1,7 +1,7 @@
-"""Faults of cameras: salt & pepper, Gaussian noise as MATLAB's imnoise has it, rotation.
+"""Camera faults: salt & pepper, Gaussian noise as in MATLAB's imnoise, rotation.
 
-Sizes are relative to the value range. Results lie in it and, where the data are whole numbers, such
-as uint8 pictures, are rounded to them: also between two factors, as imnoise does.
+Sizes are relative to the value range. Results are clipped to it and, where the data are whole
+numbers, such as uint8 images, rounded to them, also between two factors, as imnoise does.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ Interpolation: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
 
 @dataclass(frozen=True)
 class SaltPepper(Corruption):
-    """Every value by itself is hit with probability ``density``, half of them black, half white.
+    """Salt & pepper: every value is replaced with probability ``density``, by black or white.
 
-    imnoise's 'salt & pepper'. Channels are hit apart. `Impulse`, in contrast, hits a share of the
-    values exactly. What a lower density hits, a higher one hits likewise, in the same draw.
+    As imnoise's 'salt & pepper'; channels are independent. `Impulse`, in contrast, replaces an
+    exact share of the values. What a lower density replaces, a higher one in the same draw replaces
+    as well.
 
     >>> SaltPepper(0.1).spec
     'sp(0.1)'
@@ -67,14 +68,13 @@ class SaltPepper(Corruption):
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
-        """Set the values that are hit to the ends of their range."""
-        from shaketable.corruptions.compiled.replacing import (
-            replaced,  # compiled code, slow to load
-        )
+        """Set values to the ends of their range."""
+        # compiled code, slow to load
+        from shaketable.corruptions.compiled.replacing import replace_values
 
         ends = check_finite_range(self.bounds, self.spec)
         low, high = (np.full(math.prod(x.shape[1:]), end) for end in (ends.low, ends.high))
-        return replaced(x, drawn, self.density / 2, low, high)
+        return replace_values(x, drawn, self.density / 2, low, high)
 
 
 declare(
@@ -90,12 +90,11 @@ declare(
 
 @dataclass(frozen=True)
 class CameraGaussian(Corruption):
-    r"""Normal noise of a mean and a variance, for values in [0, 1]; then clipped.
+    r"""Normal noise of a mean and a variance, relative to the value range; then clipped.
 
     .. math:: x + (high - low)\,(m + \sqrt{v}\,z), \quad z \sim N(0, 1)
 
-    imnoise's 'gaussian', whose first number is the mean; its variance is 0.01 unless another is
-    given.
+    As imnoise's 'gaussian', whose first number is the mean; the variance is 0.01 by default.
 
     >>> CameraGaussian(0.1).spec
     'ga(mean=0.1, var=0.01)'
@@ -134,19 +133,17 @@ class CameraGaussian(Corruption):
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
-        """Add the noise, scaled to the value range; on 256 levels, draw the level it leads to."""
+        """Add the noise, scaled to the value range; for 256 levels, draw the resulting level."""
         bounds = check_finite_range(self.bounds, self.spec)
         if bounds.rule == "truncate":
-            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
-        from shaketable.corruptions.compiled.replacing import (  # compiled, slow to load
-            moved,
-            redrawn,
-        )
+            raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
+        # compiled code, slow to load
+        from shaketable.corruptions.compiled.replacing import add_normal_noise, redraw_levels
 
         if bounds.steps == 255 and self.var:
-            return redrawn(x, drawn, _normal_table(self.mean, self.var), bounds)
+            return redraw_levels(x, drawn, _normal_table(self.mean, self.var), bounds)
         span = bounds.high - bounds.low
-        noisy = moved(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
+        noisy = add_normal_noise(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
         return np.asarray(bounds.enforce(noisy)) if bounds.steps else noisy
 
 
@@ -163,25 +160,25 @@ declare(
 
 @lru_cache(maxsize=32)
 def _normal_table(mean: float, var: float) -> Array:
-    r"""Law of a level from 0 to 255, given the level v before; as a table to draw from.
+    r"""Alias table of the law of a new level from 0 to 255, given the old level v.
 
     .. math:: P(level \le k) = \Phi\big((k + 1/2 - v - 255\,m) / (255 \sqrt{var})\big)
     """
     from scipy.special import ndtr
 
-    from shaketable.corruptions.compiled.replacing import law_table
+    from shaketable.corruptions.compiled.replacing import make_law_table
 
     levels = np.arange(256.0)
     over = levels[:-1] + 0.5 - levels[:, None] - 255 * mean
-    return law_table(ndtr(over / (255 * math.sqrt(var))))
+    return make_law_table(ndtr(over / (255 * math.sqrt(var))))
 
 
 @dataclass(frozen=True)
 class Rotation(Corruption):
-    """Pictures turned about their centre, clockwise by ``degrees``; their size is kept.
+    """Images rotated about their centre, clockwise by ``degrees``; their size stays the same.
 
-    What comes into view is filled with ``fill``: 0 black, 1 white. imrotate's 'crop', which turns
-    the other way round.
+    Corners are filled with ``fill``: 0 black, 1 white. As MATLAB's imrotate with 'crop', which
+    rotates counter-clockwise.
 
     >>> Rotation(-30).spec, Rotation(30, "bilinear", fill=1).spec
     ('rotation(-30)', 'rotation(30, bilinear, fill=1)')
@@ -205,12 +202,12 @@ class Rotation(Corruption):
     @property
     def spec(self) -> str:
         """Canonical spec string."""
-        return str(Call("rotation", (self.degrees, *self._way()), self._fill()))
+        return str(Call("rotation", (self.degrees, *self._words()), self._fill()))
 
     @property
     def ladder(self) -> str:
         """All angles; nothing is random."""
-        return str(Call("rotation", self._way(), self._fill()))
+        return str(Call("rotation", self._words(), self._fill()))
 
     @property
     def size(self) -> float:
@@ -218,7 +215,7 @@ class Rotation(Corruption):
         return abs(self.degrees)
 
     def for_shape(self, shape: tuple[int, ...]) -> Rotation:
-        """Refuse points that are no pictures."""
+        """Return itself; raise `InputError` for points that are no images."""
         find_layout(shape, self.spec)
         return self
 
@@ -228,24 +225,24 @@ class Rotation(Corruption):
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
-        """Turn every picture."""
-        from shaketable.corruptions.compiled.turning import (  # compiled, slow to load
-            fill_turned,
-            sources,
-        )
+        """Rotate every image."""
+        # compiled code, slow to load
+        from shaketable.corruptions.compiled.rotating import fill_rotated, find_sources
 
         bounds = check_finite_range(self.bounds, self.spec)
         height, width, channels, first = find_layout(x.shape[1:], self.spec)
         planes = (-1, height * width, 1) if first else (len(x), height * width, channels)
-        taken = sources(height, width, self.degrees, self.interpolation)
-        pictures = np.ascontiguousarray(x.reshape(planes))
-        out = np.empty_like(pictures)
+        sources = find_sources(height, width, self.degrees, self.interpolation)
+        images = np.ascontiguousarray(x.reshape(planes))
+        out = np.empty_like(images)
         fill = bounds.low + (bounds.high - bounds.low) * self.fill
-        run_over_rows(fill_turned, pictures, out, settings=(*taken.of(x.dtype), x.dtype.type(fill)))
-        turned = out.reshape(x.shape)
-        return turned if self.interpolation == "nearest" else bounds.enforce(turned)
+        run_over_rows(
+            fill_rotated, images, out, settings=(*sources.astype(x.dtype), x.dtype.type(fill))
+        )
+        rotated = out.reshape(x.shape)
+        return rotated if self.interpolation == "nearest" else bounds.enforce(rotated)
 
-    def _way(self) -> tuple[str, ...]:
+    def _words(self) -> tuple[str, ...]:
         return () if self.interpolation == "nearest" else (self.interpolation,)
 
     def _fill(self) -> dict[str, Value]:

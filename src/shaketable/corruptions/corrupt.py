@@ -25,23 +25,23 @@ def corrupt(
     dtype: Any = None,
     out: Any = None,
 ) -> Any:
-    """Corrupted copy of `x`, every row with its own noise.
+    """Return a corrupted copy of `x`, every row with its own noise.
 
     Parameters
     ----------
     x
-        Points, one a row, in their own units: an array, or a torch tensor, which stays on its
+        Points, one per row, in their own units: an array, or a torch tensor, which stays on its
         device. Integers need `bounds` and become floats.
     corruption
-        Any corruption, such as ``linf(0.1)``.
+        A spec such as ``linf(0.1)``, or a corruption.
     rng
         Seed, numpy Generator, or None for fresh noise.
     bounds
-        (low, high) to clip to, a `Bounds` for another rule; None leaves values as they fall.
+        (low, high) to clip to, or a `Bounds` for another rule; None: no bounds.
     dtype
-        Of the result: a float type, or that of an integer `x`, which is then rounded to.
+        Of the result: a float type, or the integer type of `x`, to which results are rounded.
     out
-        Where to write the result; may be `x` itself. Its type is then the default for `dtype`.
+        Where to write the result; may be `x` itself. Its type is the default of `dtype`.
 
     >>> noisy = corrupt(np.zeros((3, 2)), "linf(0.1)", rng=0)
     >>> noisy.shape, bool(np.abs(noisy).max() <= 0.1)
@@ -56,7 +56,7 @@ def corrupt(
         raise InputError("x must be an array, got a Dataset; give its x, or use corrupted(dataset)")
     x = x if tensor else np.asarray(x)
     if not math.prod(x.shape) or not x.shape:
-        raise InputError(f"x must hold at least one point, one a row, got shape {tuple(x.shape)}")
+        raise InputError(f"x must hold at least one point, one per row, got shape {tuple(x.shape)}")
     if out is not None:
         if type(out) is not type(x) or out.shape != x.shape:
             raise InputError(
@@ -83,7 +83,7 @@ def corrupt(
 def corrupt_array(
     x: Array, corruption: Corruption, keys: KeyArray, bounds: Bounds | None, *, dtype: Any = None
 ) -> Array:
-    """Corrupted copy of an array of any number type; see `corrupt`."""
+    """Return a corrupted copy of an array of any number type; see `corrupt`."""
     exact = x.dtype.kind in "iu"
     if not exact and x.dtype.kind != "f":
         raise InputError(f"x must hold real numbers, got dtype {x.dtype}")
@@ -108,7 +108,7 @@ def corrupt_array(
 
 
 def check_room(bounds: Bounds, room: Any) -> None:
-    """Refuse bounds that an integer type cannot hold."""
+    """Raise `InputError` for bounds that an integer type cannot hold."""
     if bounds.low < room.min or bounds.high > room.max:
         raise InputError(
             f"bounds must lie in [{room.min}, {room.max}] for results of this integer type, got "

@@ -13,9 +13,9 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.adding import add_noise
 from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
 from shaketable.corruptions.registry import declare
-from shaketable.corruptions.rows import add_noise
 from shaketable.data.bounds import Bounds
 
 
@@ -44,7 +44,7 @@ class Gaussian(Corruption):
 
     @property
     def ladder(self) -> str:
-        """Noise of one mean is scaled along it."""
+        """The mean: its levels are one noise, scaled."""
         return str(Call("gaussian", (), self._mean()))
 
     @property
@@ -64,7 +64,7 @@ class Gaussian(Corruption):
         return replace(self, bounds=bounds)
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
-        """Standard normal numbers."""
+        """Return standard normal numbers."""
         if device := device_code(x):
             return device.draw_noise(self, x, keys, 2.0, "gaussian")
         from shaketable.corruptions.compiled import ziggurat  # compiled code, slow to load
@@ -76,7 +76,7 @@ class Gaussian(Corruption):
     def apply(self, x: Array, drawn: Array) -> Array:
         """Add the noise, scaled to its size."""
         if self._truncates:
-            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
+            raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
         if device := device_code(x):
             return device.add_noise(self, x, drawn)
         flat = x.reshape(len(x), -1)

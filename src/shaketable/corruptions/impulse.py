@@ -24,10 +24,10 @@ Replacement: TypeAlias = Literal["extremes", "uniform"]
 class Impulse(Corruption):
     r"""A share of the values replaced: noise of "norm" p = 0.
 
-    Exactly round(share * d) distinct dimensions of every point are set to the low or the high end
-    of the value range, each with probability 1/2, or to a ``uniform`` value between them. Along a
-    ladder the levels are nested: what a weaker one hits, a stronger one hits likewise. Without
-    declared bounds there is nothing to set values to.
+    Exactly round(share * d) distinct values of every point, of d, are set to the low or the high
+    end of the value range, each with probability 1/2, or to a ``uniform`` value between them. The
+    levels of a ladder are nested: a larger share replaces all that a smaller one replaces. Bounds
+    must be declared.
 
     >>> Impulse(0.01).spec, Impulse(0.01, "uniform").spec
     ('l0(0.01)', 'l0(0.01, uniform)')
@@ -50,7 +50,7 @@ class Impulse(Corruption):
 
     @property
     def ladder(self) -> str:
-        """What values are set to: more and more of the same are, along it."""
+        """What values are set to; along it more values are replaced."""
         return str(Call("l0", self._to()))
 
     @property
@@ -63,13 +63,11 @@ class Impulse(Corruption):
         return replace(self, bounds=bounds)
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
-        """Places in the order they are hit, and a number in (0, 1) for each."""
+        """Return places in the order they are replaced in, and a number in (0, 1) for each."""
         d = math.prod(x.shape[1:])
         if device := device_code(x):
             return device.draw_places(self, x, keys, self._hits(d))
-        from shaketable.corruptions.compiled.ziggurat import (
-            fill_places,  # compiled code, slow to load
-        )
+        from shaketable.corruptions.compiled.ziggurat import fill_places  # compiled, slow to load
 
         places = np.empty((len(keys), self._hits(d)), np.int64)
         uniform = np.empty(places.shape)

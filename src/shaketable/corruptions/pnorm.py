@@ -16,9 +16,9 @@ from shaketable.core.norms import as_p, norm_name
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
+from shaketable.corruptions.adding import add_noise
 from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
 from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
-from shaketable.corruptions.rows import add_noise
 from shaketable.data.bounds import Bounds
 
 Kind: TypeAlias = Literal["ball", "surface", "vertices"]
@@ -29,15 +29,15 @@ _MAX_ROUNDS = 10_000
 
 @dataclass(frozen=True)
 class PNormNoise(Corruption):
-    r"""Noise uniform in the p-norm ball of radius ``epsilon``, one draw per sample.
+    r"""Noise uniform in the p-norm ball of radius ``epsilon``, one draw per point.
 
     .. math:: \epsilon\,U^{1/d}\,g/\lVert g\rVert_p, \quad |g_i|^p \sim \Gamma(1/p, 1)
 
     Method of Calafiore et al. (CDC 1998); for p = inf every coordinate is uniform in
-    [-epsilon, epsilon]. On the ``surface`` the factor of U is 1 and all noise has norm epsilon: the
-    ball's own directions, which are uniform by area for p = 1, 2 and inf alone. For p = inf one
-    coordinate is then -epsilon or epsilon, and ``vertices`` are where all are. ``bounds`` says what
-    happens at the edge of the value range.
+    [-epsilon, epsilon]. On the ``surface`` the factor of U is 1 and all noise has norm epsilon; its
+    directions are those of the ball, which are uniform by area only for p = 1, 2 and inf. For
+    p = inf one coordinate is then -epsilon or epsilon; on the ``vertices`` all are. ``bounds`` says
+    what happens at the ends of the value range.
 
     >>> PNormNoise(2, 0.5).spec, PNormNoise(2, 0.5, "surface").spec
     ('l2(0.5)', 'l2(0.5, surface)')
@@ -60,12 +60,12 @@ class PNormNoise(Corruption):
 
     @property
     def spec(self) -> str:
-        """Canonical spec string; bounds are the data's, so they are recorded apart."""
+        """Canonical spec string; without the bounds, which belong to the data."""
         return str(Call(norm_name(self.p), (self.epsilon, *self._kind())))
 
     @property
     def ladder(self) -> str:
-        """Norm and kind: noise of the same direction is scaled along it."""
+        """Norm and kind: its levels are one noise, scaled."""
         return str(Call(norm_name(self.p), self._kind()))
 
     @property
@@ -85,7 +85,7 @@ class PNormNoise(Corruption):
         return replace(self, bounds=bounds)
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
-        """Noise of size 1; where points of the ball are to be tried, the keys themselves."""
+        """Return noise of size 1, or the keys if `apply` has to try several points of the ball."""
         if self.truncates and not math.isinf(self.p):
             return keys
         if device := device_code(x):
@@ -112,15 +112,15 @@ class PNormNoise(Corruption):
 
     @property
     def truncates(self) -> bool:
-        """Whether the ball is cut by the bounds."""
+        """Whether the bounds cut the ball."""
         return self.bounds is not None and self.bounds.rule == "truncate"
 
     def truncated(self, flat: Array, drawn: Any) -> Array:
-        """Uniform in the part of the ball that lies inside the box; in L-inf of tensors too."""
+        """Return points uniform in the part of the ball in the bounds; in L-inf also of tensors."""
         bounds = self.bounds
         assert bounds is not None
         if self.kind != "ball":
-            raise InputError(f"bounds 'truncate' cut balls, got {self.spec}; use 'clip'")
+            raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
         bounds.check(flat)
         if math.isinf(self.p):
             low = (flat - self.epsilon).clip(min=bounds.low)
@@ -190,7 +190,7 @@ CORRUPTIONS.add(
 def unit_ball(
     keys: KeyArray, d: int, p: float, *, kind: Kind = "ball", dtype: DTypeLike = np.float64
 ) -> Array:
-    """One point uniform in the unit ball of the p-norm for every key, shape (keys, d).
+    """Return one point uniform in the unit ball of the p-norm per key, shape (keys, d).
 
     >>> x = unit_ball(np.arange(3, dtype=np.uint64), 2, 1.0, kind="surface")
     >>> np.abs(x).sum(axis=1).round(12)
@@ -207,14 +207,14 @@ def unit_ball(
         layers = ziggurat.layers(float(p))
         run_over_rows(ziggurat.fill_ball, keys, out, settings=(kind == "surface", *layers))
     else:
-        out[:] = _by_inversion(keys, d, p, surface=kind == "surface")
+        out[:] = _draw_by_inversion(keys, d, p, surface=kind == "surface")
     return out
 
 
-def _by_inversion(keys: KeyArray, d: int, p: float, *, surface: bool) -> FloatArray:
-    """Point of the unit ball for orders beyond the ziggurat's, slowly and in logarithms.
+def _draw_by_inversion(keys: KeyArray, d: int, p: float, *, surface: bool) -> FloatArray:
+    """Points of the unit ball for p outside of the ziggurat's range, slowly and in logarithms.
 
-    Gamma(1/p)^(1/p) = U * Gamma(1 + 1/p)^(1/p): free of the underflow that small shapes bring.
+    Gamma(1/p)^(1/p) = U * Gamma(1 + 1/p)^(1/p) avoids the underflow of small shape parameters.
     """
     from scipy import special
 

@@ -1,4 +1,4 @@
-"""Faults of tables: noise, missing values and a wrong scale, by what is usual in every column."""
+"""Faults of tables: noise, missing values and a wrong scale, relative to every column."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from shaketable.data.columns import Columns
 
 @dataclass(frozen=True)
 class Jitter(Corruption):
-    """Normal noise on every value, of so many standard ``deviations`` of its column.
+    """Normal noise on every value; ``deviations`` is in standard deviations of its column.
 
-    The columns are those of the training part, or of all points where there is none.
+    Columns are measured on the training part, or on all points if there is no training part.
 
     >>> Jitter(0.1).spec
     'jitter(0.1)'
@@ -57,7 +57,7 @@ class Jitter(Corruption):
         return self.deviations
 
     def for_columns(self, columns: Columns) -> Jitter:
-        """Return the same noise with the spread of the columns filled in."""
+        """Return the same noise with the standard deviations of the columns filled in."""
         return replace(self, spread=columns.spread)
 
     def bind(self, bounds: Bounds | None) -> Jitter:
@@ -67,9 +67,9 @@ class Jitter(Corruption):
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Add the noise, scaled to the columns."""
-        scale = self.size * _known(self.spread, x, self.spec)
+        scale = self.size * _check_columns(self.spread, x, self.spec)
         noise = Gaussian(1.0).draw(x, drawn) * scale.astype(x.dtype)
-        return _inside(x + noise.reshape(x.shape), self.bounds)
+        return _enforce(x + noise.reshape(x.shape), self.bounds)
 
 
 declare(
@@ -84,9 +84,9 @@ declare(
 
 @dataclass(frozen=True)
 class Missing(Corruption):
-    """Every value by itself is missing with probability ``share``; the column's mean stands for it.
+    """Every value is missing with probability ``share``, and replaced by the mean of its column.
 
-    What a lower share hits, a higher one hits likewise, in the same draw.
+    What is missing at a lower share is missing at a higher one in the same draw as well.
 
     >>> Missing(0.1).spec
     'missing(0.1)'
@@ -127,13 +127,12 @@ class Missing(Corruption):
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
-        """Set the values that are missing to the means of their columns."""
-        from shaketable.corruptions.compiled.replacing import (
-            replaced,  # compiled code, slow to load
-        )
+        """Set missing values to the means of their columns."""
+        # compiled code, slow to load
+        from shaketable.corruptions.compiled.replacing import replace_values
 
-        mean = _known(self.mean, x, self.spec)
-        return _inside(replaced(x, drawn, self.share / 2, mean, mean), self.bounds)
+        mean = _check_columns(self.mean, x, self.spec)
+        return _enforce(replace_values(x, drawn, self.share / 2, mean, mean), self.bounds)
 
 
 declare(
@@ -185,7 +184,7 @@ class Rescaling(Corruption):
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
         """Multiply every value."""
-        return _inside(x * x.dtype.type(self.factor), self.bounds)
+        return _enforce(x * x.dtype.type(self.factor), self.bounds)
 
 
 declare(
@@ -196,17 +195,17 @@ declare(
 )
 
 
-def _known(values: FloatArray | None, x: Array, spec: str) -> FloatArray:
-    """One value a column; refused where columns are not known, or are others."""
+def _check_columns(values: FloatArray | None, x: Array, spec: str) -> FloatArray:
+    """Return one value per column; raise if the columns are not known or do not fit `x`."""
     d = math.prod(x.shape[1:])
     if values is None or len(values) != d:
         got = "none" if values is None else f"{len(values)} for {d}"
         raise InputError(
-            f"{spec} goes by what is usual in every column, and must be fitted to columns first, "
-            f"got {got}; use corrupt or evaluate, or for_columns(Columns(…))"
+            f"{spec} depends on the columns of the data, which must be known first, got {got}; use "
+            "corrupt or evaluate, or for_columns(Columns(…))"
         )
     return values
 
 
-def _inside(x: Any, bounds: Bounds | None) -> Array:
+def _enforce(x: Any, bounds: Bounds | None) -> Array:
     return np.asarray(x if bounds is None else bounds.enforce(x))

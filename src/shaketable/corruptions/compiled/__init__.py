@@ -1,1 +1,4 @@
-"""compiled."""
+"""Loops over values that numba compiles: noise, replaced values and rotation, from keys.
+
+`streams` has the random words of a key, `ziggurat` noise in p-norm balls.
+"""

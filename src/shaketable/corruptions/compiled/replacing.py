@@ -1,4 +1,4 @@
-"""Values changed by chance, each by itself: compiled."""
+"""Values that are changed at random, each independently of the others: compiled loops."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
@@ -16,32 +16,34 @@ from shaketable.data.bounds import Bounds
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
-def replaced(x: Array, keys: KeyArray, half: float, first: FloatArray, second: FloatArray) -> Array:
-    """Copy of `x` with every value replaced with probability ``2 * half``.
+def replace_values(
+    x: Array, keys: KeyArray, half: float, first: FloatArray, second: FloatArray
+) -> Array:
+    """Return a copy of `x` with every value replaced with probability ``2 * half``.
 
-    Half of the replaced values are those of `first`, half those of `second`, one a column. For a
-    key the places of a smaller `half` are among those of a larger one.
+    Half of the new values are from `first`, half from `second`, which have one value per column.
+    For the same key, the places replaced at a smaller `half` are also replaced at a larger one.
     """
     columns = first.astype(x.dtype), second.astype(x.dtype)
-    return _filled(_fill_replaced, x, keys, *columns, np.uint32(round(half * 2**32)))
+    return _fill_rows(_fill_replaced, x, keys, *columns, np.uint32(round(half * 2**32)))
 
 
-def moved(x: Array, keys: KeyArray, mean: float, sigma: float, bounds: Bounds) -> Array:
-    """Copy of `x` with normal noise on every value, kept within the bounds."""
+def add_normal_noise(x: Array, keys: KeyArray, mean: float, sigma: float, bounds: Bounds) -> Array:
+    """Return a copy of `x` with normal noise on every value, clipped to the bounds."""
     limits = float(bounds.low), float(bounds.high)
-    return _filled(_fill_moved, x, keys, mean, sigma, *limits, *layers(2.0))
+    return _fill_rows(_fill_noisy, x, keys, mean, sigma, *limits, *layers(2.0))
 
 
-def redrawn(x: Array, keys: KeyArray, table: Array, bounds: Bounds) -> Array:
-    """Copy of `x`, on 255 steps of its bounds, with every value drawn from its law in a table."""
+def redraw_levels(x: Array, keys: KeyArray, table: Array, bounds: Bounds) -> Array:
+    """Return a copy of `x`, with 256 levels, where every level is drawn from its law in a table."""
     span = bounds.high - bounds.low
     levels = bounds.enforce(bounds.low + np.arange(256) * (span / 255)).astype(x.dtype)
     scale = x.dtype.type(bounds.low), x.dtype.type(255 / span)
-    return _filled(_fill_redrawn, x, keys, table, levels, *scale)
+    return _fill_rows(_fill_redrawn, x, keys, table, levels, *scale)
 
 
-def law_table(cumulated: FloatArray) -> Array:
-    """Alias table of the laws P(outcome <= k | v), 256 rows for v, 255 columns for k."""
+def make_law_table(cumulated: FloatArray) -> Array:
+    """Return the alias table of the laws P(outcome <= k | v): 256 rows for v, 255 columns for k."""
     edges = np.pad(np.rint(cumulated * 2.0**32).astype(np.int64), ((0, 0), (1, 1)))
     edges[:, -1] = 2**32
     table = np.empty((256, 256), np.uint32)
@@ -49,7 +51,7 @@ def law_table(cumulated: FloatArray) -> Array:
     return table
 
 
-def _filled(work, x, keys, *settings):
+def _fill_rows(work, x, keys, *settings):
     flat = np.ascontiguousarray(x.reshape(len(x), -1))
     out = np.empty_like(flat)
     run_over_rows(work, flat, keys, out, settings=settings)
@@ -58,7 +60,7 @@ def _filled(work, x, keys, *settings):
 
 @_compiled
 def _fill_replaced(x, keys, out, first, second, part):
-    """Replace by 32 bits a value: values 2i and 2i + 1 take the halves of word i of their key."""
+    """Replace by 32 bits per value: values 2i and 2i + 1 use the halves of word i of their key."""
     n = x.shape[1]
     words = np.empty((n + 1) // 2, np.uint64)
     halves = np.empty(2 * len(words), np.uint32)
@@ -66,14 +68,14 @@ def _fill_replaced(x, keys, out, first, second, part):
         key, old, new = keys[row], x[row], out[row]
         fill_halves(key, words, halves)
         for c in range(n):
-            # all are read, whichever is taken: so the loop runs in vectors
+            # all are read, whichever is used, so that the loop is vectorized
             bits, low, high, kept = halves[c], first[c], second[c], old[c]
             new[c] = low if bits < part else high if ~bits < part else kept
 
 
 @_compiled
-def _fill_moved(x, keys, out, mean, sigma, low, high, p, step, inside, height, tail):
-    """Add noise row by row, so that it need not be stored."""
+def _fill_noisy(x, keys, out, mean, sigma, low, high, p, step, inside, height, tail):
+    """Add noise row by row, so that it is never stored as a whole."""
     noise = np.empty((1, x.shape[1]))
     for row in range(len(keys)):
         fill_gaussian(keys[row : row + 1], noise, p, step, inside, height, tail)
@@ -83,7 +85,7 @@ def _fill_moved(x, keys, out, mean, sigma, low, high, p, step, inside, height, t
 
 @_compiled
 def _fill_redrawn(x, keys, out, table, levels, low, factor):
-    """Draw the level of every value, from 0 to 255, from the law of its level before."""
+    """Draw a new level from 0 to 255 for every value, from the law of its old level."""
     image, half = np.empty(x.shape, np.uint8), x.dtype.type(0.5)
     for row in range(len(x)):
         for c in range(x.shape[1]):

@@ -1,4 +1,4 @@
-"""The random words of a key, for compiled code: the streams of `shaketable.keys`, word by word."""
+"""The random words of a key for compiled code: the streams of `core.keys`, word by word."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 
@@ -9,7 +9,7 @@ SIDE = np.uint64(0xD1B54A32D192ED03)
 """``mix(key ^ SIDE)`` is a second stream of a key, independent of its first."""
 
 STEPS = 2.0**52
-"""Number of places that `place_of` can give."""
+"""Number of values that `place_of` can have."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _U = np.uint64
@@ -35,7 +35,7 @@ def word_at(stream, i):
 
 @_inlined
 def place_of(bits):
-    """A half and up to 2**52 - 1 more, exact in float64, from the upper 52 bits of a word."""
+    """A number from 0.5 to 2**52 - 0.5 in steps of 1, from the upper 52 bits of a word."""
     return np.float64(np.int64(bits >> _U(12))) + 0.5
 
 
@@ -47,7 +47,7 @@ def uniform_of(bits):
 
 @_inlined
 def fill_halves(stream, words, halves):
-    """Fill `halves` with 32 random bits each, two a word; `words` is room for half as many."""
+    """Fill `halves` with 32 random bits each, two per word; `words` is a buffer of half as many."""
     for i in range(len(words)):
         words[i] = word_at(stream, i)
     for i in range(len(words)):

@@ -1,17 +1,17 @@
-r"""Points uniform in p-norm balls: compiled, exact, one key a point.
+r"""Points uniform in p-norm balls: compiled, exact, one key per point.
 
 Components with density proportional to :math:`\exp(-|x|^p)`, divided by their p-norm, are a uniform
 direction (Calafiore et al., CDC 1998). The density falls on both sides of 0 for every p, so it is
-cut into layers of equal area, a *ziggurat* (Marsaglia & Tsang, J. Stat. Softw. 2000): a random
-layer, a random place in it, and in all but one of 100 to 1000 cases the place is seen to lie under
-the curve without computing it. The rest is decided by the curve itself, and the tail is drawn from
-a Gamma law's: there is no approximation. 1024 layers take 16 KB, and 10 ms to make.
+cut into layers of equal area, a *ziggurat* (Marsaglia & Tsang, J. Stat. Softw. 2000). A random
+layer and a random place in it are drawn; in all but one of 100 to 1000 cases the place is known to
+lie under the curve without computing the curve. Otherwise the curve decides, and the tail is drawn
+from that of a Gamma law, so the result is exact. 1024 layers take 16 KB and 10 ms to make.
 
-Component c of a key comes from word c of its splitmix64 stream, as in `shaketable.keys`, and where
-that leaves it open from the stream that this word starts: components can be made in any order, also
-all at once on a device, and a point depends on its key alone. The radius is from a second stream.
+Component c of a key comes from word c of its splitmix64 stream, as in `core.keys`; if it has to be
+drawn again, from the stream that this word starts. So components can be made in any order, also all
+at once on a device, and a point depends on its key alone. The radius uses a second stream.
 
-The functions hold no lock and start no threads: callers give every thread its own rows.
+The functions release the GIL and start no threads: callers give every thread its own rows.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -30,10 +30,10 @@ from shaketable.core.types import FloatArray, KeyArray
 from shaketable.corruptions.compiled.streams import SIDE, STEPS, mix, place_of, uniform_of, word_at
 
 LEAST_P, MOST_P = 0.1, 1e4
-"""Orders the layers are made for; beyond them float64 cannot hold them well."""
+"""Range of p for which layers are made; outside of it float64 is not precise enough."""
 
 _LAYERS = 1024
-_LANES = 16  # components made at a time: numba turns fixed loops of this length into vectors
+_LANES = 16  # components made at a time: numba vectorizes fixed loops of this length
 _U = np.uint64
 _TINY = 1e-200
 _LOG_2, _2_OVER_LOG_2 = math.log(2), 2 / math.log(2)
@@ -51,7 +51,7 @@ class Layers(NamedTuple):
     step: FloatArray
     """Width of every layer over 2**52."""
     inside: KeyArray
-    """Steps that lie under the curve for certain."""
+    """Number of steps that certainly lie under the curve."""
     height: FloatArray
     """The curve at the outer edge of every layer, and at 0."""
     tail: float
@@ -60,13 +60,13 @@ class Layers(NamedTuple):
 
 @lru_cache(maxsize=64)
 def layers(p: float) -> Layers:
-    """Layers for one order: Marsaglia & Tsang's recursion, its start found by bisection."""
-    from scipy import optimize, special  # 0.3 s that L-inf noise can do without
+    """Return the layers for one p: Marsaglia & Tsang's recursion, its start by root search."""
+    from scipy import optimize, special  # takes 0.3 s, which L-inf noise does not need
 
     a, area = 1 / p, special.gamma(1 + 1 / p)
 
     def edges(tail: float) -> tuple[FloatArray, float]:
-        """Outer edges of all layers, and how far the last one ends below the top."""
+        """Return the outer edges of all layers, and how far below the top the last one ends."""
         height = math.exp(-tail)
         each = tail**a * height + special.gammaincc(a, tail) * area
         edge = np.zeros(_LAYERS + 1)
@@ -95,24 +95,24 @@ def _signed(word, x):
 def components(key, g, step, inside, height, tail, p):
     """Fill `g`, whose length is a multiple of the lanes."""
     for block in range(len(g) // _LANES):
-        start, open_ = _U(block) * _U(_LANES), 0
+        start, undecided = _U(block) * _U(_LANES), 0
         for lane in range(_LANES):
             c = start + _U(lane)
             word = word_at(key, c)
             layer = word & _U(_LAYERS - 1)
-            open_ += (word >> _U(12)) >= inside[layer]
+            undecided += (word >> _U(12)) >= inside[layer]
             g[c] = _signed(word, place_of(word) * step[layer])
-        if open_:
+        if undecided:
             for lane in range(_LANES):
                 c = start + _U(lane)
                 word = word_at(key, c)
                 if (word >> _U(12)) >= inside[word & _U(_LAYERS - 1)]:
-                    g[c] = _decided(word, step, inside, height, tail, p)
+                    g[c] = _decide(word, step, inside, height, tail, p)
 
 
 @_compiled
-def _decided(word, step, inside, height, tail, p):
-    """Component from a word that lies near the curve: accepted, drawn again, or in the tail.
+def _decide(word, step, inside, height, tail, p):
+    """Return the component of a word near the curve: accepted, drawn again, or in the tail.
 
     More words are taken from the word's own stream, so that a component depends on no other.
     """
@@ -163,10 +163,10 @@ def _float(_context, _bits):
 
 @_inlined
 def _power(x, p):
-    """x^p to some 1e-15, no less than 2**-1000: a form that runs in vectors.
+    """x^p to about 1e-15, at least 2**-1000, in a form that is vectorized.
 
     The logarithm is the series of 2 artanh((m - 1)/(m + 1)) on [sqrt(1/2), sqrt(2)], the
-    exponential its own on [-1/2, 1/2] log 2: ten times faster than the C library one by one.
+    exponential its own series on [-1/2, 1/2] log 2: ten times faster than calls of the C library.
     """
     bits = _bits(x)
     exponent = (bits - np.int64(0x3FE6A09E667F3BCD)) >> np.int64(52)
@@ -188,7 +188,7 @@ def _power(x, p):
 def _norm(g, p):
     """p-norm; where the powers underflow, of components scaled by the largest.
 
-    By index: numba makes no vectors of a loop over the elements.
+    The loops are over indices because numba does not vectorize loops over elements.
     """
     total = 0.0
     if p == 1:
@@ -213,7 +213,7 @@ def _norm(g, p):
 
 @_compiled
 def fill_ball(keys, out, surface, p, step, inside, height, tail):
-    """One point uniform in the unit ball, or on its surface, for every key: rows of `out`."""
+    """Fill rows with points uniform in the unit ball, or on its surface, one per key."""
     d = out.shape[1]
     g = np.empty(-(-d // _LANES) * _LANES)
     for row in range(len(keys)):
@@ -226,7 +226,7 @@ def fill_ball(keys, out, surface, p, step, inside, height, tail):
 
 @_compiled
 def fill_gaussian(keys, out, p, step, inside, height, tail):
-    """Independent standard normal numbers for every key; the layers are those of p = 2."""
+    """Fill rows with independent standard normal numbers; the layers are those for p = 2."""
     d = out.shape[1]
     g = np.empty(-(-d // _LANES) * _LANES)
     for row in range(len(keys)):
@@ -237,7 +237,7 @@ def fill_gaussian(keys, out, p, step, inside, height, tail):
 
 @_compiled
 def fill_cube(keys, out, surface):
-    """One point uniform in the cube [-1, 1]^d, or on its surface: one coordinate is -1 or 1."""
+    """Fill rows with points uniform in [-1, 1]^d or on its surface: one coordinate is -1 or 1."""
     d = out.shape[1]
     for row in range(len(keys)):
         for c in range(d):
@@ -249,7 +249,7 @@ def fill_cube(keys, out, surface):
 
 @_compiled
 def fill_vertices(keys, out):
-    """One vertex of the cube [-1, 1]^d for every key: all coordinates are -1 or 1."""
+    """Fill rows with vertices of the cube [-1, 1]^d: all coordinates are -1 or 1."""
     for row in range(len(keys)):
         for c in range(out.shape[1]):
             out[row, c] = _signed(word_at(keys[row], c), 1.0)
@@ -257,7 +257,7 @@ def fill_vertices(keys, out):
 
 @_compiled
 def fill_places(keys, places, uniform, d):
-    """Distinct places of d, in random order, and a number in (0, 1) for each: by swapping."""
+    """Draw distinct places of d, in random order, by swapping, and a number in (0, 1) for each."""
     order = np.empty(d, np.int64)
     for row in range(len(keys)):
         side = mix(keys[row] ^ SIDE)
@@ -272,7 +272,7 @@ def fill_places(keys, places, uniform, d):
 
 @_compiled
 def fill_sum(x, noise, out, scale, low, high):
-    """Write x + scale * noise, kept within [low, high]."""
+    """Write x + scale * noise, clipped to [low, high]."""
     for row in range(len(x)):
         for c in range(x.shape[1]):
             out[row, c] = min(max(x[row, c] + scale * noise[row, c], low), high)

@@ -1,11 +1,11 @@
 """Triton kernels: noise is made where it is added, in one pass over the values.
 
-Words, layers and what is decided near the curve are those of `ziggurat`, so noise differs by
-rounding alone where the words are the same. A program makes a row in registers, a column of values
-a thread. Most values take a word and two looks into a table. The few near the curve are settled in
-float64, one a thread and round, while the others wait: three rounds or so a row.
+Words, layers and decisions near the curve are those of `ziggurat`, so that noise differs from that
+of the CPU only by rounding. A program makes one row in registers, one column of values per thread.
+Most values take one word and two table lookups. The few near the curve are decided in float64, one
+per thread and round, while the others wait: about three rounds per row.
 
-A kernel is compiled for every length of row; that takes a second or two, once a machine.
+A kernel is compiled for every length of row, which takes one or two seconds, once per machine.
 """
 # Triton compiles the kernels from the types of a call, so they carry few annotations
 # mypy: ignore-errors
@@ -24,10 +24,9 @@ from shaketable.corruptions.compiled import ziggurat
 
 _GOLDEN = tl.constexpr(0x9E3779B97F4A7C15)
 _SIDE = tl.constexpr(0xD1B54A32D192ED03)
-_NONE = tl.constexpr(2**31 - 1)  # a place that is none
-_BLOCK = 1024  # values of a row that a program makes where values are independent
-_VALUES = 32  # of a thread, at most, where they are not
-_WARPS = 16  # of a program, at most; longer rows are made part by part, and twice
+_BLOCK = 1024  # values of a row per program where values are independent
+_VALUES = 32  # per thread, at most, where they are not
+_WARPS = 16  # per program, at most; longer rows are made in parts, and twice
 
 
 @triton.jit
@@ -54,7 +53,7 @@ def _key(keys):
 def _uniform(word, DTYPE: tl.constexpr):
     """Number in (0, 1), 52 bits and a half; small ones keep their digits in float32 too.
 
-    It is converted in two parts, as conversions from 64 bits are slow.
+    It is converted in two parts because conversions from 64 bits are slow.
     """
     high = (word >> 32).to(tl.uint32).to(DTYPE)
     low = ((word.to(tl.uint32) >> 11) | 1).to(DTYPE)
@@ -88,7 +87,7 @@ def _root(x, p, SIMPLE: tl.constexpr):
 
 @triton.jit
 def _write(x, out, noise, c, d, stride, scale, shift, low, high):
-    """Store a row's scaled noise, or its sum with x, kept within [low, high]."""
+    """Store a row's scaled noise, or its sum with x, clipped to [low, high]."""
     row = tl.program_id(0).to(tl.int64) * stride
     value = noise * tl.cast(scale, noise.dtype) + tl.cast(shift, noise.dtype)
     if x is not None:
@@ -100,9 +99,17 @@ def _write(x, out, noise, c, d, stride, scale, shift, low, high):
 
 @triton.jit(do_not_specialize=["d"])
 def _cube(
-    x, out, keys, d, scale: tl.float64, low: tl.float64, high: tl.float64,
-    KIND: tl.constexpr, BLOCK: tl.constexpr, DTYPE: tl.constexpr,
-):  # fmt: skip
+    x,
+    out,
+    keys,
+    d,
+    scale: tl.float64,
+    low: tl.float64,
+    high: tl.float64,
+    KIND: tl.constexpr,
+    BLOCK: tl.constexpr,
+    DTYPE: tl.constexpr,
+):
     key = _key(keys)
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     word = _word(key, c)
@@ -134,8 +141,8 @@ def _beyond(word, far, tail, p):
 
 
 @triton.jit
-def _tried(word, step, inside, height, p, tail, SIMPLE: tl.constexpr):
-    """Component from a word near the curve, and whether it is kept."""
+def _try_word(word, step, inside, height, p, tail, SIMPLE: tl.constexpr):
+    """Return the component of a word near the curve, and whether it is accepted."""
     layer = (word & 1023).to(tl.int32)
     place = (word >> 12).to(tl.int64)
     x = (place.to(tl.float64) + 0.5) * tl.load(step + layer)
@@ -159,14 +166,25 @@ def _lowest(left, start, COLUMNS: tl.constexpr):
 
 @triton.jit
 def _components(
-    key, start, d, edge, share, step, inside, height, p, tail,
-    SIMPLE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-):  # fmt: skip
+    key,
+    start,
+    d,
+    edge,
+    share,
+    step,
+    inside,
+    height,
+    p,
+    tail,
+    SIMPLE: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
     """Components of a key from number `start` on, 0 from d on: shape (threads, values of each)."""
     rows = tl.arange(0, ROWS)
     c = start + tl.arange(0, COLUMNS)[:, None] + rows[None, :] * COLUMNS
     bits = (tl.full([ROWS], 1, tl.int32) << rows)[None, :]
-    # as _word(key, c), but what is the same in all threads is added last
+    # equals _word(key, c); what is the same in all threads is added last
     first = key + tl.cast(start + tl.arange(0, COLUMNS), tl.uint64) * _GOLDEN
     word = _word(first[:, None], rows[None, :] * COLUMNS)
     layer = (word & 1023).to(tl.int32)
@@ -176,7 +194,7 @@ def _components(
     bit, at = _lowest(left, start, COLUMNS)
     now = _word(key, at)
     while tl.max((left != 0).to(tl.int32)) > 0:
-        x, kept = _tried(now, step, inside, height, p, tail, SIMPLE)
+        x, kept = _try_word(now, step, inside, height, p, tail, SIMPLE)
         settled = tl.where(kept, bit, 0)
         g = tl.where(bits == settled[:, None], x.to(g.dtype)[:, None], g)
         left ^= settled
@@ -185,22 +203,36 @@ def _components(
     return g, c
 
 
-# d is known when compiled, and rows beyond it cost nothing; stride, which is d too, is not: Triton
-# would give a thread neighbouring values, and columns to several threads
+# d is a constant, so that values beyond it cost nothing; stride, which equals d, is not: otherwise
+# Triton would give neighbouring values to a thread, and columns to several threads
 @triton.jit(do_not_specialize=["stride"])
 def _ball(
-    x, out, keys, edge, share, step, inside, height, stride, d: tl.constexpr,
-    p: tl.float64, tail: tl.float64, scale: tl.float64, shift: tl.float64,
-    low: tl.float64, high: tl.float64,
-    KIND: tl.constexpr, SIMPLE: tl.constexpr, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
-):  # fmt: skip
+    x,
+    out,
+    keys,
+    edge,
+    share,
+    step,
+    inside,
+    height,
+    stride,
+    d: tl.constexpr,
+    p: tl.float64,
+    tail: tl.float64,
+    scale: tl.float64,
+    shift: tl.float64,
+    low: tl.float64,
+    high: tl.float64,
+    KIND: tl.constexpr,
+    SIMPLE: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
     key = _key(keys)
     # few dimensions need all digits of this logarithm, and many divide them away
     dtype: tl.constexpr = tl.float64 if d < 16 else edge.dtype.element_ty
     radius = tl.exp2(tl.log2(_uniform(_word(_mix(key ^ _SIDE), 0), dtype)) / d)
-    g, c = _components(
-        key, 0, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
-    )  # fmt: skip
+    g, c = _components(key, 0, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS)
     if KIND == "gaussian":
         scale *= 2**0.5  # the density is exp(-x^2)
     else:
@@ -209,7 +241,7 @@ def _ball(
         for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
             more, _ = _components(
                 key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
-            )  # fmt: skip
+            )
             top = tl.maximum(largest, tl.max(tl.abs(more)))
             total = total * _power(largest / top, p, SIMPLE)
             total += tl.sum(_power(tl.abs(more) * (1 / top), p, SIMPLE))
@@ -222,7 +254,7 @@ def _ball(
     for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
         g, c = _components(
             key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
-        )  # fmt: skip
+        )
         _write(x, out, g, c, d, stride, scale, shift, low, high)
 
 
@@ -235,15 +267,22 @@ def _words(keys, out, d, SIDE: tl.constexpr, BLOCK: tl.constexpr):
 
 
 def fill_noise(
-    out: torch.Tensor, keys: torch.Tensor, p: float, kind: str, *,
-    x: torch.Tensor | None = None, scale: float = 1.0, shift: float = 0.0,
-    low: float = -math.inf, high: float = math.inf,
-) -> None:  # fmt: skip
-    """Write noise of size `scale`, one key a row, or its sum with `x`, kept within [low, high].
+    out: torch.Tensor,
+    keys: torch.Tensor,
+    p: float,
+    kind: str,
+    *,
+    x: torch.Tensor | None = None,
+    scale: float = 1.0,
+    shift: float = 0.0,
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> None:
+    """Write noise of size `scale`, one key per row, or its sum with `x`, clipped to [low, high].
 
-    `kind` is that of `PNormNoise`; "gaussian", with p = 2, leaves components undivided by their
+    `kind` is that of `PNormNoise`; "gaussian", with p = 2, does not divide components by their
     norm. `out` and `x` hold one row after the other, and may be the same. Float64 is computed in
-    float64, all else in float32.
+    float64, all other types in float32.
     """
     n, d = out.shape
     p, scale, shift, low, high = (float(value) for value in (p, scale, shift, low, high))
@@ -252,19 +291,40 @@ def fill_noise(
         if math.isinf(p):
             block = min(_BLOCK, triton.next_power_of_2(d))
             _cube[n, triton.cdiv(d, block)](
-                x, out, keys, d, scale, low, high,
-                KIND=kind, BLOCK=block, DTYPE=tl.float64 if dtype.itemsize == 8 else tl.float32,
+                x,
+                out,
+                keys,
+                d,
+                scale,
+                low,
+                high,
+                KIND=kind,
+                BLOCK=block,
+                DTYPE=tl.float64 if dtype.itemsize == 8 else tl.float32,
                 num_warps=max(1, block // 256),
-            )  # fmt: skip
+            )
             return
         warps = min(_WARPS, triton.next_power_of_2(triton.cdiv(d, 32 * _VALUES)))
         values = min(_VALUES, triton.next_power_of_2(triton.cdiv(d, 32 * warps)))
         _ball[n,](
-            x, out, keys, *_tables(p, dtype, out.device), d, d,
-            p, ziggurat.layers(p).tail, scale, shift, low, high,
-            KIND=kind, SIMPLE=int(p) if p in {1, 2} else 0,
-            ROWS=values, COLUMNS=32 * warps, num_warps=warps,
-        )  # fmt: skip
+            x,
+            out,
+            keys,
+            *_tables(p, dtype, out.device),
+            d,
+            d,
+            p,
+            ziggurat.layers(p).tail,
+            scale,
+            shift,
+            low,
+            high,
+            KIND=kind,
+            SIMPLE=int(p) if p in {1, 2} else 0,
+            ROWS=values,
+            COLUMNS=32 * warps,
+            num_warps=warps,
+        )
 
 
 def words(keys: torch.Tensor, d: int, *, side: bool = False) -> torch.Tensor:
@@ -277,16 +337,16 @@ def words(keys: torch.Tensor, d: int, *, side: bool = False) -> torch.Tensor:
 
 
 def _on(device: torch.device) -> AbstractContextManager[object]:
-    """Kernels start on this device; Triton's interpreter has the CPU's."""
+    """Context in which kernels start on this device; Triton's interpreter runs on the CPU."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 @lru_cache(maxsize=64)
 def _tables(p: float, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, ...]:
-    """Layers of one order on a device; the first two, for a quick look, in the type of a row.
+    """Return the layers for one p on a device; the first two tables in the type of a row.
 
-    These are every layer's width, and the share of it that is under the curve for certain, less
-    what rounding can do.
+    These are the width of every layer, and the share of it that is certainly under the curve, less
+    a margin for rounding.
     """
     layers = ziggurat.layers(p)
     share = layers.inside * (2.0**-52 * (1 - 2.0**-22))

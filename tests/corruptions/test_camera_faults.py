@@ -220,7 +220,9 @@ def test_uint8_data_stay_on_their_levels_also_between_factors(spec):
 
 
 def test_clipping_needs_bounds_that_clip():
-    with pytest.raises(InputError, match=r"cut balls, got ga\(mean=0.1, var=0.01\); use 'clip'"):
+    with pytest.raises(
+        InputError, match=r"are for balls, got ga\(mean=0.1, var=0.01\); use 'clip'"
+    ):
         corrupt(grey(2, 3), "ga(0.1)", bounds=Bounds(0, 1, "truncate"))
 
 

@@ -164,10 +164,10 @@ def test_the_suite_for_tables_runs():
 
 
 @pytest.mark.parametrize("spec", ["jitter(0.1)", "missing(0.1)", "missing(0.1) + jitter(1)"])
-def test_a_corruption_that_is_not_fitted_says_what_to_do(spec):
+def test_without_columns_it_says_what_to_do(spec):
     x, keys = table(5), make_keys(5)
     with pytest.raises(
-        InputError, match="fitted to columns first, got none; use corrupt"
+        InputError, match="columns .* must be known first, got none; use corrupt"
     ) as caught:
         parse(spec)(x, keys)
     assert "\n" not in str(caught.value)

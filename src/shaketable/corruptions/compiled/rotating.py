@@ -1,4 +1,4 @@
-"""Pictures turned about their centre: where every pixel comes from, and a compiled loop."""
+"""Images rotated about their centre: where every pixel comes from, and a compiled loop."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
@@ -15,7 +15,7 @@ import numpy as np
 from shaketable.core.types import Array, FloatArray, IntArray
 
 _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-_DIGITS = 9  # of places: what rounding moves must not change which pixel is the nearest
+_DIGITS = 9  # of coordinates: rounding errors must not change which pixel is the nearest
 
 
 class Sources(NamedTuple):
@@ -26,21 +26,21 @@ class Sources(NamedTuple):
     weight: FloatArray
     """(pixels, taps); 0 where there is none."""
     rest: FloatArray
-    """Weight of what lies outside of the picture, (pixels,)."""
+    """Weight of what lies outside of the image, (pixels,)."""
 
-    def of(self, dtype: np.dtype) -> tuple[Array, ...]:
-        """Return the same with weights of a type."""
+    def astype(self, dtype: np.dtype) -> tuple[Array, ...]:
+        """Return index, weight and rest, with weights of a type."""
         return self.index, self.weight.astype(dtype), self.rest.astype(dtype)
 
 
 @lru_cache(maxsize=32)
-def sources(height: int, width: int, degrees: float, interpolation: str) -> Sources:
-    """Where the pixels of a picture that is turned clockwise come from."""
+def find_sources(height: int, width: int, degrees: float, interpolation: str) -> Sources:
+    """Find where the pixels of an image that is rotated clockwise come from."""
     angle = math.radians(math.fmod(degrees, 360))
     down, right = np.mgrid[:height, :width].reshape(2, -1)
     y, x = down - (height - 1) / 2, right - (width - 1) / 2
     cos, sin = math.cos(angle), math.sin(angle)
-    # seen on a screen, with y downwards, turning back is counter-clockwise
+    # on a screen, with y downwards, the inverse rotation is counter-clockwise
     rows = (cos * y - sin * x + (height - 1) / 2).round(_DIGITS)
     columns = (sin * y + cos * x + (width - 1) / 2).round(_DIGITS)
     (i, a), (j, b) = _taps(rows, interpolation), _taps(columns, interpolation)
@@ -52,13 +52,13 @@ def sources(height: int, width: int, degrees: float, interpolation: str) -> Sour
     return Sources(index.astype(np.uint32), weight, 1 - weight.sum(axis=1))
 
 
-def _taps(place: FloatArray, interpolation: str) -> tuple[IntArray, FloatArray]:
-    """Whole places around `place`, and their weights: (places, taps) each."""
+def _taps(at: FloatArray, interpolation: str) -> tuple[IntArray, FloatArray]:
+    """Return the pixels around every coordinate and their weights, (coordinates, taps) each."""
     if interpolation == "nearest":
-        nearest = np.floor(place + 0.5).astype(np.int64)
-        return nearest[:, None], np.ones((len(place), 1))
-    start = np.floor(place)
-    t = (place - start)[:, None]
+        nearest = np.floor(at + 0.5).astype(np.int64)
+        return nearest[:, None], np.ones((len(at), 1))
+    start = np.floor(at)
+    t = (at - start)[:, None]
     first = start.astype(np.int64)[:, None]
     if interpolation == "bilinear":
         return first + np.arange(2), np.hstack([1 - t, t])
@@ -69,8 +69,8 @@ def _taps(place: FloatArray, interpolation: str) -> tuple[IntArray, FloatArray]:
 
 
 @_compiled
-def fill_turned(x, out, index, weight, rest, fill):
-    """Fill `out` with turned pictures, (pictures, pixels, channels)."""
+def fill_rotated(x, out, index, weight, rest, fill):
+    """Fill `out` with rotated images, (images, pixels, channels)."""
     for row in range(len(x)):
         for p in range(out.shape[1]):
             outside = rest[p] * fill

@@ -1,4 +1,4 @@
-"""Work on many rows, shared among threads."""
+"""Adding noise to points, in threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shaketable.data.bounds import Bounds
 
 
 def add_noise(flat: Array, noise: Array, scale: float, bounds: Bounds | None) -> Array:
-    """``flat + scale * noise``, clipped to the bounds: one pass over the values."""
+    """Return ``flat + scale * noise``, clipped to the bounds, in one pass over the values."""
     from shaketable.corruptions.compiled.ziggurat import fill_sum  # compiled code, slow to load
 
     limits = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
