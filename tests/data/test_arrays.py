@@ -112,7 +112,7 @@ def test_data_frames_bring_their_columns() -> None:
         ([1, 2], pd.Categorical(["a", None]), "label in every row, got nan in row 1"),
         ([1, 2], [b"a", b"b"], "text, numbers or booleans, got b'a' in row 0"),
     ],
-)  # fmt: skip
+)
 def test_unusable_arrays_are_refused(x: Any, y: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_dataset(x, y)

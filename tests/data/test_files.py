@@ -50,9 +50,11 @@ def test_npz_files_round_trip(tmp_path: Path, letter: str) -> None:
     assert load(path).fingerprint == data.fingerprint
     assert load(str(path)).name == "data.npz"
     parts = {
-        f"{letter}_train": data.x[:40], "y_train": data.labels[:40],
-        f"{letter}_test": data.x[40:], "y_test": data.labels[40:],
-    }  # fmt: skip
+        f"{letter}_train": data.x[:40],
+        "y_train": data.labels[:40],
+        f"{letter}_test": data.x[40:],
+        "y_test": data.labels[40:],
+    }
     assert load(npz(tmp_path, **parts)).fingerprint == replace(data, n_train=40).fingerprint
 
 

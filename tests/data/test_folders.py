@@ -105,8 +105,9 @@ def test_files_follow_their_rows(tmp_path):
     assert data.files == ("cat/p1.png", "cat/p2.png", "dog/p0.png", "dog/p2.png")
     assert data.scaled().files == data.files
     with pytest.raises(InputError, match="one file per row, got 1 for 6"):
-        st.Dataset(name="a", x=np.zeros((6, 2)), y=np.arange(6), classes=tuple(range(6)),
-                   files=("a",))  # fmt: skip
+        st.Dataset(
+            name="a", x=np.zeros((6, 2)), y=np.arange(6), classes=tuple(range(6)), files=("a",)
+        )
 
 
 def test_odd_images_are_named(tmp_path):

@@ -1,4 +1,4 @@
-"""Data sets from whatever users name: built-in sets, files, folders of images, arrays."""
+"""Data sets from what users name or hold: built-in sets, files, folders of images, arrays."""
 
 from __future__ import annotations
 
