@@ -58,7 +58,5 @@ def test_bounds_of_a_pair_clip():
     assert as_bounds(None) is None
     with pytest.raises(InputError, match="unknown bounds rule 'cut'; Known: clip, truncate"):
         Bounds(0, 1, "cut")
-    with pytest.raises(
-        InputError, match=r"must lie in the bounds \[0, 1\], .* span \[0.0, 2.0\]"
-    ):
+    with pytest.raises(InputError, match=r"must lie in the bounds \[0, 1\], .* span \[0.0, 2.0\]"):
         Bounds(0, 1).check(np.array([0.0, 2.0]))
