@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.commands import run_command, run_failing
+from helpers.commands import run_command, run_failing, run_json
+from shaketable.evaluation.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -25,25 +26,46 @@ def test_a_traceback_only_with_debug(capsys):
     assert "Traceback" in err
 
 
-@pytest.mark.parametrize("size", [0, 30_000], ids=["while workers start", "in the middle"])
-def test_interrupted_says_what_is_kept(tmp_path, size):
-    argv = ["study", "--data", "bands(n=400)", "--model", "rf", "--runs", "40", "--jobs", "2",
-            "--store", "s.sqlite", "--quiet"]  # fmt: skip
+def count_cells(path):
+    try:
+        with Store(path, must_exist=True) as store:
+            return len(store.keys())
+    except (OSError, ValueError):
+        return -1
+
+
+@pytest.mark.parametrize("cells", [0, 6], ids=["while workers start", "in the middle"])
+def test_interrupted_says_what_is_kept_and_goes_on(capsys, tmp_path, cells):
+    argv = [
+        "study",
+        "--data",
+        "bands(n=60)",
+        "--model",
+        "1nn",
+        "--runs",
+        "60",
+        "--k",
+        "1",
+        "--quiet",
+    ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "shaketable", *argv],
+        [sys.executable, "-m", "shaketable", *argv, "--jobs", "2", "--store", "s.sqlite"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
         start_new_session=True,
     )  # fmt: skip
-    store = tmp_path / "s.sqlite"
-    for _ in range(600):
-        time.sleep(0.05)
-        if store.exists() and store.stat().st_size > size:
+    for _ in range(6000):
+        time.sleep(0.01)
+        if count_cells(tmp_path / "s.sqlite") >= cells:
             break
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "s.sqlite, run the same command to go on" in err
     assert "Traceback" not in err
+    assert cells <= count_cells(tmp_path / "s.sqlite") < 240
+    if cells:
+        argv += ["--jobs", "1"]
+        assert run_json(capsys, *argv, "--store", "s.sqlite") == run_json(capsys, *argv)
 
 
 HEAVY = ("numpy", "numba", "altair", "torch", "sklearn", "scipy", "pandas", "joblib", "rich")
