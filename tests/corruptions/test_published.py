@@ -17,7 +17,7 @@ N = 12
 
 
 def first_pixel(x):
-    """A model that tells pictures apart by one value."""
+    """A model that separates images by one value."""
     return (np.rint(x.reshape(len(x), -1)[:, 0] * 255)).astype(int) % 3
 
 
@@ -27,7 +27,7 @@ def data():
 
 
 def write_arrays(folder, data, kinds=NAMES):
-    """Random pictures in the layout of CIFAR-10-C."""
+    """Random images in the layout of CIFAR-10-C."""
     rng = np.random.default_rng(0)
     folder.mkdir()
     x = {k: rng.integers(256, size=(5 * N, *data.shape), dtype=np.uint8) for k in kinds}
@@ -38,22 +38,22 @@ def write_arrays(folder, data, kinds=NAMES):
 
 
 def write_files(folder, data, kinds=NAMES, deeper=""):
-    """Random pictures in the layout of ImageNet-C, as PNG files."""
+    """Random images in the layout of ImageNet-C, as PNG files."""
     rng = np.random.default_rng(0)
     x = {k: rng.integers(256, size=(5, N, *data.shape), dtype=np.uint8) for k in kinds}
     names = [f"{label}/{i}" for i, label in enumerate(data.labels[-N:])]
     for kind, arrays in x.items():
         for severity, array in enumerate(arrays, start=1):
-            for name, picture in zip(names, array, strict=True):
+            for name, image in zip(names, array, strict=True):
                 path = folder / deeper / kind / str(severity) / f"{name}.png"
                 path.parent.mkdir(parents=True, exist_ok=True)
-                Image.fromarray(picture).save(path)
+                Image.fromarray(image).save(path)
     return x
 
 
 @pytest.fixture
 def named():
-    """Data whose pictures come from files."""
+    """Data whose images come from files."""
     x, y = make_images(N, 8, 8), np.array(["cat", "dog", "emu"])[np.arange(N) % 3]
     plain = st.make_dataset(x, y, name="pets")
     return replace(plain, files=tuple(f"{label}/{i}.JPEG" for i, label in enumerate(y)))
@@ -93,7 +93,7 @@ def test_folders_that_no_spec_can_tell_are_refused(folder):
         st.suite("common-19").published(folder)
 
 
-def test_a_model_meets_the_pictures_of_its_rows(data, tmp_path):
+def test_a_model_sees_the_images_of_its_rows(data, tmp_path):
     x = write_arrays(tmp_path / "c", data)
     records = st.evaluate(
         first_pixel, data, st.suite("common-19").published(tmp_path / "c"), k=4, model_id="m"
@@ -103,7 +103,7 @@ def test_a_model_meets_the_pictures_of_its_rows(data, tmp_path):
         c = parse(record.corruption)
         part = x[c.name][(c.severity - 1) * N : c.severity * N]
         np.testing.assert_array_equal(record.hits, part[:, 0, 0, 0] % 3 == data.y[-N:])
-        assert record.k == 1, "the same picture again would tell nothing"
+        assert record.k == 1, "the same image again would tell nothing"
     (suite,) = records.suites
     assert suite.derived == ""
     assert suite.specs[0].startswith(f"gaussian_noise(1, 8px, published={tmp_path / 'c'}, id=h")
@@ -135,7 +135,7 @@ def test_batches_and_random_splits_change_nothing(data, tmp_path, monkeypatch):
         np.testing.assert_array_equal(record.hits, whole.hits[record.points.rows])
 
 
-def test_float_pictures_in_their_own_range_and_channels_first(data, tmp_path):
+def test_float_images_in_their_own_range_and_channels_first(data, tmp_path):
     x = write_arrays(tmp_path / "c", data)
     floats = np.moveaxis(data.x, -1, 1).astype(np.float64) * (2 / 255) - 1
     other = st.make_dataset(floats, data.y, name="t", n_train=data.n_train, bounds=(-1, 1))
@@ -162,7 +162,7 @@ def test_tensors_meet_the_same(data, tmp_path):
 
 
 @pytest.mark.parametrize("deeper", ["", "weather"])
-def test_pictures_in_folders_are_matched_by_name(named, tmp_path, deeper):
+def test_images_in_folders_are_matched_by_name(named, tmp_path, deeper):
     x = write_files(tmp_path, named, kinds=("fog", "snow"), deeper=deeper)
     specs = [f"{kind}({s}, published={tmp_path})" for kind in ("fog", "snow") for s in (1, 4)]
     order = np.random.default_rng(1).permutation(N)
@@ -279,7 +279,7 @@ def test_faults_in_folders_are_named(named, data, tmp_path):
     Image.new("RGB", (9, 8)).save(path)
     with pytest.raises(InputError, match=r"3.jpg' must have 8 x 8 pixels .*, got 8 x 9"):
         suite_on(named, folder)
-    path.write_text("no picture")
+    path.write_text("no image")
     with pytest.raises(InputError, match=r"3.jpg' cannot be read"):
         suite_on(named, folder)
     twice = replace(named, files=("cat/3.png", *named.files[1:]))
@@ -287,7 +287,7 @@ def test_faults_in_folders_are_named(named, data, tmp_path):
         suite_on(twice, folder)
 
 
-def test_other_pictures_in_the_same_place_are_measured_anew(data, tmp_path):
+def test_other_images_in_the_same_place_are_measured_anew(data, tmp_path):
     x = write_arrays(tmp_path / "c", data, kinds=("fog",))
     spec = f"fog(2, published={tmp_path / 'c'})"
 
@@ -329,17 +329,15 @@ def test_every_view_tells_published_from_generated(data, tmp_path):
     made, read = score_boards(records)
     assert "published images" not in made.sizes
     assert read.sizes == words
-    assert [s["published"] for s in find(records).json()["suites"]] == [
-        None, str(tmp_path / "c")
-    ]  # fmt: skip
+    assert [s["published"] for s in find(records).json()["suites"]] == [None, str(tmp_path / "c")]
     page = st.write_report(tmp_path / "p.html", records, dataset=data).read_text("utf-8")
     assert words in page
-    assert f"published pictures that were read from {tmp_path / 'c'}, not generated here" in page
-    assert "12 test points, 1 picture each." in page
-    assert "made here, not read from a published set" in page
+    assert f"published images that were read from {tmp_path / 'c'}, not generated" in page
+    assert "12 test points, 1 image each." in page
+    assert "not read from a published set" in page
 
 
-def test_alexnets_errors_go_with_published_pictures_of_224_pixels(tmp_path):
+def test_alexnets_errors_go_with_published_images_of_224_pixels(tmp_path):
     data = st.make_dataset(np.zeros((2, 224, 224, 3), np.uint8), [0, 1], name="t")
     c = tmp_path / "c"
     c.mkdir()
@@ -350,7 +348,7 @@ def test_alexnets_errors_go_with_published_pictures_of_224_pixels(tmp_path):
     assert st.metrics.mce_alexnet(records).value > 0
 
 
-def test_suites_of_other_noise_have_no_pictures():
+def test_suites_of_other_noise_have_no_images():
     with pytest.raises(InputError, match="for suites of common corruptions"):
         st.suite("pnorm-cifar").published("a")
     with pytest.raises(InputError, match="for suites of common corruptions"):

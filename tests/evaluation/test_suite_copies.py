@@ -54,8 +54,10 @@ def test_the_layout_is_that_of_cifar_10_c(tmp_path):
     data = sets()["uint8 with a test part"]
     folder = write_suite(tmp_path / "a" / "c", data, st.suite("common-19"))
     assert {p.name for p in folder.iterdir()} == {
-        *(f"{name}.npy" for name in NAMES), "labels.npy", "manifest.json"
-    }  # fmt: skip
+        *(f"{name}.npy" for name in NAMES),
+        "labels.npy",
+        "manifest.json",
+    }
     fog = np.load(folder / "fog.npy")
     assert fog.shape == (75, 16, 16, 3)
     assert fog.dtype == np.uint8
@@ -192,9 +194,12 @@ def test_a_set_can_be_a_folder_of_images(kind, tmp_path):
     folder = write_suite(tmp_path / "c", data, suite, form="pictures")
     about = json.loads((folder / "manifest.json").read_text())
     assert [one["file"] for one in about["sets"]] == [
-        "clean.sha256", "rotation_30.sha256", "sp_0.1.sha256", "sp_0.1_rotation_30.sha256",
+        "clean.sha256",
+        "rotation_30.sha256",
+        "sp_0.1.sha256",
+        "sp_0.1_rotation_30.sha256",
         "rotation_30_sp_0.1.sha256",
-    ]  # fmt: skip
+    ]
     name = "p30" if data.files else "000030"
     with Image.open(folder / "sp_0.1_rotation_30" / f"{data.y[30]}" / f"{name}.png") as image:
         np.testing.assert_array_equal(np.asarray(image), read(arrays, "sp_0.1_rotation_30")[5])
@@ -236,8 +241,13 @@ def test_a_grid_of_common_corruptions_has_a_file_a_set(tmp_path):
     suite = st.grid(["sp(0.1)"], ["fog(1)", "fog(3)"], orders="given")
     names = {p.stem for p in write_suite(tmp_path / "c", data, suite).glob("*.npy")}
     assert names == {
-        "clean", "labels", "sp_0.1", "fog_1_16px", "fog_3_16px", "sp_0.1_fog_1_16px",
+        "clean",
+        "labels",
+        "sp_0.1",
+        "fog_1_16px",
+        "fog_3_16px",
+        "sp_0.1_fog_1_16px",
         "sp_0.1_fog_3_16px",
-    }  # fmt: skip
+    }
     with pytest.raises(InputError, match="written to a folder"):
         write_suite(tmp_path / "c.npz", data, suite)

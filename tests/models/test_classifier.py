@@ -89,7 +89,7 @@ def test_columns_are_matched_by_name():
         as_classifier(model, make_dataset(frame.rename(columns={"a": "c"}), DATA.labels))
 
 
-def test_what_a_model_refuses_is_told_as_input():
+def test_what_a_model_refuses_is_an_input_error():
     model = LogisticRegression().fit(np.zeros((4, 3)) + X, DATA.labels)
     with pytest.raises(InputError, match=r"refused points of shape \(1,\)"):
         as_classifier(model, DATA)(X)

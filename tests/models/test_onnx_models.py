@@ -175,14 +175,22 @@ def zipped(labels):
     key, kind = ("strings", "string") if isinstance(labels[0], str) else ("int64s", "int64")
     kinds = onnx.TensorProto
     classify = node(
-        "LinearClassifier", ["x"], ["output_label", "p"], domain="ai.onnx.ml", multi_class=1,
-        coefficients=WEIGHT.T.reshape(-1).tolist(), intercepts=BIAS.tolist(),
+        "LinearClassifier",
+        ["x"],
+        ["output_label", "p"],
+        domain="ai.onnx.ml",
+        multi_class=1,
+        coefficients=WEIGHT.T.reshape(-1).tolist(),
+        intercepts=BIAS.tolist(),
         **{("classlabels_strings" if key == "strings" else "classlabels_ints"): labels},
-    )  # fmt: skip
+    )
     last = node(
-        "ZipMap", ["p"], ["output_probability"], domain="ai.onnx.ml",
+        "ZipMap",
+        ["p"],
+        ["output_probability"],
+        domain="ai.onnx.ml",
         **{f"classlabels_{key}": labels},
-    )  # fmt: skip
+    )
     value = onnx.helper.make_tensor_type_proto(kinds.FLOAT, None)
     table = onnx.helper.make_map_type_proto(getattr(kinds, kind.upper()), value)
     sequence = onnx.helper.make_sequence_type_proto(table)
@@ -202,13 +210,17 @@ def test_labels_are_taken_from_what_scikit_learns_converter_makes(labels):
 @pytest.mark.parametrize(
     ("more", "declared"),
     [
-        ([node("Constant", [], ["k"], value_ints=[2]), node("Unsqueeze", ["y", "k"], ["more"])],
-         ("float", ["n", 3, 1])),
-        ([node("Constant", [], ["k"], value_ints=[2]), node("TopK", ["y", "k"], ["_", "more"])],
-         ("int64", ["n", 2])),
+        (
+            [node("Constant", [], ["k"], value_ints=[2]), node("Unsqueeze", ["y", "k"], ["more"])],
+            ("float", ["n", 3, 1]),
+        ),
+        (
+            [node("Constant", [], ["k"], value_ints=[2]), node("TopK", ["y", "k"], ["_", "more"])],
+            ("int64", ["n", 2]),
+        ),
     ],
     ids=["features", "best two"],
-)  # fmt: skip
+)
 def test_of_several_outputs_the_only_table_of_scores_counts(more, declared):
     file = answering(more, {"more": declared, "y": ("float", ["n", 3])})
     assert np.allclose(OnnxModel(file)(X), IN_NUMPY, atol=1e-5)
@@ -245,15 +257,23 @@ def forest(trees):
     """Sums of many stumps, one of two scores each."""
     trees_of_nodes = np.arange(trees).repeat(3).tolist()
     stump = node(
-        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=2,
-        nodes_treeids=trees_of_nodes, nodes_nodeids=[0, 1, 2] * trees,
-        nodes_featureids=[0, 0, 0] * trees, nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * trees,
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["y"],
+        domain="ai.onnx.ml",
+        n_targets=2,
+        nodes_treeids=trees_of_nodes,
+        nodes_nodeids=[0, 1, 2] * trees,
+        nodes_featureids=[0, 0, 0] * trees,
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"] * trees,
         nodes_values=RNG.normal(size=3 * trees).tolist(),
-        nodes_truenodeids=[1, 0, 0] * trees, nodes_falsenodeids=[2, 0, 0] * trees,
-        target_treeids=np.arange(trees).repeat(2).tolist(), target_nodeids=[1, 2] * trees,
+        nodes_truenodeids=[1, 0, 0] * trees,
+        nodes_falsenodeids=[2, 0, 0] * trees,
+        target_treeids=np.arange(trees).repeat(2).tolist(),
+        target_nodeids=[1, 2] * trees,
         target_ids=[0, 0, 1, 1] * (trees // 2),
         target_weights=RNG.normal(size=2 * trees).tolist(),
-    )  # fmt: skip
+    )
     return saved([stump], {"x": ("float", ["n", 5])}, {"y": ("float", ["n", 2])}, {})
 
 

@@ -26,14 +26,14 @@ X = RNG.normal(size=(60, 5))
 
 
 class Function(nn.Module):
-    """A module without parameters that does what it is told."""
+    """A module without parameters that calls a function."""
 
     def __init__(self, forward):
         super().__init__()
-        self.told = forward
+        self.function = forward
 
     def forward(self, x):
-        return self.told(x)
+        return self.function(x)
 
 
 def linear(n_classes, *, dtype=torch.float64):
@@ -172,7 +172,7 @@ def test_what_a_module_gets_is_contiguous_and_its_own():
         (lambda x: torch.empty(2**50), "allocate.*smaller model, or move it to another device"),
     ],
 )
-def test_answers_that_are_no_scores_and_refusals_are_told_in_a_line(forward, message):
+def test_answers_that_are_no_scores_and_refusals_are_errors_of_one_line(forward, message):
     data = make_dataset(X, np.arange(60) % 2)
     with pytest.raises(InputError, match=message):
         as_classifier(Function(forward), data, name="mine")(X)

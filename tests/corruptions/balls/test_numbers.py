@@ -189,11 +189,17 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("change", "rule"),
-    [({"p": -1}, "norm must be"), ({"q": 0}, "norm must be"), ({"epsilon_q": 0}, "positive"),
-     ({"epsilons": [0.0]}, "positive and finite"), ({"epsilons": []}, "positive and finite"),
-     ({"p": 0, "epsilons": [1.5]}, "at most 1"), ({"d": 0}, "d must be"),
-     ({"n": 2.5}, "n must be")],
-)  # fmt: skip
+    [
+        ({"p": -1}, "norm must be"),
+        ({"q": 0}, "norm must be"),
+        ({"epsilon_q": 0}, "positive"),
+        ({"epsilons": [0.0]}, "positive and finite"),
+        ({"epsilons": []}, "positive and finite"),
+        ({"p": 0, "epsilons": [1.5]}, "at most 1"),
+        ({"d": 0}, "d must be"),
+        ({"n": 2.5}, "n must be"),
+    ],
+)
 def test_what_is_no_ball_is_an_error(change: dict[str, float], rule: str) -> None:
     settings = {"p": 1, "q": 2, "d": 3, "n": 5} | change
     with pytest.raises(InputError, match=rule):

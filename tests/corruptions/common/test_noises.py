@@ -10,8 +10,11 @@ from shaketable.corruptions.common.noise_kernels import fill_draws
 from shaketable.corruptions.common.severities import parameters
 
 NAMES = ["gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"]
-LEVELS = [(profile, severity) for profile in ("cifar", "tiny", "imagenet", "45px", "150px")
-          for severity in range(1, 6)]  # fmt: skip
+LEVELS = [
+    (profile, severity)
+    for profile in ("cifar", "tiny", "imagenet", "45px", "150px")
+    for severity in range(1, 6)
+]
 VALUES = [0, 1, 2, 5, 20, 63, 100, 128, 177, 230, 250, 254, 255]
 
 

@@ -53,8 +53,12 @@ def slow_resize(image, scale):
 def test_textures_have_the_sizes_of_the_originals_and_two_are_the_same():
     found = textures()
     assert [t.shape for t in found] == [
-        (600, 900, 3), (315, 560, 3), (315, 560, 3), (350, 527, 3), (495, 660, 3),
-    ]  # fmt: skip
+        (600, 900, 3),
+        (315, 560, 3),
+        (315, 560, 3),
+        (350, 527, 3),
+        (495, 660, 3),
+    ]
     assert all(t.dtype == np.uint8 for t in found)
     assert found[1] is found[2]
     assert textures() is found

@@ -137,8 +137,9 @@ def test_page_has_pictures_and_captions(tmp_path: Path) -> None:
     text = shown.save(tmp_path / "page.html").read_text(encoding="utf-8")
     found = re.findall(r'<img src="data:image/png;base64,([^"]+)" alt="([^"]+)"', text)
     assert [alt for _, alt in found] == [
-        "The original image", *(f"The image under {spec}" for spec in SPECS)
-    ]  # fmt: skip
+        "The original image",
+        *(f"The image under {spec}" for spec in SPECS),
+    ]
     for (address, _), p in zip(found, shown.pictures, strict=True):
         np.testing.assert_array_equal(decoded(b64decode(address)), p.image)
         for norm, distance in p.distances.items():
@@ -159,9 +160,13 @@ def test_a_gallery_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("x", "rule"),
-    [(np.zeros((4, 9)), "images of shape"), (np.zeros((4, 5, 6, 2)), "images of shape"),
-     (np.full((1, 4, 4), 7.0), "scale them"), (np.full((1, 4, 4), -0.1), "scale them")],
-)  # fmt: skip
+    [
+        (np.zeros((4, 9)), "images of shape"),
+        (np.zeros((4, 5, 6, 2)), "images of shape"),
+        (np.full((1, 4, 4), 7.0), "scale them"),
+        (np.full((1, 4, 4), -0.1), "scale them"),
+    ],
+)
 def test_what_cannot_be_seen_is_an_error(x: Array, rule: str) -> None:
     with pytest.raises(InputError, match=rule):
         gallery(x, SPECS)
