@@ -16,6 +16,7 @@ from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.duplicates import find_equal_rows
+from shaketable.views.numbers import format_distance
 
 Label: TypeAlias = "str | int | float | bool"
 
@@ -206,8 +207,8 @@ class Dataset:
         wide, narrow = int(ranges.argmax()), int(np.where(ranges > 0, ranges, np.inf).argmin())
         return [
             f"feature ranges differ by a factor of {self.range_ratio:,.0f}, so one feature decides "
-            f"eps_min: {self.feature_name(wide)} spans {ranges[wide]:.6g}, "
-            f"{self.feature_name(narrow)} only {ranges[narrow]:.6g}; "
+            f"eps_min: {self.feature_name(wide)} spans {format_distance(ranges[wide])}, "
+            f"{self.feature_name(narrow)} only {format_distance(ranges[narrow])}; "
             "--scale (in Python .scaled()) scales every feature to [0, 1]"
         ]
 

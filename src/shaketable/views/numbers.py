@@ -1,7 +1,7 @@
 """How numbers are written on pages, in tables and in messages: the one place for it.
 
-Estimates are fractions; all functions but the last two write them in per cent. The number of
-decimals follows the width of the interval where the docstring says so, and is 2 elsewhere.
+Estimates are fractions and are written in per cent. `percent_decimals` chooses the number of
+decimals by the width of the interval; `format_brief` and `format_full` always write two.
 """
 
 from __future__ import annotations
