@@ -2,9 +2,11 @@
 
 The key of row i and draw j is hash(noise key, i, j), and all numbers of that draw are computed from
 this key alone. So they do not depend on batch size, order, number of workers or k, and there is no
-generator state to keep. The noise key is a hash of the scheme, the data, the noise's stream, the run
-and the seed, but not of the model, so all models are evaluated under the same noise. The hash is the finaliser of splitmix64, the numbers of one key are its
-stream (Steele, Lea & Flood, OOPSLA 2014); it passes BigCrush and takes a few array operations.
+generator state to keep. The noise key is a hash of the scheme, the data, the stream of the noise,
+the run and the seed, but not of the model: all models are evaluated under the same noise.
+
+The hash is the finaliser of splitmix64, the numbers of one key are its stream (Steele, Lea & Flood,
+OOPSLA 2014); it passes BigCrush and takes a few array operations.
 """
 
 import hashlib
