@@ -1,4 +1,4 @@
-"""Agreement with 1-NN: where two models differ, which of them labels as the nearest point does."""
+"""Agreement with 1-NN: where two models differ, which of them agrees with the nearest point."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Agreement:
 
     with n differing predictions, b of them labelled by the first model as 1-NN does, and c by the
     second. No point counts for both, so b and c are the discordant counts of McNemar's test: were
-    the models alike in this, b would be binomial with b + c tries and probability 1/2 (exact,
-    two-sided; Sec. 4 and Table 1 of the paper on genuine adversarial accuracy).
+    the models equal in this respect, b would be binomial with b + c trials and probability 1/2
+    (exact, two-sided; Sec. 4 and Table 1 of the paper on genuine adversarial accuracy).
 
     >>> print(Agreement(differing=154, first=30, second=16, names=("plain", "PGD-AT")))
     of 154 differing predictions plain shares 19.48 % with 1-NN, PGD-AT 10.39 %: McNemar p = 0.05408
@@ -53,7 +53,7 @@ class Agreement:
         """Share of the differing predictions in which each model agrees with 1-NN."""
         if not self.differing:
             raise UndefinedError(
-                f"{self.names[0]} and {self.names[1]} never differ, so no share can be told; "
+                f"{self.names[0]} and {self.names[1]} never differ, so the shares are undefined; "
                 "compare them on more points"
             )
         return self.first / self.differing, self.second / self.differing
@@ -78,7 +78,7 @@ class Agreement:
 
     @property
     def words(self) -> str:
-        """Which of the two labels more like 1-NN, if the test shows it at that level."""
+        """Which of the two labels more like 1-NN, if the test is significant."""
         if not self.significant:
             return f"neither is shown to label more like 1-NN (p >= {ALPHA:g})"
         first = self.first > self.second
@@ -87,14 +87,14 @@ class Agreement:
     def __str__(self) -> str:
         if not self.differing:
             return f"{self.names[0]} and {self.names[1]} never differ"
-        one, two = (f"{100 * share:.2f} %" for share in self.shares)
+        first, second = (f"{100 * share:.2f} %" for share in self.shares)
         return (
-            f"of {self.differing} differing predictions {self.names[0]} shares {one} with 1-NN, "
-            f"{self.names[1]} {two}: McNemar p = {self.p_value:.4g}"
+            f"of {self.differing} differing predictions {self.names[0]} shares {first} with 1-NN, "
+            f"{self.names[1]} {second}: McNemar p = {self.p_value:.4g}"
         )
 
     def json(self) -> dict[str, Any]:
-        """Counts, shares in per cent and the test as an object."""
+        """Counts, shares in per cent and the test as a JSON object."""
         shares = [100 * share for share in self.shares] if self.differing else [None, None]
         return {
             "differing": self.differing,
@@ -122,15 +122,15 @@ def agreement(
     Parameters
     ----------
     first, second
-        Labels that the models give the test points, in the order and the words of `nearest`.
+        Labels that the models give the test points, in the order and notation of `nearest`.
     nearest
-        What `one_nn` found for these points.
+        Result of `one_nn` for these points.
     ties
-        A point with several nearest neighbours agrees with ``neither`` model; or it has the label
-        of the ``majority`` of them, and with several majorities agrees with neither. Table 1 has
-        both, the second in parentheses.
+        With ``neither`` a point with several nearest neighbours agrees with neither model; with
+        ``majority`` it has the label of most of them, and if several labels are equally frequent it
+        agrees with neither model. Table 1 has both, the second in parentheses.
     names
-        What to call the models.
+        Names of the models.
 
     >>> from shaketable import one_nn
     >>> x = np.array([[0.0], [4.0]])
@@ -140,26 +140,26 @@ def agreement(
     """
     if ties not in get_args(Ties):
         raise unknown_name("way of ties", str(ties), get_args(Ties))
-    one, two, labels = np.asarray(first), np.asarray(second), nearest.labels
-    for name, given in zip(("first", "second"), (one, two), strict=True):
+    predictions, labels = (np.asarray(first), np.asarray(second)), nearest.labels
+    for name, given in zip(("first", "second"), predictions, strict=True):
         if given.shape != labels.shape:
             raise InputError(
                 f"{name} must have one label for each of the {len(labels)} test points, got shape "
                 f"{given.shape}"
             )
-    for name, given in zip(names, (one, two), strict=True):
+    for name, given in zip(names, predictions, strict=True):
         if len(given) and not set(given.tolist()) & set(nearest.classes):
             raise InputError(
                 f"no label of {name} is among those of 1-NN, got {given.tolist()[0]!r} where they "
-                f"are {', '.join(map(repr, nearest.classes[:5]))}; give labels in the same words"
+                f"are {', '.join(map(repr, nearest.classes[:5]))}; give labels in the same notation"
             )
-    undecided = nearest.neighbour_count if ties == "neither" else nearest.winner_count
-    differ = one != two
-    counts = differ & (undecided == 1)
+    winners = nearest.neighbour_count if ties == "neither" else nearest.winner_count
+    differ = predictions[0] != predictions[1]
+    counted = differ & (winners == 1)
     return Agreement(
         differing=int(differ.sum()),
-        first=int((counts & (one == labels)).sum()),
-        second=int((counts & (two == labels)).sum()),
+        first=int((counted & (predictions[0] == labels)).sum()),
+        second=int((counted & (predictions[1] == labels)).sum()),
         names=names,
         ties=ties,
     )

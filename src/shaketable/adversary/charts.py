@@ -1,4 +1,4 @@
-"""Charts of adversaries: accuracy along epsilon, and in the plane where they went."""
+"""Charts of the worst case: accuracy by epsilon, and maps of points with two features."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
-_SIDE, _GRID = 420, 110  # pixels of a map, and cells of its raster
+_SIDE = 420  # pixels of the longer side of a map
+_GREY = "#767d88"
+_GRID = 110  # places per side at which the model is asked
 
 
-def curves_chart(found: WorstCase) -> Chart:
-    """Accuracy against epsilon: a panel a model, a line a measure, eps_min marked."""
+def curves_chart(worst: WorstCase) -> Chart:
+    """Accuracy against epsilon: one panel per model, one line per constraint, eps_min marked."""
     panels = []
-    for model in found.models:
+    for model in worst.models:
         rows: list[Row] = []
-        for curve in found.of(model):
-            rows.append(_row(curve.name, 0.0, (curve.clean,) * 3))
+        for curve in worst.of(model):
+            rows.append(_make_row(curve.name, 0.0, (curve.clean,) * 3))
             known = [a for a in curve if a.n and a.epsilon > 0]
-            rows += [_row(a.name, a.epsilon, (a.value, a.low, a.high)) for a in known]
-        noise = found.random.get(model, {})
-        rows += [_row("random noise", 0.0, (found.of(model)[0].clean,) * 3)] if noise else []
+            rows += [_make_row(a.name, a.epsilon, (a.value, a.low, a.high)) for a in known]
+        noise = worst.random.get(model, {})
+        rows += [_make_row("random noise", 0.0, (worst.of(model)[0].clean,) * 3)] if noise else []
         for epsilon, noisy in noise.items():
-            rows.append(_row("random noise", epsilon, (noisy.value, noisy.low, noisy.high)))
-        panels.append(_panel(rows, found.eps_min).properties(title=to_one_line(model)))
-    title = f"Worst case within {found.norm} epsilon on {found.data.name}"
-    title = f"{title}, {found.models[0]}" if len(panels) == 1 else title
+            rows.append(_make_row("random noise", epsilon, (noisy.value, noisy.low, noisy.high)))
+        panels.append(_make_panel(rows, worst.eps_min).properties(title=to_one_line(model)))
+    title = f"Worst case within {worst.norm} epsilon on {worst.data.name}"
+    title = f"{title}, {worst.models[0]}" if len(panels) == 1 else title
     return drawing.stack_panels(panels, title=to_one_line(title))
 
 
-def _panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
+def _make_panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
     names = list(dict.fromkeys(row["model"] for row in rows))
     base = drawing.make_chart(rows).encode(
         x=alt.X("epsilon:Q", title="epsilon"),
         color=drawing.model_colour(names),
-        tooltip=make_tooltip(model="measure", epsilon="epsilon", **_VALUE),
+        tooltip=make_tooltip(model="adversary", epsilon="epsilon", **_VALUE),
     )
     scale = alt.Scale(domain=[0, 100])
     layers: list[Chart] = [*drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)]
@@ -54,85 +56,93 @@ def _panel(rows: Sequence[Row], eps_min: float | None) -> Chart:
     return alt.layer(*layers).properties(height=HEIGHT)
 
 
-def map_chart(curve: Curve, found: AdversarialAccuracy) -> Chart:
-    """Decision regions, points, their Voronoi cells, and where the adversary went, in the plane."""
+def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
+    """Decision regions, points, their Voronoi cells, and adversarial examples, in the plane."""
     target, classifier = curve.target, curve.target.classifier
     x, y = target.points.reshape(len(target.rows), -1), target.y
     if x.shape[1] != 2:
         raise InputError(f"a map is for points of two features, got {x.shape[1]}")
     labels = [str(label) for label in classifier.codes]
     named = np.array([*labels, "none"])  # code -1 is the last
-    low, high = x.min(axis=0) - found.epsilon, x.max(axis=0) + found.epsilon
-    at = [np.linspace(a, b, _GRID) for a, b in zip(low, high, strict=True)]
-    grid = np.stack(np.meshgrid(*at, indexing="ij"), axis=-1)
+    low, high = x.min(axis=0) - accuracy.epsilon, x.max(axis=0) + accuracy.epsilon
+    ticks = [np.linspace(a, b, _GRID) for a, b in zip(low, high, strict=True)]
+    grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)
     codes = classifier(grid.reshape(-1, 2).astype(x.dtype)).reshape(_GRID, _GRID)
+    fine = [np.linspace(a, b, 3 * _GRID) for a, b in zip(low, high, strict=True)]
+    places = np.searchsorted(target.rows, accuracy.examples.rows)
+    moved = accuracy.examples.moved.reshape(-1, 2)
+    moves = [_make_line(a, b) for a, b in zip(x[places].tolist(), moved.tolist(), strict=True)]
+    points = [{"x": a, "y": b, "class": c} for (a, b), c in zip(x.tolist(), named[y], strict=True)]
+
     scales = [alt.Scale(domain=[a, b], nice=False) for a, b in zip(low, high, strict=True)]
     names = [target.data.feature_name(i) for i in (0, 1)]
-    axes = [
-        alt.X("x:Q", title=names[0], scale=scales[0]), alt.Y("y:Q", title=names[1], scale=scales[1])
-    ]  # fmt: skip
+    axes = (
+        alt.X("x:Q", title=names[0], scale=scales[0]),
+        alt.Y("y:Q", title=names[1], scale=scales[1]),
+    )
     ends = alt.X2("x2:Q"), alt.Y2("y2:Q")
     colour = alt.Color("class:N", title=None, scale=alt.Scale(domain=labels))
-    points = [{"x": a, "y": b, "class": c} for (a, b), c in zip(x.tolist(), named[y], strict=True)]
-    places = np.searchsorted(target.rows, found.examples.rows)
-    went = zip(x[places].tolist(), found.examples.moved.reshape(-1, 2).tolist(), strict=True)
-    moves = [{"x": a, "y": b, "x2": c, "y2": d} for (a, b), (c, d) in went]
-    fine = [np.linspace(a, b, 3 * _GRID) for a, b in zip(low, high, strict=True)]
-    borders = _borders(x.astype(np.float64), found.p, fine)
+    regions = drawing.make_chart(_make_rectangles(ticks, named[codes])).mark_rect(opacity=0.22)
+    borders = drawing.make_chart(_find_borders(x.astype(np.float64), accuracy.p, fine)).mark_rule(
+        clip=True, strokeWidth=0.8, strokeCap="round", opacity=0.45, color=_GREY
+    )
+    lines = drawing.make_chart(moves).mark_rule(strokeWidth=1, opacity=0.6, color=_GREY)
+    crosses = drawing.make_chart([{"x": m["x2"], "y": m["y2"]} for m in moves]).mark_text(
+        text="×", fontSize=13, baseline="middle"
+    )
+    dots = drawing.make_chart(points).mark_point(filled=True, size=22, opacity=1)
     layers = (
-        drawing.make_chart(_rectangles(at, named[codes])).mark_rect(opacity=0.22)
-        .encode(*axes, *ends, color=colour),
-        drawing.make_chart(borders)
-        .mark_rule(clip=True, strokeWidth=0.8, strokeCap="round", opacity=0.45, color="#767d88")
-        .encode(*axes, *ends),
-        drawing.make_chart(moves).mark_rule(strokeWidth=1, opacity=0.6, color="#767d88")
-        .encode(*axes, *ends),
-        drawing.make_chart([{"x": m["x2"], "y": m["y2"]} for m in moves])
-        .mark_text(text="×", fontSize=13, baseline="middle").encode(*axes),
-        drawing.make_chart(points).mark_point(filled=True, size=22, opacity=1)
-        .encode(*axes, color=colour, tooltip=make_tooltip(**{"class": "class"})),
-    )  # fmt: skip
-    title = f"{classifier.name}: {found.name}, {norm_title(found.p)} epsilon {found.epsilon:g}"
+        regions.encode(*axes, *ends, color=colour),
+        borders.encode(*axes, *ends),
+        lines.encode(*axes, *ends),
+        crosses.encode(*axes),
+        dots.encode(*axes, color=colour, tooltip=make_tooltip(**{"class": "class"})),
+    )
+    size = f"{norm_title(accuracy.p)} epsilon {accuracy.epsilon:g}"
+    title = f"{classifier.name}: {accuracy.name}, {size}"
     sides = np.maximum(120, _SIDE * (high - low) / (high - low).max())
     return alt.layer(*layers).properties(
         width=sides[0], height=sides[1], title=to_one_line(title), config=dict(drawing.THEME)
     )
 
 
-def _rectangles(at: Sequence[FloatArray], labels: Array) -> list[Row]:
-    """Decision regions as upright rectangles, as long as the label stays the same."""
-    (left, below), (wide, high) = at, ((a[1] - a[0]) / 2 for a in at)
+def _make_rectangles(ticks: Sequence[FloatArray], labels: Array) -> list[Row]:
+    """Decision regions as upright rectangles, each as long as the label stays the same."""
+    (left, below), (width, height) = ticks, ((a[1] - a[0]) / 2 for a in ticks)
     rows = []
     for u, column in zip(left.tolist(), labels, strict=True):
         ends = np.flatnonzero(np.append(column[1:] != column[:-1], True))
         for start, end in zip([0, *(ends[:-1] + 1)], ends, strict=True):
-            rows.append(
-                {"x": u - wide, "x2": u + wide, "y": below[start] - high, "y2": below[end] + high,
-                 "class": str(column[start])}
-            )  # fmt: skip
+            corners = (u - width, below[start] - height), (u + width, below[end] + height)
+            rows.append(_make_line(*corners) | {"class": str(column[start])})
     return rows
 
 
-def _borders(x: FloatArray, p: float, at: Sequence[FloatArray]) -> list[Row]:
-    """Borders of Voronoi cells: lines in L2, else places of a raster where the nearest changes."""
+def _find_borders(x: FloatArray, p: float, ticks: Sequence[FloatArray]) -> list[Row]:
+    """Borders of Voronoi cells: lines in L2, else grid places where the nearest point changes."""
     from scipy.spatial import Voronoi, cKDTree  # slow to load
 
     if p == 2:
-        corner, size = np.array([a[0] for a in at]), max(float(a[-1] - a[0]) for a in at)
+        corner, size = np.array([a[0] for a in ticks]), max(float(a[-1] - a[0]) for a in ticks)
         frame = corner + size * np.array([[-9, 0.5], [10, 0.5], [0.5, -9], [0.5, 10]])
         places = np.unique(x, axis=0)
-        cells = Voronoi(np.concatenate([places, frame]))
-        own = (cells.ridge_points < len(places)).all(axis=1)
-        ends = cells.vertices[np.array(cells.ridge_vertices)[own]]
-        return [{"x": a, "y": b, "x2": c, "y2": d} for (a, b), (c, d) in ends.tolist()]
-    grid = np.stack(np.meshgrid(*at, indexing="ij"), axis=-1)
+        diagram = Voronoi(np.concatenate([places, frame]))
+        own = (diagram.ridge_points < len(places)).all(axis=1)
+        ends = diagram.vertices[np.array(diagram.ridge_vertices)[own]]
+        return [_make_line(a, b) for a, b in ends.tolist()]
+    grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)
     nearest = np.asarray(cKDTree(x).query(grid, p=p)[1])
     changes = np.zeros(nearest.shape, bool)
     changes[1:] |= nearest[1:] != nearest[:-1]
     changes[:, 1:] |= nearest[:, 1:] != nearest[:, :-1]
-    return [{"x": a, "y": b, "x2": a, "y2": b} for a, b in grid[changes].tolist()]
+    return [_make_line(place, place) for place in grid[changes].tolist()]
 
 
-def _row(model: str, epsilon: float, found: tuple[float, float, float]) -> Row:
-    value, low, high = (100 * v for v in found)
-    return {"model": model, "epsilon": epsilon, "value": value, "low": low, "high": high}
+def _make_line(start: Sequence[float], end: Sequence[float]) -> Row:
+    (x, y), (x2, y2) = start, end
+    return {"x": x, "y": y, "x2": x2, "y2": y2}
+
+
+def _make_row(name: str, epsilon: float, shares: tuple[float, float, float]) -> Row:
+    value, low, high = (100 * share for share in shares)
+    return {"model": name, "epsilon": epsilon, "value": value, "low": low, "high": high}

@@ -1,4 +1,4 @@
-"""The page of a worst case: what adversaries found, what is proven, and what to see of it."""
+"""The page of a worst case: verdict, curves, differences, maps, examples and evidence."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from shaketable.data.facts import describe_data
 from shaketable.data.images import are_images
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
-from shaketable.views import images as pictures
 from shaketable.views import page
+from shaketable.views.images import to_data_uri
 from shaketable.views.text import join_distinct, join_names, to_sentence
 
 MAX_EXAMPLES = 6
-"""Examples that are shown of every measure, the nearest first."""
+"""Largest number of examples shown per curve, the nearest first."""
 
 MAX_MAPS = 6
-"""Maps of the plane that are shown at most."""
+"""Largest number of maps shown."""
 
-_FEATURES = 3  # of a point that is no picture: those that moved most
+_FEATURES = 3  # features shown of a point that is not an image: those that changed most
 
 
 @dataclass(frozen=True)
@@ -38,25 +38,26 @@ class Card:
 
     model: str
     clean: float
-    found: AdversarialAccuracy | None
-    """The measure at the largest epsilon at which nothing has to be lost."""
+    accuracy: AdversarialAccuracy | None
+    """The first curve's accuracy at the largest epsilon at which 1-NN would lose nothing."""
     random: Estimate | None
+    """Accuracy under random noise of the same size."""
     sentences: list[str]
     tone: str
     """``kept``, ``lost`` or ``open``."""
 
     @classmethod
     def of(cls, worst: WorstCase, model: str) -> Card:
-        """Card of one of the models."""
-        fair = worst.avoidable(model)
-        found = fair[0].at if fair else None
-        lost = any(one.lost for one in fair)
-        proven = bool(fair) and all(one.at.proven for one in fair)
+        """Card of one model."""
+        avoidable = worst.avoidable(model)
+        accuracy = avoidable[0].at if avoidable else None
+        lost = any(a.lost for a in avoidable)
+        proven = bool(avoidable) and all(a.at.proven for a in avoidable)
         return cls(
             model=model,
             clean=worst.of(model)[0].clean,
-            found=found,
-            random=worst.random.get(model, {}).get(found.epsilon) if found else None,
+            accuracy=accuracy,
+            random=worst.random.get(model, {}).get(accuracy.epsilon) if accuracy else None,
             sentences=[to_sentence(s) for s in worst.sentences(model)],
             tone="lost" if lost else "kept" if proven else "open",
         )
@@ -68,14 +69,14 @@ class Row:
 
     epsilon: float
     at_eps_min: bool
-    found: list[AdversarialAccuracy]
-    """One a measure."""
+    accuracies: list[AdversarialAccuracy]
+    """One per constraint."""
     random: Estimate | None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two models under one measure."""
+    """Two models under one constraint."""
 
     name: str
     first: str
@@ -92,115 +93,125 @@ class Example:
     predicted: str
     distance: float
     images: list[tuple[str, str]]
-    """What is seen, and its address: the point, the example, their difference; or none."""
+    """Names and addresses of images: the point, the example, their difference. Or none."""
     changes: list[str]
-    """Of a point that is no picture: the features that moved most."""
+    """For a point that is not an image: the features that changed most."""
 
 
 @dataclass(frozen=True)
-class Examples:
-    """The nearest examples of a measure."""
+class ExampleTable:
+    """The nearest examples of a curve, at the smallest epsilon that has any."""
 
     curve: Curve
-    found: AdversarialAccuracy
+    accuracy: AdversarialAccuracy
     shown: list[Example]
 
 
 def write_worst_case(
     path: str | Path, found: WorstCase, *, title: str | None = None, notes: Iterable[str] = ()
 ) -> Path:
-    """Write what adversaries found as one HTML page, and return its path.
+    """Write a worst case as one HTML page, and return its path.
 
-    What is lost without need comes first, then accuracies along epsilon, which model withstands
-    more, examples as pictures or in numbers, maps of the plane for points of two features, and the
-    evidence: which attacks ran, how many queries they took, what is proven.
+    The page shows what models lose although 1-NN on the same points would not; accuracies by
+    epsilon; which model withstands more; examples as images or as changes of features; maps of the
+    plane for points with two features; and the evidence: which attacks ran, how many queries they
+    took, and what is proven.
 
     Parameters
     ----------
     path
-        File to write; one that exists is replaced.
+        File to write; an existing one is replaced.
     found
-        What `worst_case` measured.
+        Result of `worst_case`.
     title
-        Heading of the page; by default it names models and data.
+        Heading of the page; by default it names the models and the data.
     notes
-        Sentences a reader should know, shown near the top.
+        Sentences to show near the top.
     """
-    who = join_names(found.models, "models")
-    comparisons = _comparisons(found)
+    models, comparisons = join_names(found.models, "models"), _list_comparisons(found)
     return page.write(
         path,
         "adversary/page.html.j2",
-        title=title or f"The worst case for {who} on {found.data.name}",
+        title=title or f"The worst case for {models} on {found.data.name}",
         notes=list(notes),
         worst=found,
         cards=[Card.of(found, model) for model in found.models],
-        tables={model: _rows(found, model) for model in found.models},
+        tables={model: _list_rows(found, model) for model in found.models},
         differences=comparisons[: page.MAX_COMPARISONS],
         more_differences=len(comparisons[page.MAX_COMPARISONS :]),
-        examples=[e for curve in found.curves if (e := _examples(found, curve)) is not None],
-        facts=_facts(found),
+        examples=[t for curve in found.curves if (t := _show_examples(found, curve)) is not None],
+        facts=_describe_settings(found),
         figures={
-            "curves": page.drawn(curves_chart, found, caption=words.WORST_CASE),
-            "maps": _maps(found) if found.data.d == 2 else [],
+            "curves": page.make_figures(curves_chart(found), caption=words.WORST_CASE),
+            "maps": _draw_maps(found) if found.data.d == 2 else [],
         },
     )
 
 
-def _rows(found: WorstCase, model: str) -> list[Row]:
-    curves, noisy = found.of(model), found.random.get(model, {})
+def _list_rows(worst: WorstCase, model: str) -> list[Row]:
+    """Rows of the table of a model, one per epsilon."""
+    noisy = worst.random.get(model, {})
     return [
-        Row(at[0].epsilon, at[0].epsilon == found.eps_min, list(at), noisy.get(at[0].epsilon))
-        for at in zip(*curves, strict=True)
+        Row(
+            first.epsilon,
+            first.epsilon == worst.eps_min,
+            [first, *others],
+            noisy.get(first.epsilon),
+        )
+        for first, *others in zip(*worst.of(model), strict=True)
     ]
 
 
-def _comparisons(found: WorstCase) -> list[Comparison]:
+def _list_comparisons(worst: WorstCase) -> list[Comparison]:
+    """Differences grouped by constraint and pair of models."""
     pairs: dict[tuple[str, str, str], dict[float, Difference]] = {}
-    for a, d in found.differences():
-        pairs.setdefault((a.name, d.first, d.second), {})[a.epsilon] = d
+    for a, difference in worst.differences():
+        names = a.name, difference.first, difference.second
+        pairs.setdefault(names, {})[a.epsilon] = difference
     return [Comparison(*names, by_epsilon) for names, by_epsilon in pairs.items()]
 
 
-def _examples(worst: WorstCase, curve: Curve) -> Examples | None:
-    """Nearest examples at the smallest epsilon that has any."""
-    found = next((a for a in curve if len(a.examples)), None)
-    if found is None:
+def _show_examples(worst: WorstCase, curve: Curve) -> ExampleTable | None:
+    """The nearest examples at the smallest epsilon that has any; None without examples."""
+    accuracy = next((a for a in curve if len(a.examples)), None)
+    if accuracy is None:
         return None
-    away = found.examples.distances(worst.data, worst.p)
-    nearest = np.argsort(away, kind="stable")[:MAX_EXAMPLES]
-    seen = are_images(worst.data)
-    classes = [*map(str, worst.data.classes), "none of the classes"]  # code -1 is the last
+    data, examples = worst.data, accuracy.examples
+    distances = examples.distances(data, worst.p)
+    nearest = np.argsort(distances, kind="stable")[:MAX_EXAMPLES]
+    visible = are_images(data)
+    classes = [*map(str, data.classes), "none of the classes"]  # code -1 is the last
     shown = []
     for i in nearest:
-        row = int(found.examples.rows[i])
-        x, moved = worst.data.rows(np.array([row]))[0], found.examples.moved[i]
+        row = int(examples.rows[i])
+        x, moved = data.rows(np.array([row]))[0], examples.moved[i]
         shown.append(
             Example(
-                row=worst.data.source_row(row),
-                label=classes[worst.data.y[row]],
-                predicted=classes[found.examples.codes[i]],
-                distance=float(away[i]),
-                images=_images(x, moved) if seen else [],
-                changes=[] if seen else _changes(worst.data, x, moved),
+                row=data.source_row(row),
+                label=classes[data.y[row]],
+                predicted=classes[examples.codes[i]],
+                distance=float(distances[i]),
+                images=_render_images(x, moved) if visible else [],
+                changes=[] if visible else _describe_changes(data, x, moved),
             )
         )
-    return Examples(curve, found, shown)
+    return ExampleTable(curve, accuracy, shown)
 
 
-def _images(x: Array, moved: Array) -> list[tuple[str, str]]:
+def _render_images(x: Array, moved: Array) -> list[tuple[str, str]]:
+    """Names and addresses of the point, the example, and their difference, scaled up."""
     step = moved.astype(np.float64) - x
     largest = float(np.abs(step).max()) or 1.0
     shown = {
         "the point": x,
-        "what was found": np.clip(moved, 0, 1),
+        "the example": np.clip(moved, 0, 1),
         f"the difference, × {float(f'{0.5 / largest:.2g}'):g}": 0.5 + 0.5 * step / largest,
     }
-    return [(name, pictures.to_data_uri(image)) for name, image in shown.items()]
+    return [(name, to_data_uri(image)) for name, image in shown.items()]
 
 
-def _changes(data: Dataset, x: Array, moved: Array) -> list[str]:
-    """Features that moved most on the scale that distances are in, told in raw units."""
+def _describe_changes(data: Dataset, x: Array, moved: Array) -> list[str]:
+    """Features that changed most, by the scale of distances; values in the units of the file."""
     before, after = x.reshape(1, -1), moved.reshape(1, -1)
     most = np.argsort(-np.abs(after - before)[0], kind="stable")[:_FEATURES]
     if data.scaling is not None:
@@ -212,28 +223,28 @@ def _changes(data: Dataset, x: Array, moved: Array) -> list[str]:
     ]
 
 
-def _maps(found: WorstCase) -> list[page.Figure]:
-    """Maps of every curve at its largest epsilon."""
-    maps = [
+def _draw_maps(worst: WorstCase) -> list[page.Figure]:
+    """Maps of the first curves, each at its largest epsilon; for points with two features."""
+    return [
         figure
-        for curve in found.curves[:MAX_MAPS]
-        for figure in page.drawn(
-            map_chart, curve, curve.accuracies[-1], caption=words.MAP, own_size=True
+        for curve in worst.curves[:MAX_MAPS]
+        for figure in page.make_figures(
+            map_chart(curve, curve.accuracies[-1]), caption=words.MAP, own_size=True
         )
     ]
-    return maps
 
 
-def _facts(found: WorstCase) -> dict[str, str]:
-    first = found.curves[0]
-    every = [a for curve in found.curves for a in curve]
-    return describe_data(found.data) | {
+def _describe_settings(worst: WorstCase) -> dict[str, str]:
+    """Data, points, norm, attacks and seed, for the end of the page."""
+    first = worst.curves[0]
+    accuracies = [a for curve in worst.curves for a in curve]
+    return describe_data(worst.data) | {
         "Points attacked": str(len(first.target.rows)),
-        "Norm": found.norm,
-        "eps_min": "0: classes touch" if found.eps_min is None else repr(found.eps_min),
+        "Norm": worst.norm,
+        "eps_min": "0: classes touch" if worst.eps_min is None else repr(worst.eps_min),
         "Epsilon": join_distinct(f"{a.epsilon:.6g}" for a in first),
-        "Attacks": join_distinct(t.spec for a in every for t in a.trials) or "none",
+        "Attacks": join_distinct(t.spec for a in accuracies for t in a.trials) or "none",
         "Value range": str(first.target.bounds or "none"),
         "Seed": str(first.target.seed),
-        "Queries": f"{sum(a.queries for a in every):,}",
+        "Queries": f"{sum(a.queries for a in accuracies):,}",
     }

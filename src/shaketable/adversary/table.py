@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.worst_case import WorstCase
 from shaketable.views.numbers import format_entry
@@ -10,9 +11,9 @@ from shaketable.views.terminal import print_table
 
 def print_worst_case(worst: WorstCase) -> None:
     """Print one table per model, one row per epsilon, and the differences between models."""
-    half = "0: classes touch" if worst.eps_min is None else f"{worst.eps_min:.6g}"
-    known = f"; {worst.norm} eps_min = {half}"
-    print(f"{worst.data.name}: {len(worst.curves[0].target.rows)} points{known}")
+    eps_min = "0: classes touch" if worst.eps_min is None else f"{worst.eps_min:.6g}"
+    points = len(worst.curves[0].target.rows)
+    print(f"{worst.data.name}: {points} points; {worst.norm} eps_min = {eps_min}")
     for model in worst.models:
         curves, noisy = worst.of(model), worst.random.get(model, {})
         rows = []
@@ -38,7 +39,7 @@ def print_worst_case(worst: WorstCase) -> None:
         if a.epsilon == largest
     ]
     if rows:
-        header = ["measure", "first", "second", "difference", "in words"]
+        header = ["accuracy", "first", "second", "difference", "in words"]
         print_table(
             f"Which withstands more at epsilon {largest:g}? In percentage points", header, rows
         )
@@ -47,6 +48,6 @@ def print_worst_case(worst: WorstCase) -> None:
 def _describe_accuracy(a: AdversarialAccuracy) -> str:
     """An accuracy with its interval, and the number of points where these are not all."""
     if not a.n:
-        return "no point has room"
+        return words.NO_ROOM
     found = "" if a.remains_exactly else " found"
     return format_entry(a.estimate) + ("" if a.remains.all() else f" of {a.n}{found}")
