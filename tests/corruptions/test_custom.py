@@ -11,7 +11,7 @@ import pytest
 
 import shaketable as st
 from helpers.commands import run_command, run_failing
-from helpers.plugin import install_plugin, remove_plugin
+from helpers.noise_plugin import install_noise_plugin, remove_noise_plugin
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.corruptions import CORRUPTIONS, Sequence, as_corruption, parse
@@ -55,9 +55,9 @@ def points(n=6, d=4):
 
 @pytest.fixture
 def plugin(tmp_path, monkeypatch):
-    install_plugin(tmp_path, monkeypatch, CORRUPTIONS, SUITES)
+    install_noise_plugin(tmp_path, monkeypatch, CORRUPTIONS, SUITES)
     yield
-    remove_plugin(CORRUPTIONS, SUITES)
+    remove_noise_plugin(CORRUPTIONS, SUITES)
 
 
 def test_the_spec_has_all_arguments_and_parses_back():
