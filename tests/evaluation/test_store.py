@@ -141,11 +141,3 @@ def test_a_missing_folder_or_file_is_named(tmp_path):
         Store(tmp_path / "no" / "r.sqlite")
     with pytest.raises(InputError, match="does not exist"):
         Store(tmp_path / "r.sqlite", must_exist=True)
-
-
-def test_records_select_by_field(filled):
-    with Store(filled) as store:
-        records = store.records()
-    assert len(records.select(corruption="linf(0.1)")) == 1
-    with pytest.raises(InputError, match="no field 'colour'"):
-        records.select(colour="red")

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+
+from helpers.threshold import X, Y, list_hits, threshold
+from shaketable.core.errors import InputError
+from shaketable.corruptions import parse
+from shaketable.corruptions.suites.suite import suite
+from shaketable.data.arrays import make_dataset
+from shaketable.data.bounds import Bounds
+from shaketable.evaluation import resolve as resolve_module
+from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.resolve import resolve
+from shaketable.evaluation.store import Store
+
+
+def test_eps_min_is_taken_from_the_data_and_recorded():
+    records = evaluate(threshold, (X, Y), ["linf(eps_min)", "l2(eps_min)", "linf(0.3)"], k=2)
+    assert [records.at_eps_min(c) for c in records] == [False, True, True, False]
+    assert {s.norm for s in records.separations} == {2.0, np.inf}
+
+
+def test_a_separation_on_record_is_not_measured_again(tmp_path, monkeypatch):
+    measured = []
+    real = resolve_module.separation
+    monkeypatch.setattr(
+        resolve_module, "separation", lambda *a, **k: measured.append(k) or real(*a, **k)
+    )
+    for name in ("one", "two"):
+        records = evaluate(
+            threshold,
+            (X, Y),
+            ["linf(eps_min)", "l2(eps_min)"],
+            name=name,
+            store=tmp_path / "r.sqlite",
+        )
+        assert [records.at_eps_min(c) for c in records] == [False, True, True]
+    assert len(measured) == 2  # once a norm
+
+
+def test_bounds_belong_to_the_evaluation_not_to_the_corruption():
+    bound = parse("linf(0.1)").bind(Bounds(0, 1))
+    with pytest.raises(InputError, match="bounds of linf"):
+        evaluate(threshold, (X, Y), [bound])
+
+
+def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
+    data = make_dataset(
+        np.random.default_rng(0).uniform(size=(20, 8, 8)), np.arange(20) % 2, bounds=(0, 1)
+    )
+    store = tmp_path / "r.sqlite"
+
+    def model(x):
+        return (x.mean(axis=(1, 2)) > 0.5).astype(int)
+
+    records = evaluate(model, data, suite("ice"), store=store, model_id="m")
+    assert {c.k for c in records} == {1}
+    assert {c.draws for c in records} == {"none", "ladder"}
+    (kept,) = records.suites
+    assert kept.name == "ice"
+    assert kept.metric == "ice"
+    assert "derived from ice-cifar for 64 values" in kept.derived
+    assert kept.specs == tuple(c.corruption for c in records.cells[1:])
+    with Store(store) as opened:
+        assert opened.records().suites == records.suites
+    again = evaluate(model, data, [suite("ice")], store=store, model_id="m", draws="independent")
+    assert {c.draws for c in again} == {"none", "independent"}
+
+
+def test_what_was_resolved_is_returned_not_written():
+    data = make_dataset(X, Y, bounds=(0, 1))
+    resolved = resolve(["linf(eps_min)", suite("mscr"), parse("l2(1)")], data, data.bounds)
+    (separation,) = resolved.separations
+    (recorded,) = resolved.suites
+    specs = [c.spec for c in resolved.corruptions]
+    assert specs == [f"linf({separation.epsilon_min!r})"] * 2 + ["l2(1)"]
+    assert recorded.specs == tuple(specs[:1])
+    again = resolve("linf(eps_min)", data, None, find_separation=lambda *_: separation)
+    assert again.separations == ()
+    assert again.corruptions == resolved.corruptions[:1]
+
+
+def test_one_corruption_need_not_be_in_a_list():
+    one, listed = (evaluate(threshold, (X, Y), c, k=2) for c in (parse("l2(0.1)"), ["l2(0.1)"]))
+    assert list_hits(one) == list_hits(listed)
+
+
+@pytest.mark.parametrize("given", [threshold, 5, np.random.default_rng(0), object()])
+@pytest.mark.parametrize("many", [False, True])
+def test_what_is_no_corruption_is_refused_in_one_line(given, many):
+    with pytest.raises(InputError, match="@shaketable.corruption") as refusal:
+        evaluate(threshold, (X, Y), [given] if many else given)
+    assert "\n" not in str(refusal.value)
