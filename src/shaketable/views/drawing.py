@@ -79,7 +79,8 @@ THEME: Mapping[str, Any] = make_theme(
 
 def make_chart(rows: Iterable[Row]) -> alt.Chart:
     """Chart of these rows, still without marks."""
-    return alt.Chart({"values": list(rows)})
+    # Altair copies lists again for every layer, encoding and property, but not tuples
+    return alt.Chart({"values": tuple(rows)})
 
 
 def line_with_bars(base: alt.Chart, *, title: str, scale: alt.Scale) -> tuple[alt.Chart, ...]:

@@ -113,32 +113,36 @@ def make_figures(
     own_size
         Whether the chart keeps its own width; by default figures are as wide as the page.
     """
-    # charts are checked against the Vega-Lite schema by the tests; here that would take longer
-    # than all numbers of a report
-    spec = chart.to_dict(validate=False)
+    spec = _to_spec(chart)
     title = spec["title"]
-    titles, panels, about = [title], [spec], ""
+    titles, panels = [title], [spec]
     if "vconcat" in spec:
         panels = spec["vconcat"]
         titles = [f"{title}: {panel['title']}" for panel in panels]
-    elif "concat" in spec:  # small panels under a common heading, with short titles
-        panels, about = spec["concat"], f"{title['text']}: "
-        titles = [panel["title"] for panel in panels]
-    # the page has its own look, and its own titles
-    left_out = {"$schema", "config", "title", "datasets"} | (set() if own_size else {"width"})
     return [
         Figure(
             f"{place}-figure-{number}",
             name,
             caption,
-            {"width": "container"}
-            | {key: value for key, value in panel.items() if key not in left_out}
-            | {"description": about + name, "datasets": _datasets_of(spec, panel)},
+            _make_panel(panel, name, spec["datasets"], own_size=own_size),
             min_width,
             own_size,
         )
         for number, (name, panel) in enumerate(zip(titles, panels, strict=True), start=1)
     ]
+
+
+def make_small_figures(
+    panels: Sequence[drawing.Chart], *, heading: str, caption: str, place: str
+) -> list[Figure]:
+    """Make one figure per panel, for a grid of small ones under a common heading."""
+    figures = []
+    for number, panel in enumerate(panels, start=1):
+        spec = _to_spec(panel)
+        title, about = spec["title"], f"{heading}: {spec['title']}"
+        content = _make_panel(spec, about, spec["datasets"], own_size=False)
+        figures.append(Figure(f"{place}-figure-{number}", title, caption, content, 0))
+    return figures
 
 
 def drawn(
@@ -152,10 +156,27 @@ def drawn(
     return make_figures(draw(*data), caption=caption, min_width=min_width, own_size=own_size)
 
 
-def _datasets_of(spec: dict[str, Any], panel: dict[str, Any]) -> dict[str, Any]:
-    """Those of a spec's data sets that one of its panels names."""
-    text = str([panel.get("data"), panel["layer"]])
-    return {name: rows for name, rows in spec["datasets"].items() if name in text}
+def _to_spec(chart: drawing.Chart) -> dict[str, Any]:
+    # charts are checked against the Vega-Lite schema by the tests; here that would take longer
+    # than all numbers of a report
+    spec: dict[str, Any] = chart.to_dict(validate=False)
+    return spec
+
+
+def _make_panel(
+    panel: dict[str, Any], about: str, datasets: Mapping[str, Any], *, own_size: bool
+) -> dict[str, Any]:
+    """Panel of a chart without what the page has of its own, with the data that it names."""
+    left_out = {"$schema", "config", "title", "datasets"} | (set() if own_size else {"width"})
+    named = str([panel.get("data"), panel["layer"]])
+    return (
+        {"width": "container"}
+        | {key: value for key, value in panel.items() if key not in left_out}
+        | {
+            "description": about,
+            "datasets": {name: rows for name, rows in datasets.items() if name in named},
+        }
+    )
 
 
 @cache

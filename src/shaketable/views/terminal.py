@@ -63,9 +63,9 @@ def print_table(
     print(f"\n{title}")
     todo = list(range(1, len(header)))
     while todo:
-        fit = 1
-        while fit < len(todo) and width([0, *todo[: fit + 1]]) <= room:
-            fit += 1
+        fit = len(todo)
+        while fit > 1 and width([0, *todo[:fit]]) > room:
+            fit -= 1
         shown = [0, *todo[:fit]]
         out.width = width(shown)
         out.print(piece(shown))

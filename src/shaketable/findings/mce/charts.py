@@ -13,6 +13,7 @@ from shaketable.views.drawing import Chart, Row, make_tooltip
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "error, %", "low": "95 % interval from, %", "high": "to, %"}
+ERRORS_TITLE = "Error at every size of the noise"
 _NO_SUITE = "no model was evaluated under a whole suite that has a metric"
 
 
@@ -31,8 +32,8 @@ def errors_chart(boards: Sequence[Scoreboard]) -> Chart:
     boards = [b for b in boards if b.levels > 1]
     several = len(boards) > 1
     return drawing.arrange_panels(
-        [panel for b in boards for panel in _error_lines(b, named=several)],
-        title="Error at every size of the noise",
+        [panel for b in boards for panel in error_panels(b, named=several)],
+        title=ERRORS_TITLE,
         subtitle=[_board_title(b) for b in boards],
         columns=3,
         otherwise=f"{_NO_SUITE} of several sizes per norm",
@@ -60,7 +61,7 @@ def _mean_dots(board: Scoreboard) -> Chart:
     return alt.layer(clean, *dots).properties(title=_board_title(board), height=height)
 
 
-def _error_lines(board: Scoreboard, *, named: bool) -> list[Chart]:
+def error_panels(board: Scoreboard, *, named: bool = False) -> list[Chart]:
     """Panels of a suite's norms, on one scale; with the names of the data if wanted."""
     by_norm: dict[str, list[Row]] = {}
     for score in board.scores:

@@ -116,8 +116,12 @@ class SuiteSection:
         """Figures of the errors at every level; none for a suite of one level."""
         if self.board.levels == 1:
             return []
-        chart = charts.errors_chart([self.board])
-        return page.make_figures(chart, place=f"{self.anchor}-errors", caption=words.SUITE_ERRORS)
+        return page.make_small_figures(
+            charts.error_panels(self.board),
+            heading=charts.ERRORS_TITLE,
+            place=f"{self.anchor}-errors",
+            caption=words.SUITE_ERRORS,
+        )
 
     def at(self, ladder: Ladder, step: int) -> Level | None:
         """Level of a norm; None where it is left out."""
