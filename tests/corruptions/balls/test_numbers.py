@@ -1,4 +1,4 @@
-"""Balls have the volumes that geometry knows, and lie in each other as their areas tell."""
+"""Volumes against geometry, and overlaps against areas."""
 
 import math
 
@@ -63,7 +63,7 @@ def test_factors_are_those_of_the_paper_once_its_columns_change_places() -> None
     assert volume_factor(INF, 2, 5) == pytest.approx(32 / (8 * math.pi**2 / 15))
 
 
-def test_a_factor_beyond_floats_is_told_by_its_logarithm() -> None:
+def test_a_factor_beyond_floats_is_given_by_its_logarithm() -> None:
     (v,) = volume_table([3072], [(2, 1)])
     assert v.factor == INF
     assert v.log == log_volume(2, 3072) - log_volume(1, 3072)

@@ -30,7 +30,7 @@ from shaketable.corruptions.images import (
 from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
 from shaketable.data.bounds import Bounds
 
-_FAMILIES = {
+_FAMILIES = {  # modules with the functions that they define
     "noises": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
     "blurs": ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
     "weather": ("snow", "frost", "fog", "spatter"),
