@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shaketable.findings.finding import FINDINGS
+from shaketable.findings.finding import list_metrics
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
     error_change,
@@ -70,9 +70,5 @@ __all__ = [
 ]
 
 
-METRICS: dict[str, Callable[..., Any]] = {
-    name: metric
-    for _, kind in sorted(FINDINGS.items(), key=lambda item: item[1].order)
-    for name, metric in kind.metrics.items()
-}
+METRICS: dict[str, Callable[..., Any]] = list_metrics()
 """Metrics by name, also those of other installed packages."""

@@ -21,11 +21,11 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the names of one kind, with their descriptions."""
-    from shaketable import metrics
     from shaketable.adversary.attacks.registry import describe_attacks
     from shaketable.corruptions import CORRUPTIONS
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
+    from shaketable.findings.finding import list_metrics
     from shaketable.models.builtin import BUILTIN
     from shaketable.models.examples import EXAMPLES
     from shaketable.views.terminal import print_list
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         "corruptions": CORRUPTIONS.describe,
         "suites": lambda: {name: str(suite) for name, suite in SUITES.items()},
         "attacks": describe_attacks,
-        "metrics": lambda: {name: _first_line(f) for name, f in metrics.METRICS.items()},
+        "metrics": lambda: {name: _first_line(f) for name, f in list_metrics().items()},
     }
     entries = lists[args.kind]()
     if args.json:

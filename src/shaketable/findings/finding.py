@@ -96,3 +96,13 @@ FINDINGS: Registry[FindingKind] = Registry(
     ),
 )
 """All kinds of findings."""
+
+
+def list_kinds() -> list[tuple[str, FindingKind]]:
+    """All kinds of findings with their names, in the order in which they are printed."""
+    return sorted(FINDINGS.items(), key=lambda item: item[1].order)
+
+
+def list_metrics() -> dict[str, Callable[..., Any]]:
+    """All metrics by name, also those of other installed packages."""
+    return {name: metric for _, kind in list_kinds() for name, metric in kind.metrics.items()}

@@ -8,7 +8,7 @@ from typing import Any
 
 from shaketable.core.errors import InputError, ShaketableError
 from shaketable.evaluation.records import Records
-from shaketable.findings.finding import FINDINGS, Finding, Methods, Section
+from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, list_kinds
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.views.terminal import print_notes
@@ -74,7 +74,7 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
-    kinds = sorted(FINDINGS.items(), key=lambda item: item[1].order)
+    kinds = list_kinds()
     scored = frozenset(metric for _, kind in kinds for metric in kind.suite_metrics)
     groups = RecordGroups(records, scored, reference)
     findings = {
