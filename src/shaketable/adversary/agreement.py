@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.separations.one_nn import OneNN
+from shaketable.views.numbers import format_share
 
 Ties: TypeAlias = Literal["neither", "majority"]
 
@@ -87,7 +88,7 @@ class Agreement:
     def __str__(self) -> str:
         if not self.differing:
             return f"{self.names[0]} and {self.names[1]} never differ"
-        first, second = (f"{100 * share:.2f} %" for share in self.shares)
+        first, second = (format_share(share) for share in self.shares)
         return (
             f"of {self.differing} differing predictions {self.names[0]} shares {first} with 1-NN, "
             f"{self.names[1]} {second}: McNemar p = {self.p_value:.4g}"

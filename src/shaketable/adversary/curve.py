@@ -23,6 +23,7 @@ from shaketable.core.progress import count_steps
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import choose_bounds
+from shaketable.views.numbers import format_distance, format_share
 
 _MANY = 16  # dimensions: in more, searches without gradients find little
 _CHECKED = 100  # points at which gradients are inspected
@@ -68,7 +69,7 @@ class Curve:
         if bounded:
             parts.append(bounded[-1].describe_bound(sum(a.queries for a in self)))
         for why in dict.fromkeys(a.proven for a in self if a.proven):
-            sizes = [f"{a.epsilon:.6g}" for a in self if a.proven == why]
+            sizes = [format_distance(a.epsilon) for a in self if a.proven == why]
             where = f" at epsilon {', '.join(sizes)}" if len(sizes) < len(self.accuracies) else ""
             parts.append(f"proven{where}: {why}")
         return "; ".join(parts)
@@ -87,7 +88,7 @@ class Curve:
 
     def __repr__(self) -> str:
         values = [
-            f"{a.epsilon:.6g}: {100 * a.value:.2f} %" if a.n else f"{a.epsilon:.6g}: no room"
+            f"{format_distance(a.epsilon)}: {format_share(a.value) if a.n else 'no room'}"
             for a in self
         ]
         return f"<{self.model}, {self.title}: {', '.join(values)}; {self.bound}>"

@@ -21,6 +21,7 @@ from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
 from shaketable.views.images import to_data_uri
+from shaketable.views.numbers import format_distance
 from shaketable.views.text import join_distinct, join_names, to_sentence
 
 MAX_EXAMPLES = 6
@@ -242,7 +243,7 @@ def _describe_settings(worst: WorstCase) -> dict[str, str]:
         "Points attacked": str(len(first.target.rows)),
         "Norm": worst.norm,
         "eps_min": "0: classes touch" if worst.eps_min is None else repr(worst.eps_min),
-        "Epsilon": join_distinct(f"{a.epsilon:.6g}" for a in first),
+        "Epsilon": join_distinct(format_distance(a.epsilon) for a in first),
         "Attacks": join_distinct(t.spec for a in accuracies for t in a.trials) or "none",
         "Value range": str(first.target.bounds or "none"),
         "Seed": str(first.target.seed),

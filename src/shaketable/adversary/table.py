@@ -5,13 +5,13 @@ from __future__ import annotations
 from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.worst_case import WorstCase
-from shaketable.views.numbers import format_entry
+from shaketable.views.numbers import format_distance, format_entry, format_share
 from shaketable.views.terminal import print_table
 
 
 def print_worst_case(worst: WorstCase) -> None:
     """Print one table per model, one row per epsilon, and the differences between models."""
-    eps_min = "0: classes touch" if worst.eps_min is None else f"{worst.eps_min:.6g}"
+    eps_min = "0: classes touch" if worst.eps_min is None else format_distance(worst.eps_min)
     points = len(worst.curves[0].target.rows)
     print(f"{worst.data.name}: {points} points; {worst.norm} eps_min = {eps_min}")
     for model in worst.models:
@@ -23,7 +23,7 @@ def print_worst_case(worst: WorstCase) -> None:
             rows[-1] += [] if not noisy else ["" if random is None else format_entry(random)]
         header = ["epsilon", *(curve.name for curve in curves)]
         header += ["random noise"] if noisy else []
-        clean = f"clean accuracy {100 * curves[0].clean:.2f} %"
+        clean = f"clean accuracy {format_share(curves[0].clean)}"
         print_table(f"{model}: accuracy in %, {worst.norm}; {clean}", header, rows)
         for curve in curves:
             area = f"area {curve.area:.4g} up to epsilon {curve.accuracies[-1].epsilon:g}"

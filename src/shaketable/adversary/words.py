@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shaketable.core.norms import norm_title
+from shaketable.views.numbers import format_distance
 
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import Avoidable
@@ -28,7 +29,7 @@ NOT_COMPARABLE = "attacked by other means: not comparable"
 def describe_avoidable(avoidable: Avoidable) -> str:
     """How many correct answers are lost that 1-NN on the same points keeps, in a sentence."""
     a = avoidable.at
-    where = f"({a.name}, epsilon {a.epsilon:.6g})"
+    where = f"({a.name}, epsilon {format_distance(a.epsilon)})"
     if avoidable.lost:
         kept = f"which {norm_title(a.p)} 1-NN on the attacked points keeps"
         return f"{avoidable.lost} of {avoidable.of} correct answers lost, {kept} {where}"

@@ -20,7 +20,7 @@ from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.numbers import format_full
+from shaketable.views.numbers import format_distance, format_full
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +93,9 @@ class Assessment:
         title = norm_title(self.separation.norm)
         lines = [
             f"{cell.model} on {cell.data}: {cell.n} test points, {cell.k} noisy copies each",
-            f"  separation  {title} 2r = {self.separation.two_r:.6g} (rows "
+            f"  separation  {title} 2r = {format_distance(self.separation.two_r)} (rows "
             f"{self.separation.pair[0]} and {self.separation.pair[1]}), "
-            f"so eps_min = {self.epsilon_min:.6g}",
+            f"so eps_min = {format_distance(self.epsilon_min)}",
             f"  noise       uniform in the {title} ball of radius eps_min, bounds: {cell.bounds}",
             f"  accuracy    clean  {format_full(self.clean)}",
             f"              noisy  {format_full(self.robust)}",

@@ -12,6 +12,7 @@ from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import Separation
 from shaketable.views import drawing
 from shaketable.views.drawing import HEIGHT, Chart, make_tooltip
+from shaketable.views.numbers import format_short_distance
 from shaketable.views.text import to_one_line
 
 MAX_POINTS = 4000
@@ -61,7 +62,9 @@ def nearest_chart(separation: Separation | SeparationRecord) -> Chart:
             tooltip=make_tooltip(distance="distance", share="points at most this far, %"),
         )
     )
-    mark = drawing.vertical_rule(separation.two_r, f"2r = {separation.two_r:.4g}")
+    mark = drawing.vertical_rule(
+        separation.two_r, f"2r = {format_short_distance(separation.two_r)}"
+    )
     whole = alt.layer(alt.layer(histogram, mark), cumulative).resolve_scale(y="independent")
     title = "Distance of every point to the nearest point of another class"
     return drawing.stack_panels([whole.properties(height=HEIGHT)], title=title)

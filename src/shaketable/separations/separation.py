@@ -17,6 +17,7 @@ from shaketable.data.arrays import check_pair, find_device, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search
+from shaketable.views.numbers import format_distance
 
 MAX_CLASSES = 1000
 """With more classes the minimum between each two of them is not kept."""
@@ -79,8 +80,8 @@ class Separation:
     def __str__(self) -> str:
         i, j = self.pair
         return (
-            f"{norm_title(self.p)} separation 2r = {self.two_r:.6g} between rows {i} and {j}; "
-            f"eps_min = {self.epsilon_min:.6g}"
+            f"{norm_title(self.p)} separation 2r = {format_distance(self.two_r)} "
+            f"between rows {i} and {j}; eps_min = {format_distance(self.epsilon_min)}"
         )
 
 

@@ -10,6 +10,7 @@ from shaketable.separations.audit import Audit, class_pairs
 from shaketable.separations.one_nn import OneNN
 from shaketable.separations.separation import Separation
 from shaketable.separations.words import one_nn_sentence
+from shaketable.views.numbers import format_distance, format_short_distance
 from shaketable.views.terminal import print_table
 
 MAX_CLASSES = 20
@@ -62,7 +63,7 @@ def print_separation(
     for part, value in result.by_part.items():
         print(f"  2r {part}: {'no two classes' if value is None else repr(value)}")
     if audit.nearest is not None:
-        least, *quartiles, most = (f"{value:.4g}" for value in audit.nearest.values())
+        least, *quartiles, most = (format_short_distance(value) for value in audit.nearest.values())
         print(
             f"distance of a point to the nearest of another class: {least} to {most}, quartiles "
             f"{', '.join(quartiles)}"
@@ -79,7 +80,7 @@ def print_separation(
 def _print_closest(audit: Audit) -> None:
     rows = [
         [str(rank), *(str(v) for place in zip(p.rows, p.classes, strict=True) for v in place),
-         f"{p.distance:.6g}", _distance(p.epsilon_min_without)]
+         format_distance(p.distance), _distance(p.epsilon_min_without)]
         for rank, p in enumerate(audit.pairs, start=1)
     ]  # fmt: skip
     one = len(rows) == 1
@@ -99,16 +100,18 @@ def _print_classes(result: Separation, audit: Audit) -> None:
         print(f"\n2r of every pair of classes is not kept for {n} classes")
     elif n > MAX_CLASSES:
         pairs = class_pairs(result.classes, audit.by_class)
-        rows = [[str(a), str(b), f"{value:.4g}"] for a, b, value in pairs[:MAX_CLASSES]]
+        rows = [
+            [str(a), str(b), format_short_distance(value)] for a, b, value in pairs[:MAX_CLASSES]
+        ]
         title = f"2r of the closest {len(rows)} of {len(pairs)} pairs of classes"
         print_table(title, ["class", "class", "2r"], rows)
     elif n > 2:
         rows = [
-            [str(label), *("" if v is None else f"{v:.4g}" for v in row)]
+            [str(label), *("" if v is None else format_short_distance(v) for v in row)]
             for label, row in zip(result.classes, audit.by_class, strict=True)
         ]
         print_table("2r of every pair of classes", ["", *map(str, result.classes)], rows)
 
 
 def _distance(value: float | None) -> str:
-    return "no pair left" if value is None else f"{value:.6g}"
+    return "no pair left" if value is None else format_distance(value)

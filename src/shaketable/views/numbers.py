@@ -86,6 +86,15 @@ def format_full(e: Estimate) -> str:
     return f"{value} % ({100 * e.confidence:g} % interval {low} to {high})"
 
 
+def format_share(share: float) -> str:
+    """Share without an interval, in per cent with two decimals.
+
+    >>> format_share(0.9)
+    '90.00 %'
+    """
+    return f"{100 * share:.2f} %"
+
+
 def format_bound(share: float) -> str:
     """Upper bound in per cent, rounded up, so that the statement stays true.
 

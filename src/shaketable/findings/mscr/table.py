@@ -6,7 +6,7 @@ from shaketable.findings.mscr.finding import Robustness
 from shaketable.findings.mscr.words import describe_risk
 from shaketable.findings.subjects import noise_name
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.numbers import format_entry
+from shaketable.views.numbers import format_distance, format_entry
 from shaketable.views.terminal import print_table
 
 
@@ -16,7 +16,7 @@ def print_models(finding: Robustness) -> None:
     facts: dict[str, None] = {}
     for subject in finding.fitted:
         cell, eps_min = subject.first, subject.eps_min
-        size = "" if eps_min is None else f"; {subject.norm} eps_min = {eps_min:.6g}"
+        size = "" if eps_min is None else f"; {subject.norm} eps_min = {format_distance(eps_min)}"
         facts[f"{cell.data}: {cell.n} test points{size}"] = None
         for s in subject.all_series:
             change = "" if s.first.corruption == "clean" else _format_change(s.change)
