@@ -115,9 +115,15 @@ def check_ball(x, p, epsilon):
 @pytest.mark.parametrize("d", [1, 2, 6, 3072])
 @pytest.mark.parametrize("p", ORDERS)
 def test_noise_is_uniform_in_the_ball(p, d, dtype, library):
-    x = noise(f"{norm_name(p)}({EPSILON})", N, d, dtype, library, seed=11)
+    spec = f"{norm_name(p)}({EPSILON})"
+    if library == "cpu":  # the same values as numpy, for which the laws are checked
+        n = min(N, 2_000_000 // d)  # rows depend on their keys alone, so these stand for all
+        x, expected = (noise(spec, n, d, dtype, name, seed=11) for name in ("cpu", "numpy"))
+        np.testing.assert_array_equal(x, expected)
+    else:
+        x = noise(spec, N, d, dtype, library, seed=11)
+        check_ball(x, p, EPSILON)
     assert x.dtype == dtype
-    check_ball(x, p, EPSILON)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
