@@ -61,6 +61,13 @@ def test_every_package_has_its_place_in_the_order():
     assert names == set(ORDER)
 
 
+def test_the_architecture_shows_the_same_order():
+    picture = (ROOT.parents[1] / "ARCHITECTURE.md").read_text(encoding="utf-8").split("```")[1]
+    assert [
+        line.split()[0].strip("/").removesuffix(".py") for line in picture.splitlines()[1:]
+    ] == [*ORDER]
+
+
 def test_imports_between_packages_go_one_way():
     assert upward_imports(ROOT) == []
 
