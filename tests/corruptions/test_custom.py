@@ -202,6 +202,7 @@ def test_what_is_no_corruption_is_refused_in_one_line(given, message):
         ({"strength": math.nan}, "strength must be a number, a word"),
         ({"strength": "a, b"}, "strength must be a number, a word"),
         ({"strength": "(a"}, "strength must be a number, a word"),
+        ({"strength": ")+("}, "strength must be a number, a word"),
         ({"strength": 2**60 + 1}, "strength must be a number, a word"),
         ({"strength": 1, "kind": "1e3)"}, "kind must be a word"),
         ({"strength": 1, "power": True}, "power must be a whole number"),

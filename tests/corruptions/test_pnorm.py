@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from shaketable.core.norms import norm_name, pnorm
-from shaketable.corruptions import corrupt
+from shaketable.core.errors import InputError
+from shaketable.core.keys import row_keys
+from shaketable.core.norms import norm_name, pnorm, pnorm_level
+from shaketable.corruptions import PNormNoise, corrupt, parse
+from shaketable.data.bounds import Bounds
 
 ORDERS = [0.3, 0.5, 1, 2, 3, 5, 10, 50, 77, 200, math.inf]
 N, EPSILON = 20_000, 0.3
@@ -232,3 +235,65 @@ def test_the_tests_see_the_published_mistakes(d):
     repeated[np.arange(1000)[:, None], rng.integers(300, size=(1000, 30))] = True
     with pytest.raises(AssertionError, match="distinct places"):
         check_impulses(repeated, 0.1)
+
+
+# --- bounds, sizes and specs ---
+
+
+def draw(noise, *, n, d, centre=0.0, seed=0):
+    keys = row_keys(seed, np.arange(n), np.arange(1))[:, 0]
+    return noise(np.full((n, d), centre), keys) - centre
+
+
+def test_clip_and_truncate_shift_the_mean_as_their_laws_say():
+    n, at_edge = 40_000, {}
+    for rule in ("clip", "truncate"):
+        noise = PNormNoise(math.inf, 0.1, bounds=Bounds(0, 1, rule))
+        at_edge[rule] = draw(noise, n=n, d=1)
+        assert at_edge[rule].min() >= 0
+    # uniform on [-0.1, 0.1] clipped at 0: mean 0.025, sd 0.0323; uniform on [0, 0.1]: 0.05, 0.0289
+    assert at_edge["clip"].mean() == pytest.approx(0.025, abs=4 * 0.0323 / math.sqrt(n))
+    assert at_edge["truncate"].mean() == pytest.approx(0.05, abs=4 * 0.0289 / math.sqrt(n))
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_truncated_noise_is_uniform_in_ball_and_box(p):
+    # from a corner of the box a quarter of the disc is left: radius**2 stays uniform
+    delta = draw(PNormNoise(p, 0.5, bounds=Bounds(0, 1, "truncate")), n=4000, d=2)
+    assert delta.min() >= 0
+    assert stats.kstest((pnorm(delta, p) / 0.5) ** 2, "uniform").pvalue > 1e-3
+
+
+def test_truncation_is_refused_where_it_cannot_be_sampled():
+    noise = PNormNoise(2, 0.1, bounds=Bounds(0, 1, "truncate"))
+    with pytest.raises(InputError, match="at most 8 dimensions"):
+        draw(noise, n=2, d=9, centre=0.5)
+    with pytest.raises(InputError, match="hardly ever"):
+        draw(PNormNoise(2, 1e6, bounds=Bounds(0, 1, "truncate")), n=1, d=8, centre=0.5)
+    with pytest.raises(InputError, match="lie in the bounds"):
+        draw(noise, n=2, d=2, centre=1.5)
+
+
+@pytest.mark.parametrize("p", [1e-5, 1e-300, 1e16, 1e300])
+def test_orders_that_need_an_exponent_have_specs(p):
+    noise = PNormNoise(p, 1e-9)
+    assert parse(noise.spec) == noise
+    assert pnorm_level(noise.spec) == (p, 1e-9)
+
+
+@pytest.mark.parametrize("p", [0, -1, math.nan])
+def test_orders_that_are_none_are_refused(p):
+    with pytest.raises(InputError, match="p must be positive"):
+        PNormNoise(p, 1)
+
+
+@pytest.mark.parametrize("ladder", ["l{}({})", "l{}({}, surface)"])
+@pytest.mark.parametrize("p", [0.5, 2, "inf"])
+def test_the_levels_of_a_ladder_scale_one_draw(p, ladder):
+    keys = row_keys(0, np.arange(20), np.arange(1))[:, 0]
+    x = np.zeros((20, 7))
+    weak, strong = (parse(ladder.format(p, size)) for size in (0.1, 3))
+    assert weak.ladder == strong.ladder != weak.spec
+    drawn = max(weak, strong, key=lambda c: c.size).draw(x, keys)
+    np.testing.assert_array_equal(weak.apply(x, drawn), weak(x, keys))
+    np.testing.assert_allclose(strong.apply(x, drawn), 30 * weak.apply(x, drawn), rtol=1e-12)
