@@ -12,6 +12,7 @@ import pytest
 
 import shaketable as st
 from helpers.commands import run_command
+from shaketable.adversary.attacks.registry import ATTACKS
 from shaketable.cli.commands import COMMANDS
 from shaketable.corruptions import CORRUPTIONS
 from shaketable.corruptions.suites.suite import SUITES
@@ -19,7 +20,7 @@ from shaketable.findings.finding import FINDINGS
 from shaketable.models.loading import LOADERS
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide.md"
-REGISTRIES = (CORRUPTIONS, SUITES, LOADERS, FINDINGS, COMMANDS)
+REGISTRIES = (CORRUPTIONS, SUITES, ATTACKS, LOADERS, FINDINGS, COMMANDS)
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -69,7 +70,7 @@ def installed(package, monkeypatch):
 def commands(block):
     """Arguments of the commands in a block, on fewer points."""
     for line in block.splitlines():
-        yield shlex.split(line.replace("--data shapes", "--data 'shapes(n=80)' --quiet"))[1:]
+        yield shlex.split(re.sub(r"--data (\w+)", r"--quiet --data '\1(n=80)'", line))[1:]
 
 
 def test_names_in_a_module_of_the_working_directory(package, capsys):
@@ -88,13 +89,16 @@ def test_names_of_an_installed_package(installed, capsys):
     d, classes = shapes.d, len(shapes.classes)
     weights = np.random.default_rng(0).normal(size=(d, classes)).tolist()
     Path("net.linear").write_text(json.dumps({"weights": weights, "bias": [0] * classes}))
-    evaluate, export, list_corruptions = commands(read_blocks("sh")[1])
+    evaluate, export, adversary, list_corruptions = commands(read_blocks("sh")[1])
     code, out, err = run_command(capsys, *evaluate)
     assert code == 0, err
     assert "Lowest accuracy: " in out
     code, out, err = run_command(capsys, *export)
     assert code == 0, err
     assert "rain(strength=0.2, share=0.1)" in out
+    code, out, err = run_command(capsys, *adversary)
+    assert code == 0, err
+    assert "shift(steps=20)" in out
     assert "Bright vertical streaks in an image." in run_command(capsys, *list_corruptions)[1]
     with pytest.raises(SystemExit, match="0"):
         run_command(capsys, "--help")
