@@ -154,9 +154,9 @@ def test_sets_without_a_counterpart_are_named():
     lone = Effects(make_suite_result(drawn(1, ("clean", "sp(0.1) + rotation(30)")), k=K))
     assert (lone.main, lone.interactions, lone.orders) == ((), (), ())
     assert lone.left_out == ("sp(0.1) + rotation(30)",)
-    assert lone.main_words.startswith("No set has its counterpart")
-    assert lone.order_words.startswith("No two sets")
-    assert lone.interaction_words.startswith("No set holds two factors")
+    assert lone.main_words.startswith("No effect of a factor is known")
+    assert lone.order_words.startswith("No effect of the order is known")
+    assert lone.interaction_words.startswith("No interaction is known")
 
 
 def test_interactions_are_what_is_beyond_the_sum():

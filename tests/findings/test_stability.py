@@ -14,7 +14,7 @@ from shaketable.findings.mcv.stability import (
     coefficient,
     coefficient_difference,
     cv_difference,
-    variation_of,
+    make_variation,
 )
 
 RNG = np.random.default_rng(2)
@@ -60,7 +60,7 @@ def test_mcv_is_the_published_formula_on_the_accuracies_of_all_sets():
 
 def test_every_point_has_its_influence_on_the_cv():
     shares = simulated(RNG, [0.9, 0.7, 0.5, 0.65], 40, tie=0.5, k=3)
-    at = stability._Linearised.of(shares)
+    at = stability._Linearisation.of(shares)
 
     def cv(accuracies):
         return np.std(accuracies) / np.mean(accuracies)
@@ -79,7 +79,8 @@ def test_the_floor_is_what_chance_alone_shows():
     rng = np.random.default_rng(0)
     for tie in (0.0, 0.8):
         found = [
-            stability._Linearised.of(simulated(rng, [0.8] * 12, 200, tie=tie)) for _ in range(300)
+            stability._Linearisation.of(simulated(rng, [0.8] * 12, 200, tie=tie))
+            for _ in range(300)
         ]
         seen = np.mean([at.cv**2 for at in found])
         assert np.mean([at.floor**2 for at in found]) == pytest.approx(seen, rel=0.05)
@@ -182,9 +183,9 @@ def test_differences_are_paired_and_need_the_same_points():
 
 def test_sets_need_names_of_their_own():
     twice = {"clean": [1, 1], "sp(0.1) as A": [1, 0], "sp(0.2) as A": [1, 0]}
-    with pytest.raises(InputError, match="names of their own, got 'A' 2 times"):
-        variation_of(make_suite_result(twice))
-    assert variation_of(make_suite_result(hits(1), k=K), label="mine").label == "mine"
+    with pytest.raises(InputError, match="different names, got 'A' 2 times"):
+        make_variation(make_suite_result(twice))
+    assert make_variation(make_suite_result(hits(1), k=K), label="mine").label == "mine"
 
 
 def test_mcv_is_for_one_fitted_model_that_is_right_somewhere():

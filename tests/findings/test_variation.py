@@ -109,8 +109,8 @@ def rows(*labels):
 @pytest.mark.parametrize(
     ("labels", "asked", "reference", "why"),
     [
-        (("a", "net(clean)", "b"), "", "net(clean)", "the only one that its name says"),
-        (("a", "clean"), "", "clean", "the only one that its name says"),
+        (("a", "net(clean)", "b"), "", "net(clean)", "the only model whose name says"),
+        (("a", "clean"), "", "clean", "the only model whose name says"),
         (("a", "x(clean)", "y(clean)"), "", "a", "the first of the table"),
         (("a", "unclean"), "", "a", "the first of the table"),
         (("a", "clean"), "a", "a", "as chosen"),
@@ -150,7 +150,7 @@ def test_a_correlation_without_models_or_spread_is_undefined():
         correlation([1, 2, 3], [0.1, 0.1, 0.1])
     with pytest.raises(UndefinedError, match="models that differ"):
         correlation([1, 2, 3], [1, 1 + 1e-15, 1])
-    with pytest.raises(InputError, match="one value a model each, got 3 and 2"):
+    with pytest.raises(InputError, match="one value per model, got 3 and 2"):
         correlation([1, 2, 3], [1, 2])
     with pytest.raises(InputError, match="must be finite, got nan"):
         correlation([1, 2, float("nan")], [1, 2, 3])
@@ -194,7 +194,7 @@ def test_cv_is_undefined_unless_the_mean_is_positive(scores):
         (lambda: variation(["x"]), "must be a finite number, got 'x'"),
         (lambda: variation([1], clean=float("nan")), "clean score of 'net' must be a finite"),
         (lambda: VariationTable([]), "rows must hold one model or more, got none"),
-        (lambda: VariationTable(rows("a", "b", "a")), "labels of their own, got 'a' 2 times"),
+        (lambda: VariationTable(rows("a", "b", "a")), "different labels, got 'a' 2 times"),
         (lambda: VariationTable(rows("net"), reference="nett"), "did you mean 'net'"),
     ],
 )

@@ -1,4 +1,5 @@
-"""mCV: mean accuracy over the sets of a suite, its variation, and what every factor costs.
+"""mCV: mean accuracy over the sets of a suite, its variation, and the effects of the factors.
 
-Also the same for any table of scores, of any task.
+`boards` compares models over the sets of a suite: `stability` estimates mean and CV, `effects` what
+each factor costs. `variation` and `score_files` do the same for tables of scores from any task.
 """

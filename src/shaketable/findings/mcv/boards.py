@@ -12,18 +12,17 @@ from shaketable.evaluation.records import SuiteRecord
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.labels import suite_labels
 from shaketable.findings.mce.numbers import mean_error_difference
+from shaketable.findings.mcv import words
 from shaketable.findings.mcv.effects import Effects, MainEffect
-from shaketable.findings.mcv.stability import Stability, cv_difference, variation_of
+from shaketable.findings.mcv.stability import Stability, cv_difference, make_variation
 from shaketable.findings.mcv.variation import Group, Variation, VariationTable
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.statistics.estimate import Estimate
 
-_CHANCE = ": the difference may be chance"
-
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One fitted model over all sets, beside a reference."""
+    """One fitted model over all sets, compared with a reference."""
 
     label: str
     result: SuiteResult
@@ -44,7 +43,7 @@ class Entry:
 
     @cached_property
     def effects(self) -> Effects:
-        """What the factors of the sets do to the model."""
+        """Effects of the sets' factors on the model."""
         return Effects(self.result)
 
     @cached_property
@@ -61,17 +60,12 @@ class Entry:
 
     @cached_property
     def words(self) -> str:
-        """Whether the model is more accurate and steadier than the reference, if shown."""
-        if self.mean_change is None or self.cv_change is None:
-            return "not paired with the reference"
-        mean = _compare(self.mean_change, "more accurate", "less accurate", "mean")
-        cv = _compare(self.cv_change, "less steady", "steadier", "CV")
-        both = mean.endswith(_CHANCE) and cv.endswith(_CHANCE)
-        return f"mean and CV{_CHANCE}" if both else f"{mean}; {cv}"
+        """How the model compares with the reference, as far as intervals show it."""
+        return words.describe_changes(self.mean_change, self.cv_change)
 
     @cached_property
     def sentences(self) -> tuple[str, str, str]:
-        """What the factors do, in words: each alone, their order, both together."""
+        """Three sentences: on the factors, on their order, on two factors together."""
         effects = self.effects
         return effects.main_words, effects.order_words, effects.interaction_words
 
@@ -94,7 +88,7 @@ class MCVBoard:
 
     suite: SuiteRecord
     results: Mapping[str, SuiteResult]
-    """By the models' labels."""
+    """Results by the models' labels."""
     table: VariationTable
     left_out: tuple[str, ...]
     """Models that are wrong on all points of all sets: they have no CV."""
@@ -119,48 +113,52 @@ class MCVBoard:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
-        """Every model."""
-        base = self.results[self.table.reference]
-
-        def beside(label: str, result: SuiteResult) -> SuiteResult | None:
-            other = label != self.table.reference and meets_same_suite(base, result)
-            return base if other else None
-
-        groups, chosen = self.table.groups, self.table.reference
-        return tuple(
-            Entry(label, result, groups[label], beside(label, result), label == chosen)
-            for label, result in self.results.items()
-        )
+        """One entry per model."""
+        reference = self.table.reference
+        base = self.results[reference]
+        entries = []
+        for label, result in self.results.items():
+            is_paired = label != reference and meets_same_suite(base, result)
+            entries.append(
+                Entry(
+                    label,
+                    result,
+                    self.table.groups[label],
+                    reference=base if is_paired else None,
+                    is_reference=label == reference,
+                )
+            )
+        return tuple(entries)
 
     @property
     def has_effects(self) -> bool:
-        """Whether some set has its counterpart without one of its factors."""
+        """Whether some set is also in the suite without one of its factors."""
         return any(entry.effects.main for entry in self.entries)
 
     def json(self) -> dict[str, Any]:
         """Return all numbers of the board, scores in per cent."""
-        whole = self.table.json(times=100)
+        table = self.table.json(times=100)
         return {
             "suite": self.suite.name,
             "data": self.data,
             "sets": len(self.suite.specs),
-            **{name: whole[name] for name in ("reference", "reference_words", "correlations")},
+            **{name: table[name] for name in ("reference", "reference_words", "correlations")},
             "models": [entry.json() for entry in self.entries],
             "left_out": list(self.left_out),
         }
 
 
 def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
-    """One board per suite of sets that was evaluated completely, with all fitted models.
+    """Return one board per suite of sets that was evaluated completely, with all fitted models.
 
     Models of several runs and shared draws are left out: their points are not independent.
 
     Parameters
     ----------
     groups
-        Records, and the label of the reference; see `VariationTable`.
+        Groups of the records, with the label of the reference; see `VariationTable`.
     suite
-        Name of a suite, which may be any; by default all suites whose metric is mCV.
+        Name of one suite with any metric; by default all suites whose metric is mCV.
     """
     by_suite: dict[SuiteRecord, list[SuiteResult]] = {}
     for result in groups.suite_results:
@@ -170,7 +168,7 @@ def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
     reference, boards = groups.reference, []
     for record, results in by_suite.items():
         labelled = dict(zip(suite_labels(results), results, strict=True))
-        rows = {label: variation_of(r, label=label) for label, r in labelled.items()}
+        rows = {label: make_variation(r, label=label) for label, r in labelled.items()}
         kept = {label: labelled[label] for label, row in rows.items() if row.mean > 0}
         if kept:
             chosen = reference if reference in labelled or len(by_suite) == 1 else ""
@@ -183,10 +181,6 @@ def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
     return boards
 
 
-def _compare(e: Estimate, more: str, less: str, what: str) -> str:
-    return more if e.low > 0 else less if e.high < 0 else f"{what}{_CHANCE}"
-
-
 def list_levels(effect: MainEffect) -> tuple[MainEffect, ...]:
-    """Levels of a factor, if it has more than one."""
+    """Return the levels of a factor, or none if there is only one."""
     return effect.levels if len(effect.levels) > 1 else ()

@@ -40,7 +40,7 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
     panels = []
     for board in boards:
         spans = {e.label: e.stability.cv for e in board.entries}
-        panel = _panel(board.table, score="accuracy, per cent", times=100, spans=spans)
+        panel = _draw_panel(board.table, score="accuracy, per cent", times=100, spans=spans)
         panels.append(panel.properties(title=board.title))
     title = "Mean accuracy and its variation"
     if len(boards) == 1:
@@ -54,30 +54,32 @@ def table_plot(table: VariationTable, *, title: str = "Mean score and its variat
     """Mean score against CV over the conditions of any table; see `mcv_plot`."""
     score = "score, lower is better" if table.lower_is_better else "score"
     return drawing.stack_panels(
-        [_panel(table, score=score, times=1, spans={})], title=to_one_line(title)
+        [_draw_panel(table, score=score, times=1, spans={})], title=to_one_line(title)
     )
 
 
 def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
     """Change of accuracy by every factor and level, one dot per model."""
-    panels = [_effects(board) for board in boards if board.has_effects]
+    panels = [_draw_effects(board) for board in boards if board.has_effects]
     return drawing.stack_panels(
-        panels, title="What every factor costs", otherwise="no set has its counterpart without one"
+        panels,
+        title="What every factor costs",
+        otherwise="no set is also in the suite without one of its factors",
     )
 
 
-def _effects(board: MCVBoard) -> Chart:
+def _draw_effects(board: MCVBoard) -> Chart:
     rows: list[Row] = [
         {
             "model": entry.label,
-            "noise": one.factor,
-            "value": 100 * one.value.value,
-            "low": 100 * one.value.low,
-            "high": 100 * one.value.high,
+            "noise": effect.factor,
+            "value": 100 * effect.value.value,
+            "low": 100 * effect.value.low,
+            "high": 100 * effect.value.high,
         }
         for entry in board.entries
         for main in entry.effects.main
-        for one in (main, *list_levels(main))
+        for effect in (main, *list_levels(main))
     ]
     names, noises = list(board.results), list(dict.fromkeys(row["noise"] for row in rows))
     base = drawing.make_chart(rows).encode(
@@ -97,29 +99,28 @@ def _effects(board: MCVBoard) -> Chart:
     dots = drawing.dots_with_bars(base, title=title, scale=scale)
     zero = drawing.vertical_rule(0.0, scale=scale)
     height = len(noises) * (14 + 10 * len(names))
-    whole = alt.layer(zero, *dots)
-    return whole.properties(title=board.title, height=height)
+    return alt.layer(zero, *dots).properties(title=board.title, height=height)
 
 
-def _panel(
+def _draw_panel(
     table: VariationTable, *, score: str, times: float, spans: Mapping[str, Estimate]
 ) -> Chart:
-    """Plot of one table; `spans` are intervals of the CV, by label, where they are known."""
-    rows = [_row(table, i, times) for i in range(len(table.rows))]
+    """Draw the plot of one table; `spans` are the known intervals of the CV, by label."""
+    rows = [_make_row(table, i, times) for i in range(len(table.rows))]
     base = rows[[row.label for row in table.rows].index(table.reference)]
     ends = [r[name] for r in rows for name in ("low", "high", "clean") if r[name] is not None]
     air = 0.06 * (max(ends) - min(ends)) or 0.05 * abs(max(ends)) or 1.0
-    for row, given in zip(rows, table.rows, strict=True):
-        e = spans.get(given.label)
+    for row, model in zip(rows, table.rows, strict=True):
+        e = spans.get(model.label)
         limits = (row["cv"], row["cv"]) if e is None else (100 * e.low, 100 * e.high)
         row["cv_low"], row["cv_high"] = limits
-    across = _around([row[end] for row in rows for end in ("cv_low", "cv_high")])
+    across = _find_range([row[end] for row in rows for end in ("cv_low", "cv_high")])
     up = [min(ends) - air, max(ends) + air]
     _place_labels(rows, across, up)
     x = alt.Scale(domain=across, nice=False, zero=False)
     y = alt.Scale(domain=up, nice=False, zero=False, reverse=table.lower_is_better)
     colour = alt.Color("group:N", title=None, scale=alt.Scale(domain=list(_QUADRANTS)), legend=None)
-    shown = make_tooltip(
+    tips = make_tooltip(
         model="model",
         group="group",
         cv="CV, %",
@@ -130,18 +131,18 @@ def _panel(
         high=f"highest {score}",
         highest="under",
     )
-    said = f"{score} (dot: mean, ring: clean, bar: lowest to highest)"
-    sure = ", thin lines: 95 % intervals" if spans else ""
-    beside = f"coefficient of variation, per cent{sure}"
+    y_title = f"{score} (dot: mean, ring: clean, bar: lowest to highest)"
+    lines = ", thin lines: 95 % intervals" if spans else ""
+    x_title = f"coefficient of variation, per cent{lines}"
     points = drawing.make_chart(rows).encode(
-        x=alt.X("cv:Q", title=beside, scale=x),
+        x=alt.X("cv:Q", title=x_title, scale=x),
         color=colour,
-        tooltip=[tip for tip in shown if _is_known(tip, rows)],
+        tooltip=[tip for tip in tips if _is_known(tip, rows)],
     )
     bars = points.mark_rule(strokeWidth=2, opacity=0.55).encode(
-        alt.Y("low:Q", title=said, scale=y), alt.Y2("high:Q")
+        alt.Y("low:Q", title=y_title, scale=y), alt.Y2("high:Q")
     )
-    at_mean = alt.Y("mean:Q", title=said, scale=y)
+    at_mean = alt.Y("mean:Q", title=y_title, scale=y)
     means = points.mark_point(filled=True, size=70, opacity=1).encode(at_mean)
     clean = points.transform_filter("isValid(datum.clean)").mark_point(size=70, strokeWidth=2)
     names = points.mark_text(align="left", dx=8, fontSize=_LETTERS).encode(
@@ -150,12 +151,12 @@ def _panel(
     quadrants = (
         drawing.vertical_rule(base["cv"], "reference", scale=x),
         drawing.horizontal_rule(base["mean"], scale=y),
-        *(_quadrant(name, base["cv"], across, x) for name in _QUADRANTS),
+        *(_name_quadrant(name, base["cv"], across, x) for name in _QUADRANTS),
     )
     layers = (
         *(quadrants if len(rows) > 1 else ()),
         points.mark_rule(strokeWidth=1).encode(
-            alt.X("cv_low:Q", title=beside, scale=x), alt.X2("cv_high:Q"), at_mean
+            alt.X("cv_low:Q", title=x_title, scale=x), alt.X2("cv_high:Q"), at_mean
         ),
         bars,
         means,
@@ -165,7 +166,7 @@ def _panel(
     return alt.layer(*layers).properties(height=_HEIGHT)
 
 
-def _row(table: VariationTable, i: int, times: float) -> Row:
+def _make_row(table: VariationTable, i: int, times: float) -> Row:
     row = table.rows[i]
     ends = (row.lowest, row.highest) if isinstance(row, Variation) else (None, None)
     return {
@@ -182,17 +183,17 @@ def _row(table: VariationTable, i: int, times: float) -> Row:
 
 
 def _place_labels(rows: Sequence[Row], across: Sequence[float], up: Sequence[float]) -> None:
-    """Give every name a height near its mean at which it covers no other."""
+    """Set the height of every model's name: near its mean, without covering another name."""
     step = (up[1] - up[0]) * (_LETTERS + 2) / _HEIGHT
     letter = (across[1] - across[0]) * 0.58 * _LETTERS / drawing.WIDTH
     taken: list[tuple[float, float, float]] = []
     for row in sorted(rows, key=lambda r: -r["mean"]):
         left, right = row["cv"], row["cv"] + letter * (len(row["model"]) + 2)
-        beside = [at for start, end, at in taken if start < right and left < end]
-        # half a line above, where the line through the reference does not cross it
+        neighbours = [y for start, end, y in taken if start < right and left < end]
+        # half a line above the mean, so that the line through the reference does not cross it
         tries = (row["mean"] + (side * i + 1) * step / 2 for i in count() for side in (1, -1))
         row["label"] = next(
-            at for at in tries if all(abs(at - other) >= 0.99 * step for other in beside)
+            y for y in tries if all(abs(y - other) >= 0.99 * step for other in neighbours)
         )
         taken.append((left, right, row["label"]))
 
@@ -201,15 +202,15 @@ def _is_known(tip: alt.Tooltip, rows: Sequence[Row]) -> bool:
     return any(row[str(tip.shorthand).partition(":")[0]] is not None for row in rows)
 
 
-def _around(values: Sequence[float]) -> list[float]:
-    """Range with room for names on the right; from 0 where that is near."""
+def _find_range(values: Sequence[float]) -> list[float]:
+    """Return a range with room for names on the right, and never below 0."""
     low, high = min(values), max(values)
     width = max(high - low, 0.1 * high, 0.05)
     return [max(0.0, low - 0.08 * width), high + 0.25 * width]
 
 
-def _quadrant(name: str, cv: float, across: Sequence[float], scale: alt.Scale) -> alt.Chart:
-    """Name of a group, beside the line through the reference; with its meaning where that fits."""
+def _name_quadrant(name: str, cv: float, across: Sequence[float], scale: alt.Scale) -> alt.Chart:
+    """Write the name of a group next to the reference line, with its meaning if that fits."""
     side, down = _QUADRANTS[name]
     room = abs(cv - across[side == "right"]) / (across[1] - across[0]) * _NARROW
     words = f"{name}: {_MEANINGS[name]}"

@@ -1,14 +1,13 @@
-"""Effects: what the factors of a suite's sets do to one fitted model, alone, in order, together.
+"""Effects of the factors of a suite's sets on one fitted model: of each, of their order, of pairs.
 
-All are linear contrasts of the sets' accuracies, and every point met all sets, so each is a mean of
-one value a point, with an interval that is paired (`contrasts`). A factor's kind is its name, such
-as ``sp``, its level the whole spec, ``sp(0.1)``. Where several sets hold the same factors in the
-same order, each with draws of its own, their mean stands for them.
+All effects are linear contrasts of the sets' accuracies. Every point was evaluated under all sets,
+so each effect is the mean of one value per point, with a paired interval (`contrasts`). The kind of
+a factor is its name, such as ``sp``; its level is the whole spec, such as ``sp(0.1)``. Sets that
+hold the same factors in the same order have independent draws; their mean is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -19,7 +18,8 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.spec import display_name, parse_call, split_factors
 from shaketable.core.types import FloatArray
-from shaketable.findings.mcv.contrasts import sets_and_clean, shares_and_clean, weighted
+from shaketable.findings.mcv import words
+from shaketable.findings.mcv.contrasts import estimate_contrast, list_sets, stack_shares
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.estimate import Estimate
 
@@ -37,20 +37,22 @@ class OrderEffect:
     first: Factors
     second: Factors
     pairs: int
-    """Pairs of sets that it is a mean of: 1 for two orders of the same levels."""
+    """Pairs of sets that are averaged: 1 for two orders of the same levels."""
     value: Estimate
     shown: bool
+    """Whether it differs from 0; see `Effects`."""
 
     def json(self) -> dict[str, Any]:
-        """Effect as an object, in percentage points."""
+        """Return the effect in percentage points."""
         orders = {"first": " + ".join(self.first), "second": " + ".join(self.second)}
         return {**orders, "pairs": self.pairs, **self.value.json(), "shown": self.shown}
 
 
 @dataclass(frozen=True)
 class MainEffect:
-    """Mean over the sets that hold a factor of their accuracy minus that of the set without it.
+    """Change of accuracy when a factor is added: the mean over all sets that hold it.
 
+    For each set it is the accuracy on the set minus that on the same set without the factor.
     Negative: the factor costs accuracy.
     """
 
@@ -58,13 +60,14 @@ class MainEffect:
     """A kind, such as ``sp``, or a level, such as ``sp(0.1)``."""
     sets: int
     left_out: int
-    """Sets that hold it, too, but whose counterpart without it is not in the suite."""
+    """Further sets that hold the factor; the suite lacks the same set without it."""
     value: Estimate
     shown: bool
+    """Whether it differs from 0; see `Effects`."""
     levels: tuple[MainEffect, ...] = ()
 
     def json(self) -> dict[str, Any]:
-        """Effect as an object, in percentage points."""
+        """Return the effect in percentage points."""
         about = {"factor": self.factor, "sets": self.sets, "left_out": self.left_out}
         levels = {"levels": [level.json() for level in self.levels]} if self.levels else {}
         return {**about, **self.value.json(), "shown": self.shown, **levels}
@@ -72,21 +75,23 @@ class MainEffect:
 
 @dataclass(frozen=True)
 class Interaction:
-    """What two kinds of factors do together beyond what each does alone.
+    """Effect of two kinds of factors together minus the sum of their effects alone.
 
-    Mean over the sets with exactly these two of accuracy(both) - accuracy(first) - accuracy(second)
-    + accuracy(clean). Negative: together they cost more than the sum of both; positive: less.
+    It is accuracy(both) - accuracy(first) - accuracy(second) + accuracy(clean), the mean over all
+    sets with exactly these two. Negative: together they cost more than the sum; positive: less.
     """
 
     first: str
     second: str
     sets: int
     left_out: int
+    """Further sets with these two; the suite lacks one of the factors alone."""
     value: Estimate
     shown: bool
+    """Whether it differs from 0; see `Effects`."""
 
     def json(self) -> dict[str, Any]:
-        """Interaction as an object, in percentage points."""
+        """Return the interaction in percentage points."""
         about = {"first": self.first, "second": self.second, "sets": self.sets}
         return {**about, "left_out": self.left_out, **self.value.json(), "shown": self.shown}
 
@@ -95,9 +100,9 @@ class Interaction:
 class Effects:
     """Effects of the factors of a suite's sets on one fitted model.
 
-    Every interval is a 95 % one by itself. Who looks at many finds some that miss 0 by chance, so
-    `shown` is stricter: it tells whether an effect differs from 0 among all that stand beside it,
-    with an error of 5 % for all of them together (Bonferroni). Sentences go by it.
+    Every interval alone has a confidence of 95 %; among many, some exclude 0 by chance. `shown` is
+    therefore stricter: the probability that any effect of a list is shown although it is 0 is at
+    most 5 % (Bonferroni). The sentences claim only what is shown.
 
     >>> from shaketable import evaluate, metrics
     >>> from shaketable import grid
@@ -112,64 +117,74 @@ class Effects:
 
     @cached_property
     def orders(self) -> tuple[OrderEffect, ...]:
-        """Every two orders of the same factors."""
-        pairs, m = self._reordered, len(self._reordered)
-        contrasts = [[self._at(a) - self._at(b)] for a, b in pairs]
+        """Effects of the order, one for every two orders of the same levels."""
+        pairs = self._reordered
         return tuple(
-            OrderEffect(*pair, 1, *self._told(one, m))
-            for pair, one in zip(pairs, contrasts, strict=True)
+            OrderEffect(
+                a, b, 1, *self._estimate_mean([self._weigh(a) - self._weigh(b)], len(pairs))
+            )
+            for a, b in pairs
         )
 
     @cached_property
     def kind_orders(self) -> tuple[OrderEffect, ...]:
-        """Every two orders of the same kinds of factors: the mean over all levels."""
-        found: dict[tuple[Factors, Factors], list[FloatArray]] = {}
+        """Effects of the order, one for every two orders of the same kinds: means over levels."""
+        by_kinds: dict[tuple[Factors, Factors], list[FloatArray]] = {}
         for a, b in self._reordered:
-            if _kinds(a) != _kinds(b):
-                found.setdefault((_kinds(a), _kinds(b)), []).append(self._at(a) - self._at(b))
+            kinds = _list_kinds(a), _list_kinds(b)
+            if kinds[0] != kinds[1]:
+                by_kinds.setdefault(kinds, []).append(self._weigh(a) - self._weigh(b))
         return tuple(
-            OrderEffect(*pair, len(several), *self._told(several, len(found)))
-            for pair, several in found.items()
+            OrderEffect(*pair, len(contrasts), *self._estimate_mean(contrasts, len(by_kinds)))
+            for pair, contrasts in by_kinds.items()
         )
 
     @cached_property
     def main(self) -> tuple[MainEffect, ...]:
-        """Every kind of factor, the one that costs most first, with all its levels."""
-        found = []
-        known = {f: some for f, some in self._removals.items() if _defined(some)}
-        kinds = dict.fromkeys(map(_kind, known))
+        """Effect of every kind of factor with all its levels, the most expensive kind first."""
+        by_level = {
+            level: contrasts
+            for level, contrasts in self._removals.items()
+            if _drop_missing(contrasts)
+        }
+        kinds = dict.fromkeys(map(_get_kind, by_level))
+        effects = []
         for kind in kinds:
-            parts = [
-                self._main(f, some, len(known)) for f, some in known.items() if _kind(f) == kind
+            levels = [
+                self._make_main(level, contrasts, len(by_level))
+                for level, contrasts in by_level.items()
+                if _get_kind(level) == kind
             ]
-            whole = self._main(kind, self._of(kind), len(kinds))
-            found.append(replace(whole, levels=tuple(parts)))
-        return tuple(sorted(found, key=lambda effect: effect.value.value))
+            effect = self._make_main(kind, self._list_removals(kind), len(kinds))
+            effects.append(replace(effect, levels=tuple(levels)))
+        return tuple(sorted(effects, key=lambda effect: effect.value.value))
 
     @cached_property
     def interactions(self) -> tuple[Interaction, ...]:
-        """Every two kinds of factors that are the only ones of some set."""
-        found: dict[tuple[str, str], list[FloatArray | None]] = {}
-        for row, spec in enumerate(self._sets):
-            if len(set(_kinds(spec))) == len(spec) == 2:
-                first, second = sorted(_kinds(spec), key=self._kinds.index)
-                alone = [(-1.0, (factor,)) for factor in spec]
-                some = found.setdefault((first, second), [])
-                some.append(self._sum(row, *alone, (1.0, ())))
-        return tuple(
-            Interaction(*pair, len(used), len(some) - len(used), *self._told(used, len(found)))
-            for pair, some in found.items()
-            if (used := _defined(some))
-        )
+        """Interactions of every two kinds of factors that form a set of their own."""
+        by_kinds: dict[tuple[str, str], list[FloatArray | None]] = {}
+        for row, factors in enumerate(self._sets):
+            if len(set(_list_kinds(factors))) == len(factors) == 2:
+                first, second = sorted(_list_kinds(factors), key=self._kinds.index)
+                alone = [(-1.0, (factor,)) for factor in factors]
+                contrasts = by_kinds.setdefault((first, second), [])
+                contrasts.append(self._add_terms(row, *alone, (1.0, ())))
+        interactions = []
+        for pair, contrasts in by_kinds.items():
+            if complete := _drop_missing(contrasts):
+                counts = len(complete), len(contrasts) - len(complete)
+                estimate = self._estimate_mean(complete, len(by_kinds))
+                interactions.append(Interaction(*pair, *counts, *estimate))
+        return tuple(interactions)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Names of sets that lack their counterpart without one of their factors."""
+        """Names of sets for which the suite lacks the same set without one of their factors."""
         specs = zip(self.result.specs, self._sets, strict=False)
         return tuple(
-            display_name(name)
-            for name, spec in specs
-            if any(rest not in self._places for _, rest in _without_one(spec))
+            display_name(spec)
+            for spec, factors in specs
+            if any(rest not in self._rows for _, rest in _remove_each(factors))
         )
 
     def difference(self, first: str, second: str, *, confidence: float = 0.95) -> Estimate:
@@ -177,64 +192,28 @@ class Effects:
 
         Negative: the first one costs more.
         """
-        a, b = (np.mean(_defined(self._of(kind)), axis=0) for kind in (first, second))
-        return weighted(self._shares, a - b, confidence=confidence)
+        a, b = (
+            np.mean(_drop_missing(self._list_removals(kind)), axis=0) for kind in (first, second)
+        )
+        return estimate_contrast(self._shares, a - b, confidence=confidence)
 
     @property
     def main_words(self) -> str:
-        """Which factor costs most, if that is shown."""
-        if not self.main:
-            return "No set has its counterpart without one of its factors."
-        most, *others = self.main
-        cost, name = _points(_negated(most.value)), most.factor
-        if not (most.shown and most.value.high < 0):
-            return (
-                f"No factor is shown to cost accuracy{_together(self.main)}; {name} costs most as "
-                f"measured, {cost}."
-            )
-        if not others:
-            return f"{name} costs {cost}."
-        sure = 1 - 0.05 / len(others)
-        gaps = {o.factor: self.difference(name, o.factor, confidence=sure) for o in others}
-        if rivals := " and ".join(rival for rival, gap in gaps.items() if gap.high >= 0):
-            return f"{name} costs most as measured, {cost}, but {rivals} may cost as much."
-        return f"{name} costs most: {cost}, on average over the sets that hold it."
+        """Sentence that says which factor costs most, if that is shown."""
+        return words.describe_main(self)
 
     @property
     def order_words(self) -> str:
-        """Whether the order of factors makes a difference, if that is shown."""
-        if not self.kind_orders:
-            return "No two sets hold the same factors in another order."
-        most = max(self.kind_orders, key=lambda o: (o.shown, abs(o.value.value)))
-        first, second = (" then ".join(order) for order in (most.first, most.second))
-        if not most.shown:
-            change = f"{first} minus {second}, {_points(most.value, sign='+')}"
-            return (
-                f"No effect of the order is shown{_together(self.kind_orders)}; the largest as "
-                f"measured is {change}."
-            )
-        value = most.value
-        if value.value < 0:
-            first, second, value = second, first, _negated(value)
-        return f"The order matters: {first} is easier than {second} by {_points(value)}."
+        """Sentence that says whether the order of factors matters, if that is shown."""
+        return words.describe_order(self)
 
     @property
     def interaction_words(self) -> str:
-        """Whether factors cost more, or less, together than alone, if that is shown."""
-        if not self.interactions:
-            return "No set holds two factors that were both met alone."
-        most = max(self.interactions, key=lambda i: (i.shown, abs(i.value.value)))
-        both, value = f"{most.first} and {most.second}", most.value
-        if not most.shown:
-            return (
-                f"No interaction is shown{_together(self.interactions)}; the largest as measured: "
-                f"{both} together change accuracy by {_points(value, sign='+')} beyond both alone."
-            )
-        word, size = ("more", _negated(value)) if value.value < 0 else ("less", value)
-        return f"Together {both} cost {word} than the sum of both, by {_points(size)}."
+        """Sentence that says whether two factors cost more or less together, if that is shown."""
+        return words.describe_interaction(self)
 
     def json(self) -> dict[str, Any]:
-        """All effects as one object, in percentage points."""
+        """Return all effects in percentage points, and the sentences."""
         return {
             "main": [effect.json() for effect in self.main],
             "orders": [effect.json() for effect in self.kind_orders],
@@ -244,104 +223,90 @@ class Effects:
             "words": [self.main_words, self.order_words, self.interaction_words],
         }
 
-    # Contrasts are vectors of weights, one a row of `_shares`.
+    # A contrast is a vector of weights, one per row of `_shares`.
 
     @cached_property
     def _shares(self) -> FloatArray:
-        return shares_and_clean(self.result)
+        return stack_shares(self.result)
 
     @cached_property
     def _sets(self) -> list[Factors]:
-        """Factors of every row of `_shares`; the last may be clean points."""
-        return [split_factors(spec) for spec in sets_and_clean(self.result)]
+        """Factors of every row of `_shares`; none for clean points."""
+        return [split_factors(spec) for spec in list_sets(self.result)]
 
     @cached_property
-    def _places(self) -> dict[Factors, list[int]]:
-        """Rows that hold the same factors in the same order."""
-        places: dict[Factors, list[int]] = {}
-        for row, spec in enumerate(self._sets):
-            places.setdefault(spec, []).append(row)
-        return places
+    def _rows(self) -> dict[Factors, list[int]]:
+        """Rows of `_shares` by their factors in order."""
+        rows: dict[Factors, list[int]] = {}
+        for row, factors in enumerate(self._sets):
+            rows.setdefault(factors, []).append(row)
+        return rows
 
     @cached_property
     def _kinds(self) -> list[str]:
-        return list(dict.fromkeys(kind for spec in self._sets for kind in _kinds(spec)))
+        return list(dict.fromkeys(kind for factors in self._sets for kind in _list_kinds(factors)))
 
     @cached_property
     def _reordered(self) -> list[tuple[Factors, Factors]]:
-        """Every two orders of the same factors, those whose kinds come first in the suite first."""
-        order = list(dict.fromkeys(map(_kinds, self._places)))
-        several = sorted(self._places, key=lambda spec: order.index(_kinds(spec)))
-        return [(a, b) for a, b in combinations(several, 2) if sorted(a) == sorted(b)]
+        """Every two orders of the same factors, sorted by where their kinds first appear."""
+        order = list(dict.fromkeys(map(_list_kinds, self._rows)))
+        ordered = sorted(self._rows, key=lambda factors: order.index(_list_kinds(factors)))
+        return [(a, b) for a, b in combinations(ordered, 2) if sorted(a) == sorted(b)]
 
     @cached_property
     def _removals(self) -> dict[str, list[FloatArray | None]]:
-        """Of every level, the sets that hold it minus those without; None where there is none."""
-        found: dict[str, list[FloatArray | None]] = {}
-        for row, spec in enumerate(self._sets):
-            for factor, rest in _without_one(spec):
-                found.setdefault(factor, []).append(self._sum(row, (-1.0, rest)))
-        return found
+        """By level: every set that holds it minus the set without it; None if there is none."""
+        removals: dict[str, list[FloatArray | None]] = {}
+        for row, factors in enumerate(self._sets):
+            for level, rest in _remove_each(factors):
+                removals.setdefault(level, []).append(self._add_terms(row, (-1.0, rest)))
+        return removals
 
-    def _of(self, kind: str) -> list[FloatArray | None]:
-        """Return the same of all levels of a kind."""
+    def _list_removals(self, kind: str) -> list[FloatArray | None]:
+        """Return the contrasts of `_removals` for all levels of a kind."""
         if kind not in self._kinds:
             raise unknown_name("factor", kind, self._kinds)
-        return [one for f, some in self._removals.items() if _kind(f) == kind for one in some]
+        by_level = self._removals.items()
+        return [c for level, contrasts in by_level if _get_kind(level) == kind for c in contrasts]
 
-    def _main(self, name: str, some: list[FloatArray | None], among: int) -> MainEffect:
-        used = _defined(some)
-        return MainEffect(name, len(used), len(some) - len(used), *self._told(used, among))
+    def _make_main(
+        self, factor: str, contrasts: list[FloatArray | None], effects: int
+    ) -> MainEffect:
+        complete = _drop_missing(contrasts)
+        counts = len(complete), len(contrasts) - len(complete)
+        return MainEffect(factor, *counts, *self._estimate_mean(complete, effects))
 
-    def _at(self, spec: Factors) -> FloatArray:
-        """Mean over the sets with these factors."""
-        rows = self._places[spec]
+    def _weigh(self, factors: Factors) -> FloatArray:
+        """Return the contrast that is the mean accuracy over all sets with these factors."""
+        rows = self._rows[factors]
         return np.asarray(np.isin(np.arange(len(self._sets)), rows) / len(rows))
 
-    def _sum(self, row: int, *terms: tuple[float, Factors]) -> FloatArray | None:
-        """One set plus the means of others; None where one of these is not in the suite."""
-        if any(spec not in self._places for _, spec in terms):
+    def _add_terms(self, row: int, *terms: tuple[float, Factors]) -> FloatArray | None:
+        """Return the contrast of one set plus signed means of others; None if one is missing."""
+        if any(factors not in self._rows for _, factors in terms):
             return None
-        return np.asarray(
-            sum((sign * self._at(spec) for sign, spec in terms), np.eye(len(self._sets))[row])
-        )
+        unit = np.eye(len(self._sets))[row]
+        return np.asarray(sum((sign * self._weigh(factors) for sign, factors in terms), unit))
 
-    def _told(self, contrasts: list[FloatArray], among: int) -> tuple[Estimate, bool]:
-        """Mean of contrasts, and whether it differs from 0 among so many effects."""
+    def _estimate_mean(self, contrasts: list[FloatArray], effects: int) -> tuple[Estimate, bool]:
+        """Return the mean of contrasts, and whether it differs from 0 as one of so many effects."""
         mean = np.mean(contrasts, axis=0)
-        strict = weighted(self._shares, mean, confidence=1 - 0.05 / among)
-        return weighted(self._shares, mean), strict.low > 0 or strict.high < 0
+        strict = estimate_contrast(self._shares, mean, confidence=1 - 0.05 / effects)
+        return estimate_contrast(self._shares, mean), strict.low > 0 or strict.high < 0
 
 
-def _together(effects: Sequence[object]) -> str:
-    """That several are judged at once, so that one of their intervals alone shows nothing."""
-    return f" (among {len(effects)} judged together)" if len(effects) > 1 else ""
-
-
-def _kind(factor: str) -> str:
+def _get_kind(factor: str) -> str:
     return parse_call(factor).name
 
 
-def _kinds(spec: Factors) -> Factors:
-    return tuple(map(_kind, spec))
+def _list_kinds(factors: Factors) -> Factors:
+    return tuple(map(_get_kind, factors))
 
 
-def _without_one(spec: Factors) -> list[tuple[str, Factors]]:
-    """Every factor, and what is left without it."""
-    return [(factor, spec[:i] + spec[i + 1 :]) for i, factor in enumerate(spec)]
+def _remove_each(factors: Factors) -> list[tuple[str, Factors]]:
+    """Return every factor with the others that remain without it."""
+    return [(factor, factors[:i] + factors[i + 1 :]) for i, factor in enumerate(factors)]
 
 
-def _defined(some: list[FloatArray | None]) -> list[FloatArray]:
-    return [one for one in some if one is not None]
-
-
-def _negated(e: Estimate) -> Estimate:
-    return replace(e, value=-e.value, low=-e.high, high=-e.low)
-
-
-def _points(e: Estimate, *, sign: str = "") -> str:
-    value, low, high = (
-        f"{round(100 * v, 2) + 0.0:{sign}.2f}"  # no negative zero
-        for v in (e.value, e.low, e.high)
-    )
-    return f"{value} percentage points [{low}, {high}]"
+def _drop_missing(contrasts: list[FloatArray | None]) -> list[FloatArray]:
+    return [contrast for contrast in contrasts if contrast is not None]

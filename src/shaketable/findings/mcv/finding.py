@@ -73,9 +73,9 @@ class ScoreVariation:
 
 
 def find(groups: RecordGroups, *, suite: str = "") -> SetVariation | None:
-    """Take the finding from records; None where no suite of sets was evaluated completely.
+    """Take the finding from records; None if no suite of sets was evaluated completely.
 
-    `suite` chooses one suite by name, which may be any; by default all whose metric is mCV.
+    `suite` chooses one suite by name, with any metric; by default all whose metric is mCV.
     """
     boards = make_boards(groups, suite=suite)
     return SetVariation(tuple(boards)) if boards else None

@@ -1,4 +1,4 @@
-"""Scores of models from files: one row a model, one column a condition."""
+"""Scores of models from files: one row per model, one column per condition."""
 
 from __future__ import annotations
 
@@ -29,20 +29,22 @@ def read_scores(
     clean: str | None = None,
     conditions: Sequence[str] | None = None,
 ) -> tuple[Variation, ...]:
-    r"""Scores of models from a ``.csv``, ``.csv.gz`` or ``.parquet`` file, in their own units.
+    r"""Read the scores of models from a ``.csv``, ``.csv.gz`` or ``.parquet`` file.
+
+    Scores keep the units of the file.
 
     Parameters
     ----------
     path
-        A table with one row a model and one column a condition; or with three columns, the model,
-        the condition and the score. Nothing may be missing.
+        A table with one row per model and one column per condition; or with three columns: model,
+        condition and score. No value may be missing.
     model
-        Column of the models' names; by default the first, if it is not one of numbers.
+        Column with the models' names; by default the first, unless it holds numbers.
     clean
-        Column of the clean condition, which counts among the conditions; by default the one that is
-        called ``clean``, in small or capital letters, if there is one.
+        Column of the clean condition, which counts as a condition; by default the column named
+        ``clean``, in upper or lower case, if there is one.
     conditions
-        Columns of scores; by default all but the names.
+        Columns with scores; by default all except the names.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -58,28 +60,27 @@ def read_scores(
     file = find_file(path, ())
     table = read_table(file, model)
     columns = list(table.columns)
-    # an index that pandas has written has no name: the models'
+    # a data frame's index is written without a column name; here it holds the models' names
     check_column_names(file, columns[columns[0] == "Unnamed: 0" :])
     if model is None:
-        model = _column_of_names(file, table)
-        table = read_table(file, model)  # once more, names as text: one may be called NA
+        model = _find_model_column(file, table)
+        table = read_table(file, model)  # again with names as text: a model may be called NA
     if model not in columns:
         raise unknown_name("model column", model, columns)
-    if (long := _long(table, model)) is not None:
-        table = long
-    names = _names(table, model)
-    there = [column for column in map(str, table.columns) if column != model]
-    chosen = there if conditions is None else list(conditions)
+    table = _widen(table, model)
+    names = _read_names(table, model)
+    available = [column for column in map(str, table.columns) if column != model]
+    chosen = available if conditions is None else list(conditions)
     for name in chosen:
-        if name not in there:
-            raise unknown_name("condition", name, there)
+        if name not in available:
+            raise unknown_name("condition", name, available)
     if not chosen:
         raise InputError(
             f"file {str(file)!r} must have a column of scores beside {model!r}, got none; add one "
-            "column a condition"
+            "column per condition"
         )
-    scores = np.column_stack([_numbers(table, column, names) for column in chosen])
-    clean = _clean_column(chosen, clean)
+    scores = np.column_stack([_read_numbers(table, column, names) for column in chosen])
+    clean = _find_clean_column(chosen, clean)
     rows = (dict(zip(chosen, map(float, row), strict=True)) for row in scores)
     return tuple(
         Variation(name, row, clean=None if clean is None else row[clean])
@@ -87,31 +88,31 @@ def read_scores(
     )
 
 
-def _long(table: DataFrame, model: str) -> DataFrame | None:
-    """Return a table of model, condition and score as one with a column a condition."""
-    columns, words = list(map(str, table.columns)), find_text_columns(table)
+def _widen(table: DataFrame, model: str) -> DataFrame:
+    """Turn a table of model, condition and score into one with one column per condition."""
+    columns, texts = list(map(str, table.columns)), find_text_columns(table)
     others = [column for column in columns if column != model]
-    if len(columns) != 3 or len(named := [c for c in others if c in words]) != 1:
-        return None
-    (score,) = set(others) - set(named)
-    if (twice := table.duplicated([model, named[0]])).any():
-        pair = table[twice][[model, named[0]]].iloc[0].tolist()
+    if len(columns) != 3 or sum(column in texts for column in others) != 1:
+        return table
+    score, condition = sorted(others, key=lambda column: column in texts)
+    if (twice := table.duplicated([model, condition])).any():
+        pair = table[twice][[model, condition]].iloc[0].tolist()
         raise InputError(
             f"a table of model, condition and score must have every pair once, got {pair} twice; "
             "average them"
         )
-    order = list(dict.fromkeys(table[named[0]]))
+    order = list(dict.fromkeys(table[condition]))
     rows = list(dict.fromkeys(table[model]))
-    wide = table.pivot(index=model, columns=named[0], values=score).loc[rows, order]
+    wide = table.pivot(index=model, columns=condition, values=score).loc[rows, order]
     return wide.reset_index()
 
 
-def _column_of_names(file: Path, table: DataFrame) -> str:
-    words, first = find_text_columns(table), str(table.columns[0])
-    if first in words:
+def _find_model_column(file: Path, table: DataFrame) -> str:
+    texts, first = find_text_columns(table), str(table.columns[0])
+    if first in texts:
         return first
     remedy = (
-        f"give model={words[0]!r} (--names)" if words else "add a column with the models' names"
+        f"give model={texts[0]!r} (--names)" if texts else "add a column with the models' names"
     )
     raise InputError(
         f"model must name the column of the models in {str(file)!r}, since the first one, "
@@ -119,7 +120,7 @@ def _column_of_names(file: Path, table: DataFrame) -> str:
     )
 
 
-def _names(table: DataFrame, model: str) -> list[str]:
+def _read_names(table: DataFrame, model: str) -> list[str]:
     column = table[model]
     if (empty := np.flatnonzero(column.isna() | (column == ""))).size:
         raise InputError(
@@ -135,7 +136,7 @@ def _names(table: DataFrame, model: str) -> list[str]:
     return names
 
 
-def _numbers(table: DataFrame, column: str, names: list[str]) -> FloatArray:
+def _read_numbers(table: DataFrame, column: str, names: list[str]) -> FloatArray:
     import pandas as pd  # slow to import, and needed only here
 
     given = table[column]
@@ -153,13 +154,13 @@ def _numbers(table: DataFrame, column: str, names: list[str]) -> FloatArray:
     return np.asarray(numbers)
 
 
-def _clean_column(conditions: list[str], clean: str | None) -> str | None:
+def _find_clean_column(conditions: list[str], clean: str | None) -> str | None:
     if clean is not None and clean not in conditions:
         raise unknown_name("clean column", clean, conditions)
-    called = [column for column in conditions if column.lower() == "clean"]
-    if clean is None and len(called) > 1:
+    candidates = [column for column in conditions if column.lower() == "clean"]
+    if clean is None and len(candidates) > 1:
         raise InputError(
-            f"clean must name the column of the clean condition, got several: {', '.join(called)}; "
-            f"give clean={called[0]!r} (--clean)"
+            "clean must name the column of the clean condition, got several: "
+            f"{', '.join(candidates)}; give clean={candidates[0]!r} (--clean)"
         )
-    return clean or (called[0] if called else None)
+    return clean or (candidates[0] if candidates else None)

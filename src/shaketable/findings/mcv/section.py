@@ -42,7 +42,7 @@ def _render(macro: str, **content: object) -> Markup:
 
 @dataclass(frozen=True, eq=False)
 class SetsSection:
-    """What the template needs to know of one board."""
+    """Content of the section about one board, as the template needs it."""
 
     anchor: str
     board: MCVBoard
@@ -54,11 +54,11 @@ class SetsSection:
 
     @property
     def facts(self) -> str:
-        """What was measured, in two sentences."""
+        """Two sentences about what was measured."""
         return (
             f"{len(self.board.suite.specs)} sets of {self.board.draws}: clean points, "
-            "single faults, and faults in sequence. Sets with names are drawn independently, also "
-            "where two hold the same faults; names list the faults in their order."
+            "single faults, and faults in sequence. Sets with names are drawn independently, even "
+            "if two hold the same faults; names list the faults in their order."
         )
 
     @property
@@ -74,7 +74,7 @@ class SetsSection:
 
     @cached_property
     def effects_figures(self) -> list[page.Figure]:
-        """Effects of factors; none where no set has its counterpart without one."""
+        """Effects of factors; none if no set is also in the suite without one of its factors."""
         if not self.board.has_effects:
             return []
         chart = charts.effects_chart([self.board])
@@ -85,11 +85,11 @@ class SetsSection:
         """Tables of effects: a title, and named rows with one estimate per model."""
         entries = self.board.entries
         return [
-            ("Every factor alone, and its levels", _make_rows([_main(e) for e in entries])),
-            ("The order of factors", _make_rows([_orders(e) for e in entries])),
+            ("Every factor alone, and its levels", _make_rows([_list_main(e) for e in entries])),
+            ("The order of factors", _make_rows([_list_orders(e) for e in entries])),
             (
                 "Two factors together, beyond the sum of both",
-                _make_rows([_interactions(e) for e in entries]),
+                _make_rows([_list_interactions(e) for e in entries]),
             ),
         ]
 
@@ -105,7 +105,7 @@ def _make_rows(columns: list[dict[str, Estimate]]) -> list[tuple[str, list[Estim
     return [(name, [column.get(name) for column in columns]) for name in names]
 
 
-def _main(entry: Entry) -> dict[str, Estimate]:
+def _list_main(entry: Entry) -> dict[str, Estimate]:
     return {
         effect.factor: effect.value
         for main in entry.effects.main
@@ -113,12 +113,12 @@ def _main(entry: Entry) -> dict[str, Estimate]:
     }
 
 
-def _orders(entry: Entry) -> dict[str, Estimate]:
+def _list_orders(entry: Entry) -> dict[str, Estimate]:
     return {
         f"{' then '.join(o.first)} minus {' then '.join(o.second)}": o.value
         for o in entry.effects.kind_orders
     }
 
 
-def _interactions(entry: Entry) -> dict[str, Estimate]:
+def _list_interactions(entry: Entry) -> dict[str, Estimate]:
     return {f"{i.first} with {i.second}": i.value for i in entry.effects.interactions}

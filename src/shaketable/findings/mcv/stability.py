@@ -1,24 +1,25 @@
 r"""Stability: mean and CV of one fitted model's accuracy over the sets of a suite, with intervals.
 
-The CV is a function of the sets' accuracies :math:`a_s`, each a mean over the same points, so it is
-linearised: point i, right in a share :math:`y_{si}` of its draws in set s, has the value
+The CV is a function of the sets' accuracies :math:`a_s`, which are means over the same points, so
+it can be linearised. Point i is classified correctly in a share :math:`y_{si}` of its draws in set
+s, and has the value
 
 .. math:: CV + \sum_s w_s y_{si}, \quad
           w_s = \frac{\partial CV}{\partial a_s} = \frac{1}{S \mu} \left(
           \frac{a_s - \mu}{\sigma} - \frac{\sigma}{\mu} \right), \quad \sum_s w_s a_s = 0
 
-and the limits are those of a mean of such values, with an imagined worst point (`limits`).
+The limits are those of the mean of these values, with one imagined worst point (`limits`).
 
-But chance adds to the spread: were all sets equally hard, accuracies would still differ, since each
-set has draws of its own. What it adds to :math:`\sigma^2` is known from the points,
+Chance adds to the spread: if all sets were equally hard, their accuracies would still differ, since
+every set has its own draws. What chance adds to :math:`\sigma^2` follows from the points,
 
 .. math:: B = \frac{1}{n} \frac{1}{S} \sum_s \mathrm{var}_i (y_{si} - \bar y_i)
 
-The value is the published formula and keeps it; the lower limit is taken from
-:math:`\sigma^2 - B`, on the scale of the square, where it is nearly linear, and the upper one from
-:math:`\sigma`. So the interval holds the value, and covers the CV of the true accuracies for any
-size of it, 0 included; where the CV is about the size of `floor`, it covers more often than it
-says. ``benchmarks/results/cv_coverage.md`` has the figures.
+The value is the published formula and includes this amount. The lower limit is computed from
+:math:`\sigma^2 - B`, since the square is nearly linear, the upper limit from :math:`\sigma`. So the
+interval contains the value and covers the CV of the true accuracies, also if that is 0. If the CV
+is about as large as `floor`, the interval covers it more often than 95 %:
+``benchmarks/results/cv_coverage.md``.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
-_METHOD = "CV linearised, its lower limit free of what chance adds"
+_METHOD = "linearised CV, lower limit corrected for chance"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """One fitted model over the sets of a suite; all as fractions, but for the variation's CV."""
+    """One fitted model over the sets of a suite; numbers are fractions, except `variation.cv`."""
 
     result: SuiteResult
 
@@ -55,7 +56,7 @@ class Stability:
     @cached_property
     def variation(self) -> Variation:
         """Accuracy on every set, by the set's name, and on clean points."""
-        return variation_of(self.result)
+        return make_variation(self.result)
 
     @cached_property
     def mean(self) -> Estimate:
@@ -77,8 +78,8 @@ class Stability:
 
     @cached_property
     def floor(self) -> float:
-        """CV that chance alone would show if all sets were equally hard, as a fraction."""
-        return _Linearised.of(self.shares).floor
+        """CV to expect by chance alone if all sets were equally hard, as a fraction."""
+        return _Linearisation.of(self.shares).floor
 
     def __str__(self) -> str:
         v = self.variation
@@ -89,7 +90,7 @@ class Stability:
         )
 
     def json(self) -> dict[str, Any]:
-        """Numbers in per cent; intervals where they are told."""
+        """Return all numbers in per cent; mean, CV and clean accuracy with intervals."""
         v = self.variation
         return {
             "mean": self.mean.json(),
@@ -102,13 +103,16 @@ class Stability:
         }
 
 
-def variation_of(result: SuiteResult, *, label: str | None = None) -> Variation:
-    """Accuracies of one fitted model on the sets of a suite, as fractions, by the sets' names."""
+def make_variation(result: SuiteResult, *, label: str | None = None) -> Variation:
+    """Return the accuracies of one fitted model on all sets, as fractions, by the sets' names.
+
+    The label is by default the model's name.
+    """
     names = [display_name(spec) for spec in result.specs]
     for name in names:
         if names.count(name) > 1:
             raise InputError(
-                f"sets of suite {result.suite.name!r} must have names of their own, got {name!r} "
+                f"sets of suite {result.suite.name!r} must have different names, got {name!r} "
                 f"{names.count(name)} times; rename one (… as NAME)"
             )
     scores = map(float, result.shares().mean(axis=1))
@@ -120,33 +124,36 @@ def variation_of(result: SuiteResult, *, label: str | None = None) -> Variation:
 def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
     """CV over sets for a fixed model, as a fraction, from every point's share of right answers.
 
-    `shares` has the shape (sets, points): the same points, in the same order, in every set. With
-    fewer than ten points the interval cannot hold: the CV is no longer near linear in them, and the
+    `shares` has the shape (sets, points), with the same points in the same order in every set. With
+    fewer than ten points the interval is not reliable: the CV is no longer nearly linear, and the
     upper limit can be too low.
 
     >>> right = np.array([[1] * 90 + [0] * 10, [1] * 80 + [0] * 20, [1] * 60 + [0] * 40])
     >>> print(coefficient(right))
     0.163 (95 % interval 0.076 to 0.225)
     """
-    at = _Linearised.of(shares)
+    linear = _Linearisation.of(shares)
+    cv = linear.cv
     if len(shares) == 1:
         return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary")
-    e = intervals.mean_of_values(at.values, low=at.low, high=at.high, confidence=confidence)
-    squared = at.cv**2 - at.floor**2 - 2 * at.cv * (at.cv - e.low)
+    e = intervals.mean_of_values(
+        linear.values, low=linear.low, high=linear.high, confidence=confidence
+    )
+    squared = cv**2 - linear.floor**2 - 2 * cv * (cv - e.low)
     low, method = math.sqrt(max(0.0, squared)), f"{_METHOD}; {e.method}, {len(shares)} sets"
-    return Estimate(at.cv, low, max(e.high, at.cv), confidence, method)
+    return Estimate(cv, low, max(e.high, cv), confidence, method)
 
 
 def cv_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
     """CV of the first fitted model minus that of the second, as a fraction, paired by point.
 
-    Positive: the first one varies more. Chance may have added to either CV, so the limits allow for
-    it; two models that are alike but for chance are not told apart by it.
+    Positive: the first one varies more. Chance adds to either CV, and the limits allow for that, so
+    two models that differ only by chance have an interval around 0.
     """
     if not meets_same_suite(first, second):
         raise InputError(
-            "a difference needs two models that met the same suite on the same points; evaluate "
-            "both with the same data, suite, draws, k and seed"
+            "a difference needs two models evaluated under the same suite on the same points; "
+            "evaluate both with the same data, suite, draws, k and seed"
         )
     return coefficient_difference(first.shares(), second.shares())
 
@@ -154,14 +161,14 @@ def cv_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
 def coefficient_difference(
     first: FloatArray, second: FloatArray, *, confidence: float = 0.95
 ) -> Estimate:
-    """CV of the first minus that of the second, from two tables such as `coefficient` takes.
+    """CV of the first minus that of the second, from two arrays as for `coefficient`.
 
     >>> steady = np.array([[1] * 90 + [0] * 10, [1] * 88 + [0] * 12])
     >>> shaky = np.array([[1] * 90 + [0] * 10, [1] * 60 + [0] * 40])
     >>> print(coefficient_difference(shaky, steady))
     0.189 (95 % interval 0.103 to 0.276)
     """
-    a, b = _Linearised.of(first), _Linearised.of(second)
+    a, b = _Linearisation.of(first), _Linearisation.of(second)
     value = a.cv - b.cv
     if len(first) == 1:
         return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary")
@@ -174,46 +181,49 @@ def coefficient_difference(
 
 
 @dataclass(frozen=True, eq=False)
-class _Linearised:
-    """CV as the mean of one value a point, the ends of their range, and what chance adds."""
+class _Linearisation:
+    """The CV as the mean of one value per point."""
 
     cv: float
     values: FloatArray
     low: float
+    """Lowest value that a point can have."""
     high: float
+    """Highest value that a point can have."""
     floor: float
+    """CV to expect by chance alone if all sets were equally hard."""
 
     @property
     def excess(self) -> float:
-        """How much of the CV chance may have added."""
+        """Part of the CV that may be due to chance."""
         return self.cv - math.sqrt(max(0.0, self.cv**2 - self.floor**2))
 
     @classmethod
-    def of(cls, shares: FloatArray) -> _Linearised:
+    def of(cls, shares: FloatArray) -> _Linearisation:
         sets, n = shares.shape
         accuracies = shares.mean(axis=1)
         mu = float(accuracies.mean())
         if not mu > 0:
             raise UndefinedError(
-                "CV is undefined at a mean accuracy of 0: nothing varies; check that the model's "
-                "labels are the data's"
+                "CV is undefined at a mean accuracy of 0; check that the model's labels are the "
+                "data's"
             )
-        # a point's own level is the same in all sets, and no part of the spread between them
+        # a point's mean over all sets does not contribute to the spread between sets
         own = shares - shares.mean(axis=0)
         residual = own - own.mean(axis=1, keepdims=True)
         chance = float((residual**2).sum()) / (sets * n * max(n - 1, 1))
         sigma = float(accuracies.std()) if np.ptp(accuracies) > 0 else 0.0
-        direction = (accuracies - mu) / sigma if sigma else _widest(residual)
+        direction = (accuracies - mu) / sigma if sigma else _find_widest(residual)
         cv = sigma / mu
         weights = (direction - cv) / (sets * mu)
         low, high = (cv + float(part(weights, 0).sum()) for part in (np.minimum, np.maximum))
         return cls(cv, cv + weights @ shares, low, high, math.sqrt(chance) / mu)
 
 
-def _widest(residual: FloatArray) -> FloatArray:
-    """Direction in which sets of equal accuracy most likely differ: that of the widest spread.
+def _find_widest(residual: FloatArray) -> FloatArray:
+    """Return the direction of the widest spread, in which sets of equal accuracy may differ most.
 
-    Where all points are alike in all sets: half of the sets against the other half.
+    Without any spread it sets half of the sets against the other half.
     """
     sets = len(residual)
     if residual.any():

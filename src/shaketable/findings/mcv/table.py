@@ -1,10 +1,11 @@
-"""mCV boards and tables of scores, as a terminal shows them."""
+"""mCV boards and tables of scores in the terminal."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from shaketable.findings.mcv.boards import Entry, MCVBoard, list_levels
+from shaketable.findings.mcv.effects import Effects
 from shaketable.findings.mcv.variation import Correlation, Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry
@@ -19,7 +20,7 @@ _PAIRS = {"cv-mean": "CV and mean", "cv-clean": "CV and clean", "mean-clean": "m
 
 
 def print_variation(table: VariationTable, title: str) -> None:
-    """Models of a table of scores: CV, mean, ends and groups."""
+    """Print one row per model of a table of scores: CV, mean, range and group."""
     rows = []
     for row in table.rows:
         low, high = f"{row.least:.4g}", f"{row.most:.4g}"
@@ -35,8 +36,8 @@ def print_variation(table: VariationTable, title: str) -> None:
 
 
 def print_board(board: MCVBoard) -> None:
-    """Models over the sets of a suite: the numbers of the mCV plot, differences and effects."""
-    rows = [_row(entry) for entry in board.entries]
+    """Print the numbers of the mCV plot, differences, sentences, effects and correlations."""
+    rows = [_make_row(entry) for entry in board.entries]
     header = [
         "model",
         "CV, %",
@@ -67,7 +68,7 @@ def print_board(board: MCVBoard) -> None:
     _print_correlations(board.table.correlations)
 
 
-def _row(entry: Entry) -> list[str]:
+def _make_row(entry: Entry) -> list[str]:
     s, v = entry.stability, entry.variation
     ends = [(v.least, v.lowest), (v.most, v.highest)]
     return [
@@ -102,40 +103,41 @@ def _print_changes(board: MCVBoard) -> None:
 
 
 def _print_effects(board: MCVBoard) -> None:
-    """What every factor, order and pair of factors costs, one column per model."""
-    columns: dict[str, dict[str, Estimate]] = {}
-    for entry in board.entries:
-        effects = entry.effects
-        found = {
-            name: one.value
-            for m in effects.main
-            for name, one in [(m.factor, m), *((f"  {one.factor}", one) for one in list_levels(m))]
-        }
-        found |= {
-            f"{' then '.join(o.first)}, minus {' then '.join(o.second)}": o.value
-            for o in effects.kind_orders
-        }
-        found |= {
-            f"{i.first} with {i.second}, beyond the sum": i.value for i in effects.interactions
-        }
-        columns[entry.label] = found
-    names = list(dict.fromkeys(name for found in columns.values() for name in found))
+    """Print the effects of factors, of their order and of pairs, one column per model."""
+    columns = {entry.label: _list_effects(entry.effects) for entry in board.entries}
+    names = list(dict.fromkeys(name for column in columns.values() for name in column))
     if names:
-        rows = [[name, *(_change(found.get(name)) for found in columns.values())] for name in names]
+        rows = [
+            [name, *(_format_change(column.get(name)) for column in columns.values())]
+            for name in names
+        ]
         title = "change of accuracy by factors, their order, and both together, percentage points"
         print_table(title, ["", *columns], rows)
 
 
-def _change(e: Estimate | None) -> str:
+def _list_effects(effects: Effects) -> dict[str, Estimate]:
+    """Return all effects of one model by the names of their rows."""
+    by_name: dict[str, Estimate] = {}
+    for main in effects.main:
+        by_name[main.factor] = main.value
+        by_name |= {f"  {level.factor}": level.value for level in list_levels(main)}
+    for o in effects.kind_orders:
+        by_name[f"{' then '.join(o.first)}, minus {' then '.join(o.second)}"] = o.value
+    for i in effects.interactions:
+        by_name[f"{i.first} with {i.second}, beyond the sum"] = i.value
+    return by_name
+
+
+def _format_change(e: Estimate | None) -> str:
     return "" if e is None else format_entry(e, signed=True)
 
 
-def _print_correlations(found: Mapping[str, Correlation | None]) -> None:
-    known = {name: c for name, c in found.items() if c is not None}
+def _print_correlations(correlations: Mapping[str, Correlation | None]) -> None:
+    known = {name: c for name, c in correlations.items() if c is not None}
     if known:
         rows = [
             [_PAIRS[name], f"{c.spearman:.3f}", f"{c.pearson:.3f}"] for name, c in known.items()
         ]
         models = next(iter(known.values())).models
-        few = "; so few say little" if models < _FEW_MODELS else ""
+        few = "; too few to say much" if models < _FEW_MODELS else ""
         print_table(f"correlations over {models} models{few}", ["", "Spearman", "Pearson"], rows)

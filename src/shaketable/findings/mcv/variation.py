@@ -1,8 +1,8 @@
-"""Variation: how high the scores of models are over several conditions, and how much they vary.
+"""Variation: mean scores of models over several conditions, and how much the scores vary.
 
-Any table of scores will do, of any task: accuracies under noise, errors of forecasts by season.
-Means and deviations are exactly rounded (`statistics` of Python), so that neither the order of the
-conditions nor a tie can move a model to another group.
+The scores can be from any task: accuracies under noise, errors of forecasts by season. Means and
+deviations are exactly rounded (Python's `statistics`), so that neither the order of the conditions
+nor a tie can move a model to another group.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Row: TypeAlias = "Variation | Summary"
 
 @dataclass(frozen=True)
 class Summary:
-    """A model of which only this is known, such as a row of a published table."""
+    """Mean, CV and range of a model whose single scores are not known, such as published ones."""
 
     label: str
     mean: float
@@ -49,10 +49,10 @@ class Variation:
 
     .. math:: CV = 100\,\sigma / \mu, \quad \sigma^2 = \frac{1}{n} \sum_i (x_i - \mu)^2
 
-    Dai & Berleant (2022), Eq. 1, 2 and 4; the mean is over all n conditions, clean ones included,
-    where their Eq. 3 divides by n - 1: a slip, since four means of their Table III would be below
-    the minimum. 0: the same score everywhere. Lower is steadier, not better: a model that is
-    always wrong is steady.
+    Dai & Berleant (2022), Eq. 1, 2 and 4. The mean is over all n conditions, including the clean
+    one. Their Eq. 3 divides by n - 1, which must be a misprint: four means of their Table III would
+    be below the minimum. 0: the same score everywhere. Lower means steadier, not better: a model
+    that is always wrong is steady.
 
     >>> steady = Variation("rf", {"clean": 0.9, "rain": 0.8, "fog": 0.7}, clean=0.9)
     >>> round(steady.mean, 3), round(steady.cv, 2), steady.lowest
@@ -94,17 +94,17 @@ class Variation:
 
     @property
     def lowest(self) -> str:
-        """Condition with the lowest score, the first of several."""
+        """Condition with the lowest score; the first if there are ties."""
         return min(self.scores, key=self.scores.__getitem__)
 
     @property
     def highest(self) -> str:
-        """Condition with the highest score, the first of several."""
+        """Condition with the highest score; the first if there are ties."""
         return max(self.scores, key=self.scores.__getitem__)
 
     @cached_property
     def cv(self) -> float:
-        """Coefficient of variation, in per cent; undefined where the mean is not positive."""
+        """Coefficient of variation in per cent; undefined unless the mean is positive."""
         ratio = pstdev(self.scores.values()) / self.mean if self.mean > 0 else math.inf
         if not math.isfinite(100 * ratio):
             raise UndefinedError(
@@ -117,7 +117,7 @@ class Variation:
 def group(
     mean: float, cv: float, reference: tuple[float, float], *, lower_is_better: bool = False
 ) -> Group:
-    """Group of a model against the mean and CV of a reference: the quadrants of the mCV plot.
+    """Return the group of a model relative to a reference's mean and CV: its mCV plot quadrant.
 
     ======== ================= ================
     group    mean              CV
@@ -129,7 +129,7 @@ def group(
     ======== ================= ================
 
     Dai & Berleant (2022), Algorithm 1. The reference itself is in group I. With `lower_is_better`,
-    as for errors, a mean is as good where it is as low.
+    as for errors, a lower mean is better.
 
     >>> group(85.75, 3.33, (85.25, 2.28)), group(0.5, 3.0, (0.6, 3.0), lower_is_better=True)
     ('II', 'I')
@@ -143,34 +143,34 @@ def group(
 
 @dataclass(frozen=True)
 class Correlation:
-    """How two quantities go together over models: 1 in step, -1 opposed, 0 unrelated."""
+    """Correlation of two quantities over models, between -1 and 1."""
 
     spearman: float
-    """Of the ranks; any monotonic relation counts."""
+    """Correlation of the ranks: 1 for any increasing relation."""
     pearson: float
-    """Of the values; straight lines count."""
+    """Correlation of the values: 1 for an increasing linear relation."""
     models: int
 
     def json(self) -> dict[str, float]:
-        """Correlation as an object."""
+        """Return both correlations and the number of models."""
         return {"spearman": self.spearman, "pearson": self.pearson, "models": self.models}
 
 
 def correlation(first: ArrayLike, second: ArrayLike) -> Correlation:
-    """Spearman's and Pearson's correlation of two quantities, one value a model of each.
+    """Spearman's and Pearson's correlation of two quantities, each with one value per model.
 
     Dai & Berleant (2022), Eq. 5 and 6; ranks of equal values are averaged. Undefined for fewer
-    than 3 models, and where all models are alike.
+    than 3 models, and if all models have the same value.
 
     >>> correlation([1, 2, 3, 4], [1, 4, 9, 16])
     Correlation(spearman=1.0, pearson=0.984..., models=4)
     """
-    from scipy import stats  # takes longer to load than all of the rest
+    from scipy import stats  # slow to import
 
-    x, y = (_scaled(values) for values in (first, second))
+    x, y = (_scale(values) for values in (first, second))
     if len(x) != len(y):
         raise InputError(
-            f"first and second must have one value a model each, got {len(x)} and {len(y)} values"
+            f"first and second must have one value per model, got {len(x)} and {len(y)} values"
         )
     if len(x) < 3:
         raise UndefinedError(
@@ -180,13 +180,13 @@ def correlation(first: ArrayLike, second: ArrayLike) -> Correlation:
         raise UndefinedError(
             "a correlation needs models that differ, got the same value for all; add other models"
         )
-    found = stats.spearmanr(x, y).statistic, stats.pearsonr(x, y).statistic
-    spearman, pearson = (float(np.clip(r, -1, 1)) for r in found)
+    coefficients = stats.spearmanr(x, y).statistic, stats.pearsonr(x, y).statistic
+    spearman, pearson = (float(np.clip(r, -1, 1)) for r in coefficients)
     return Correlation(spearman, pearson, models=len(x))
 
 
-def _scaled(values: ArrayLike) -> FloatArray:
-    """Finite values, the largest of size 1, which changes no correlation and overflows nowhere."""
+def _scale(values: ArrayLike) -> FloatArray:
+    """Divide by the largest absolute value: correlations stay the same, and nothing overflows."""
     array = np.asarray(values, dtype=np.float64)
     if not np.isfinite(array).all():
         raise InputError(
@@ -199,16 +199,16 @@ def _scaled(values: ArrayLike) -> FloatArray:
 
 @dataclass(frozen=True)
 class VariationTable:
-    """Models side by side: groups against a reference, and correlations over all of them.
+    """Models compared: their groups relative to a reference, and correlations over all models.
 
     Parameters
     ----------
     rows
-        Every model: `Variation`, or `Summary` where single scores are not known.
+        One per model: `Variation`, or `Summary` if single scores are not known.
     reference
-        Label of the model that others are compared with. By default the only one that is labelled
+        Label of the model that others are compared with. By default the only one whose label is
         ``clean`` or ends in ``(clean)``, which is how models trained on clean data are named; else
-        the first. `reference_words` tells which one it is, and why.
+        the first. `reference_words` says which model it is, and why.
     lower_is_better
         Whether scores are errors, such as RMSE.
 
@@ -230,14 +230,14 @@ class VariationTable:
         for label in labels:
             if labels.count(label) > 1:
                 raise InputError(
-                    f"rows must have labels of their own, got {label!r} "
+                    f"rows must have different labels, got {label!r} "
                     f"{labels.count(label)} times; rename one"
                 )
         named = [label for label in labels if label == "clean" or label.endswith("(clean)")]
         if self.reference:
             chosen, why = self.reference, "as chosen"
         elif len(named) == 1:
-            chosen, why = named[0], "the only one that its name says was trained on clean data"
+            chosen, why = named[0], "the only model whose name says it was trained on clean data"
         else:
             chosen, why = labels[0], "the first of the table"
         if chosen not in labels:
@@ -248,29 +248,28 @@ class VariationTable:
 
     @cached_property
     def groups(self) -> dict[str, Group]:
-        """Group of every model against the reference."""
+        """Group of every model relative to the reference."""
         (base,) = (row for row in self.rows if row.label == self.reference)
-        at = base.mean, base.cv
-        low = self.lower_is_better
-        return {r.label: group(r.mean, r.cv, at, lower_is_better=low) for r in self.rows}
+        reference, low = (base.mean, base.cv), self.lower_is_better
+        return {r.label: group(r.mean, r.cv, reference, lower_is_better=low) for r in self.rows}
 
     @cached_property
     def correlations(self) -> dict[str, Correlation | None]:
-        """Correlations between CV, mean and clean score over the models; None where undefined."""
-        found: dict[str, Correlation | None] = {}
+        """Correlations between CV, mean and clean score over the models; None if undefined."""
+        correlations: dict[str, Correlation | None] = {}
         for first, second in (("cv", "mean"), ("cv", "clean"), ("mean", "clean")):
             x, y = ([getattr(row, name) for row in self.rows] for name in (first, second))
             try:
-                # a clean score that some models lack makes no fair comparison
-                found[f"{first}-{second}"] = None if None in y else correlation(x, y)
+                # without the clean scores of some models the correlation would be over other models
+                correlations[f"{first}-{second}"] = None if None in y else correlation(x, y)
             except UndefinedError:
-                found[f"{first}-{second}"] = None
-        return found
+                correlations[f"{first}-{second}"] = None
+        return correlations
 
     def json(self, *, times: float = 1.0) -> dict[str, Any]:
-        """Table as an object; scores are multiplied, such as by 100 for fractions in per cent."""
+        """Return the table; scores are multiplied by `times`, such as 100 for fractions."""
 
-        def scored(row: Row) -> dict[str, Any]:
+        def row_json(row: Row) -> dict[str, Any]:
             about: dict[str, Any] = {"label": row.label, "group": self.groups[row.label]}
             about |= {name: times * getattr(row, name) for name in ("mean", "least", "most")}
             about |= {"cv": row.cv, "clean": None if row.clean is None else times * row.clean}
@@ -283,7 +282,7 @@ class VariationTable:
             "reference": self.reference,
             "reference_words": self.reference_words,
             "lower_is_better": self.lower_is_better,
-            "models": [scored(row) for row in self.rows],
+            "models": [row_json(row) for row in self.rows],
             "correlations": {
                 name: None if c is None else c.json() for name, c in self.correlations.items()
             },
