@@ -146,7 +146,7 @@ def test_the_means_are_those_of_the_error_rates(records):
         assert "interpolated" in estimate.method
 
 
-def test_every_kind_is_told_with_the_worst_first(records, capsys):
+def test_every_kind_is_listed_with_the_worst_first(records, capsys):
     from shaketable.findings.results import find
 
     first = score_boards(records)[0].scores[0]
@@ -162,11 +162,11 @@ def test_every_kind_is_told_with_the_worst_first(records, capsys):
     assert found["suites"][0]["cells"][0].keys() >= {"corruption", "severity", "error"}
 
 
-def test_the_page_tells_it(records, tmp_path):
+def test_the_page_says_where_the_severities_come_from(records, tmp_path):
     page = st.write_report(tmp_path / "p.html", records).read_text(encoding="utf-8")
     assert "Common corruptions: suite common-19" in page
     assert "not read from a published set" in page
-    assert "frost from textures of our own" in page
+    assert "frost from generated textures" in page
     assert "interpolated" in page
 
 
