@@ -10,7 +10,7 @@ from shaketable.separations.search.question import Question
 NORMS = [0.5, 1.0, 1.5, 2.0, 3.0, 50.0, math.inf]
 EXACT_NORMS = [1.0, 2.0, math.inf]
 
-SIZES = [2, 3, 7, 63, 64, 65, 127, 128, 129, 200]
+SIZES = [2, 3, 7, 63, 64, 65, 127, 128, 129]  # up to one more than two tiles
 FEW_DIMENSIONS = [1, 2, 3, 5, 8, 16]
 DIMENSIONS = [*FEW_DIMENSIONS, 17, 33, 63, 64, 65, 128, 255, 256, 257, 300]
 
@@ -59,12 +59,19 @@ def _norms(gaps, p):
     largest = gaps.max(axis=1)
     if math.isinf(p):
         return largest
+    if p in (1, 2) and _is_whole(gaps):
+        return gaps.sum(axis=1) if p == 1 else np.sqrt((gaps * gaps).sum(axis=1))
     if p in (1, 2):
-        if _is_whole(gaps):
-            return gaps.sum(axis=1) if p == 1 else np.sqrt((gaps * gaps).sum(axis=1))
-        return [math.fsum(row) if p == 1 else math.hypot(*row) for row in gaps]
+        return _sums(gaps) if p == 1 else [math.hypot(*row) for row in gaps]
     shares = gaps / np.where(largest > 0, largest, 1)[:, None]
-    return largest * np.array([math.fsum(row) for row in shares**p]) ** (1 / p)
+    return largest * _sums(shares**p) ** (1 / p)
+
+
+def _sums(terms):
+    """Sum of every row, in more digits than float64 has."""
+    if np.finfo(np.longdouble).nmant < 63:  # a machine without longer floats
+        return np.array([math.fsum(row) for row in terms])
+    return terms.astype(np.longdouble).sum(axis=1)
 
 
 def _is_whole(values):
@@ -87,7 +94,7 @@ def questions(draw, kinds, dimensions, p):
         "nearest_of": rng.random(n) < draw(st.sampled_from([0.1, 1])),
         "classes": group // draw(st.sampled_from([1, 2])),
         "parts": rng.integers(0, 2, n),
-        "closest": draw(st.sampled_from([1, 4, 50_000 if n <= 65 else 50])),
+        "closest": draw(st.sampled_from([1, 4, n * n if n <= 65 else 50])),  # n * n: all pairs
     }
     return Question(x, group, p, **{name: wanted[name] for name in wanted if draw(st.booleans())})
 

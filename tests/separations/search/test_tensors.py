@@ -55,7 +55,7 @@ def questions(draw):
         nearest_of=draw(st.sampled_from([None, *masks])),
         classes=None if alone or per_class is None else group // per_class,
         parts=None if alone else draw(st.sampled_from([None, rng.integers(0, 2, n)])),
-        closest=0 if alone else draw(st.sampled_from([0, 1, 5, 10**4])),
+        closest=0 if alone else draw(st.sampled_from([0, 1, 5, n * n])),
     )
 
 
@@ -79,7 +79,7 @@ def check_same(question, device):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("small", [False, True], ids=["one block", "many blocks"])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(question=questions())
 def test_every_answer_is_that_of_the_compiled_search(device, small, question):
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +90,7 @@ def test_every_answer_is_that_of_the_compiled_search(device, small, question):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(question=questions(), share=st.sampled_from([0.0, 0.2, 1.0]), seed=st.integers(0, 9))
 def test_pairs_within_are_those_of_the_compiled_search(device, question, share, seed):
     radius = blocks.search(replace(question, nearest_of=np.ones(question.n, bool))).nearest
@@ -108,14 +108,14 @@ def test_pairs_within_are_those_of_the_compiled_search(device, question, share, 
 @pytest.mark.parametrize("kind", ["bright bytes", "far out", "tiny", "huge"])
 def test_sums_keep_every_bit_in_many_dimensions(device, p, kind):
     rng = np.random.default_rng(0)
-    n, d = 130, 3072
+    n, d = 66, 2500
     x = np.where(rng.random((n, d)) < 0.02, rng.integers(0, 256, (n, d)), 255).astype(np.uint8)
     if kind != "bright bytes":
         x = rng.normal(size=(n, d)) * {"far out": 1.0, "tiny": 1e-120, "huge": 1e155}[kind]
-        x[:60] = x[60:120]  # twins
-        x[:60, 0] += {"far out": 1e-9, "tiny": 1e-135, "huge": 1e140}[kind]
+        x[:30] = x[30:60]  # twins
+        x[:30, 0] += {"far out": 1e-9, "tiny": 1e-135, "huge": 1e140}[kind]
         x += 1e6 * (kind == "far out")
-    group, asked = np.arange(n) // 30, np.arange(n) % 3 > 0
+    group, asked = np.arange(n) // 15, np.arange(n) % 3 > 0
     question = Question(x, group, p, asked, classes=group, parts=np.arange(n) % 2, closest=7)
     check_same(question, device)
 

@@ -45,8 +45,9 @@ def search(question: Question) -> Answer:
         tasks = state.tasks(touching)
         jobs = (delayed(_lower)(points, question.p, task, state.bounds(task)) for task in tasks)
         title = "comparing near points" if touching else "comparing the others"
+        results = _run(jobs, len(tasks))
         for task, best in show_progress(
-            _run(jobs), title, enabled=question.progress, total=len(tasks)
+            results, title, enabled=question.progress, total=len(tasks)
         ):
             state.merge(task, best)
     return state.answer()
@@ -61,7 +62,8 @@ def pairs_within(question: Question, radius: FloatArray) -> IntArray:
     tasks = [*state.tasks(True), *state.tasks(False)]
     jobs = (delayed(_collect)(points, question.p, task, state.bounds(task)) for task in tasks)
     title = "collecting near points"
-    pairs = show_progress(_run(jobs), title, enabled=question.progress, total=len(tasks))
+    results = _run(jobs, len(tasks))
+    pairs = show_progress(results, title, enabled=question.progress, total=len(tasks))
     return np.concatenate([np.empty((0, 2), np.int64), *pairs])
 
 
@@ -72,7 +74,10 @@ def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
         return np.concatenate([*pool.map(lambda chunk: measure_pairs(x, chunk, p), chunks)])
 
 
-def _run(jobs: Iterable[tuple[object, ...]]) -> Iterator[Any]:
+def _run(jobs: Iterable[tuple[Any, Any, Any]], count: int) -> Iterator[Any]:
+    """Results of all jobs, in any order; a single one runs here, without a thread."""
+    if count == 1:
+        return (function(*args, **options) for function, args, options in jobs)
     parallel = Parallel(n_jobs=-1, prefer="threads", return_as="generator_unordered", mmap_mode="c")
     return iter(parallel(jobs))
 

@@ -226,6 +226,8 @@ def _compute_in_chunks(x: Array, features_of: Callable[[Array], _Levels]) -> _Le
             level[rows] = values
 
     fill(chunks[0], first)
+    if len(chunks) == 1:
+        return levels
     parallel = Parallel(n_jobs=-1, require="sharedmem")
     parallel(delayed(lambda rows: fill(rows, features_of(x[rows])))(rows) for rows in chunks[1:])
     return levels
