@@ -29,8 +29,9 @@ def test_balls_overlap_as_numbers_and_table(capsys):
 
 
 def test_balls_samples_is_a_chart(capsys):
-    code, _, _ = run_command(capsys, "balls", "samples", "--norms", "0.5,3", "--surface", "--n", 50,
-                     "-o", "s.json")  # fmt: skip
+    code, _, _ = run_command(
+        capsys, "balls", "samples", "--norms", "0.5,3", "--surface", "--n", 50, "-o", "s.json"
+    )
     assert code == 0
     with open("s.json") as file:
         assert "L0.5 sphere" in json.dumps(json.load(file))

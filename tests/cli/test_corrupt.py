@@ -56,10 +56,21 @@ def test_the_data_are_never_overwritten(capsys):
 
 
 def test_a_suite_is_written_and_read_from_the_command_line(capsys):
-    arguments = ("evaluate", "--data", "shapes(n=60)", "--model", "logistic", "--quiet",
-                 "--store", "s.sqlite", "--suite", "common-15")  # fmt: skip
-    code, out, _ = run_command(capsys, "corrupt", "shapes(n=60)", "--suite", "common-15", "-o", "c",
-                       "--quiet")  # fmt: skip
+    arguments = (
+        "evaluate",
+        "--data",
+        "shapes(n=60)",
+        "--model",
+        "logistic",
+        "--quiet",
+        "--store",
+        "s.sqlite",
+        "--suite",
+        "common-15",
+    )
+    code, out, _ = run_command(
+        capsys, "corrupt", "shapes(n=60)", "--suite", "common-15", "-o", "c", "--quiet"
+    )
     assert code == 0
     assert "75 corruptions of 60 points, ladder draws, seed 0" in out
     assert "evaluate --published c" in out
@@ -80,13 +91,34 @@ def test_frost_takes_its_textures_from_a_folder(capsys):
 
     os.mkdir("ice")
     Image.new("RGB", (60, 50), (250, 0, 0)).save("ice/a.png")
-    code, _, err = run_command(capsys, "corrupt", "shapes(n=20)", "--suite", "common-15", "-o", "c",
-                       "--frost-textures", "ice", "--quiet")  # fmt: skip
+    code, _, err = run_command(
+        capsys,
+        "corrupt",
+        "shapes(n=20)",
+        "--suite",
+        "common-15",
+        "-o",
+        "c",
+        "--frost-textures",
+        "ice",
+        "--quiet",
+    )
     assert code == 0, err
     with open("c/manifest.json") as file:
         assert json.load(file)["frost"]["textures"] == "ice"
-    found = run_json(capsys, "evaluate", "--data", "shapes(n=60)", "--model", "logistic", "--suite",
-                  "common-15", "--frost-textures", "ice", "--quiet")  # fmt: skip
+    found = run_json(
+        capsys,
+        "evaluate",
+        "--data",
+        "shapes(n=60)",
+        "--model",
+        "logistic",
+        "--suite",
+        "common-15",
+        "--frost-textures",
+        "ice",
+        "--quiet",
+    )
     specs = [c["corruption"] for c in found["suites"][0]["cells"]]
     assert any(spec.startswith("frost(1, cifar, textures=ice, id=h") for spec in specs)
 

@@ -12,8 +12,18 @@ LOWER = "['lower'] * len(x)"
 
 
 def test_every_norm_has_its_own_mscr(capsys):
-    found = run_json(capsys, "evaluate", "--model", "1nn", "--data", BANDS, "--quiet",
-                  "--corruptions", "linf(eps_min)", "l2(eps_min)")  # fmt: skip
+    found = run_json(
+        capsys,
+        "evaluate",
+        "--model",
+        "1nn",
+        "--data",
+        BANDS,
+        "--quiet",
+        "--corruptions",
+        "linf(eps_min)",
+        "l2(eps_min)",
+    )
     assert [(m["model"], m["norm"]) for m in found["models"]] == [("1nn", "L-inf"), ("1nn", "L2")]
     assert all(m["mscr"] is not None for m in found["models"])
 
@@ -75,15 +85,35 @@ def test_scaling_is_offered_and_recorded(capsys):
 
 
 def test_scaled_tables_have_a_range_for_suites(capsys):
-    found = run_json(capsys, "evaluate", "--data", "wine", "--scale", "--model", "1nn", "--suite",
-                  "pnorm", "--quiet")  # fmt: skip
+    found = run_json(
+        capsys,
+        "evaluate",
+        "--data",
+        "wine",
+        "--scale",
+        "--model",
+        "1nn",
+        "--suite",
+        "pnorm",
+        "--quiet",
+    )
     assert "13 values in a range of 1" in found["suites"][0]["derived"]
     assert found["suites"][0]["bounds"] == "clip[0, 1]"
 
 
 def test_suites_keep_their_k_beside_other_noise_and_two_ranges_their_sizes(capsys):
-    arguments = ("evaluate", "--data", "digits", "--model", "logistic", "--store", "s.sqlite",
-                 "--model-id", "m", "--quiet")  # fmt: skip
+    arguments = (
+        "evaluate",
+        "--data",
+        "digits",
+        "--model",
+        "logistic",
+        "--store",
+        "s.sqlite",
+        "--model-id",
+        "m",
+        "--quiet",
+    )
     found = run_json(capsys, *arguments, "--suite", "ice", "--corruptions", "linf(1)")
     assert [(m["k"], len(m["cells"])) for m in found["models"]] == [(10, 2)]
     assert [s["k"] for s in found["suites"]] == [1]
@@ -110,8 +140,17 @@ def test_device_noise_is_told_on_the_page(capsys):
 
 
 def test_evaluate_takes_a_suite(capsys):
-    found = run_json(capsys, "evaluate", "--data", "shapes(n=60)", "--model", "logistic",
-                  "--suite", "pnorm-cifar", "--quiet")  # fmt: skip
+    found = run_json(
+        capsys,
+        "evaluate",
+        "--data",
+        "shapes(n=60)",
+        "--model",
+        "logistic",
+        "--suite",
+        "pnorm-cifar",
+        "--quiet",
+    )
     (suite,) = found["suites"]
     assert suite["suite"] == "pnorm-cifar"
     assert len(suite["cells"]) == 90

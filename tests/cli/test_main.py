@@ -50,9 +50,12 @@ def test_interrupted_says_what_is_kept_and_goes_on(capsys, tmp_path, cells):
     ]
     process = subprocess.Popen(
         [sys.executable, "-m", "shaketable", *argv, "--jobs", "2", "--store", "s.sqlite"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
         start_new_session=True,
-    )  # fmt: skip
+    )
     for _ in range(6000):
         time.sleep(0.01)
         if count_cells(tmp_path / "s.sqlite") >= cells:

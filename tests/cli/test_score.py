@@ -11,8 +11,21 @@ BANDS = "bands(n=300)"
 
 
 def test_evaluate_compares_models_and_scores_again(capsys):
-    argv = ["evaluate", "--model", "rf", "--model", "1nn", "--data", BANDS, "--store", "r.sqlite",
-            "--corruptions", "linf(eps_min)", "linf(0.05)", "--quiet"]  # fmt: skip
+    argv = [
+        "evaluate",
+        "--model",
+        "rf",
+        "--model",
+        "1nn",
+        "--data",
+        BANDS,
+        "--store",
+        "r.sqlite",
+        "--corruptions",
+        "linf(eps_min)",
+        "linf(0.05)",
+        "--quiet",
+    ]
     found = run_json(capsys, *argv)
     assert [m["model"] for m in found["models"]] == ["rf", "1nn"]
     assert len(found["models"][0]["cells"]) == 3

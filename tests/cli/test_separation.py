@@ -52,8 +52,11 @@ def test_separation_as_json_says_what_the_library_says(capsys):
     quartiles = np.quantile(expected.nearest, [0, 0.25, 0.5, 0.75, 1])
     assert list(found["nearest"].values()) == quartiles.tolist()
     assert found["duplicates"] == {
-        "groups": 0, "points": 0, "groups_in_both_parts": None, "rows": [],
-    }  # fmt: skip
+        "groups": 0,
+        "points": 0,
+        "groups_in_both_parts": None,
+        "rows": [],
+    }
     assert found["clashes"] == []
     one_nn = st.one_nn(data, norm="inf")
     assert tuple(found["one_nn"]["accuracy"].values()) == tuple(100 * v for v in one_nn.accuracy)

@@ -11,9 +11,24 @@ BANDS = "bands(n=300)"
 
 def test_study_keeps_its_contract(capsys):
     found = run_json(
-        capsys, "study", "--data", BANDS, "--model", "1nn", "--train-eps", "0,eps_min",
-        "--test-eps", "0,0.02,eps_min", "--runs", 3, "--k", 2, "--jobs", 1, "--quiet",
-    )  # fmt: skip
+        capsys,
+        "study",
+        "--data",
+        BANDS,
+        "--model",
+        "1nn",
+        "--train-eps",
+        "0,eps_min",
+        "--test-eps",
+        "0,0.02,eps_min",
+        "--runs",
+        3,
+        "--k",
+        2,
+        "--jobs",
+        1,
+        "--quiet",
+    )
     assert {"train_eps", "test_eps", "mean", "sd", "runs"} <= found["cells"][0].keys()
     assert {"train_eps", "mean", "sd", "runs"} <= found["mscr"][0].keys()
     assert len(found["cells"]) == 2 * 3
@@ -26,8 +41,23 @@ def test_study_keeps_its_contract(capsys):
 
 
 def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
-    argv = ["study", "--data", BANDS, "--model", "1nn", "--model", "rf", "--runs", 2, "--k", 2,
-            "--jobs", 1, "--store", "s.sqlite"]  # fmt: skip
+    argv = [
+        "study",
+        "--data",
+        BANDS,
+        "--model",
+        "1nn",
+        "--model",
+        "rf",
+        "--runs",
+        2,
+        "--k",
+        2,
+        "--jobs",
+        1,
+        "--store",
+        "s.sqlite",
+    ]
     code, out, err = run_command(capsys, *argv)
     assert code == 0, err
     assert "MSCR" in out
