@@ -34,7 +34,7 @@ def test_corrupt_writes_what_the_library_makes(capsys, tmp_path):
     np.testing.assert_allclose(back.x, st.corrupted(st.load("iris"), "l2(0.1)", seed=4).x)
 
 
-def test_corrupted_pictures_keep_their_range_and_can_be_uint8(capsys):
+def test_corrupted_images_keep_their_range_and_can_be_uint8(capsys):
     run_command(capsys, "corrupt", "shapes(n=20)", "--corruption", "linf(0.3)", "-o", "f.npz")
     run_command(
         capsys, "corrupt", "shapes(n=20)", "--corruption", "linf(0.3)", "-o", "u.npz", "--uint8"
@@ -80,7 +80,7 @@ def test_a_suite_is_written_and_read_from_the_command_line(capsys):
     assert made["metric"] == read["metric"]
     assert (made["published"], read["published"]) == (None, "c")
     code, out, _ = run_command(capsys, "score", "s.sqlite")
-    assert "published pictures from c" in " ".join(out.split())
+    assert "published images from c" in " ".join(out.split())
     assert "is not empty" in run_failing(
         capsys, "corrupt", "iris", "--suite", "common-15", "-o", "c"
     )
@@ -123,7 +123,7 @@ def test_frost_takes_its_textures_from_a_folder(capsys):
     assert any(spec.startswith("frost(1, cifar, textures=ice, id=h") for spec in specs)
 
 
-def test_pictures_in_a_folder_from_the_command_line(capsys):
+def test_images_in_a_folder_from_the_command_line(capsys):
     from PIL import Image
 
     shapes = st.load("shapes(n=100)")
@@ -154,7 +154,7 @@ def test_pictures_in_a_folder_from_the_command_line(capsys):
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--uint8"], "values in"),
         (["corrupt", "iris", "-o", "a.npz"], "--corruption --suite"),
         (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "not allowed"),
-        (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for pictures"),
+        (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for images"),
         (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "needs a finite value range"),
         (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "'two-factor-table'"),
         (["corrupt", "iris", "--grid", "sp(0.1)", "-o", "a"], "two factors or more"),

@@ -123,7 +123,7 @@ def test_suites_keep_their_k_beside_other_noise_and_two_ranges_their_sizes(capsy
     assert len({s["derived"] for s in again["suites"]}) == 2
 
 
-def test_device_noise_is_told_on_the_page(capsys):
+def test_device_noise_is_reported_on_the_page(capsys):
     pytest.importorskip("torch")
     with open("net.py", "w") as file:
         file.write(
@@ -136,7 +136,7 @@ def test_device_noise_is_told_on_the_page(capsys):
     )
     assert code == 0, err
     with open("p.html", encoding="utf-8") as file:
-        assert "made on the model" in file.read()
+        assert "drawn on the model" in file.read()
 
 
 def test_evaluate_takes_a_suite(capsys):

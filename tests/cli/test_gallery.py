@@ -25,7 +25,7 @@ def test_a_gallery_shows_the_suite_at_its_largest(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["gallery", "iris", "-o", "g.png"], "must hold pictures"),
+        (["gallery", "iris", "-o", "g.png"], "must hold images"),
         (["gallery", "shapes(n=20)", "--row", "99", "-o", "g.png"], "row"),
         (["gallery", "shapes(n=20)", "-o", "g.gif"], "must end in"),
     ],

@@ -54,7 +54,7 @@ def test_a_shared_store_keeps_data_apart(capsys):
     assert all(f"{name}: " in out for name in eps_min)
 
 
-def test_an_unfinished_suite_is_told(capsys):
+def test_an_unfinished_suite_is_reported(capsys):
     run_command(
         capsys,
         "evaluate",
