@@ -87,7 +87,9 @@ def test_families_are_known_by_their_pattern():
     assert CORRUPTIONS.get("l0.5") is CORRUPTIONS.get("l1e-5") is CORRUPTIONS.get("linf")
     assert CORRUPTIONS.get("l0") is not CORRUPTIONS.get("l1")
     assert CORRUPTIONS.get("fog") is CORRUPTIONS.get("frost")
+    assert all(name in CORRUPTIONS for name in (*CORRUPTIONS, "l0.7", "linf", "fog"))
     for odd in ("l-1", "lx", "l", "fogs", "KINDS"):
+        assert odd not in CORRUPTIONS
         with pytest.raises(InputError, match="unknown corruption"):
             parse(f"{odd}(1)")
 

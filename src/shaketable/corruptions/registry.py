@@ -39,7 +39,7 @@ class Declaration:
     needs_range: bool = False
     """Whether its sizes are relative to the value range."""
     home: str = ""
-    """Module that declares it; ours are listed in the order of `CorruptionRegistry.homes`."""
+    """Module that declares it; names are listed in the order of the modules in `homes`."""
 
 
 class CorruptionRegistry(Registry[Declaration]):
@@ -51,21 +51,25 @@ class CorruptionRegistry(Registry[Declaration]):
         >>> CORRUPTIONS.get("l0.5").names
         ('linf', 'l2', 'l1', 'lP')
         """
-        if name not in self._builtin:
-            for declaration in self._builtin.values():
-                if declaration.pattern and re.fullmatch(declaration.pattern, name):
-                    return declaration
-        return super().get(name)
+        return self._find_family(name) or super().get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or self._find_family(str(name)) is not None
 
     def __iter__(self) -> Iterator[str]:
-        """All names, ours first; of families those that are suggested."""
+        """All names, built-in ones first, in the order of `homes`; of families the usual ones."""
         places = {home: place for place, home in enumerate(self.homes)}
-        ours = self._builtin.items()
-        for name, declaration in sorted(
-            ours, key=lambda item: places.get(item[1].home, len(places))
-        ):
+        entries = self._builtin.items()
+        for name, declaration in sorted(entries, key=lambda e: places.get(e[1].home, len(places))):
             yield from declaration.names or (name,)
         yield from (name for name in self._installed if name not in self._declared)
+
+    def _find_family(self, name: str) -> Declaration | None:
+        """Return the family that a name belongs to, unless it is declared by itself, as ``l0``."""
+        if name in self._builtin:
+            return None
+        families = (d for d in self._builtin.values() if d.pattern)
+        return next((d for d in families if re.fullmatch(d.pattern, name)), None)
 
     def installed_name(self, reference: str) -> str:
         """Name of the entry point for ``package.module:name``; empty if there is none."""
