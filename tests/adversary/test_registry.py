@@ -150,10 +150,7 @@ def test_attacks_of_installed_packages_have_names(installed):
     with pytest.raises(InputError, match="'lost' of an installed package cannot be loaded: gone"):
         parse_attack("lost")
     del installed["lost"]
-    assert (
-        describe_attacks()["shift"]
-        == "Adds one step to all values, up or down; and claims more than it found."
-    )
+    assert describe_attacks()["shift"] == "Add one step to all values, towards the other class."
 
 
 def test_ours_declare_themselves():
