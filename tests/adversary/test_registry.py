@@ -1,14 +1,13 @@
 """Attacks by name: ours, and those of other packages, whose finds are confirmed as ours are."""
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from helpers.attacks import Shift
 from helpers.commands import run_command, run_failing, run_json
 from shaketable.adversary.attacks import registry
-from shaketable.adversary.attacks.attack import AttackResult
 from shaketable.adversary.attacks.parse import parse_attack, parse_attacks
 from shaketable.adversary.attacks.registry import ATTACKS, describe_attacks
 from shaketable.adversary.curve import adversarial_accuracy
@@ -17,56 +16,16 @@ from shaketable.core.errors import InputError
 X = np.linspace(0, 1, 12)[:, None] * np.ones((1, 3))
 Y = (X[:, 0] > 0.5).astype(int)
 
+HERE = "helpers.attacks"
+
 
 def classify(z):
     """Sum of the values, at a threshold that attacks of size 0.2 can cross near it."""
     return (z.sum(axis=1) > 1.5).astype(int)
 
 
-@dataclass(frozen=True)
-class Shift:
-    """Add one step to all values, towards the other class."""
-
-    step: float = 0.1
-    claims: str = "honest"
-
-    @property
-    def spec(self):
-        return f"shift(step={self.step:g})"
-
-    def __call__(self, model, region, rows, y, keys):
-        moved = region.x[rows] + self.step * np.where(y == 1, -1, 1)[:, None]
-        hit = model(region.round_for_model(rows, moved)) != y
-        if self.claims == "all":
-            hit[:] = True
-        if self.claims == "fails":
-            raise ZeroDivisionError("no luck")
-        if self.claims == "shape":
-            moved = moved[:, :1]
-        if self.claims == "nothing":
-            return None
-        proven = ~hit if self.claims == "proof" else None
-        return AttackResult(moved, hit, len(rows), proven)
-
-
-ready, number = Shift(0.05), 7
-
-
-def broken(**options):
-    """An attack without a spec."""
-    return lambda *arguments: None
-
-
 def attack(spec, epsilon=0.2):
     return adversarial_accuracy(classify, X, Y, epsilon=epsilon, attacks=spec, norm="inf")
-
-
-HERE = "test_registry"
-
-
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch):
-    monkeypatch.syspath_prepend(__file__.rpartition("/")[0])
 
 
 @pytest.mark.parametrize("given", [f"{HERE}:Shift(step=0.1)", Shift(0.1), [Shift(0.1)]])

@@ -86,7 +86,10 @@ TOY = np.linspace(0, 3.2, 161)
 
 def test_standard_accuracy_cannot_tell_f2_from_f3():
     toy = st.load("toy1d(n=200)")
-    curves = {f.__name__: adversarial_curve(f, toy, TOY) for f in (f1, f2, f3)}
+    # labels change once on the way out, so the ends of rays decide, whatever the resolution
+    curves = {
+        f.__name__: adversarial_curve(f, toy, TOY, attacks="cover(0.1)") for f in (f1, f2, f3)
+    }
     for a, b in zip(curves["f2"], curves["f3"], strict=True):
         np.testing.assert_array_equal(a.withstood, b.withstood)
     for curve in curves.values():
@@ -115,7 +118,7 @@ def test_genuine_accuracy_puts_f3_first():
 
 
 def test_sunset_standard_prefers_invariance_genuine_the_oracle():
-    sun = st.load("sunset(n=400)")
+    sun = st.load("sunset(n=200)")
     one = KNeighborsClassifier(1).fit(sun.x, sun.labels)
 
     def value(model, constraint, epsilon=0.5):

@@ -134,7 +134,7 @@ def test_what_need_not_be_lost_is_told():
     half = lambda z: (z[:, 0] > 5.5).astype(int)  # noqa: E731
     found = worst_case(half, (x, y), [4.0, 9.0], constraints=kinds, name="half")
     assert [a.at.epsilon for a in found.avoidable("half")] == [4, 9]
-    assert all("no proof" in sentence for sentence in found.sentences("half"))
+    assert all("does not prove" in sentence for sentence in found.sentences("half"))
     nearest = KNeighborsClassifier(1).fit(x, y)
     for ladder in ([4.0, 9.0], ["eps_min", 9.0]):
         found = worst_case(nearest, (x, y), ladder, constraints=kinds, name="1nn")
@@ -157,7 +157,7 @@ def test_points_that_are_wrong_anyway_are_not_lost():
 def test_models_that_were_attacked_by_other_means_are_not_compared():
     torch = pytest.importorskip("torch")
     rng = np.random.default_rng(5)
-    x = rng.normal(size=(80, 30)).astype(np.float32)
+    x = rng.normal(size=(24, 30)).astype(np.float32)
     y = (x[:, 0] > 0).astype(int)
     net = torch.nn.Linear(30, 2)
     with torch.no_grad():
@@ -247,7 +247,7 @@ def test_room_on_the_surface_is_found_within_the_range():
     y = np.arange(30) % 2
     found = adversarial_accuracy(
         lambda z: np.zeros(len(z), int), x, y, epsilon=0.5, constraint="genuine-exact",
-        bounds=(0, 1),
+        bounds=(0, 1), attacks="random(100)",
     )  # fmt: skip
     assert found.share == 1
     assert not found.remains_exactly

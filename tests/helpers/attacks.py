@@ -1,0 +1,41 @@
+"""Attacks as another package could bring them, good ones and bad ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shaketable.adversary.attacks.attack import AttackResult
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Add one step to all values, towards the other class."""
+
+    step: float = 0.1
+    claims: str = "honest"
+
+    @property
+    def spec(self):
+        return f"shift(step={self.step:g})"
+
+    def __call__(self, model, region, rows, y, keys):
+        moved = region.x[rows] + self.step * np.where(y == 1, -1, 1)[:, None]
+        hit = model(region.round_for_model(rows, moved)) != y
+        if self.claims == "all":
+            hit[:] = True
+        if self.claims == "fails":
+            raise ZeroDivisionError("no luck")
+        if self.claims == "shape":
+            moved = moved[:, :1]
+        if self.claims == "nothing":
+            return None
+        proven = ~hit if self.claims == "proof" else None
+        return AttackResult(moved, hit, len(rows), proven)
+
+
+ready, number = Shift(0.05), 7
+
+
+def broken(**options):
+    """An attack without a spec."""
+    return lambda *arguments: None
