@@ -71,6 +71,7 @@ def test_the_spec_has_all_arguments_and_parses_back():
     assert parse(other.spec).arguments == other.arguments
     assert add().spec == f"{HERE}:add(size=1)"
     assert parse(f"{HERE}:add") == add() == as_corruption(add)
+    assert repr(add) == f"<corruption {HERE}:add(size=1)>"
 
 
 def test_a_point_depends_on_its_key_alone():

@@ -135,6 +135,9 @@ class CorruptionFunction:
         name = CORRUPTIONS.installed_name(self.reference) or self.reference
         return f"{name}({', '.join(self._arguments)})" if self._arguments else name
 
+    def __repr__(self) -> str:
+        return f"<corruption {self.reference}({', '.join(map(str, self._arguments.values()))})>"
+
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Be unpickled by name, as functions are; those of a script or notebook are copied."""
         if self.function.__module__ == "__main__":
