@@ -1,6 +1,12 @@
-"""How many processes run the tests."""
+"""Number of processes and threads that run the tests."""
+
+import os
 
 import pytest
+
+# Idle threads of torch must not use the cores that other processes of the tests need. OpenMP reads
+# this when torch is imported.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 @pytest.hookimpl(tryfirst=True)

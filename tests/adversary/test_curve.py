@@ -81,7 +81,7 @@ def test_examples_are_what_they_are_said_to_be():
     assert found.low <= found.value <= found.high
 
 
-TOY = np.linspace(0, 3.2, 161)
+TOY = np.linspace(0, 3.2, 41)
 
 
 def test_standard_accuracy_cannot_tell_f2_from_f3():
