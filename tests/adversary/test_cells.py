@@ -184,7 +184,7 @@ def test_pulled_points_are_the_farthest_with_room(d, p, reach):
 
 
 def twins(p):
-    """Pictures in twos, a hundredth apart and less, their cells, and points just inside those."""
+    """Images in twos, a hundredth apart and less, their cells, and points just inside those."""
     rng = np.random.default_rng(5)
     x = np.repeat(rng.uniform(0, 1, (12, 784)), 2, axis=0)
     x[1::2] += 10.0 ** rng.uniform(-5, -2, (12, 1)) * rng.choice([-1, 1], (12, 784))
@@ -334,7 +334,7 @@ class TestTensors:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     tensors = pytest.importorskip("shaketable.adversary.voronoi.tensors")
 
-    def made(self, cells):
+    def make_both(self, cells):
         return self.tensors.HostVoronoi(cells), self.tensors.DeviceVoronoi(cells, "cpu")
 
     @pytest.mark.parametrize("p", NORMS)
@@ -345,7 +345,7 @@ class TestTensors:
         moved = moved.astype(np.float32)
         expected = cells.pull_inside(rows, moved)
         same = (expected == moved).all(axis=1)
-        for there in self.made(cells):
+        for there in self.make_both(cells):
             given = self.torch.from_numpy(moved.copy())
             pulled = there.pull_inside(self.torch.from_numpy(rows), given)
             assert pulled.dtype == self.torch.float32
@@ -363,7 +363,7 @@ class TestTensors:
         monkeypatch.setattr(cells_module, "_PAIRS", 30)  # some rows have no list
         monkeypatch.setattr(self.tensors, "_VALUES", 100)
         cells = VoronoiCells.of(x, p, widest(x, rows, moved, p))
-        for there in self.made(cells):
+        for there in self.make_both(cells):
             pulled = there.pull_inside(self.torch.from_numpy(rows), self.torch.from_numpy(moved))
             np.testing.assert_allclose(
                 pulled.numpy(), cells.pull_inside(rows, moved), rtol=0, atol=1e-9
@@ -373,14 +373,14 @@ class TestTensors:
     def test_pulled_points_stay_inside_when_they_are_rounded(self, p):
         x, cells, halfway = twins(p)
         rows = np.arange(len(x))
-        for there in self.made(cells):
+        for there in self.make_both(cells):
             pulled = there.pull_inside(self.torch.from_numpy(rows), self.torch.from_numpy(halfway))
             assert cells.contains(rows, pulled.float().numpy()).all()
 
-    def test_rows_without_neighbours_are_not_looked_at(self):
+    def test_rows_without_neighbours_are_skipped(self):
         x = np.array([[0.0], [10.0], [20.0], [20.5]])
         rows, moved = self.torch.tensor([1, 0, 1]), self.torch.zeros(3, 1)
-        for there in self.made(VoronoiCells.of(x, 2, 1.0)):
+        for there in self.make_both(VoronoiCells.of(x, 2, 1.0)):
             assert there.pull_inside(rows, moved) is moved
             mixed = there.pull_inside(self.torch.tensor([0, 3]), self.torch.tensor([[0.9], [20.0]]))
             np.testing.assert_allclose(mixed.numpy(), [[0.9], [20.25]], atol=1e-4)
@@ -390,7 +390,7 @@ class TestTensors:
         x = np.array([[0.0, 0.0], [2.0, 1.0], [3.0, -2.0], [0.0, 9.0]])
         moved = np.array([[4.0, 0.0]])
         cells = VoronoiCells.of(x, math.inf, 4.0)
-        for there in self.made(cells):
+        for there in self.make_both(cells):
             pulled = there.pull_inside(self.torch.tensor([0]), self.torch.from_numpy(moved)).numpy()
             assert cells.contains(np.array([0]), pulled).all()
             np.testing.assert_allclose(pulled, [[1.0, 0.0]], atol=1e-5)

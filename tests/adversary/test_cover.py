@@ -285,7 +285,7 @@ def test_epsilon_0_asks_about_the_points_themselves(constraint, d):
     assert has_room(place, np.arange(3)).all()
 
 
-def test_how_closely_it_looks_is_told():
+def test_how_closely_it_looks_is_reported():
     x = np.array([[0.0, 0.0], [1.0, 0.0]])
     cover = Cover(0.1)
     assert cover.covers(region(x, 2, 1.0, "genuine-max")).endswith("asked about")

@@ -45,9 +45,14 @@ def test_theorem_2_one_nn_is_never_turned_on_its_own_data(  # noqa: PLR0917  (al
     assert "Theorem 2" in proven.bound
     # the theorem is not taken for granted: a callable is searched, and nothing is found
     searched = adversarial_accuracy(
-        model.predict, x, y, norm=p, epsilon=epsilon, constraint=constraint,
+        model.predict,
+        x,
+        y,
+        norm=p,
+        epsilon=epsilon,
+        constraint=constraint,
         attacks=[Cover(0.1) if d <= 2 else RandomSearch(60), RandomSearch(40)],
-    )  # fmt: skip
+    )
     assert not len(searched.examples)
     assert searched.withstood.all()
     assert searched.queries > 0 or not searched.n
@@ -170,9 +175,12 @@ def test_one_nn_elsewhere_is_exact_in_l2():
     exact = adversarial_accuracy(model, test, labels, epsilon=0.4)
     assert exact.proven
     searched = adversarial_accuracy(
-        model.predict, test, labels, epsilon=0.4,
+        model.predict,
+        test,
+        labels,
+        epsilon=0.4,
         attacks=[RandomSearch(500), RayBisection(500, aim="first")],
-    )  # fmt: skip
+    )
     assert exact.value <= searched.value
     assert (exact.withstood <= searched.withstood).all()
 
@@ -202,8 +210,9 @@ def test_what_cannot_be_measured_is_refused():
     with pytest.raises(InputError, match="drop_clashes"):
         adversarial_accuracy(model, *clash, epsilon=1, constraint="genuine-max")
     square = np.array([[0.0], [1.0], [0.5]]), np.array([0, 1, 0])
-    found = adversarial_accuracy(model, *square, epsilon=0.4, constraint="genuine-exact",
-                                 bounds=(0, 1))  # fmt: skip
+    found = adversarial_accuracy(
+        model, *square, epsilon=0.4, constraint="genuine-exact", bounds=(0, 1)
+    )
     assert found.n == 0
     with pytest.raises(UndefinedError, match="take a smaller epsilon"):
         found.value  # noqa: B018
@@ -212,9 +221,14 @@ def test_what_cannot_be_measured_is_refused():
 
 @pytest.mark.parametrize(
     "spec",
-    ["random(queries=50)", "rays(queries=80, aim=first)", "cover(resolution=0.1)",
-     "pgd(steps=5, restarts=2, loss=ce)", "apgd(steps=7, restarts=1, loss=margin)"],
-)  # fmt: skip
+    [
+        "random(queries=50)",
+        "rays(queries=80, aim=first)",
+        "cover(resolution=0.1)",
+        "pgd(steps=5, restarts=2, loss=ce)",
+        "apgd(steps=7, restarts=1, loss=margin)",
+    ],
+)
 def test_attacks_have_names(spec):
     pytest.importorskip("torch") if "pgd" in spec else None
     assert parse_attack(spec).spec == spec
@@ -228,8 +242,9 @@ def trained(x, y):
     """A small network of torch's."""
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(x.shape[1], 16), torch.nn.ReLU(),
-                              torch.nn.Linear(16, 2))  # fmt: skip
+    net = torch.nn.Sequential(
+        torch.nn.Linear(x.shape[1], 16), torch.nn.ReLU(), torch.nn.Linear(16, 2)
+    )
     optimiser = torch.optim.Adam(net.parameters(), 0.05)
     points, labels = torch.from_numpy(x.astype(np.float32)), torch.from_numpy(y)
     for _ in range(60):
@@ -239,15 +254,18 @@ def trained(x, y):
     return net
 
 
-def test_gradients_of_a_network_are_looked_at():
+def test_gradients_of_a_network_are_inspected():
     torch = pytest.importorskip("torch")
     x, y = blobs(8, 120, 3)
     y = (x[:, 0] > 0).astype(int)
     net = trained(x, y)
     found = adversarial_accuracy(net, x, y, epsilon=0.3)
     assert [trial.spec.partition("(")[0] for trial in found.trials] == [
-        "pgd", "apgd", "apgd", "random"
-    ]  # fmt: skip
+        "pgd",
+        "apgd",
+        "apgd",
+        "random",
+    ]
     assert "No sign of masked gradients" in found.notes[0]
     black = adversarial_accuracy(
         lambda z: net(torch.from_numpy(z.astype(np.float32))).detach().numpy(), x, y, epsilon=0.3
@@ -280,7 +298,7 @@ def test_theorem_2_is_about_labels_too():
         assert found.value == 0
 
 
-def test_columns_of_a_frame_are_told_by_name():
+def test_columns_of_a_frame_are_matched_by_name():
     pd = pytest.importorskip("pandas")
     rng = np.random.default_rng(14)
     x, test = (rng.normal(size=(n, 3)) * [1, 5, 1] for n in (60, 50))
@@ -343,7 +361,7 @@ def test_norms_below_1_need_no_cover():
     assert not (~found.withstood & ~lost).any()
 
 
-def test_the_health_of_gradients_is_told_where_points_withstand():
+def test_the_health_of_gradients_is_reported_where_points_withstand():
     x, _ = blobs(8, 120, 3)
     y = (x[:, 0] > 0).astype(int)
     curve = adversarial_curve(trained(x, y), (x, y), [0, 1e-7, 0.2, 100])

@@ -38,14 +38,14 @@ def smallest(model, place, y, rows=None):
     return OneNNExact(extract_one_nn(model)).find_smallest(classifier(model), place, rows, y[rows])
 
 
-def solved(model, place, y):
+def solve(model, place, y):
     """What the attack finds at the region's points."""
     rows, none = np.arange(len(place.x)), np.zeros(len(place.x), np.uint64)
     return OneNNExact(extract_one_nn(model))(classifier(model), place, rows, y, none)
 
 
-def searched(model, place, y, queries=200):
-    """Whether a random search turns the region's points."""
+def search(model, place, y, queries=200):
+    """Whether a random search finds misclassified points in the regions."""
     rows = np.arange(len(place.x))
     keys = row_keys(0, rows, np.arange(1))[:, 0]
     return RandomSearch(queries)(classifier(model), place, rows, y, keys).hit
@@ -124,7 +124,7 @@ def test_one_distance_tells_the_hits_of_every_epsilon(constraint, dtype):
     distance = smallest(model, make_region(x, 1.0, constraint, dtype=dtype), y).distance
     assert distance[0] == 0
     for epsilon in (0.0, 0.05, 0.15, 0.3, 1.0):
-        found = solved(model, make_region(x, epsilon, constraint, dtype=dtype), y)
+        found = solve(model, make_region(x, epsilon, constraint, dtype=dtype), y)
         np.testing.assert_array_equal(found.hit, distance <= epsilon)
         assert found.proven.all()
         assert found.queries <= 3 * len(x)
@@ -158,7 +158,7 @@ def test_clashing_training_points_are_no_1nn_to_prove_things_about():
     model = KNeighborsClassifier(1).fit(np.vstack([x, x]), np.append(y, 1 - y))
     place = make_region(x, 0.3, "genuine-max")
     assert extract_one_nn(model) is None
-    assert (searched(model, place, y) & (model.predict(x) == y)).any()  # what a proof would deny
+    assert (search(model, place, y) & (model.predict(x) == y)).any()  # what a proof would deny
     model.fit(np.vstack([x, -0.0 * x[:1], 0.0 * x[:1]]), np.append(y, [0, 1]))
     assert extract_one_nn(model) is None
     model.fit(np.vstack([x, x]), np.append(y, y))
@@ -220,15 +220,23 @@ def thin(rng, d):
 def test_what_is_proven_is_so_in_exact_arithmetic(seed, d, constraint):
     rng = np.random.default_rng(seed)
     z, labels, x, model, y = thin(rng, d)
-    true = np.array([
-        min(distance_squared(x[i], w, z[labels == y[i]],
-                             np.delete(x, i, axis=0) if constraint == "genuine-max" else x[:0])
-            for w in z[labels != y[i]])
-        for i in range(3)
-    ])  # fmt: skip
+    true = np.array(
+        [
+            min(
+                distance_squared(
+                    x[i],
+                    w,
+                    z[labels == y[i]],
+                    np.delete(x, i, axis=0) if constraint == "genuine-max" else x[:0],
+                )
+                for w in z[labels != y[i]]
+            )
+            for i in range(3)
+        ]
+    )
     roots = np.sqrt(true[true < 100].astype(float))
     for epsilon in (*rng.uniform(0.1, 3, size=2), *roots, *roots * (1 - 1e-9)):
-        found = solved(model, make_region(x, float(epsilon), constraint), y)
+        found = solve(model, make_region(x, float(epsilon), constraint), y)
         beyond = true > Fraction(float(epsilon)) ** 2
         assert beyond[found.proven & ~found.hit].all()
         assert (model.predict(found.moved) != y)[found.hit].all()
@@ -244,7 +252,7 @@ def test_few_thin_cells_stay_undecided(constraint):
     proven = []
     for trial in range(120):
         *_, x, model, y = thin(rng, 1 + trial % 5)
-        found = solved(model, make_region(x, rng.uniform(0.1, 3), constraint), y)
+        found = solve(model, make_region(x, rng.uniform(0.1, 3), constraint), y)
         proven += found.proven.tolist()
     assert np.mean(proven) > 0.99
 
@@ -252,7 +260,7 @@ def test_few_thin_cells_stay_undecided(constraint):
 def test_thin_cells_are_found():
     z, labels = np.array([[1.0], [1 + 3e-5], [1 + 3e-5 + 1e-6], [2.0]]), [1, 0, 1, 0]
     model = KNeighborsClassifier(1).fit(z, labels)
-    found = solved(model, make_region(np.array([[0.0], [5.0]]), 1.2), np.array([1, 0]))
+    found = solve(model, make_region(np.array([[0.0], [5.0]]), 1.2), np.array([1, 0]))
     np.testing.assert_array_equal(found.hit, [True, False])
     assert found.proven.all()
     assert model.predict(found.moved[:1]) == 0
@@ -262,7 +270,7 @@ def test_labels_are_those_of_the_fit_where_the_model_is_asked_in_float32():
     z, labels = np.array([[0.0], [1.0], [1 + 1e-9], [3.0]]), [0, 0, 1, 0]
     model = KNeighborsClassifier(1).fit(z, labels)
     place = make_region(np.array([[0.5]]), 1.0, dtype=np.float32)
-    found = solved(model, place, np.array([0]))
+    found = solve(model, place, np.array([0]))
     assert found.hit.all()
     assert found.moved[0, 0] == pytest.approx(1.0, abs=1e-4)
 
@@ -277,7 +285,7 @@ def test_what_is_proven_of_products_withstands_a_search(offset, constraint):
     assert extract_one_nn(model).expanded
     y = model.predict(x)
     place = make_region(x, 1.0, constraint)
-    found, seen = solved(model, place, y), searched(model, place, y)
+    found, seen = solve(model, place, y), search(model, place, y)
     assert (model.predict(found.moved[found.hit]) != y[found.hit]).all()
     assert not (seen & found.proven & ~found.hit).any()
     assert found.hit.mean() > 0.4
@@ -297,8 +305,8 @@ def test_theorem_2_needs_distances_that_tell_cells_apart(offset, holds):
     model = KNeighborsClassifier(1).fit(x, y)
     place = make_region(x, 20.0, "genuine-max")
     assert bool(prove_robust(extract_one_nn(model), place)) == holds
-    assert searched(model, place, y).any() == (not holds)
-    assert not solved(model, place, y).proven.all() or holds
+    assert search(model, place, y).any() == (not holds)
+    assert not solve(model, place, y).proven.all() or holds
     tree = KNeighborsClassifier(1, algorithm="kd_tree").fit(x, y)
     assert prove_robust(extract_one_nn(tree), place)
 
@@ -312,7 +320,7 @@ def test_some_of_its_own_points_leave_nothing_undecided():
         model = KNeighborsClassifier(1).fit(x, y)
         some = x[:20]
         for epsilon in (1.0, 10.0, 1e4):
-            found = solved(model, make_region(some, epsilon, "genuine-max"), y[:20])
+            found = solve(model, make_region(some, epsilon, "genuine-max"), y[:20])
             assert found.proven.all()
             assert found.hit.any() or d > 2
 
@@ -320,7 +328,7 @@ def test_some_of_its_own_points_leave_nothing_undecided():
 def test_any_epsilon_and_no_rows_will_do():
     x, y, model = problem(np.random.default_rng(3), 2)
     for constraint in ("none", "genuine-max"):
-        found = solved(model, make_region(x, 1e300, constraint), y)
+        found = solve(model, make_region(x, 1e300, constraint), y)
         assert (model.predict(found.moved[found.hit]) != y[found.hit]).all()
         assert found.hit.mean() > 0.5
         nothing = smallest(model, make_region(x, 1.0, constraint), y, rows=np.arange(0))

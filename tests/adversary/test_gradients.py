@@ -37,7 +37,7 @@ ATTACKS = [
 ]
 
 
-def attacked(attack, model, region, *, seed=0):
+def run_attack(attack, model, region, *, seed=0):
     """Found around all points, which count as labelled rightly."""
     n = len(region.x)
     y = model(region.cast_for_model(region.x))
@@ -61,14 +61,14 @@ def distances(module, x, p):
 @pytest.mark.parametrize("p", NORMS)
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.spec)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_two_linear_classes_are_told_apart_at_their_distance_to_the_boundary(p, attack, dtype):
+def test_two_linear_classes_are_reported_apart_at_their_distance_to_the_boundary(p, attack, dtype):
     x, module = make_points(50, 7, dtype=dtype), make_linear(2, 7, dtype)
     apart = distances(module, x, p)
     close = 1e-5 if dtype == "float64" else 1e-4
     for middle in np.sort(apart)[[10, 40]]:
         for epsilon in (middle * (1 - close), middle * (1 + close)):
             region = make_region(x, epsilon, dtype=dtype, p=p)
-            found, _ = attacked(attack, make_classifier(module, 2), region)
+            found, _ = run_attack(attack, make_classifier(module, 2), region)
             assert np.array_equal(found.hit, apart < epsilon)
 
 
@@ -80,10 +80,10 @@ def test_of_three_linear_classes_the_one_within_reach_is_found(p, make):
     for middle in np.sort(apart)[[10, 50]]:
         for epsilon in (middle * (1 - 1e-5), middle * (1 + 1e-5)):
             region, model = make_region(x, epsilon, p=p), make_classifier(module, 3)
-            found, _ = attacked(make(8, loss="targeted", restarts=2), model, region)
+            found, _ = run_attack(make(8, loss="targeted", restarts=2), model, region)
             assert np.array_equal(found.hit, apart < epsilon)
             for loss in ("ce", "margin", "dlr"):  # may aim at the wrong class
-                found, _ = attacked(make(8, loss=loss), model, region)
+                found, _ = run_attack(make(8, loss=loss), model, region)
                 assert not (found.hit & (apart >= epsilon)).any()
 
 
@@ -105,7 +105,7 @@ def test_in_the_value_range_a_linear_model_falls_where_the_best_step_says(p, att
         gain = (np.abs(slope) * np.minimum(room, epsilon)).sum(axis=1)
     margin = np.abs(scores[:, 0] - scores[:, 1])
     region = make_region(x, epsilon, bounds=Bounds(0, 1), p=p)
-    found, _ = attacked(attack, make_classifier(module, 2), region)
+    found, _ = run_attack(attack, make_classifier(module, 2), region)
     clear = np.abs(margin - gain) > 1e-3 * gain
     assert 20 < found.hit.sum() < 180
     assert np.array_equal(found.hit[clear], (margin < gain)[clear])
@@ -240,7 +240,7 @@ def test_what_is_found_lies_in_the_region_and_is_mislabelled(
     x = make_points(12, 3, seed, dtype)
     region = make_region(x, epsilon, dtype=dtype, constraint=constraint, bounds=bounds, p=p)
     model = make_classifier(make_network(3, seed=seed), 3)
-    found, y = attacked(attack, model, region, seed=seed)
+    found, y = run_attack(attack, model, region, seed=seed)
     hits = np.flatnonzero(found.hit)
     assert found.moved.dtype == dtype
     assert region.contains(hits, found.moved[hits]).all()
@@ -266,11 +266,11 @@ class NearestNeighbour(nn.Module):
 def test_a_nearest_neighbour_classifier_never_falls_inside_the_cells_of_its_data(p, attack):
     x, y = make_points(40, 2), np.arange(40) % 2
     model = make_classifier(NearestNeighbour(x, y, p), 2)
-    assert attacked(attack, model, make_region(x, 0.5, p=p))[0].hit.sum() > 35
+    assert run_attack(attack, model, make_region(x, 0.5, p=p))[0].hit.sum() > 35
     for epsilon in (0.05, 0.5, 5.0):
         for constraint in ("genuine-max", "genuine-exact"):
             region = make_region(x, epsilon, constraint=constraint, p=p)
-            assert not attacked(attack, model, region)[0].hit.any()
+            assert not run_attack(attack, model, region)[0].hit.any()
 
 
 def test_genuine_attacks_find_what_the_cell_leaves_open():
@@ -293,15 +293,15 @@ def test_genuine_attacks_find_what_the_cell_leaves_open():
 
 
 class Told(nn.Module):
-    """A module that does what it is told."""
+    """A module that applies a function."""
 
     def __init__(self, forward):
         super().__init__()
-        self.told = forward
+        self.function = forward
         self.weight = nn.Parameter(torch.zeros(1, dtype=torch.float64))  # tells the type
 
     def forward(self, x):
-        return self.told(x)
+        return self.function(x)
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
@@ -309,7 +309,8 @@ class Told(nn.Module):
 def test_more_is_found_in_a_larger_ball(p, attack):
     x, model = make_points(80, 6), make_classifier(make_network(6).double(), 3)
     hits = [
-        attacked(attack, model, make_region(x, epsilon, p=p))[0].hit for epsilon in (0.05, 0.2, 0.8)
+        run_attack(attack, model, make_region(x, epsilon, p=p))[0].hit
+        for epsilon in (0.05, 0.2, 0.8)
     ]
     assert hits[0].sum() < hits[1].sum() < hits[2].sum()
     assert not (hits[0] & ~hits[1]).any()
@@ -321,11 +322,11 @@ def test_more_is_found_in_a_larger_ball(p, attack):
 def test_a_row_depends_on_its_key_alone(attack, constraint, monkeypatch):
     x, model, y = make_points(40, 5), make_classifier(make_network(5).double(), 3), None
     region = make_region(x, 0.25, constraint=constraint, p=2.0)
-    whole, y = attacked(attack, model, region)
+    whole, y = run_attack(attack, model, region)
     assert 0 < whole.hit.sum() < 40
     for values in (35, 60):
         monkeypatch.setattr(gradients, "BATCH_VALUES", values)
-        parts, _ = attacked(attack, model, region)
+        parts, _ = run_attack(attack, model, region)
         assert np.array_equal(parts.hit, whole.hit)
         assert np.allclose(parts.moved, whole.moved, atol=1e-9)
         assert parts.queries == whole.queries
@@ -345,11 +346,11 @@ def test_a_module_is_left_as_it_was():
     x = make_points(30, 5, dtype="float32")
     for attack in (PGD(4), APGD(4)):
         with torch.inference_mode():
-            first, _ = attacked(attack, make_classifier(module, 3), make_region(x, 0.2, p=2.0))
-        again, _ = attacked(attack, make_classifier(module, 3), make_region(x, 0.2, p=2.0))
+            first, _ = run_attack(attack, make_classifier(module, 3), make_region(x, 0.2, p=2.0))
+        again, _ = run_attack(attack, make_classifier(module, 3), make_region(x, 0.2, p=2.0))
         assert np.array_equal(first.moved, again.moved)  # no dropout, no generator
     with pytest.raises(InputError, match="gives no gradients"):
-        attacked(
+        run_attack(
             PGD(), make_classifier(nn.Sequential(module, Hostile()), 3), make_region(x, 0.2, p=2.0)
         )
     assert [part.training for part in module.modules()] == before
@@ -376,7 +377,7 @@ class Hostile(nn.Module):
         return self.Function.apply(x)
 
 
-def test_pictures_reach_the_module_as_for_labels_and_layers_may_work_in_place():
+def test_images_reach_the_module_as_for_labels_and_layers_may_work_in_place():
     torch.manual_seed(0)
     module = nn.Sequential(
         nn.ReLU(inplace=True), nn.Conv2d(3, 4, 3), nn.Flatten(), nn.Linear(96, 3)
@@ -385,7 +386,7 @@ def test_pictures_reach_the_module_as_for_labels_and_layers_may_work_in_place():
     shape, dtype = (8, 6, 3), np.dtype(np.float32)
     region = Region(x, shape, dtype, math.inf, 0.05, bounds=Bounds(0, 1))
     model = make_classifier(module, 3)
-    found, y = attacked(PGD(), model, region)
+    found, y = run_attack(PGD(), model, region)
     assert found.hit.any()
     assert (model(region.cast_for_model(found.moved)) != y)[found.hit].all()
 
@@ -393,7 +394,7 @@ def test_pictures_reach_the_module_as_for_labels_and_layers_may_work_in_place():
 def test_two_classes_have_no_dlr_and_climb_the_margin():
     x, model = make_points(30, 5), make_classifier(make_network(5, 2).double(), 2)
     results = [
-        attacked(APGD(10, loss=loss), model, make_region(x, 0.2, p=2.0))[0]
+        run_attack(APGD(10, loss=loss), model, make_region(x, 0.2, p=2.0))[0]
         for loss in ("dlr", "margin")
     ]
     assert 0 < results[0].hit.sum() < 30
@@ -452,18 +453,18 @@ def test_a_row_without_a_gradient_moves_along_its_noise():
     blind = Told(lambda x: torch.cat([x * 0, (x.sum(dim=1, keepdim=True).round() - 0.5)], dim=1))
     x, model = np.zeros((60, 1)), make_classifier(blind, 2)
     for attack in (PGD(), APGD(20)):
-        found, _ = attacked(attack, model, make_region(x, 0.8, p=2.0))
+        found, _ = run_attack(attack, model, make_region(x, 0.8, p=2.0))
         assert 15 < found.hit.sum() < 45  # half of all directions lead up
 
 
-def test_what_cannot_be_attacked_or_asked_for_is_told_in_a_line():
+def test_what_cannot_be_attacked_or_asked_for_is_reported_in_a_line():
     x = make_points(5, 3)
     data = make_dataset(x, np.arange(5) % 2)
     model = as_classifier(lambda x: (x[:, 0] > 0.5).astype(int), data, name="mine")
     with pytest.raises(
         InputError, match=r"^model must be a torch module .* got mine; use an attack"
     ):
-        attacked(PGD(), model, make_region(x, 0.1, p=2.0))
+        run_attack(PGD(), model, make_region(x, 0.1, p=2.0))
     with pytest.raises(InputError, match="steps must be a whole number of at least 1, got 0"):
         PGD(steps=0)
     with pytest.raises(InputError, match="restarts"):

@@ -1,4 +1,4 @@
-"""Signs of masked gradients: told where there are any, and not where there are none."""
+"""Signs of masked gradients: reported where there are any, and only there."""
 
 import math
 
@@ -15,7 +15,7 @@ health = pytest.importorskip("shaketable.adversary.attacks.health")
 nn = torch.nn
 
 
-def looked_at(module, *, p=2.0, epsilon=0.1, n=40, **options):
+def inspect(module, *, p=2.0, epsilon=0.1, n=40, **options):
     x, model = make_points(n, 5), make_classifier(module, 3)
     region = make_region(x, epsilon, dtype="float32", p=p)
     y = model(region.cast_for_model(x))
@@ -24,7 +24,7 @@ def looked_at(module, *, p=2.0, epsilon=0.1, n=40, **options):
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
 def test_sound_gradients_show_no_sign(p):
-    sound = looked_at(make_network(5), p=p)
+    sound = inspect(make_network(5), p=p)
     assert sound.signs == ()
     assert (sound.points, sound.zero, sound.broken, sound.rising) == (40, 0, 0, 40)
     assert sound.only_random == 0
@@ -42,8 +42,8 @@ class Front(nn.Module):
         return self.back(self.module(self.front(x)))
 
 
-def test_rounding_in_front_is_told_by_gradients_of_zero_and_by_random_tries():
-    masked = looked_at(Front(lambda x: (x * 8).round() / 8, make_network(5)), epsilon=0.2)
+def test_rounding_in_front_is_reported_by_gradients_of_zero_and_by_random_tries():
+    masked = inspect(Front(lambda x: (x * 8).round() / 8, make_network(5)), epsilon=0.2)
     assert (masked.zero, masked.broken) == (40, 0)
     assert masked.random > masked.found
     first, second = masked.signs
@@ -52,16 +52,16 @@ def test_rounding_in_front_is_told_by_gradients_of_zero_and_by_random_tries():
     assert str(masked).endswith("what they did not find is weak evidence of robustness.")
 
 
-def test_a_saturated_softmax_and_broken_gradients_are_told():
+def test_a_saturated_softmax_and_broken_gradients_are_reported():
     sure = Front(lambda x: x, make_network(5), lambda scores: (1000 * scores).softmax(dim=1))
-    assert looked_at(sure).zero > 20
+    assert inspect(sure).zero > 20
     root = Front(lambda x: x, make_network(5), lambda scores: scores + 0 * (scores - scores).sqrt())
-    broken = looked_at(root, tries=5)
+    broken = inspect(root, tries=5)
     assert broken.broken == 40
     assert "0 are zero, 40 not finite" in broken.signs[0]
 
 
-def test_a_loss_that_falls_along_its_gradient_is_told():
+def test_a_loss_that_falls_along_its_gradient_is_reported():
     class Reversed(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x):
@@ -71,7 +71,7 @@ def test_a_loss_that_falls_along_its_gradient_is_told():
         def backward(ctx, gradient):
             return -gradient
 
-    wrong = looked_at(Front(Reversed.apply, make_network(5)))
+    wrong = inspect(Front(Reversed.apply, make_network(5)))
     assert wrong.rising < 4
     assert f"raises the loss at {wrong.rising} of 40 points only" in wrong.signs[0]
     assert "only random tries did" in wrong.signs[-1]
@@ -79,4 +79,4 @@ def test_a_loss_that_falls_along_its_gradient_is_told():
 
 def test_points_are_needed():
     with pytest.raises(InputError, match="rows must name points"):
-        looked_at(make_network(5), n=0)
+        inspect(make_network(5), n=0)

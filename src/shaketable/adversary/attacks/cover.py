@@ -64,9 +64,9 @@ class Cover:
 
     def covers(self, region: Region) -> str:
         """How closely it searches a region, in words."""
-        places = f"all places within {self.resolution:g} epsilon of one that was asked about"
+        places = f"every place is within {self.resolution:g} epsilon of a queried point"
         narrow = region.constraint == "genuine-max" and region.x.shape[1] > 1 and region.p != 2
-        return f"{places}, but for cells narrower than that" if narrow else places
+        return f"{places}, except in cells narrower than that" if narrow else places
 
     def __call__(
         self,
