@@ -16,9 +16,17 @@ from shaketable.data.bounds import Bounds
 
 UNIT = Bounds(0, 1)
 TYPES = ["float32", "float64"]
-SPECS = ["sp(0.2)", "ga(0.1)", "ga(-0.1, 0.05)", "rotation(30)", "rotation(-60, bilinear, fill=1)",
-         "rotation(20, bicubic)", "sp(0.1) + ga(0.1)", "ga(0.1) + sp(0.1) + rotation(30, bicubic)",
-         "sp(0.1) + rotation(-30) as SP0.1RO-30"]  # fmt: skip
+SPECS = [
+    "sp(0.2)",
+    "ga(0.1)",
+    "ga(-0.1, 0.05)",
+    "rotation(30)",
+    "rotation(-60, bilinear, fill=1)",
+    "rotation(20, bicubic)",
+    "sp(0.1) + ga(0.1)",
+    "ga(0.1) + sp(0.1) + rotation(30, bicubic)",
+    "sp(0.1) + rotation(-30) as SP0.1RO-30",
+]
 
 
 def grey(n, *shape, value=0.5, dtype="float64"):

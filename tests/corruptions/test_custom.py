@@ -123,16 +123,22 @@ def evaluate(corruptions, **options):
     rng = np.random.default_rng(0)
     x = rng.random((40, 3))
     return st.evaluate(
-        lambda x: (x[:, 0] > 0.5).astype(int), (x, (x[:, 0] > 0.5).astype(int)), corruptions,
-        model_id="threshold", **options,
-    )  # fmt: skip
+        lambda x: (x[:, 0] > 0.5).astype(int),
+        (x, (x[:, 0] > 0.5).astype(int)),
+        corruptions,
+        model_id="threshold",
+        **options,
+    )
 
 
 def test_evaluate_suites_and_grids_take_it(monkeypatch):
     records = evaluate([add(size=0.2), f"{HERE}:add(0.4)", add], k=3)
     assert [r.corruption for r in records] == [
-        "clean", f"{HERE}:add(size=0.2)", f"{HERE}:add(size=0.4)", f"{HERE}:add(size=1)"
-    ]  # fmt: skip
+        "clean",
+        f"{HERE}:add(size=0.2)",
+        f"{HERE}:add(size=0.4)",
+        f"{HERE}:add(size=1)",
+    ]
     (alone,) = [r for r in evaluate(add(size=0.2), k=3) if r.corruption != "clean"]
     np.testing.assert_array_equal(alone.hits, records.cells[1].hits)
     monkeypatch.setattr("shaketable.evaluation.cells.BATCH_ROWS", 7)

@@ -88,11 +88,16 @@ def test_a_bad_spec_says_what_is_wrong(spec, message):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: PNormNoise("2", 1), lambda: PNormNoise(2, None), lambda: Impulse("1"),
-        lambda: Gaussian(None), lambda: Gaussian(1, "up"), lambda: parse(3),
-        lambda: corrupt(np.zeros((1, 1)), 3), lambda: corrupt(np.zeros((1, 1)), "clean(1)"),
+        lambda: PNormNoise("2", 1),
+        lambda: PNormNoise(2, None),
+        lambda: Impulse("1"),
+        lambda: Gaussian(None),
+        lambda: Gaussian(1, "up"),
+        lambda: parse(3),
+        lambda: corrupt(np.zeros((1, 1)), 3),
+        lambda: corrupt(np.zeros((1, 1)), "clean(1)"),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_are_no_numbers_are_refused(make):
     with pytest.raises(InputError, match="must|takes nothing"):
         make()

@@ -144,8 +144,10 @@ def test_a_model_meets_these_columns_too():
 
     records = st.evaluate(model, data, ["jitter(0.2) + missing(0.1)", "missing(1) as GONE"], k=2)
     assert [c.corruption for c in records] == [
-        "clean", "jitter(0.2) + missing(0.1)", "missing(1) as GONE"
-    ]  # fmt: skip
+        "clean",
+        "jitter(0.2) + missing(0.1)",
+        "missing(1) as GONE",
+    ]
     clean, both, gone = seen
     np.testing.assert_array_equal(clean, x[300:])
     np.testing.assert_allclose(gone, np.broadcast_to(x[:300].mean(axis=0), gone.shape))
@@ -231,7 +233,9 @@ def test_a_bad_spec_says_what_is_wrong(spec, message):
 
 def test_specs_are_canonical():
     assert [c.spec for c in (Jitter(1), Missing(0.5), Rescaling(2))] == [
-        "jitter(1)", "missing(0.5)", "scaling(2)"
-    ]  # fmt: skip
+        "jitter(1)",
+        "missing(0.5)",
+        "scaling(2)",
+    ]
     assert Jitter(1).ladder == Jitter(2).ladder
     assert (Rescaling(0.9).size, Rescaling(1.2).size) == pytest.approx((0.1, 0.2))

@@ -158,9 +158,15 @@ def test_what_cannot_be_put_together_is_refused(make, message):
 def test_a_grid_of_specs_holds_every_combination_once():
     found = grid(["sp(0.1)", "sp(0.2)"], ["rotation(30)"])
     assert found.names == (
-        "clean", "rotation(30)", "sp(0.1)", "sp(0.1) + rotation(30)", "sp(0.2)",
-        "sp(0.2) + rotation(30)", "rotation(30) + sp(0.1)", "rotation(30) + sp(0.2)",
-    )  # fmt: skip
+        "clean",
+        "rotation(30)",
+        "sp(0.1)",
+        "sp(0.1) + rotation(30)",
+        "sp(0.2)",
+        "sp(0.2) + rotation(30)",
+        "rotation(30) + sp(0.1)",
+        "rotation(30) + sp(0.2)",
+    )
     assert (found.metric, found.k, found.part) == ("mcv", 1, "test")
     given = grid(["sp(0.1)", "sp(0.2)"], ["rotation(30)"], orders="given")
     assert given.names == found.names[:6]
@@ -169,8 +175,11 @@ def test_a_grid_of_specs_holds_every_combination_once():
 
 @pytest.mark.parametrize("orders", ["all", "both", "given"])
 def test_a_grid_of_three_factors(orders):
-    labels = [{"S0": "", "S1": "sp(0.1)"}, {"R0": "", "R1": "rotation(30)"},
-              {"B0": "", "B1": "fog(1)", "B2": "fog(2)"}]  # fmt: skip
+    labels = [
+        {"S0": "", "S1": "sp(0.1)"},
+        {"R0": "", "R1": "rotation(30)"},
+        {"B0": "", "B1": "fog(1)", "B2": "fog(2)"},
+    ]
     expected = {}
     for way in permutations(labels) if orders != "given" else [labels]:
         for chosen in product(*way):
@@ -190,9 +199,12 @@ def test_a_grid_of_three_factors(orders):
 def test_labels_without_one_for_clean_name_single_faults_once():
     found = grid({"S": "sp(0.1)"}, {"R": "rotation(30)"})
     assert found.names == (
-        "clean", "rotation(30) as R", "sp(0.1) as S", "sp(0.1) + rotation(30) as SR",
+        "clean",
+        "rotation(30) as R",
+        "sp(0.1) as S",
+        "sp(0.1) + rotation(30) as SR",
         "rotation(30) + sp(0.1) as RS",
-    )  # fmt: skip
+    )
 
 
 def test_a_grid_runs_and_is_described():

@@ -35,18 +35,30 @@ def test_the_published_ladders_have_nine_norms_and_ten_growing_sizes(name, d):
         assert len(sizes) == 10
         assert sizes == sorted(sizes)
     # the table's corners, typed in apart
-    corners = {"pnorm-cifar": ["l0(0.005)", "l0(0.12)", "l0.5(400000)", "linf(0.15)"],
-               "pnorm-tiny": ["l0(0.01)", "l0(0.3)", "l0.5(12000000)", "linf(0.3)"]}  # fmt: skip
+    corners = {
+        "pnorm-cifar": ["l0(0.005)", "l0(0.12)", "l0.5(400000)", "linf(0.15)"],
+        "pnorm-tiny": ["l0(0.01)", "l0(0.3)", "l0.5(12000000)", "linf(0.3)"],
+    }
     assert set(corners[name]) <= set(suite(name).names)
 
 
 def test_the_imperceptible_noises():
     assert suite("ice-cifar").names == (
-        "l0.5(25000)", "l1(25)", "l2(0.5)", "l10(0.03)", "l50(0.02)", "linf(0.01)"
-    )  # fmt: skip
+        "l0.5(25000)",
+        "l1(25)",
+        "l2(0.5)",
+        "l10(0.03)",
+        "l50(0.02)",
+        "linf(0.01)",
+    )
     assert suite("ice-tiny").names == (
-        "l0.5(700000)", "l1(125)", "l2(2)", "l10(0.06)", "l50(0.04)", "linf(0.01)"
-    )  # fmt: skip
+        "l0.5(700000)",
+        "l1(125)",
+        "l2(2)",
+        "l10(0.06)",
+        "l50(0.04)",
+        "linf(0.01)",
+    )
 
 
 @pytest.mark.parametrize("name", ["pnorm", "ice"])
@@ -95,9 +107,14 @@ def test_a_suite_for_another_shape_is_refused():
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("mscr-2d", "levels"), ("pnorm", "pnorm"), ("ice-tiny", "pnorm"), ("common-xn", "common"),
-     ("two-factor-train", "sets")],
-)  # fmt: skip
+    [
+        ("mscr-2d", "levels"),
+        ("pnorm", "pnorm"),
+        ("ice-tiny", "pnorm"),
+        ("common-xn", "common"),
+        ("two-factor-train", "sets"),
+    ],
+)
 def test_a_suite_knows_its_kind(name, kind):
     assert suite(name).kind == kind
     data = st.make_dataset(np.random.default_rng(0).random((12, 8, 8)), np.arange(12) % 2)
@@ -117,11 +134,19 @@ MADE = {
     "two-factor-table": {"NO": "jitter({})", "MI": "missing({})", "SC": "scaling({})"},
 }
 SHARES = ["0.1", "0.15", "0.2"]
-LEVELS = {"SP": SHARES, "GA": SHARES, "RO": ["-60", "-30", "30", "60"], "NO": ["0.2", "0.5", "1"],
-          "MI": SHARES, "SC": ["0.8", "0.9", "1.1", "1.2"]}  # fmt: skip
-ORDERS = {"two-factor": ["SP GA", "GA SP", "SP RO", "RO SP"],
-          "two-factor-variance": ["SP GA", "GA SP", "SP RO", "RO SP"],
-          "two-factor-table": ["NO MI", "MI NO", "MI SC", "SC MI"]}  # fmt: skip
+LEVELS = {
+    "SP": SHARES,
+    "GA": SHARES,
+    "RO": ["-60", "-30", "30", "60"],
+    "NO": ["0.2", "0.5", "1"],
+    "MI": SHARES,
+    "SC": ["0.8", "0.9", "1.1", "1.2"],
+}
+ORDERS = {
+    "two-factor": ["SP GA", "GA SP", "SP RO", "RO SP"],
+    "two-factor-variance": ["SP GA", "GA SP", "SP RO", "RO SP"],
+    "two-factor-table": ["NO MI", "MI NO", "MI SC", "SC MI"],
+}
 
 
 def rule(name):
@@ -164,11 +189,16 @@ def test_the_nine_training_sets():
     found = suite("two-factor-train")
     ga = "ga(mean=0.1, var=0.01)"
     assert {display_name(spec): split_factors(spec) for spec in found.names} == {
-        "clean": (), "SP0.1": ("sp(0.1)",), "GA0.1": (ga,), "SP0.1GA0.1": ("sp(0.1)", ga),
-        "GA0.1SP0.1": (ga, "sp(0.1)"), "SP0.1RL30": ("sp(0.1)", "rotation(-30)"),
-        "SP0.1RR30": ("sp(0.1)", "rotation(30)"), "RL30": ("rotation(-30)",),
+        "clean": (),
+        "SP0.1": ("sp(0.1)",),
+        "GA0.1": (ga,),
+        "SP0.1GA0.1": ("sp(0.1)", ga),
+        "GA0.1SP0.1": (ga, "sp(0.1)"),
+        "SP0.1RL30": ("sp(0.1)", "rotation(-30)"),
+        "SP0.1RR30": ("sp(0.1)", "rotation(30)"),
+        "RL30": ("rotation(-30)",),
         "RR30": ("rotation(30)",),
-    }  # fmt: skip
+    }
     assert found.part == "train"
 
 

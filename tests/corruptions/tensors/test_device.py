@@ -18,10 +18,20 @@ CUDA = pytest.param(
 DEVICES = ["cpu", CUDA]
 NORMS = [0.1, 0.5, 1.0, 2.0, 3.0, 50.0, 200.0, 1e4]
 SPECS = [
-    "clean", "linf(0.1)", "linf(0.1, surface)", "linf(0.1, vertices)", "l1(2)", "l2(0.5)",
-    "l2(0.5, surface)", "l0.5(40)", "l77(0.2)", "l0(0.3)", "l0(0.3, uniform)",
-    "gaussian(0.1, mean=0.2)", "l2(0.5) + l0(0.1) + linf(0.1)",
-]  # fmt: skip
+    "clean",
+    "linf(0.1)",
+    "linf(0.1, surface)",
+    "linf(0.1, vertices)",
+    "l1(2)",
+    "l2(0.5)",
+    "l2(0.5, surface)",
+    "l0.5(40)",
+    "l77(0.2)",
+    "l0(0.3)",
+    "l0(0.3, uniform)",
+    "gaussian(0.1, mean=0.2)",
+    "l2(0.5) + l0(0.1) + linf(0.1)",
+]
 BOUNDS = Bounds(0.0, 1.0)
 
 
