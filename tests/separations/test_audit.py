@@ -1,12 +1,13 @@
-"""An audit names what eps_min hangs on, rows as the source counts them."""
+"""An audit names what eps_min depends on, by the rows of the source."""
 
 import numpy as np
 import pytest
 
 from shaketable import InputError, make_dataset, separation
 from shaketable.data.dataset import Dataset
-from shaketable.separations.audit import audit, class_pairs
+from shaketable.separations.audit import audit
 from shaketable.separations.one_nn import one_nn
+from shaketable.separations.record import rank_class_pairs
 from shaketable.separations.words import one_nn_sentence
 
 
@@ -72,7 +73,7 @@ def test_data_of_another_separation_are_refused() -> None:
 
 
 def test_class_pairs_that_are_not_known_are_none() -> None:
-    assert class_pairs(["a", "b"], None) == []
+    assert rank_class_pairs(["a", "b"], None) == []
 
 
 def test_one_nn_in_words_tells_ranges_only_where_there_are_ties() -> None:

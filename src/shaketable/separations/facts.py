@@ -1,4 +1,4 @@
-"""TODO."""
+"""A separation as pages show it: plain values, ready for a template."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ from dataclasses import dataclass
 
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
-from shaketable.separations.audit import class_pairs
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.record import SeparationRecord, rank_class_pairs
 
 MAX_PAIRS = 45
-"""Pairs of classes that are listed at most."""
+"""Largest number of pairs of classes that are listed."""
 
 MAX_CLASSES = 20
-"""Up to this number of classes their minima are shown as a matrix, else as a list."""
+"""Largest number of classes whose minima are shown as a matrix; of more, as a list."""
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Minimum of two classes, and its place among all of them."""
+class Minimum:
+    """Minimum between two classes, and its place among all such minima."""
 
     value: float
     near: float
-    """1 for the closest two classes, 0 for the farthest."""
+    """Closeness on a scale from 1 for the closest two classes to 0 for the farthest."""
 
     @property
     def least(self) -> bool:
-        """Whether no two classes are closer."""
+        """Whether no other two classes are closer."""
         return self.near == 1
 
 
@@ -39,22 +38,26 @@ class SeparationFacts:
     two_r: float
     epsilon_min: float
     pair: tuple[int, int]
-    """Rows of the closest points, in the source where the data are known."""
+    """Rows of the closest points; those of the source if the data are known."""
     parts: dict[str, float | None]
+    """Minima within and between the parts."""
     classes: list[str]
-    matrix: list[tuple[str, list[Cell | None]]]
-    """Label and minima of every class; empty for two classes, and for many."""
+    matrix: list[tuple[str, list[Minimum | None]]]
+    """Label and minima of every class; empty for two classes and for more than 20."""
     class_pairs: list[tuple[str, str, float]]
-    """Minimum of every pair of classes, the closest first."""
+    """Classes and their minimum, for the closest pairs of classes."""
     more_pairs: int
+    """Number of pairs of classes that are not listed."""
     by_class_known: bool
+    """Whether the minima between classes were kept."""
     half: str
-    """What eps_min is of 2r, to begin a sentence with."""
+    """Which part of 2r eps_min is, as the beginning of a sentence."""
 
     @classmethod
     def of(cls, s: SeparationRecord, data: Dataset | None = None) -> SeparationFacts:
-        """Facts of a recorded separation; `data` are those it was measured on, where known."""
-        pairs = [(str(a), str(b), value) for a, b, value in class_pairs(s.classes, s.by_class)]
+        """Facts of a separation; `data` are those it was measured on, if known."""
+        ranked = rank_class_pairs(s.classes, s.by_class)
+        pairs = [(str(a), str(b), value) for a, b, value in ranked]
         i, j = s.pair
         classes = [str(label) for label in s.classes]
         shown = s.by_class if 2 < len(classes) <= MAX_CLASSES else None
@@ -76,14 +79,14 @@ class SeparationFacts:
 
 def _matrix(
     classes: list[str], by_class: list[list[float | None]]
-) -> list[tuple[str, list[Cell | None]]]:
+) -> list[tuple[str, list[Minimum | None]]]:
     known = [value for row in by_class for value in row if value is not None]
     least, span = min(known), max(known) - min(known)
 
-    def cell(value: float | None) -> Cell | None:
-        return None if value is None else Cell(value, 1 - (value - least) / (span or 1.0))
+    def entry(value: float | None) -> Minimum | None:
+        return None if value is None else Minimum(value, 1 - (value - least) / (span or 1.0))
 
     return [
-        (label, [cell(value) for value in row])
+        (label, [entry(value) for value in row])
         for label, row in zip(classes, by_class, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Separation and audit as people read them in a terminal, and as programs read them in JSON."""
+"""Separation and audit as tables in the terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from typing import Any
 
 from shaketable.core.norms import norm_title, norm_to_json
 from shaketable.data.dataset import Dataset
-from shaketable.separations.audit import Audit, class_pairs
+from shaketable.separations.audit import Audit
+from shaketable.separations.facts import MAX_CLASSES
 from shaketable.separations.one_nn import OneNN
+from shaketable.separations.record import rank_class_pairs
 from shaketable.separations.separation import Separation
 from shaketable.separations.words import one_nn_sentence
 from shaketable.views.numbers import format_distance, format_short_distance
 from shaketable.views.terminal import print_table
 
-MAX_CLASSES = 20
-"""Up to this number of classes their minima are shown as a matrix, else the closest as a list."""
-
 
 def separation_json(
     result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
 ) -> dict[str, Any]:
-    """Separation and audit as one object; rows are those of the source."""
+    """Separation and audit as one JSON object; rows are those of the source."""
     return {
         "norm": norm_to_json(result.p),
         "two_r": result.two_r,
@@ -39,7 +38,7 @@ def separation_json(
 
 
 def _one_nn_json(result: OneNN) -> dict[str, Any]:
-    """Accuracies of the 1-NN classifier as an object, in per cent."""
+    """Accuracies of the 1-NN classifier as a JSON object, in per cent."""
     (low, high), (least, most) = result.accuracy, result.majority_accuracy
     return {
         "test_points": len(result.test),
@@ -51,7 +50,7 @@ def _one_nn_json(result: OneNN) -> dict[str, Any]:
 def print_separation(
     result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
 ) -> None:
-    """Separation and audit as sentences and tables."""
+    """Print separation and audit as sentences and tables."""
     print(f"data: {data.name}; {data.n} points, {len(data.classes)} classes")
     print(f"{norm_title(result.p)} separation 2r = {result.two_r!r}")
     places = [
@@ -61,12 +60,12 @@ def print_separation(
     print(f"closest pair: {' and '.join(places)}, rows counted from 0{parts}")
     print(f"eps_min = {result.epsilon_min!r}")
     for part, value in result.by_part.items():
-        print(f"  2r {part}: {'no two classes' if value is None else repr(value)}")
+        print(f"  2r {part}: {'no pair of classes' if value is None else repr(value)}")
     if audit.nearest is not None:
         least, *quartiles, most = (format_short_distance(value) for value in audit.nearest.values())
         print(
-            f"distance of a point to the nearest of another class: {least} to {most}, quartiles "
-            f"{', '.join(quartiles)}"
+            f"distance of a point to the nearest point of another class: {least} to {most}, "
+            f"quartiles {', '.join(quartiles)}"
         )
     print(f"duplicates: {audit.duplicates}")
     if audit.left_out:
@@ -78,28 +77,31 @@ def print_separation(
 
 
 def _print_closest(audit: Audit) -> None:
-    rows = [
-        [str(rank), *(str(v) for place in zip(p.rows, p.classes, strict=True) for v in place),
-         format_distance(p.distance), _distance(p.epsilon_min_without)]
-        for rank, p in enumerate(audit.pairs, start=1)
-    ]  # fmt: skip
-    one = len(rows) == 1
-    title = "closest pair of different classes" if one else (
-        f"the {len(rows)} closest pairs of different classes; on the right, eps_min if a pair and "
-        "all above it were left out"
-    )  # fmt: skip
+    rows = []
+    for rank, pair in enumerate(audit.pairs, start=1):
+        (i, j), (a, b) = pair.rows, pair.classes
+        points = [str(value) for value in (rank, i, a, j, b)]
+        rows.append(
+            [*points, format_distance(pair.distance), _format_without(pair.epsilon_min_without)]
+        )
+    title = "closest pair of different classes"
+    if len(rows) > 1:
+        title = (
+            f"the {len(rows)} closest pairs of different classes; on the right, eps_min if a pair "
+            "and all above it were left out"
+        )
     print_table(title, ["", "row", "class", "row", "class", "2r", "eps_min without"], rows)
     for sentence in audit.outliers:
         print(sentence)
 
 
 def _print_classes(result: Separation, audit: Audit) -> None:
-    """Show the minimum of every two classes; of many classes, only the closest."""
+    """Print the minimum between each two classes; of many classes, only of the closest."""
     n = len(result.classes)
     if audit.by_class is None:
         print(f"\n2r of every pair of classes is not kept for {n} classes")
     elif n > MAX_CLASSES:
-        pairs = class_pairs(result.classes, audit.by_class)
+        pairs = rank_class_pairs(result.classes, audit.by_class)
         rows = [
             [str(a), str(b), format_short_distance(value)] for a, b, value in pairs[:MAX_CLASSES]
         ]
@@ -113,5 +115,6 @@ def _print_classes(result: Separation, audit: Audit) -> None:
         print_table("2r of every pair of classes", ["", *map(str, result.classes)], rows)
 
 
-def _distance(value: float | None) -> str:
+def _format_without(value: float | None) -> str:
+    """Format eps_min without some pairs."""
     return "no pair left" if value is None else format_distance(value)
