@@ -17,10 +17,10 @@ def line(x: list[float], y: str, n_train: int | None = None) -> Dataset:
 
 def test_pairs_come_in_order_with_what_is_left_without_them() -> None:
     data = line([0, 1, 4, 9], "abab")
-    found = audit(separation(data), data)
-    assert [p.rows for p in found.pairs] == [(0, 1), (1, 2), (2, 3), (0, 3)]
-    assert [p.classes for p in found.pairs[:2]] == [("a", "b"), ("b", "a")]
-    assert [p.epsilon_min_without for p in found.pairs] == [1.5, 2.5, 4.5, None]
+    report = audit(separation(data), data)
+    assert [p.rows for p in report.pairs] == [(0, 1), (1, 2), (2, 3), (0, 3)]
+    assert [p.classes for p in report.pairs[:2]] == [("a", "b"), ("b", "a")]
+    assert [p.epsilon_min_without for p in report.pairs] == [1.5, 2.5, 4.5, None]
     assert [p.distance for p in audit(separation(data), data, closest=2).pairs] == [1, 3]
 
 
@@ -30,39 +30,39 @@ def test_a_mislabelled_point_stands_out() -> None:
     y = np.repeat(["near", "far"], 30)
     y[7] = "far"
     data = make_dataset(x, y, name="two clouds")
-    found = audit(separation(data), data)
-    assert found.frequent == [(7, "far", 10)]
-    assert "row 7 ('far') is in 10 of these 10 pairs" in found.outliers[0]
+    report = audit(separation(data), data)
+    assert report.frequent == [(7, "far", 10)]
+    assert "row 7 ('far') is in 10 of these 10 pairs" in report.outliers[0]
 
 
 def test_opponents_that_coincide_count_once() -> None:
     data = line([0, 1, 1, 1, 1, 9, 12], "abbbbab")
-    found = audit(separation(data, closest=4), data)
-    assert {p.rows[0] for p in found.pairs} == {0}
-    assert found.frequent == []
+    report = audit(separation(data, closest=4), data)
+    assert {p.rows[0] for p in report.pairs} == {0}
+    assert report.frequent == []
 
 
 def test_duplicates_are_counted_within_and_across_parts() -> None:
     x = [0.0, 5, 0, 5, 7, 7, 9, 0]
     data = line(x, "ababbbaa")
-    found = audit(separation(data), data).duplicates
-    assert (found.groups, found.points, found.across) == (3, 7, None)
-    assert found.first == [[0, 2, 7], [1, 3], [4, 5]]
+    report = audit(separation(data), data).duplicates
+    assert (report.groups, report.points, report.across) == (3, 7, None)
+    assert report.first == [[0, 2, 7], [1, 3], [4, 5]]
     split = line(x, "ababbbaa", n_train=5)
-    found = audit(separation(split), split).duplicates
-    assert (found.groups, found.across) == (3, 2)
-    assert "rows 0, 2 and 7; rows 1 and 3" in str(found)
-    assert "training and the test part: 2 groups" in str(found)
+    report = audit(separation(split), split).duplicates
+    assert (report.groups, report.across) == (3, 2)
+    assert "rows 0, 2 and 7; rows 1 and 3" in str(report)
+    assert "training and the test part: 2 groups" in str(report)
 
 
 def test_what_was_left_out_is_named_by_source_row() -> None:
     before = line([0, 0, 3, 5, 5, 9], "ababba")
     data = before.drop_clashes()
-    found = audit(separation(data), data, before=before)
-    assert found.clashes == [((0, "a"), (1, "b"))]
-    assert "2 points were left out" in found.left_out
-    assert found.pairs[0].rows == (2, 3)
-    assert found.duplicates.first == [[3, 4]]
+    report = audit(separation(data), data, before=before)
+    assert report.clashes == [((0, "a"), (1, "b"))]
+    assert "2 points were left out" in report.left_out
+    assert report.pairs[0].rows == (2, 3)
+    assert report.duplicates.first == [[3, 4]]
     assert audit(separation(data), data).left_out == ""
 
 
@@ -76,7 +76,7 @@ def test_class_pairs_that_are_not_known_are_none() -> None:
     assert rank_class_pairs(["a", "b"], None) == []
 
 
-def test_one_nn_in_words_tells_ranges_only_where_there_are_ties() -> None:
+def test_one_nn_sentence_has_ranges_only_where_there_are_ties() -> None:
     train = [0.0, 2.0, 9.0], ["a", "b", "b"]
     tied = one_nn(train, ([1.0, 8.0], ["a", "b"]))
     assert "50.00% to 100.00% of 2 test points" in one_nn_sentence(tied)

@@ -12,11 +12,11 @@ from shaketable.separations.separation import separation
 
 
 def test_nearest_counts_every_point_and_starts_at_the_separation(data: Dataset) -> None:
-    found = separation(data)
-    rows = chart_rows(charts.nearest_chart(found))
+    result = separation(data)
+    rows = chart_rows(charts.nearest_chart(result))
     assert sum(r["points"] for r in rows if "points" in r) == data.n
     steps = [r for r in rows if "share" in r]
-    assert steps[0] == {"distance": found.two_r, "share": 100 / data.n}
+    assert steps[0] == {"distance": result.two_r, "share": 100 / data.n}
     assert steps[-1]["share"] == 100
 
 
@@ -26,10 +26,10 @@ def test_nearest_needs_every_point(data: Dataset) -> None:
 
 
 def test_left_out_starts_at_eps_min_and_takes_one_pair_a_step(data: Dataset) -> None:
-    found = separation(data, closest=4)
-    rows = chart_rows(charts.left_out_chart(found))
-    assert rows[0] == {"pairs": 0, "epsilon": found.epsilon_min}
-    assert [r["epsilon"] for r in rows] == (found.closest_distance / 2).tolist()
+    result = separation(data, closest=4)
+    rows = chart_rows(charts.left_out_chart(result))
+    assert rows[0] == {"pairs": 0, "epsilon": result.epsilon_min}
+    assert [r["epsilon"] for r in rows] == (result.closest_distance / 2).tolist()
     with pytest.raises(InputError, match="at least 2 pairs"):
         charts.left_out_chart(separation(data, closest=1))
 
@@ -45,9 +45,9 @@ def test_points_keep_the_closest_pair_when_there_are_too_many(
     data: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(charts, "MAX_POINTS", 20)
-    found = separation(data)
-    rows = [r["row"] for r in chart_rows(charts.points_chart(found, data))]
-    assert set(found.pair) <= set(rows)
+    result = separation(data)
+    rows = [r["row"] for r in chart_rows(charts.points_chart(result, data))]
+    assert set(result.pair) <= set(rows)
     assert len(set(rows)) <= 22
 
 

@@ -1,3 +1,5 @@
+"""The 1-NN classifier against all pairs, ties included."""
+
 import math
 
 import numpy as np
@@ -45,29 +47,29 @@ def test_equals_all_pairs_ties_included(p, dtype, seed, d):
     n, m = rng.integers(4, 130), rng.integers(4, 70)
     x, test_x = (rng.integers(0, 3, (k, d)).astype(DTYPES[dtype]) for k in (n, m))
     y, test_y = (CLASSES[np.r_[0, 1, 2, rng.integers(0, 3, k - 3)]] for k in (n, m))
-    found = one_nn((x, y), (test_x, test_y), norm=p)
+    result = one_nn((x, y), (test_x, test_y), norm=p)
     distance = between(test_x, x, p)
     nearest, accuracy, majority = expected(distance, y, test_y)
-    np.testing.assert_array_equal(found.distance, distance.min(axis=1))
-    assert [found.neighbours(i).tolist() for i in range(m)] == nearest
-    assert len(found.pairs) == sum(map(len, nearest))
-    assert found.accuracy == pytest.approx(tuple(accuracy), abs=1e-15)
-    assert found.majority_accuracy == pytest.approx(tuple(majority), abs=1e-15)
-    np.testing.assert_array_equal(found.test, n + np.arange(m))
+    np.testing.assert_array_equal(result.distance, distance.min(axis=1))
+    assert [result.neighbours(i).tolist() for i in range(m)] == nearest
+    assert len(result.pairs) == sum(map(len, nearest))
+    assert result.accuracy == pytest.approx(tuple(accuracy), abs=1e-15)
+    assert result.majority_accuracy == pytest.approx(tuple(majority), abs=1e-15)
+    np.testing.assert_array_equal(result.test, n + np.arange(m))
     votes = [[int((y[rows] == name).sum()) for name in CLASSES] for rows in nearest]
-    assert found.neighbour_count.tolist() == [len(rows) for rows in nearest]
-    assert found.winner_count.tolist() == [row.count(max(row)) for row in votes]
-    assert found.labels.tolist() == CLASSES[np.argmax(votes, axis=1)].tolist()
+    assert result.neighbour_count.tolist() == [len(rows) for rows in nearest]
+    assert result.winner_count.tolist() == [row.count(max(row)) for row in votes]
+    assert result.labels.tolist() == CLASSES[np.argmax(votes, axis=1)].tolist()
 
 
 def test_an_accuracy_is_a_range_where_points_tie():
     train = np.array([[0.0], [2.0], [2.0], [10.0], [20.0]]), list("abbaa")
     test = np.array([[1.0], [2.0], [9.0], [15.0]]), list("abba")
-    found = shaketable.one_nn(train, test, norm=1)
-    assert [found.neighbours(i).tolist() for i in range(4)] == [[0, 1, 2], [1, 2], [3], [3, 4]]
-    assert found.labels.tolist() == ["b", "b", "a", "a"]
-    assert found.accuracy == (0.0, 0.75)
-    assert found.majority_accuracy == (0.5, 0.5)
+    result = shaketable.one_nn(train, test, norm=1)
+    assert [result.neighbours(i).tolist() for i in range(4)] == [[0, 1, 2], [1, 2], [3], [3, 4]]
+    assert result.labels.tolist() == ["b", "b", "a", "a"]
+    assert result.accuracy == (0.0, 0.75)
+    assert result.majority_accuracy == (0.5, 0.5)
     tied = one_nn((np.array([[0.0], [2.0]]), ["a", "b"]), (np.array([[1.0], [3.0]]), ["b", "b"]))
     assert tied.majority_accuracy == (0.5, 1.0)
     assert tied.labels.tolist() == ["a", "b"]
@@ -79,15 +81,15 @@ def test_one_dataset_is_split_as_its_parts_are(p, d):
     rng = np.random.default_rng(d)
     x, y = rng.integers(0, 3, (120, d)).astype(float), np.arange(120) % 3
     data = make_dataset(x, y)
-    found = one_nn(data, norm=p, seed=5)
+    result = one_nn(data, norm=p, seed=5)
     train, test = data.parts(seed=5)
     nearest, accuracy, majority = expected(between(x[test], x[train], p), y[train], y[test])
-    np.testing.assert_array_equal(found.test, test)
-    np.testing.assert_array_equal(found.y, y[test])
+    np.testing.assert_array_equal(result.test, test)
+    np.testing.assert_array_equal(result.y, y[test])
     rows = [sorted(train[near].tolist()) for near in nearest]
-    assert [found.neighbours(i).tolist() for i in range(len(test))] == rows
-    assert found.accuracy == pytest.approx(tuple(accuracy), abs=1e-15)
-    assert found.majority_accuracy == pytest.approx(tuple(majority), abs=1e-15)
+    assert [result.neighbours(i).tolist() for i in range(len(test))] == rows
+    assert result.accuracy == pytest.approx(tuple(accuracy), abs=1e-15)
+    assert result.majority_accuracy == pytest.approx(tuple(majority), abs=1e-15)
     assert set(one_nn(data, norm=p, seed=6).test) != set(test)
 
 
@@ -97,10 +99,10 @@ def test_both_forms_of_a_fixed_split_agree():
     parts = (x[:40], y[:40]), (x[40:], y[40:])
     datasets = (make_dataset(*part) for part in parts)
     arrays = one_nn(*parts)
-    for found in (one_nn(*datasets), one_nn(join(*parts))):
-        np.testing.assert_array_equal(found.distance, arrays.distance / 255)
-        np.testing.assert_array_equal(found.test, np.arange(40, 60))
-        np.testing.assert_array_equal(found.winner, arrays.winner)
+    for result in (one_nn(*datasets), one_nn(join(*parts))):
+        np.testing.assert_array_equal(result.distance, arrays.distance / 255)
+        np.testing.assert_array_equal(result.test, np.arange(40, 60))
+        np.testing.assert_array_equal(result.winner, arrays.winner)
     alone, whole = one_nn((x, y), seed=3), one_nn(make_dataset(x, y), seed=3)
     np.testing.assert_array_equal(alone.test, whole.test)
     np.testing.assert_array_equal(alone.winner, whole.winner)
@@ -113,8 +115,8 @@ def test_pixels_of_datasets_count_as_fractions_of_255_and_arrays_in_their_own_un
     for norm, distance in ((1, 64 * 0.2), (2, 8 * 0.2), ("inf", 0.2)):
         parts = (x, ["a", "b"]), (test, ["a", "b"])
         assert one_nn(*parts, norm=norm).distance.tolist() == [round(255 * distance)] * 2
-        found = one_nn(join(*parts), norm=norm)
-        assert found.distance.tolist() == pytest.approx([distance] * 2, rel=1e-15)
+        result = one_nn(join(*parts), norm=norm)
+        assert result.distance.tolist() == pytest.approx([distance] * 2, rel=1e-15)
 
 
 @pytest.mark.parametrize("norm", ["lnf", 0, -1, "nan", None])

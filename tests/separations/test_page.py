@@ -18,30 +18,30 @@ from shaketable.views import numbers
 
 def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None:
     data = build("wine")
-    found, neighbours = separation(data), one_nn(data)
-    page = read_page(write_separation(tmp_path / "s.html", found, data, one_nn=neighbours))
+    result, neighbours = separation(data), one_nn(data)
+    page = read_page(write_separation(tmp_path / "s.html", result, data, one_nn=neighbours))
     text = " ".join(page.text.split())
-    assert found.nearest is not None
-    assert found.by_class is not None
+    assert result.nearest is not None
+    assert result.by_class is not None
     low, high = neighbours.accuracy
     shown = [
-        *found.closest_distance,
-        *(found.closest_distance / 2),
-        *np.quantile(found.nearest, [0.25, 0.5, 0.75]),
+        *result.closest_distance,
+        *(result.closest_distance / 2),
+        *np.quantile(result.nearest, [0.25, 0.5, 0.75]),
     ]
     assert all(numbers.format_distance(float(value)) in text for value in shown)
     assert all(
         numbers.format_short_distance(v) in text
-        for v in found.by_class[~np.isnan(found.by_class)].tolist()
+        for v in result.by_class[~np.isnan(result.by_class)].tolist()
     )
-    assert all(f"row {row}" in text for row in found.closest.ravel().tolist())
+    assert all(f"row {row}" in text for row in result.closest.ravel().tolist())
     assert "Row 43 ('class_0') is in 4 of these 10 pairs" in text
     assert "No two points coincide." in text
     assert f"{low:.2%}" in text
     assert f"{high:.2%}" in text
     assert data.notes()[0] in text
     assert data.fingerprint in text
-    assert repr(found.two_r) in text
+    assert repr(result.two_r) in text
     near = [str(a["style"]) for _, a in page.elements if "heat" in str(a.get("class"))]
     assert near == [f"--near: {v}" for v in (1.0, 0.472, 1.0, 0.0, 0.472, 0.0)]  # 2.88, 4 and 5
     assert [spec["description"] for spec in page.specs] == [
@@ -52,8 +52,8 @@ def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None
 
 def test_page_of_the_minimum_alone_says_what_is_missing(tmp_path: Path) -> None:
     data = build("iris")
-    found = replace(separation(data, points=False, closest=1), by_class=None)
-    page = read_page(write_separation(tmp_path / "s.html", found, data))
+    result = replace(separation(data, points=False, closest=1), by_class=None)
+    page = read_page(write_separation(tmp_path / "s.html", result, data))
     assert "only the minimum was asked for" in page.text
     assert "not kept for 3 classes" in page.text
     assert "no farther pair is listed" in page.text
@@ -67,11 +67,11 @@ def test_pairs_of_images_are_shown_pixel_by_pixel(
 ) -> None:
     data = make_image_data(24, *shape)
     data = data if scale == 1 else replace(data, x=data.x / scale)
-    found = separation(data, closest=2)
-    page = read_page(write_separation(tmp_path / "s.html", found, data))
+    result = separation(data, closest=2)
+    page = read_page(write_separation(tmp_path / "s.html", result, data))
     shown = [attrs for tag, attrs in page.elements if tag == "img"]
     assert len(shown) == 4
-    for attrs, row in zip(shown, found.closest.ravel().tolist(), strict=True):
+    for attrs, row in zip(shown, result.closest.ravel().tolist(), strict=True):
         assert f"row {row}," in str(attrs["alt"])
         pixels = decode_png(str(attrs["src"]))
         expected = np.round(data.x[row] * scale)

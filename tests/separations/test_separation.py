@@ -1,3 +1,5 @@
+"""Separations against all pairs."""
+
 import math
 import os
 
@@ -47,21 +49,21 @@ def test_equals_brute_force_ties_included(x, p, seed):
         with pytest.raises(UndefinedError, match="coincide"):
             separation(x, y, norm=p)
         return
-    found = separation(x, y, norm=p)
-    np.testing.assert_allclose(found.nearest, distance.min(axis=1), rtol=1e-14)
-    assert found.two_r == found.nearest.min()
-    i, j = found.pair
+    result = separation(x, y, norm=p)
+    np.testing.assert_allclose(result.nearest, distance.min(axis=1), rtol=1e-14)
+    assert result.two_r == result.nearest.min()
+    i, j = result.pair
     assert y[i] != y[j]
     assert distance[i, j] == pytest.approx(distance.min())
-    assert i == np.flatnonzero(found.nearest == found.two_r)[0]
+    assert i == np.flatnonzero(result.nearest == result.two_r)[0]
     for a in np.unique(y):
         for b in np.unique(y):
             block = distance[np.ix_(y == a, y == b)].min()
-            codes = found.classes.index(a), found.classes.index(b)
+            codes = result.classes.index(a), result.classes.index(b)
             if a == b:
-                assert math.isnan(found.by_class[codes])
+                assert math.isnan(result.by_class[codes])
             else:
-                assert found.by_class[codes] == pytest.approx(block)
+                assert result.by_class[codes] == pytest.approx(block)
 
 
 @pytest.mark.parametrize("p", [1, 2, math.inf, 5])
@@ -77,13 +79,13 @@ def test_large_p_does_not_underflow():
     assert separation(x, y, norm=200).two_r == pytest.approx(1e-3 * 2 ** (1 / 200))
 
 
-def test_parts_are_told_apart():
+def test_minima_of_parts():
     train = ([[0.0], [10.0], [13.0]], ["a", "b", "a"])
     test = ([[1.0], [5.0], [20.0]], ["b", "a", "b"])
-    found = separation(join(train, test), norm=1)
-    assert found.by_part == {"train-train": 3.0, "train-test": 1.0, "test-test": 4.0}
-    assert found.two_r == 1.0
-    assert found.pair == (0, 3)
+    result = separation(join(train, test), norm=1)
+    assert result.by_part == {"train-train": 3.0, "train-test": 1.0, "test-test": 4.0}
+    assert result.two_r == 1.0
+    assert result.pair == (0, 3)
     one_class = join(train, ([[1.0], [2.0]], ["b", "b"]))
     assert separation(one_class).by_part["test-test"] is None
 
@@ -99,8 +101,8 @@ def test_uint8_datasets_count_as_fractions_of_255_and_arrays_in_their_own_units(
 def test_eps_min_noise_cannot_carry_a_point_over():
     rng = np.random.default_rng(0)
     x, y = rng.uniform(size=(80, 2)), rng.integers(0, 2, 80)
-    found = separation(x, y)
-    moved = x + rng.choice([-1, 1], x.shape) * found.epsilon_min * 0.999
+    result = separation(x, y)
+    moved = x + rng.choice([-1, 1], x.shape) * result.epsilon_min * 0.999
     distance = brute(np.concatenate([x, moved]), np.concatenate([y, y]), math.inf)[80:, :80]
     assert (np.abs(moved - x).max(axis=1) < distance.min(axis=1)).all()
 
@@ -116,9 +118,9 @@ def test_coinciding_classes_are_named_with_the_remedy():
 
 def test_below_p_1_the_balls_of_eps_min_are_still_disjoint():
     x, y = np.array([[0.0, 0.0], [1.0, 1.0]]), [0, 1]
-    found = separation(x, y, norm=0.5)
-    assert found.two_r == 4.0
-    assert found.epsilon_min == 1.0  # (1, 0) is at distance 1 from both
+    result = separation(x, y, norm=0.5)
+    assert result.two_r == 4.0
+    assert result.epsilon_min == 1.0  # (1, 0) is at distance 1 from both
     assert separation((x, y), norm=2).two_r == pytest.approx(math.sqrt(2))
 
 
@@ -147,26 +149,28 @@ def test_many_dimensions_give_what_all_pairs_give(p, dtype):
     distance = brute(x.astype(float), y, p)
     pairs = np.argwhere(np.triu(np.isfinite(distance)))
     order = np.argsort(distance[*pairs.T], kind="stable")[:20]
-    found = separation(x, y, norm=p, closest=20)
-    assert np.array_equal(found.nearest, distance.min(axis=1))
-    assert np.array_equal(found.opponent, distance.argmin(axis=1))
-    assert np.array_equal(found.closest, pairs[order])
-    assert np.array_equal(found.closest_distance, distance[*pairs[order].T])
-    assert found.pair == tuple(pairs[order[0]])
-    assert found.two_r == distance.min()
+    result = separation(x, y, norm=p, closest=20)
+    assert np.array_equal(result.nearest, distance.min(axis=1))
+    assert np.array_equal(result.opponent, distance.argmin(axis=1))
+    assert np.array_equal(result.closest, pairs[order])
+    assert np.array_equal(result.closest_distance, distance[*pairs[order].T])
+    assert result.pair == tuple(pairs[order[0]])
+    assert result.two_r == distance.min()
     for a in range(5):
         for b in range(5):
             least = distance[np.ix_(y == a, y == b)].min()
-            assert np.array_equal(found.by_class[a, b], least if a != b else np.nan, equal_nan=True)
+            assert np.array_equal(
+                result.by_class[a, b], least if a != b else np.nan, equal_nan=True
+            )
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
-def test_parts_are_told_apart_in_many_dimensions(p):
+def test_minima_of_parts_in_many_dimensions(p):
     x, y = image_like(150, 70), np.arange(150) * 7 % 5
     distance = brute(x.astype(float), y, p)
-    found = separation(join((x[:100], y[:100]), (x[100:], y[100:])), norm=p)
+    result = separation(join((x[:100], y[:100]), (x[100:], y[100:])), norm=p)
     train, test = slice(100), slice(100, None)
-    assert found.by_part == {
+    assert result.by_part == {
         "train-train": distance[train, train].min() / 255,
         "train-test": distance[train, test].min() / 255,
         "test-test": distance[test, test].min() / 255,
@@ -199,10 +203,10 @@ def test_points_are_left_out_on_request_and_nothing_else_changes(d):
 @pytest.mark.parametrize("d", [1, 20])
 def test_closest_lists_as_many_pairs_as_there_are(d):
     x, y = np.repeat(np.array([[0.0], [1.0], [4.0], [9.0]]), d, axis=1), list("abab")
-    found = separation(x, y, closest=3)
-    assert found.closest.tolist() == [[0, 1], [1, 2], [2, 3]]
-    assert found.closest_distance.tolist() == [1, 3, 5]
-    assert [found.epsilon_min_without(m) for m in (-1, 0, 1, 2, 3)] == [None, 0.5, 1.5, 2.5, None]
+    result = separation(x, y, closest=3)
+    assert result.closest.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert result.closest_distance.tolist() == [1, 3, 5]
+    assert [result.epsilon_min_without(m) for m in (-1, 0, 1, 2, 3)] == [None, 0.5, 1.5, 2.5, None]
     assert separation(x, y, closest=99).closest_distance.tolist() == [1, 3, 5, 9]
     assert separation(x, y, norm=0.5).epsilon_min_without(0) == d**2 / 4
     with pytest.raises(InputError, match="closest must be"):
@@ -213,9 +217,9 @@ def test_closest_lists_as_many_pairs_as_there_are(d):
 def test_minima_by_class_end_at_1000_classes(d):
     x = np.random.default_rng(0).permutation(1001).astype(float).repeat(d).reshape(1001, d)
     y = [str(row) for row in range(1001)]
-    found = separation(x, y)
-    assert found.by_class is None
-    assert found.two_r == 1
+    result = separation(x, y)
+    assert result.by_class is None
+    assert result.two_r == 1
     at_most = separation(x[:1000], y[:1000])
     assert at_most.by_class.shape == (1000, 1000)
     assert np.nanmin(at_most.by_class) == at_most.two_r
@@ -229,9 +233,9 @@ def test_cifar10_has_the_separation_and_the_1_nn_accuracy_on_record():
     with np.load(os.environ["SHAKETABLE_CIFAR10"]) as file:
         train, test = ((file[f"x_{part}"], file[f"y_{part}"]) for part in ("train", "test"))
     data = join(train, test)
-    found = separation(data, points=False)
-    assert found.two_r == 54 / 255
-    assert found.by_part == {
+    result = separation(data, points=False)
+    assert result.two_r == 54 / 255
+    assert result.by_part == {
         "train-train": 54 / 255,
         "train-test": 56 / 255,
         "test-test": 69 / 255,
@@ -258,5 +262,5 @@ def test_tiny_values_beside_large_ones_keep_their_nearest_opponents():
     small = x[1:] * 1e160
     distance = np.sqrt(np.square(small[:, None] - small).sum(axis=2))
     distance[y[1:, None] == y[1:]] = np.inf
-    found = separation(x, y, norm=2)
-    np.testing.assert_allclose(found.nearest[1:] * 1e160, distance.min(axis=1), rtol=1e-12)
+    result = separation(x, y, norm=2)
+    np.testing.assert_allclose(result.nearest[1:] * 1e160, distance.min(axis=1), rtol=1e-12)

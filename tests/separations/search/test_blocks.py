@@ -65,22 +65,6 @@ def test_a_single_gap_is_the_distance_in_every_norm(p, dtype):
     assert sorted(rows.tolist()) == [[0, row] for row in range(1, 256)]
 
 
-def test_a_single_group_has_no_opponents():
-    answer = blocks.search(
-        Question(
-            np.zeros((3, 2)),
-            np.zeros(3, np.int64),
-            2.0,
-            nearest_of=np.ones(3, bool),
-            parts=np.array([0, 0, 1]),
-            closest=2,
-        )
-    )
-    assert np.isinf(answer.nearest).all()
-    assert np.isinf(answer.by_part).all()
-    assert len(answer.closest) == len(answer.closest_rows) == 0
-
-
 def test_fractions_of_255_tie_where_their_float64_gaps_do():
     pixels = np.random.default_rng(0).integers(0, 256, (200, 300))
     x, group = pixels / 255, np.arange(200) % 2

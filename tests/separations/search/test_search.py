@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.searches import NORMS, check_answer, relative_error
-from shaketable.separations.search import blocks
+from shaketable.separations.search import blocks, trees
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import MAX_TREE_DIMENSION, search
 
@@ -21,3 +21,20 @@ def test_no_scale_is_too_large_or_too_small(p, scale, d):
     check_answer(search(question), question, rtol=relative_error(p))
     if d <= MAX_TREE_DIMENSION:
         check_answer(blocks.search(question), question, rtol=relative_error(p))
+
+
+@pytest.mark.parametrize("way", [trees, blocks])
+def test_a_single_group_has_no_opponents(way):
+    answer = way.search(
+        Question(
+            np.zeros((3, 2)),
+            np.zeros(3, np.int64),
+            2.0,
+            nearest_of=np.ones(3, bool),
+            parts=np.array([0, 0, 1]),
+            closest=2,
+        )
+    )
+    assert np.isinf(answer.nearest).all()
+    assert np.isinf(answer.by_part).all()
+    assert len(answer.closest) == len(answer.closest_rows) == 0

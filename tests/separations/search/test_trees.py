@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +18,6 @@ from helpers.searches import (
     relative_error,
 )
 from shaketable.separations.search import trees
-from shaketable.separations.search.question import Question
 
 
 @pytest.mark.parametrize("p", EXACT_NORMS)
@@ -44,19 +42,3 @@ def test_answers_are_right_up_to_rounding(p, data):
 def test_all_pairs_within_radii_are_listed(p, data):
     question, radius = data.draw(questions_with_radii(trees.search, EXACT, FEW_DIMENSIONS, p))
     check_pairs(trees.pairs_within(question, radius), question, radius, squared=False)
-
-
-def test_a_single_group_has_no_opponents():
-    answer = trees.search(
-        Question(
-            np.zeros((3, 2)),
-            np.zeros(3, np.int64),
-            2.0,
-            nearest_of=np.ones(3, bool),
-            parts=np.array([0, 0, 1]),
-            closest=2,
-        )
-    )
-    assert np.isinf(answer.nearest).all()
-    assert np.isinf(answer.by_part).all()
-    assert len(answer.closest) == len(answer.closest_rows) == 0
