@@ -67,7 +67,7 @@ def test_models_are_paired_whatever_the_seed_of_their_clean_points():
 def test_shares_are_those_of_one_fitted_model_with_draws_of_its_own():
     several = make_records(HITS, k=K) + make_records(HITS, k=K, run=1)
     (runs,) = group_suites(several)
-    with pytest.raises(InputError, match=r"one fitted model here, got 2 runs of net; choose one"):
+    with pytest.raises(InputError, match=r"one fitted model, got 2 runs of net; choose one"):
         runs.shares()
     (one,) = group_suites(several.select(run=1))
     assert one.shares().shape == (3, N)

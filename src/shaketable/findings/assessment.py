@@ -1,4 +1,4 @@
-"""The whole answer in one call: separation, noise, MSCR and what it means."""
+"""`assess`: separation, noise, MSCR and its meaning in one call."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shaketable.views.numbers import format_distance, format_full
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """How robust one model is on its data; print it, or write it as a page."""
+    """How robust one model is on its data; it can be printed or written as a page."""
 
     data: Dataset
     records: Records
@@ -44,7 +44,7 @@ class Assessment:
 
     @property
     def epsilon_min(self) -> float:
-        """Size of the noise."""
+        """Size of the noise: half the separation."""
         return self.separation.epsilon_min
 
     @property
@@ -59,7 +59,7 @@ class Assessment:
 
     @property
     def mscr(self) -> Estimate:
-        """Avoidable accuracy lost, relative to the clean accuracy."""
+        """Change of the accuracy under the noise, relative to the clean accuracy."""
         return self._series.relative_loss
 
     @property
@@ -69,11 +69,11 @@ class Assessment:
 
     @property
     def verdict(self) -> str:
-        """What it means, in words."""
+        """Meaning of the MSCR, as a sentence."""
         return verdict(self.mscr)
 
     def report(self, path: str | Path) -> Path:
-        """Write all of it as one HTML page."""
+        """Write the assessment as one HTML page."""
         from shaketable.findings.page import write_report  # loads the charts
 
         return write_report(path, self.results, dataset=self.data)
@@ -122,22 +122,22 @@ def assess(
     model_id: str | None = None,
     progress: bool = False,
 ) -> Assessment:
-    """Measure the separation, evaluate the model under noise of that size, say what it means.
+    """Measure the separation, evaluate the model under noise of size eps_min, and compute MSCR.
 
     Parameters
     ----------
     model
         Fitted estimator, or a callable from points to labels or scores.
     train, test
-        ``(x, y)`` or a file each. The separation is taken over both, accuracy over the test part.
+        ``(x, y)`` or a file each. The separation is that of both, the accuracy that on `test`.
     norm
         Norm of separation and noise.
     k, seed
-        Noisy copies of every test point, and what they follow from.
+        Number of noisy copies per test point, and the seed of the noise.
     refit
         Train a copy of the model on `train` first.
     scale
-        Measure distances with every feature on [0, 1]; a model that comes fitted still gets its
+        Scale every feature to [0, 1] before distances are measured; a fitted model still gets its
         features in raw units.
     bounds, store, model_id, progress
         As in `evaluate`.

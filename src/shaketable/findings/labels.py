@@ -1,4 +1,4 @@
-"""Labels: names that tell models in different settings apart."""
+"""Labels: unique names of models in different settings."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def distinguish(names: Sequence[str], facts: Sequence[Mapping[str, str]]) -> lis
     ]
 
 
-def noise_facts(cell: Record) -> dict[str, str]:
-    """How the noise of a cell was made, as facts to distinguish models by."""
+def list_noise_facts(cell: Record) -> dict[str, str]:
+    """Return the noise settings of a cell as texts, for `distinguish`."""
     return {
         "k": f"k = {cell.k}",
         "seed": f"seed {cell.seed}",
@@ -41,8 +41,8 @@ def noise_facts(cell: Record) -> dict[str, str]:
     }
 
 
-def suite_labels(results: Sequence[SuiteResult]) -> list[str]:
-    """Name of every model under a suite, and whatever else tells it from others."""
+def make_suite_labels(results: Sequence[SuiteResult]) -> list[str]:
+    """Return a unique label per result: the model's name and the settings that differ."""
     cells = [result.first for result in results]
-    facts = [{"train": f"training noise {c.train}", **noise_facts(c)} for c in cells]
+    facts = [{"train": f"training noise {c.train}", **list_noise_facts(c)} for c in cells]
     return distinguish([c.model for c in cells], facts)

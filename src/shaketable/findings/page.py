@@ -26,7 +26,7 @@ def write_report(
     notes: Iterable[str] = (),
     reference: str = "",
 ) -> Path:
-    """Write all that the records show as one HTML page, and return its path.
+    """Write all findings of the records as one HTML page, and return its path.
 
     The verdict comes first, then suites, the risk of a wrong answer, accuracies and differences,
     the data, and how everything was measured. The file holds its charts and the code that draws
@@ -35,24 +35,24 @@ def write_report(
     Parameters
     ----------
     path
-        File to write; one that exists is replaced.
+        File to write; an existing file is replaced.
     records
-        Of fitted models, of studies, or both.
+        Records of fitted models, of studies, or of both; or their results.
     dataset
-        The data they were made from; two-dimensional points are drawn.
+        The data of the records; two-dimensional points are drawn.
     title
         Heading of the page; by default it names models and data.
     notes
-        Sentences a reader should know, shown near the top.
+        Sentences that a reader should know, shown near the top.
     reference
-        Model that the groups of the mCV plot refer to; see `VariationTable`.
+        Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
     """
     if isinstance(records, Results):
         results = records
     else:
         results = find(records, reference=reference, notes=notes)
     separations = _list_separations(results.records)
-    facts = [SeparationFacts.of(s, _data_of(s, dataset)) for s in separations]
+    facts = [SeparationFacts.of(s, _match_data(s, dataset)) for s in separations]
     methods = Methods()
     sections = results.sections(methods)
     if separations:
@@ -66,7 +66,7 @@ def write_report(
         sections=sections,
         has_verdict=any(section.id == "verdict" for section in sections),
         separations=facts,
-        settings_table=list_settings(results.records, _name_suites(results)),
+        settings_table=list_settings(results.records, _describe_suites(results)),
         models=list_models(results.groups.subjects),
         methods=methods.by_kind,
     )
@@ -77,7 +77,7 @@ def _list_separations(records: Records) -> list[SeparationRecord]:
     return [s for s in records.separations if s.fingerprint in fingerprints]
 
 
-def _data_of(separation: SeparationRecord, dataset: Dataset | None) -> Dataset | None:
+def _match_data(separation: SeparationRecord, dataset: Dataset | None) -> Dataset | None:
     """Return the data set if it is the one that the separation was measured on."""
     is_same = dataset is not None and dataset.fingerprint == separation.fingerprint
     return dataset if is_same else None
@@ -89,7 +89,7 @@ def _make_data_section(
     figures = []
     for number, s in enumerate(separations, start=1):
         figures += nearest_figures(s, place=f"nearest-{number}")
-        data = _data_of(s, dataset)
+        data = _match_data(s, dataset)
         if data is not None:
             figures += points_figures(s, data, place=f"points-{number}")
     html = page.render(
@@ -105,8 +105,8 @@ def _note_other_data(dataset: Dataset | None, separations: list[SeparationRecord
     return [f"The points of {dataset.name} are not drawn: they are not the data of these results."]
 
 
-def _name_suites(results: Results) -> list[tuple[tuple[str, ...], str]]:
-    """Corruptions of every suite that is scored by its mean error, and how to name it."""
+def _describe_suites(results: Results) -> list[tuple[tuple[str, ...], str]]:
+    """Return the corruptions and a description of every suite that is scored by its mean error."""
     finding = results.findings.get("mce")
     if not isinstance(finding, SuiteErrors):
         return []

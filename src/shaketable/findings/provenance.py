@@ -11,7 +11,7 @@ from shaketable.views.text import join_distinct, join_names
 
 
 def make_title(records: Records) -> str:
-    """Heading that names models and data."""
+    """Return a heading that names models and data."""
     models, data = records.models, list(dict.fromkeys(cell.data for cell in records))
     who, where = join_names(models, "models"), join_names(data, "data sets")
     return f"How robust {'is' if len(models) == 1 else 'are'} {who} on {where}?"
@@ -20,9 +20,10 @@ def make_title(records: Records) -> str:
 def list_settings(
     records: Records, suites: Iterable[tuple[tuple[str, ...], str]]
 ) -> dict[str, str]:
-    """How the records were made, for those who want to make them again.
+    """Return the settings that are needed to reproduce the records, by name.
 
-    `suites` are the corruptions of scored suites, and how to name each.
+    `suites` are pairs of the corruptions of a scored suite and a description of it, which replaces
+    them.
     """
     cells = list(records)
     noisy = [c for c in cells if c.corruption != "clean"] or cells
@@ -52,7 +53,7 @@ def list_settings(
 
 
 def list_models(subjects: Iterable[Subject]) -> list[tuple[str, str, str]]:
-    """Label, training noise and identity of every subject."""
+    """Return label, training noise and identity of every subject."""
     return [
         (s.label, join_distinct(c.first.train for c in s.clean), s.first.recipe) for s in subjects
     ]

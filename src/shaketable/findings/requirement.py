@@ -1,4 +1,4 @@
-"""What is required of models: an MSCR that is defined, and at least as large as a user demands."""
+"""Requirements on models: an MSCR that is defined, and at least as large as the user requires."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shaketable.statistics.estimate import Estimate
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether one model's MSCR is at least what is required, judged by its 95 % interval."""
+    """The MSCR of one model, compared with the required one by its 95 % interval."""
 
     label: str
     """The model, and its training noise in a study."""
@@ -22,7 +22,7 @@ class Verdict:
 
     @property
     def outcome(self) -> Literal["met", "not met", "inconclusive"]:
-        """Where the interval lies: above `least`, below it, or across it."""
+        """``met`` if the interval is above `least`, ``not met`` if below, else ``inconclusive``."""
         if self.mscr.low >= self.least:
             return "met"
         return "not met" if self.mscr.high < self.least else "inconclusive"

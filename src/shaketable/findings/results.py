@@ -16,7 +16,7 @@ from shaketable.views.terminal import print_notes
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All that some records show; every number is computed once, for all views."""
+    """All findings of some records; every number is computed once, for all views."""
 
     groups: RecordGroups
     findings: Mapping[str, Finding]
@@ -26,7 +26,7 @@ class Results:
 
     @property
     def records(self) -> Records:
-        """The records that were looked at."""
+        """The records that the findings were taken from."""
         return self.groups.records
 
     @property
@@ -86,7 +86,7 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
 
 
 def _call(name: str, what: str, function: Any) -> Any:
-    """Call a function of a finding; what another package's gets wrong is an error of one line."""
+    """Call a function of a finding; turn exceptions of other packages into an `InputError`."""
     try:
         return function()
     except ShaketableError:

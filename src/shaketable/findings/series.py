@@ -1,4 +1,4 @@
-"""Series: the records of one model under one corruption, with its accuracy and what it loses."""
+"""Series: the records of one model under one corruption, with accuracy and relative loss."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Series:
 
     @property
     def first(self) -> Record:
-        """The cell of the first run, for what all runs have in common."""
+        """The cell of the first run, for settings that all runs share."""
         return self.noisy[0]
 
     @property
@@ -58,7 +58,7 @@ class Series:
 
     @cached_property
     def relative_loss(self) -> Estimate:
-        """Change of the accuracy relative to clean points; undefined if none is classified right.
+        """Change of the accuracy relative to the clean accuracy; undefined if that is 0.
 
         At eps_min this is MSCR.
         """
@@ -70,7 +70,7 @@ class Series:
 
     @cached_property
     def change(self) -> Estimate | None:
-        """`relative_loss`, or None where it is undefined."""
+        """`relative_loss`, or None if it is undefined."""
         try:
             return self.relative_loss
         except UndefinedError:
@@ -79,6 +79,8 @@ class Series:
     @cached_property
     def on_clean(self) -> Series:
         """The same models in the same runs on clean points."""
+        if self.noisy is self.clean:
+            return self
         return Series(noisy=self.clean, clean=self.clean, at_eps_min=False)
 
     def __str__(self) -> str:
@@ -87,28 +89,35 @@ class Series:
 
 
 def group_series(records: Records) -> list[Series]:
-    """Group the cells by model and corruption, in the order of the records."""
+    """Group the cells by model and corruption, in the order of the records.
+
+    Series with the same clean cells share `on_clean`, and with it its estimates.
+    """
     clean = {(c.points.id, c.model_id): c for c in records if c.corruption == "clean"}
     groups: dict[tuple[object, ...], dict[int, Record]] = {}
     for cell in records:
-        key = (cell.recipe, cell.train, *noise_setting(cell), cell.corruption)
+        key = (cell.recipe, cell.train, *get_noise_setting(cell), cell.corruption)
         groups.setdefault(key, {})[cell.run] = cell
     result = []
+    shared: dict[tuple[int, ...], Series] = {}
     for cells in groups.values():
         noisy = tuple(cells[run] for run in sorted(cells))
         try:
-            beside = tuple(clean[cell.points.id, cell.model_id] for cell in noisy)
+            clean_cells = tuple(clean[cell.points.id, cell.model_id] for cell in noisy)
         except KeyError as error:
             raise InputError(
                 f"records of {noisy[0].model} under {noisy[0].corruption} lack the clean cell; "
                 "name the corruption in the metric instead of selecting it"
             ) from error
-        result.append(Series(noisy, beside, records.at_eps_min(noisy[0])))
+        series = Series(noisy, clean_cells, records.at_eps_min(noisy[0]))
+        on_clean = shared.setdefault(tuple(map(id, clean_cells)), series.on_clean)
+        vars(series)["on_clean"] = on_clean  # the cached property
+        result.append(series)
     return result
 
 
-def noise_setting(cell: Record) -> tuple[object, ...]:
-    """Return all that decides which noise a point gets, but for the corruption and the run."""
+def get_noise_setting(cell: Record) -> tuple[object, ...]:
+    """Return the settings that determine the noise of a point, except corruption and run."""
     return cell.fingerprint, cell.bounds, cell.draws, cell.noise, cell.k, cell.seed
 
 
@@ -138,7 +147,12 @@ def meets_same_noise(first: Series, second: Series) -> bool:
     def setting(series: Series) -> list[tuple[object, ...]]:
         return [
             # clean points are the same whatever the seed
-            (c.points.id, c.corruption, c.run, () if c.corruption == "clean" else noise_setting(c))
+            (
+                c.points.id,
+                c.corruption,
+                c.run,
+                () if c.corruption == "clean" else get_noise_setting(c),
+            )
             for c in series.noisy
         ]
 
@@ -146,7 +160,7 @@ def meets_same_noise(first: Series, second: Series) -> bool:
 
 
 def refuse_shared(cell: Record) -> None:
-    """Raise if all points share their draws: one run of them has no interval."""
+    """Raise if all points share their draws: then one run has no interval."""
     if cell.draws == "shared":
         raise InputError(
             "draws must be independent for an interval from one run, got shared draws: all points "

@@ -1,4 +1,4 @@
-"""Subjects: one model in one setting, with a label that tells it from others."""
+"""Subjects: one model in one setting, with a unique label."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 from shaketable.core.norms import norm_name, norm_title, pnorm_level
 from shaketable.core.spec import Call, format_value, parse_call
 from shaketable.evaluation.records import Record, Records
-from shaketable.findings.labels import distinguish, noise_facts
+from shaketable.findings.labels import distinguish, list_noise_facts
 from shaketable.findings.series import Series
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.separations.record import SeparationRecord
@@ -30,13 +30,13 @@ class Subject:
 
     @property
     def first(self) -> Record:
-        """One of its cells, for what all have in common."""
+        """One of its cells, for settings that all cells share."""
         return (self.noisy or self.clean)[0].first
 
     @property
     def norm(self) -> str:
         """Norm of its noise; empty for corruptions without one."""
-        return norm_of(self.first)
+        return get_norm_title(self.first)
 
     @property
     def eps_min(self) -> float | None:
@@ -51,32 +51,34 @@ class Subject:
     @cached_property
     def at_eps_min(self) -> tuple[Series, ...]:
         """Series at eps_min, which have an MSCR: one per training noise, the weakest first."""
-        return tuple(sorted((s for s in self.noisy if s.at_eps_min), key=training_size))
+        return tuple(sorted((s for s in self.noisy if s.at_eps_min), key=get_training_size))
 
     @cached_property
     def all_series(self) -> tuple[Series, ...]:
         """All series, sorted by training noise and then by the size of the test noise."""
         return tuple(
-            sorted((*self.clean, *self.noisy), key=lambda s: (training_size(s), noise_size(s)))
+            sorted(
+                (*self.clean, *self.noisy), key=lambda s: (get_training_size(s), get_noise_size(s))
+            )
         )
 
     def level(self, epsilon: float | None) -> str:
-        """Size of noise as text: ``0.01``, or ``eps_min`` with its value."""
+        """Return the size of noise as text: ``0.01``, or ``eps_min`` with its value."""
         if epsilon is None:
             return "as given"
         return f"eps_min {epsilon:.4g}" if epsilon == self.eps_min else format_value(epsilon)
 
     def train_level(self, series: Series) -> str:
-        """Size of the training noise as text."""
+        """Return the size of the training noise as text."""
         return self.level(series.first.train_epsilon)
 
     def test_level(self, series: Series) -> str:
-        """Size of the test noise as text; other corruptions by their specs."""
+        """Return the size of the test noise as text, or the spec of another corruption."""
         cell = series.first
         return cell.corruption if cell.epsilon is None else self.level(cell.epsilon)
 
     def entry(self, series: Series) -> str:
-        """Label of the model, in a study with the training noise of one of its series."""
+        """Return the label of the model, in a study with the training noise of the series."""
         training = f", training noise {self.train_level(series)}" if self.is_study else ""
         return self.label + training
 
@@ -99,7 +101,7 @@ def group_subjects(
         if c.corruption == "clean":
             clean_only.setdefault(model, []).append(s)
         elif s.at_eps_min or c.key not in of_suites:
-            setting = (norm_of(c), c.bounds, c.draws, c.noise, c.k, c.seed)
+            setting = (get_norm_title(c), c.bounds, c.draws, c.noise, c.k, c.seed)
             groups.setdefault((*model, *setting), []).append(s)
     corrupted = {key[:2] for key in groups}
     groups |= {model: group for model, group in clean_only.items() if model not in corrupted}
@@ -108,7 +110,7 @@ def group_subjects(
         Subject(
             label,
             tuple(s for s in group if s.first.corruption != "clean"),
-            _clean_series(group),
+            _list_clean_series(group),
             _choose_separation(records.separations, group[0].first),
             left_to_suites=key in in_suites,  # a key with a setting has other corruptions
         )
@@ -116,52 +118,52 @@ def group_subjects(
     ]
 
 
-def noise_name(series: Series) -> str:
-    """Spec of a series' corruption, with ``eps_min`` in the place of that size."""
+def name_noise(series: Series) -> str:
+    """Return the spec of a series' corruption, with ``eps_min`` in place of that size."""
     spec = series.first.corruption
     return str(Call(parse_call(spec).name, ("eps_min",))) if series.at_eps_min else spec
 
 
-def norm_of(cell: Record) -> str:
-    """Name of the norm of a cell's noise; empty for clean points and other corruptions."""
+def get_norm_title(cell: Record) -> str:
+    """Return the name of the norm of a cell's noise; empty for other corruptions."""
     level = None if cell.corruption == "clean" else pnorm_level(cell.corruption)
     return "" if level is None else norm_title(level[0])
 
 
-def training_size(series: Series) -> float:
-    """Size of the training noise, -1 when it is not known; for sorting."""
+def get_training_size(series: Series) -> float:
+    """Return the size of the training noise, -1 if it is not known; for sorting."""
     size = series.first.train_epsilon
     return -1.0 if size is None else size
 
 
-def noise_size(series: Series) -> float:
-    """Size of the test noise, infinite for corruptions that have none; for sorting."""
+def get_noise_size(series: Series) -> float:
+    """Return the size of the test noise, infinite for corruptions without one; for sorting."""
     size = series.first.epsilon
     return float("inf") if size is None else size
 
 
-def _clean_series(group: Iterable[Series]) -> tuple[Series, ...]:
-    """Clean series of every training noise, with as many runs as there are."""
+def _list_clean_series(group: Iterable[Series]) -> tuple[Series, ...]:
+    """Return the clean series of every training noise, each with all available runs."""
     longest: dict[str, Series] = {}
     for s in group:
         train = s.first.train
         if train not in longest or s.runs > longest[train].runs:
             longest[train] = s.on_clean
-    return tuple(sorted(longest.values(), key=training_size))
+    return tuple(sorted(longest.values(), key=get_training_size))
 
 
 def _choose_separation(known: Iterable[SeparationRecord], cell: Record) -> SeparationRecord | None:
     candidates = [s for s in known if s.fingerprint == cell.fingerprint]
-    if not norm_of(cell):
+    if not get_norm_title(cell):
         return candidates[0] if candidates else None
     name = parse_call(cell.corruption).name
     return next((s for s in candidates if norm_name(s.norm) == name), None)
 
 
 def _make_labels(cells: Sequence[Record]) -> list[str]:
-    """Name of the model, and whatever else differs between the subjects."""
+    """Return labels of the models' names and of the settings that differ between subjects."""
     facts = []
     for c in cells:
-        noise = {"norm": norm_of(c) or "other corruptions", **noise_facts(c)}
+        noise = {"norm": get_norm_title(c) or "other corruptions", **list_noise_facts(c)}
         facts.append({"data": c.data} | ({} if c.corruption == "clean" else noise))
     return distinguish([c.model for c in cells], facts)

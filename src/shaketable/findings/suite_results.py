@@ -13,9 +13,9 @@ from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.records import Record, Records, SuiteRecord
 from shaketable.findings.series import (
     Series,
+    get_noise_setting,
     group_series,
     meets_same_noise,
-    noise_setting,
     refuse_shared,
 )
 
@@ -24,8 +24,8 @@ from shaketable.findings.series import (
 class SuiteResult:
     """One model under all corruptions of a suite, in the suite's order.
 
-    Clean points may be one of the sets. They have no noise, so they are evaluated once, and count
-    as if they had been evaluated as often as the others.
+    Clean points may be one of the sets. They are evaluated once, since they have no noise, and have
+    the same weight as the other sets.
     """
 
     suite: SuiteRecord
@@ -33,13 +33,13 @@ class SuiteResult:
 
     @cached_property
     def first(self) -> Record:
-        """One of its cells, under noise if there is any, for what all have in common."""
+        """One of its cells, corrupted if possible, for settings that all cells share."""
         cells = [s.first for s in self.series]
         return next((c for c in cells if c.corruption != "clean"), cells[0])
 
     @cached_property
     def specs(self) -> tuple[str, ...]:
-        """Its corruptions, clean points among them."""
+        """Specs of its corruptions, including clean points."""
         return tuple(s.first.corruption for s in self.series)
 
     @property
@@ -49,13 +49,16 @@ class SuiteResult:
 
     @property
     def method(self) -> str:
-        """What a mean over the suite is taken over."""
+        """Description of a mean over the suite, for `Estimate.method`."""
         derived = f", {self.suite.derived}" if self.suite.derived else ""
         what = "sets" if "clean" in self.specs else "corruptions"
         return f"mean over {len(self.series)} {what} of suite {self.suite.name}{derived}"
 
     def errors(self) -> tuple[list[IntArray], list[IntArray]]:
-        """Wrong answers of every point, per run: on clean points, and in all draws."""
+        """Return the number of wrong answers of every point: on clean points, and in all draws.
+
+        Both lists have one array per run.
+        """
         clean = [1 - cell.hits for cell in self.series[0].clean]
         runs = zip(*(s.noisy for s in self.series), strict=True)
         k = self.first.k
@@ -63,14 +66,14 @@ class SuiteResult:
         return clean, [self.draws - np.sum(hits, axis=0) for hits in right]
 
     def shares(self) -> FloatArray:
-        """Share of right answers of one fitted model, (corruptions, points).
+        """Return the share of right answers of one fitted model, (corruptions, points).
 
         The draws of a point are averaged, so that columns are independent.
         """
         refuse_shared(self.first)
         if self.series[0].runs > 1:
             raise InputError(
-                f"suite {self.suite.name!r} must have been evaluated for one fitted model here, "
+                f"results of suite {self.suite.name!r} must be those of one fitted model, "
                 f"got {self.series[0].runs} runs of {self.first.model}; choose one with "
                 "records.select(run=…)"
             )
@@ -78,20 +81,20 @@ class SuiteResult:
 
 
 def group_suites(records: Records, series: Sequence[Series] | None = None) -> list[SuiteResult]:
-    """Every model under every suite whose corruptions were all evaluated.
+    """Return one result per model and suite whose corruptions were all evaluated.
 
-    `series` are those of the records, where they have been grouped already.
+    `series` are those of the records, if they have been grouped already.
     """
     settings: dict[tuple[object, ...], dict[str, Series]] = {}
     for s in group_series(records) if series is None else series:
         c = s.first
-        settings.setdefault((c.recipe, c.train, *noise_setting(c)), {})[c.corruption] = s
+        settings.setdefault((c.recipe, c.train, *get_noise_setting(c)), {})[c.corruption] = s
     return [
         SuiteResult(suite, tuple(_choose_members(suite, by_spec)))
         for by_spec in settings.values()
         for suite in records.suites
         if next(iter(by_spec.values())).first.fingerprint == suite.fingerprint
-        and _corrupted_sets(suite) <= set(by_spec)
+        and _list_corruptions(suite) <= set(by_spec)
     ]
 
 
@@ -108,7 +111,7 @@ def choose_suite_result(records: Records | SuiteResult, metric: str) -> SuiteRes
         return records
     results = [r for r in group_suites(records) if r.suite.metric == metric]
     if len(results) != 1:
-        names = list_some(f"{r.first.model} under {r.suite.name}" for r in results)
+        names = list_first(f"{r.first.model} under {r.suite.name}" for r in results)
         raise InputError(
             f"{metric} needs exactly one model under one whole suite, got {names}; evaluate it "
             f"with a suite for {metric} (shaketable list suites), or choose with "
@@ -117,19 +120,19 @@ def choose_suite_result(records: Records | SuiteResult, metric: str) -> SuiteRes
     return results[0]
 
 
-def list_some(things: Iterable[object]) -> str:
-    """Name the first three and count the others.
+def list_first(items: Iterable[object]) -> str:
+    """Return the first three items as text, and the number of others.
 
-    >>> list_some("abcde"), list_some([])
+    >>> list_first("abcde"), list_first([])
     ('a; b; c and 2 more', 'none')
     """
-    names = [str(thing) for thing in things]
+    names = [str(item) for item in items]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return "; ".join(names[:3]) + more or "none"
 
 
-def _corrupted_sets(suite: SuiteRecord) -> set[str]:
-    """Its corruptions; clean points are beside each, so they are required only if they are all."""
+def _list_corruptions(suite: SuiteRecord) -> set[str]:
+    """Return its corruptions without clean points, which every series has; else clean points."""
     return set(suite.specs) - {"clean"} or {"clean"}
 
 

@@ -1,1 +1,1 @@
-"""Mean errors under suites: mCE_Lp, iCE, mCE and their like, by norm or kind and by level."""
+"""Mean errors under suites: mCE_Lp, iCE and the variants of mCE, by norm or kind and by level."""

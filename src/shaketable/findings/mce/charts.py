@@ -1,4 +1,4 @@
-"""Charts of suites: which corruption causes most errors, and from what size on."""
+"""Charts of errors under suites: by norm or kind, and at every level."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ def means_chart(boards: Sequence[Scoreboard]) -> Chart:
     title = "Mean error by norm" if norms else "Mean error by kind"
     title = "Error by noise" if all(b.levels == 1 for b in boards) else title
     if len(boards) == 1:
-        title = f"{title}, {_board_title(boards[0])}"
-    return drawing.stack_panels([_mean_dots(b) for b in boards], title=title, otherwise=_NO_SUITE)
+        title = f"{title}, {_make_title(boards[0])}"
+    return drawing.stack_panels([_draw_means(b) for b in boards], title=title, otherwise=_NO_SUITE)
 
 
 def errors_chart(boards: Sequence[Scoreboard]) -> Chart:
     """Error at every level of suites that have several: one panel per norm, one line per model."""
     boards = [b for b in boards if b.levels > 1]
-    several = len(boards) > 1
+    has_names = len(boards) > 1
     return drawing.arrange_panels(
-        [panel for b in boards for panel in error_panels(b, named=several)],
+        [panel for b in boards for panel in draw_error_panels(b, named=has_names)],
         title=ERRORS_TITLE,
-        subtitle=[_board_title(b) for b in boards],
+        subtitle=[_make_title(b) for b in boards],
         columns=3,
         otherwise=f"{_NO_SUITE} of several sizes per norm",
     )
 
 
-def _mean_dots(board: Scoreboard) -> Chart:
+def _draw_means(board: Scoreboard) -> Chart:
     rows = [
-        _score_row(score, ladder.title if board.levels > 1 else ladder.levels[0].spec, ladder.mean)
+        _make_row(score, ladder.title if board.levels > 1 else ladder.levels[0].spec, ladder.mean)
         for score in board.scores
         for ladder in score.ladders
     ]
@@ -53,26 +53,26 @@ def _mean_dots(board: Scoreboard) -> Chart:
         color=drawing.model_colour(names),
         tooltip=make_tooltip(model="model", noise="noise", **_VALUE),
     )
-    scale = _error_scale(board, rows)
+    scale = _make_error_scale(board, rows)
     title = "mean error, per cent" if board.levels > 1 else "error, per cent"
     dots = drawing.dots_with_bars(base, title=title, scale=scale)
-    clean = _clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
+    clean = _draw_clean_rules(board).encode(x=alt.X("value:Q", scale=scale))
     height = len(noises) * (18 + 12 * len(names))
-    return alt.layer(clean, *dots).properties(title=_board_title(board), height=height)
+    return alt.layer(clean, *dots).properties(title=_make_title(board), height=height)
 
 
-def error_panels(board: Scoreboard, *, named: bool = False) -> list[Chart]:
-    """Panels of a suite's norms, on one scale; with the names of the data if wanted."""
+def draw_error_panels(board: Scoreboard, *, named: bool = False) -> list[Chart]:
+    """Draw one panel per norm on a common scale; `named` adds the name of the data to titles."""
     by_norm: dict[str, list[Row]] = {}
     for score in board.scores:
         for ladder in score.ladders:
             by_norm.setdefault(ladder.title, []).extend(
-                _score_row(score, level.spec, level.error)
+                _make_row(score, level.spec, level.error)
                 | {"level": level.number, "epsilon": level.size}
                 for level in ladder.levels
             )
-    every = [row for rows in by_norm.values() for row in rows]
-    scale, colour = _error_scale(board, every), drawing.model_colour(board.labels)
+    all_rows = [row for rows in by_norm.values() for row in rows]
+    scale, colour = _make_error_scale(board, all_rows), drawing.model_colour(board.labels)
     steps = list(range(1, board.levels + 1))
     axis = alt.Axis(values=steps, format="d", grid=False, labelSeparation=2)
     levels = alt.Scale(domain=[0.5, board.levels + 0.5], nice=False)
@@ -86,14 +86,14 @@ def error_panels(board: Scoreboard, *, named: bool = False) -> list[Chart]:
             ),
         )
         lines = drawing.line_with_bars(base, title="error, per cent", scale=scale)
-        clean = _clean_rules(board).encode(y=alt.Y("value:Q", scale=scale))
+        clean = _draw_clean_rules(board).encode(y=alt.Y("value:Q", scale=scale))
         title = to_one_line(f"{norm}, {board.data}") if named else norm
         panels.append(alt.layer(clean, *lines).properties(title=title, width=190, height=150))
     return panels
 
 
-def _clean_rules(board: Scoreboard) -> alt.Chart:
-    """Dashed lines at the errors on clean points, without an axis."""
+def _draw_clean_rules(board: Scoreboard) -> alt.Chart:
+    """Draw dashed lines at the errors on clean points; the caller adds the axis."""
     rows = [{"model": s.label, "value": 100 * s.clean.value} for s in board.scores]
     rules: alt.Chart = drawing.make_chart(rows).mark_rule(strokeDash=[5, 4], strokeWidth=1.5)
     return rules.encode(
@@ -102,12 +102,12 @@ def _clean_rules(board: Scoreboard) -> alt.Chart:
     )
 
 
-def _error_scale(board: Scoreboard, rows: Sequence[Row]) -> alt.Scale:
+def _make_error_scale(board: Scoreboard, rows: Sequence[Row]) -> alt.Scale:
     clean = (100 * score.clean.value for score in board.scores)
     return alt.Scale(domain=[0, drawing.find_domain(rows, *clean, at_most=100)[1]])
 
 
-def _score_row(score: Score, noise: str, estimate: Estimate) -> Row:
+def _make_row(score: Score, noise: str, estimate: Estimate) -> Row:
     return {
         "model": score.label,
         "noise": noise,
@@ -117,5 +117,5 @@ def _score_row(score: Score, noise: str, estimate: Estimate) -> Row:
     }
 
 
-def _board_title(board: Scoreboard) -> str:
+def _make_title(board: Scoreboard) -> str:
     return to_one_line(f"suite {board.suite.name} ({board.sizes}) on {board.data}")

@@ -43,7 +43,7 @@ class SuiteErrors:
 
 
 def find(groups: RecordGroups) -> SuiteErrors | None:
-    """Take the finding from records; None where no such suite was evaluated completely."""
+    """Take the finding from records; None if no such suite was evaluated completely."""
     boards = make_boards(groups)
     return SuiteErrors(tuple(boards)) if boards else None
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Metrics of one model under a whole suite: mCE_Lp, iCE, the variants of mCE, differences."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def mce_lp(records: Records | SuiteResult) -> Estimate:
 
     .. math:: \frac{1}{90} \sum_{p, \epsilon} E_{p, \epsilon}
 
-    Siedel et al. (2024), Section 4.1; as a fraction, where the paper has per cent. Lower is better.
-    `method` names the suite and the number of its corruptions, which is less than 90 where sizes
-    were derived for points of few values.
+    Siedel et al. (2024), Section 4.1, as a fraction (per cent in the paper). Lower is better.
+    `method` names the suite and the number of its corruptions, which is below 90 if sizes were
+    derived for points with few values.
     """
     return mean_error(choose_suite_result(records, "mce_lp"))
 
@@ -39,8 +39,8 @@ def mce(records: Records | SuiteResult) -> Estimate:
 
     .. math:: \frac{1}{95} \sum_{c, s} E_{c, s}
 
-    Siedel et al. (2024), Eq. 3; as a fraction. Lower is better. The mCE of ImageNet-C is another
-    number: see `mce_alexnet`.
+    Siedel et al. (2024), Eq. 3, as a fraction. Lower is better. The mCE of ImageNet-C is defined
+    differently: see `mce_alexnet`.
     """
     return mean_error(choose_suite_result(records, "mce"))
 
@@ -62,7 +62,7 @@ def mce_alexnet(records: Records | SuiteResult) -> Estimate:
 
     Hendrycks & Dietterich (2019). 1: as many errors as AlexNet. For images of 224 pixels only.
     """
-    return _against_alexnet(_benchmark(records), clean=0.0)
+    return _compare_with_alexnet(_choose_benchmark(records), clean=0.0)
 
 
 def relative_mce_alexnet(records: Records | SuiteResult) -> Estimate:
@@ -73,7 +73,7 @@ def relative_mce_alexnet(records: Records | SuiteResult) -> Estimate:
 
     Hendrycks & Dietterich (2019), with AlexNet's clean error of 43.5 %.
     """
-    return _against_alexnet(_benchmark(records), clean=_ALEXNET_CLEAN)
+    return _compare_with_alexnet(_choose_benchmark(records), clean=_ALEXNET_CLEAN)
 
 
 _ALEXNET = {
@@ -87,8 +87,8 @@ _ALEXNET = {
 _ALEXNET_CLEAN = 0.435
 
 
-def _benchmark(records: Records | SuiteResult) -> SuiteResult:
-    """Return the 15 of the benchmark: their own suite, or out of all 19."""
+def _choose_benchmark(records: Records | SuiteResult) -> SuiteResult:
+    """Return the result of the benchmark's 15 corruptions: of their own suite, or out of all 19."""
     if isinstance(records, SuiteResult):
         result = records
     else:
@@ -98,7 +98,7 @@ def _benchmark(records: Records | SuiteResult) -> SuiteResult:
     return replace(result, series=chosen)
 
 
-def _against_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
+def _compare_with_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
     calls = [parse_call(s.first.corruption) for s in result.series]
     if any("imagenet" not in call.args for call in calls):
         raise InputError(
@@ -117,12 +117,12 @@ def _against_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
     values = weight @ errors / len(calls)
     least = -weight.mean() if clean else 0.0
     estimate = intervals.mean_of_values(values, low=least, high=float(weight.mean()))
-    how = "growth of the error relative to AlexNet's" if clean else "error relative to AlexNet's"
-    return replace(estimate, method=f"{how}, {result.method}; {estimate.method}")
+    what = "growth of the error relative to AlexNet's" if clean else "error relative to AlexNet's"
+    return replace(estimate, method=f"{what}, {result.method}; {estimate.method}")
 
 
 def mean_error(result: SuiteResult) -> Estimate:
-    """Mean error over a suite, or a part of one."""
+    """Mean error over a suite, or a part of it."""
     _, errors = result.errors()
     if len(errors) == 1:
         refuse_shared(result.first)
@@ -137,16 +137,15 @@ def ice(records: Records | SuiteResult) -> Estimate:
 
     .. math:: \Bigl(\frac{1}{n} \sum_{i=1}^n E_i - E_{clean}\Bigr) / E_{clean}
 
-    Siedel et al. (2024), Eq. 4, with the brackets that match its Table 3. 0: noise that nobody sees
-    changes nothing; 0.1: a tenth more errors. Undefined for a model without an error on clean
-    points.
+    Siedel et al. (2024), Eq. 4, with the brackets that match its Table 3. 0: imperceptible noise
+    changes nothing; 0.1: a tenth more errors. Undefined for a model without errors on clean points.
     """
     result = choose_suite_result(records, "ice")
     clean, errors = result.errors()
     if not all(run.any() for run in clean):
         raise UndefinedError(
-            "iCE is undefined at a clean error of 0: there is nothing to compare with; measure on "
-            "more points"
+            "iCE is undefined at a clean error of 0, which nothing can be compared with; measure "
+            "on more points"
         )
     if len(errors) == 1:
         refuse_shared(result.first)
@@ -171,16 +170,16 @@ def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
             "a difference needs two models evaluated under the same suite on the same points in "
             "the same runs; evaluate both with the same data, suite, draws, k, runs and seed"
         )
-    return _error_difference(first, first.errors()[1], second.errors()[1])
+    return _estimate_difference(first, first.errors()[1], second.errors()[1])
 
 
 def error_change(result: SuiteResult) -> Estimate:
     """Mean error under a suite, or a part of it, minus the error on clean points, paired."""
     clean, errors = result.errors()
-    return _error_difference(result, errors, [result.draws * run for run in clean])
+    return _estimate_difference(result, errors, [result.draws * run for run in clean])
 
 
-def _error_difference(
+def _estimate_difference(
     result: SuiteResult, first: list[IntArray], second: list[IntArray]
 ) -> Estimate:
     """Difference of two mean errors, paired, from wrong answers in the draws of `result`."""
@@ -197,4 +196,4 @@ SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {
     "mce_15": mce_15,
     "mce_xn": mce_xn,
 }
-"""Metrics of a whole suite, by the name that suites know them by."""
+"""Metrics of a whole suite, by the name in `SuiteRecord.metric`."""

@@ -13,7 +13,7 @@ from shaketable.core.spec import parse_call
 from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Record, SuiteRecord
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.labels import suite_labels
+from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.mce import words
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
@@ -37,7 +37,7 @@ class Level:
     """One corruption of a suite."""
 
     number: int
-    """Its place in the ladder; 10 for the strongest of ten, also where weaker ones are left out."""
+    """Its place in the ladder; the strongest of ten is 10 even if weaker ones are left out."""
     result: SuiteResult
 
     @property
@@ -48,12 +48,12 @@ class Level:
     @property
     def size(self) -> float:
         """Size of the noise, or the severity."""
-        return _level(self.result.first)[2]
+        return _parse_level(self.result.first)[2]
 
     @cached_property
     def error(self) -> Estimate:
         """Share of wrong answers."""
-        return _mean_error(self.result)
+        return _estimate_mean_error(self.result)
 
     @cached_property
     def change(self) -> Estimate:
@@ -75,7 +75,7 @@ class Ladder:
     @cached_property
     def mean(self) -> Estimate:
         """Mean error over its levels."""
-        return _mean_error(self.result)
+        return _estimate_mean_error(self.result)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Score:
 
     @property
     def first(self) -> Record:
-        """One of its cells, for what all have in common."""
+        """One of its cells, for settings that all cells share."""
         return self.result.first
 
     @property
@@ -97,16 +97,16 @@ class Score:
 
     @cached_property
     def value(self) -> Estimate | None:
-        """The suite's metric; None where it is undefined."""
+        """The suite's metric; None if it is undefined."""
         try:
-            return _no_negative_zero(SUITE_METRICS[self.result.suite.metric](self.result))
+            return _remove_negative_zero(SUITE_METRICS[self.result.suite.metric](self.result))
         except UndefinedError:
             return None
 
     @cached_property
     def mean(self) -> Estimate:
         """Mean error over the whole suite."""
-        return _mean_error(self.result)
+        return _estimate_mean_error(self.result)
 
     @cached_property
     def clean(self) -> Estimate:
@@ -116,16 +116,18 @@ class Score:
 
     @cached_property
     def ladders(self) -> tuple[Ladder, ...]:
-        """The suite norm by norm; other kinds of corruptions the worst first."""
+        """One ladder per norm, in order of p, or per kind of corruption, the worst first."""
         parts: dict[tuple[str, float | None], list[Series]] = {}
-        for s in sorted(self.result.series, key=lambda s: _level(s.first)[1:]):
-            title, p, _ = _level(s.first)
+        for s in sorted(self.result.series, key=lambda s: _parse_level(s.first)[1:]):
+            title, p, _ = _parse_level(s.first)
             parts.setdefault((title, None if p < 0 else p), []).append(s)
         most = max(map(len, parts.values()))
-        ladders = [self._ladder(*key, part, most - len(part)) for key, part in parts.items()]
+        ladders = [self._make_ladder(*key, part, most - len(part)) for key, part in parts.items()]
         return tuple(sorted(ladders, key=lambda x: -x.mean.value if x.p is None else x.p))
 
-    def _ladder(self, title: str, p: float | None, part: list[Series], left_out: int) -> Ladder:
+    def _make_ladder(
+        self, title: str, p: float | None, part: list[Series], left_out: int
+    ) -> Ladder:
         levels = (
             Level(number, replace(self.result, series=(s,)))
             for number, s in enumerate(part, start=left_out + 1)
@@ -134,7 +136,7 @@ class Score:
 
     @cached_property
     def against_alexnet(self) -> dict[str, Estimate]:
-        """ImageNet's own metrics, if the benchmark's 15 kinds were evaluated at 224 pixels."""
+        """Metrics of ImageNet-C, if its 15 kinds were evaluated on images of 224 pixels."""
         calls = [parse_call(s.first.corruption) for s in self.result.series]
         if self.result.suite.metric not in ("mce", "mce_15") or any(
             "imagenet" not in call.args for call in calls
@@ -152,7 +154,7 @@ class Score:
 
     @cached_property
     def meaning(self) -> str:
-        """What the metric says, in words that claim no more than its interval."""
+        """Sentence about the metric that claims no more than its interval."""
         return words.describe_score(self)
 
     def __str__(self) -> str:
@@ -174,12 +176,13 @@ class Score:
             **{name: value.json() for name, value in self.against_alexnet.items()},
             "clean": self.clean.json(),
             "ladders": [
-                {"name": part.title, **_order(part.p), **part.mean.json()} for part in self.ladders
+                {"name": part.title, **_norm_json(part.p), **part.mean.json()}
+                for part in self.ladders
             ],
             "cells": [
                 {
                     "corruption": level.spec,
-                    **_order(part.p),
+                    **_norm_json(part.p),
                     ("severity" if part.p is None else "epsilon"): level.size,
                     "error": level.error.json(),
                 }
@@ -204,16 +207,16 @@ class Scoreboard:
 
     @cached_property
     def sizes(self) -> str:
-        """Where the sizes of its corruptions are from."""
+        """Source of the sizes of its corruptions."""
         if self.suite.metric in ("mce_lp", "ice"):
             return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
         if folder := find_published_folder(self.suite.specs):
             return f"published images from {folder}"
-        made = self.suite.derived or "generated with the published severities"
+        source = self.suite.derived or "generated with the published severities"
         frost = [parse_call(spec) for spec in self.suite.specs if spec.startswith("frost(")]
         if not frost:
-            return made
-        return f"{made}; frost from {frost[0].options.get('textures', 'generated textures')}"
+            return source
+        return f"{source}; frost from {frost[0].options.get('textures', 'generated textures')}"
 
     @property
     def of_norms(self) -> bool:
@@ -232,26 +235,29 @@ class Scoreboard:
 
     @cached_property
     def levels(self) -> int:
-        """Number of levels, the most that a norm or kind has."""
+        """Largest number of levels of any norm or kind."""
         return max(ladder.levels[-1].number for ladder in self.scores[0].ladders)
 
     @cached_property
     def differences(self) -> list[Difference]:
-        """Paired differences in mean errors; there are none in iCE."""
+        """Paired differences in mean error of every two models; none for iCE."""
         if self.suite.metric == "ice":
             return []
         return [
             Difference(
-                a.label, b.label, mean_error_difference(a.result, b.result),
-                "makes fewer errors", lower_is_better=True,
+                a.label,
+                b.label,
+                mean_error_difference(a.result, b.result),
+                "makes fewer errors",
+                lower_is_better=True,
             )
             for a, b in combinations(self.scores, 2)
             if meets_same_suite(a.result, b.result)
-        ]  # fmt: skip
+        ]
 
 
 def make_boards(groups: RecordGroups) -> list[Scoreboard]:
-    """One board per suite that is scored by its mean error and was evaluated completely."""
+    """Return one board per suite that is scored by its mean error and was evaluated completely."""
     order = [(s.first.fingerprint, s.first.recipe) for s in groups.subjects]
     by_suite: dict[SuiteRecord, list[SuiteResult]] = {}
     for result in groups.suite_results:
@@ -260,21 +266,21 @@ def make_boards(groups: RecordGroups) -> list[Scoreboard]:
     boards = []
     for suite, results in by_suite.items():
         results.sort(key=lambda r: order.index((r.first.fingerprint, r.first.recipe)))
-        boards.append(Scoreboard(suite, tuple(map(Score, suite_labels(results), results))))
+        boards.append(Scoreboard(suite, tuple(map(Score, make_suite_labels(results), results))))
     return boards
 
 
-def _mean_error(result: SuiteResult) -> Estimate:
-    """Mean error under a suite or a part of it."""
-    return _no_negative_zero(mean_error(result))
+def _estimate_mean_error(result: SuiteResult) -> Estimate:
+    """Return the mean error under a suite or a part of it."""
+    return _remove_negative_zero(mean_error(result))
 
 
-def _no_negative_zero(e: Estimate) -> Estimate:
+def _remove_negative_zero(e: Estimate) -> Estimate:
     return replace(e, low=e.low + 0.0)
 
 
-def _level(cell: Record) -> tuple[str, float, float]:
-    """Name of the norm or kind, order of the norm (-1 for none), and size or severity."""
+def _parse_level(cell: Record) -> tuple[str, float, float]:
+    """Return the name of the norm or kind, the norm's order (-1 for none), and size or severity."""
     level = pnorm_level(cell.corruption)
     if level is not None:
         return norm_title(level[0]), *level
@@ -282,5 +288,5 @@ def _level(cell: Record) -> tuple[str, float, float]:
     return call.name, -1.0, float(call.args[0])
 
 
-def _order(p: float | None) -> dict[str, Any]:
+def _norm_json(p: float | None) -> dict[str, Any]:
     return {} if p is None else {"p": norm_to_json(p)}

@@ -57,7 +57,7 @@ def _note_methods(board: Scoreboard, methods: Methods) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SuiteSection:
-    """What the template needs to know of one suite."""
+    """Content of the section about one suite, as the template needs it."""
 
     anchor: str
     board: Scoreboard
@@ -70,7 +70,7 @@ class SuiteSection:
 
     @property
     def facts(self) -> list[str]:
-        """Where the corruptions are from and how they were drawn, one sentence each."""
+        """Sentences about the source of the corruptions and how they were drawn."""
         ladders = self.board.scores[0].ladders
         missing = [
             f"{ladder.title} noise begins with level {ladder.levels[0].number}: lower levels would "
@@ -117,14 +117,14 @@ class SuiteSection:
         if self.board.levels == 1:
             return []
         return page.make_small_figures(
-            charts.error_panels(self.board),
+            charts.draw_error_panels(self.board),
             heading=charts.ERRORS_TITLE,
             place=f"{self.anchor}-errors",
             caption=words.SUITE_ERRORS,
         )
 
     def at(self, ladder: Ladder, step: int) -> Level | None:
-        """Level of a norm; None where it is left out."""
+        """Return the level of a norm or kind with this number; None if it is left out."""
         return next((level for level in ladder.levels if level.number == step), None)
 
     def _describe_origin(self, kinds: int) -> str:

@@ -21,12 +21,12 @@ SUITE_ERRORS = (
 
 
 def describe_score(score: Score) -> str:
-    """What a suite's metric says, in words that claim no more than its interval."""
+    """Describe a suite's metric without claiming more than its interval."""
     return _describe_ice(score) if score.result.suite.metric == "ice" else _describe_mean(score)
 
 
 def format_metric(score: Score) -> str:
-    """Value and interval of a suite's metric; changes have a sign."""
+    """Format the value and interval of a suite's metric; iCE has a sign."""
     if score.value is None:
         return "undefined"
     return format_brief(score.value, signed=score.result.suite.metric == "ice")

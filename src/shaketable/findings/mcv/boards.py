@@ -10,7 +10,7 @@ from typing import Any
 from shaketable.core.checks import unknown_name
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.labels import suite_labels
+from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.mce.numbers import mean_error_difference
 from shaketable.findings.mcv import words
 from shaketable.findings.mcv.effects import Effects, MainEffect
@@ -167,7 +167,7 @@ def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
             by_suite.setdefault(result.suite, []).append(result)
     reference, boards = groups.reference, []
     for record, results in by_suite.items():
-        labelled = dict(zip(suite_labels(results), results, strict=True))
+        labelled = dict(zip(make_suite_labels(results), results, strict=True))
         rows = {label: make_variation(r, label=label) for label, r in labelled.items()}
         kept = {label: labelled[label] for label, row in rows.items() if row.mean > 0}
         if kept:

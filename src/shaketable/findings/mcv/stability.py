@@ -69,7 +69,7 @@ class Stability:
     @cached_property
     def clean(self) -> Estimate:
         """Accuracy on clean points."""
-        return intervals.mean_share(self.result.series[0].on_clean.first.hits, 1)
+        return self.result.series[0].on_clean.accuracy
 
     @cached_property
     def cv(self) -> Estimate:

@@ -22,14 +22,14 @@ def accuracy_chart(subjects: Sequence[Subject]) -> Chart:
     fitted = [s for s in subjects if not s.is_study and s.norm]
     for norm in dict.fromkeys(s.norm for s in fitted):
         same = [s for s in fitted if s.norm == norm]
-        panels.append(_accuracy_lines(same, drawing.model_colour(s.label for s in same), norm))
+        panels.append(_draw_lines(same, drawing.model_colour(s.label for s in same), norm))
     panels += [
-        _accuracy_lines([s], training_colour(s, s.clean), s.label)
+        _draw_lines([s], make_training_colour(s, s.clean), s.label)
         for s in subjects
         if s.is_study and s.norm
     ]
     if rest := [s for s in subjects if not s.norm]:
-        panels.append(_accuracy_dots(rest))
+        panels.append(_draw_dots(rest))
     return drawing.stack_panels(
         panels, title="Accuracy against the size of the noise", otherwise="there are no records"
     )
@@ -37,12 +37,12 @@ def accuracy_chart(subjects: Sequence[Subject]) -> Chart:
 
 def mscr_chart(subjects: Sequence[Subject]) -> Chart:
     """MSCR of every model with its interval; of a study, against the training noise."""
-    rows = mscr_rows(subjects)
+    rows = make_mscr_rows(subjects)
     title = "MSCR, per cent of the clean accuracy"
     scale = alt.Scale(domain=drawing.find_domain(rows, 0.0))
     panels: list[Chart] = []
     if fitted := [r for r in rows if r["train_epsilon"] is None]:
-        names = model_names(fitted)
+        names = list_model_names(fitted)
         base = drawing.make_chart(fitted).encode(
             y=alt.Y("model:N", title=None, sort=names),
             color=drawing.model_colour(names, legend=False),
@@ -58,7 +58,7 @@ def mscr_chart(subjects: Sequence[Subject]) -> Chart:
     if studied := [r for r in rows if r["train_epsilon"] is not None]:
         base = drawing.make_chart(studied).encode(
             x=alt.X("train_epsilon:Q", title="noise in training, epsilon"),
-            color=drawing.model_colour(model_names(studied)),
+            color=drawing.model_colour(list_model_names(studied)),
             tooltip=make_tooltip(model="model", train="training noise", **VALUE_TIPS),
         )
         lines = drawing.line_with_bars(base, title=title, scale=scale)
@@ -71,9 +71,9 @@ def mscr_chart(subjects: Sequence[Subject]) -> Chart:
     )
 
 
-def _accuracy_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) -> Chart:
+def _draw_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) -> Chart:
     rows = [
-        estimate_row(subject, s, s.accuracy)
+        make_row(subject, s, s.accuracy)
         for subject in subjects
         for s in subject.all_series
         if s.first.epsilon is not None
@@ -92,15 +92,13 @@ def _accuracy_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) 
     return alt.layer(*marks, *lines).properties(title=title, height=HEIGHT)
 
 
-def _accuracy_dots(subjects: Sequence[Subject]) -> Chart:
-    rows = [
-        estimate_row(subject, s, s.accuracy) for subject in subjects for s in subject.all_series
-    ]
+def _draw_dots(subjects: Sequence[Subject]) -> Chart:
+    rows = [make_row(subject, s, s.accuracy) for subject in subjects for s in subject.all_series]
     noises = list(dict.fromkeys(r["noise"] for r in rows))
     base = drawing.make_chart(rows).encode(
         y=alt.Y("noise:N", title="test noise", sort=noises, axis=alt.Axis(grid=True)),
-        yOffset=alt.YOffset("model:N", sort=model_names(rows)),
-        color=drawing.model_colour(model_names(rows)),
+        yOffset=alt.YOffset("model:N", sort=list_model_names(rows)),
+        color=drawing.model_colour(list_model_names(rows)),
         tooltip=make_tooltip(
             model="model", train="training noise", noise="test noise", **VALUE_TIPS
         ),
@@ -111,17 +109,17 @@ def _accuracy_dots(subjects: Sequence[Subject]) -> Chart:
     return alt.layer(*dots).properties(height=height, title="Other corruptions")
 
 
-def mscr_rows(subjects: Iterable[Subject]) -> list[Row]:
+def make_mscr_rows(subjects: Iterable[Subject]) -> list[Row]:
     """One row per subject and training noise that has an MSCR, with the clean accuracy."""
     return [
-        estimate_row(subject, s, s.change) | {"clean": 100 * s.on_clean.accuracy.value}
+        make_row(subject, s, s.change) | {"clean": 100 * s.on_clean.accuracy.value}
         for subject in subjects
         for s in subject.at_eps_min
         if s.change is not None
     ]
 
 
-def estimate_row(subject: Subject, series: Series, estimate: Estimate) -> Row:
+def make_row(subject: Subject, series: Series, estimate: Estimate) -> Row:
     """Row of chart data with an estimate in per cent, and what it is about."""
     return {
         "model": subject.label,
@@ -136,11 +134,11 @@ def estimate_row(subject: Subject, series: Series, estimate: Estimate) -> Row:
     }
 
 
-def model_names(rows: Iterable[Row]) -> list[str]:
+def list_model_names(rows: Iterable[Row]) -> list[str]:
     """Names of the models in rows of chart data, in order."""
     return list(dict.fromkeys(row["model"] for row in rows))
 
 
-def training_colour(subject: Subject, series: Iterable[Series]) -> alt.Color:
+def make_training_colour(subject: Subject, series: Iterable[Series]) -> alt.Color:
     """Colours along a ramp, from weak to strong training noise."""
     return drawing.train_colour(subject.train_level(s) for s in series)

@@ -20,9 +20,9 @@ from shaketable.statistics.estimate import Estimate
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """Every model in every setting: its accuracies, its MSCR and what they mean.
+    """Accuracies, MSCR and error probabilities of every model in every setting.
 
-    Models of studies are among them, for verdicts and differences; their tables are the study's.
+    Models of studies are included for verdicts and differences; their tables are in `Study`.
     """
 
     subjects: tuple[Subject, ...]
@@ -68,14 +68,14 @@ class Robustness:
         return self._errors[series]
 
     def verdict(self, subject: Subject) -> str:
-        """What the MSCR of a model means, or why there is none."""
+        """Return what the MSCR of a model means, or why there is none."""
         if len(subject.at_eps_min) != 1:
             return words.NOT_MEASURED
         change = subject.at_eps_min[0].change
         return words.UNDEFINED if change is None else words.verdict(change)
 
     def json(self) -> dict[str, Any]:
-        """Models as given and their differences; accuracies and errors in per cent."""
+        """Return the models as given and their differences; accuracies and errors in per cent."""
         if not self.fitted:
             return {}
         return {
@@ -112,7 +112,7 @@ class Robustness:
                 {
                     "corruption": s.first.corruption,
                     "at_eps_min": s.at_eps_min,
-                    **_with_method(s.accuracy),
+                    **_estimate_json(s.accuracy),
                 }
                 for s in subject.all_series
             ],
@@ -125,7 +125,7 @@ class Robustness:
         (series,) = subject.at_eps_min
         error = self.error_probability(series)
         return {
-            "mscr": None if series.change is None else _with_method(series.change),
+            "mscr": None if series.change is None else _estimate_json(series.change),
             "verdict": self.verdict(subject),
             "error_probability": {
                 "overall": _bound_json(error.overall),
@@ -137,11 +137,11 @@ class Robustness:
 
 
 def find(groups: RecordGroups) -> Robustness | None:
-    """Take the finding from records; None where there are none."""
+    """Take the finding from records; None if there are no models."""
     return Robustness(tuple(groups.subjects)) if groups.subjects else None
 
 
-def _with_method(e: Estimate) -> dict[str, Any]:
+def _estimate_json(e: Estimate) -> dict[str, Any]:
     return {**e.json(), "method": e.method}
 
 

@@ -12,14 +12,14 @@ from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Records
 from shaketable.findings.series import Series, group_series, meets_same_noise, refuse_shared
-from shaketable.findings.suite_results import list_some
+from shaketable.findings.suite_results import list_first
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
 
 def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimate:
     """Share of points, or of noisy draws, that are classified correctly."""
-    return _choose_series(records, _is_under(corruption), "accuracy").accuracy
+    return _choose_series(records, _match_corruption(corruption), "accuracy").accuracy
 
 
 def relative_loss(records: Records | Series, *, corruption: str | None = None) -> Estimate:
@@ -27,7 +27,7 @@ def relative_loss(records: Records | Series, *, corruption: str | None = None) -
 
     `corruption` may be left out when the records hold only one.
     """
-    return _choose_series(records, _is_under(corruption), "relative_loss").relative_loss
+    return _choose_series(records, _match_corruption(corruption), "relative_loss").relative_loss
 
 
 def mscr(records: Records | Series) -> Estimate:
@@ -36,15 +36,15 @@ def mscr(records: Records | Series) -> Estimate:
     .. math:: (a_{\epsilon_{min}} - a_0) / a_0
 
     Siedel et al. (2022), Eq. 2; over runs, the mean of the ratios (Algorithm 1). Negative:
-    avoidable accuracy lost. 0: as robust as the data allow. Positive: the noise helps. With several
-    corruptions on record, the one whose size is the data's recorded eps_min counts.
+    avoidable accuracy lost. 0: as robust as the data allow. Positive: the noise helps. If the
+    records hold several corruptions, it is computed for the one of size eps_min.
     """
     series = _choose_mscr_series(records)
     estimate = series.relative_loss
     if series.at_eps_min:
         return estimate
-    only = f"{series.first.corruption}, the only noise on record, taken for eps_min"
-    return replace(estimate, method=f"{estimate.method}; {only}")
+    caveat = f"{series.first.corruption}, the only noise on record, taken for eps_min"
+    return replace(estimate, method=f"{estimate.method}; {caveat}")
 
 
 def mscr_difference(first: Records | Series, second: Records | Series) -> Estimate:
@@ -68,12 +68,12 @@ def mscr_difference(first: Records | Series, second: Records | Series) -> Estima
 
 @dataclass(frozen=True, eq=False)
 class ErrorProbability:
-    """How likely a wrong answer is under this noise, with one-sided upper bounds."""
+    """Probability of a wrong answer under one corruption, with one-sided 95 % upper bounds."""
 
     overall: Estimate
     by_class: dict[Any, Estimate]
     by_point: FloatArray
-    """Upper bound for every single point; k draws prove little: see `least_provable`."""
+    """Upper bound for every single point; it cannot be below `least_provable`."""
     least_provable: float
     """Bound for a point that was never misclassified: the lowest that k draws can prove."""
     k: int
@@ -86,10 +86,10 @@ def error_probability(
 ) -> ErrorProbability:
     """Probability of a wrong answer under one corruption, with one-sided 95 % upper bounds.
 
-    Overall and per class for new points of the same kind (fixed model); per point for new noise on
-    that very point.
+    The overall and per-class bounds hold for new points of the same distribution and a fixed model;
+    the bound of a point holds for new noise on that point.
     """
-    series = _choose_series(records, _is_under(corruption), "error_probability")
+    series = _choose_series(records, _match_corruption(corruption), "error_probability")
     if series.runs > 1:
         raise InputError("error_probability is about one fitted model, got several runs of a study")
     refuse_shared(series.first)
@@ -111,7 +111,8 @@ def error_probability(
     )
 
 
-def _is_under(corruption: str | None) -> Callable[[Series], bool]:
+def _match_corruption(corruption: str | None) -> Callable[[Series], bool]:
+    """Return a filter of series for one corruption, or for all that are not clean."""
     if corruption is None:
         return lambda s: s.first.corruption != "clean"
     return lambda s: s.first.corruption == corruption
@@ -121,7 +122,7 @@ def _choose_mscr_series(records: Records | Series) -> Series:
     if isinstance(records, Series):
         return records
     marked = any(s.at_eps_min for s in group_series(records))
-    wanted = (lambda s: s.at_eps_min) if marked else _is_under(None)
+    wanted = (lambda s: s.at_eps_min) if marked else _match_corruption(None)
     return _choose_series(records, wanted, "mscr")
 
 
@@ -134,7 +135,7 @@ def _choose_series(
     candidates = [s for s in group_series(records) if wanted(s)]
     if len(candidates) != 1:
         raise InputError(
-            f"{metric} needs exactly one model under one corruption, got {list_some(candidates)}; "
+            f"{metric} needs exactly one model under one corruption, got {list_first(candidates)}; "
             "choose with records.select(model=…) or metrics.series(records)"
         )
     return candidates[0]

@@ -13,7 +13,7 @@ from shaketable.findings.mscr import charts, words
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.findings.mscr.numbers import ErrorProbability
 from shaketable.findings.series import Series, meets_same_noise
-from shaketable.findings.subjects import Subject, noise_name
+from shaketable.findings.subjects import Subject, name_noise
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
@@ -28,14 +28,14 @@ def make_sections(finding: Robustness, methods: Methods) -> list[Section]:
     sections = []
     if subjects:
         headlines = [_make_headline(s, methods) for s in subjects]
-        html = _render("verdict", headlines=headlines, figures=_mscr_figures(finding))
+        html = _render("verdict", headlines=headlines, figures=_make_mscr_figures(finding))
         sections.append(Section("verdict", "Verdict", html, 10, _render("definitions")))
     if risks := [risk for s in subjects for risk in _make_risks(finding, s, methods)]:
         sections.append(Section("risk", "Risk", _render("risk", risks=risks), 40))
     if fitted := [s for s in subjects if not s.is_study]:
         tables = [(s.label, _make_rows(s, methods)) for s in fitted]
         figures = page.make_figures(
-            charts.accuracy_chart(fitted), place="accuracy", caption=_accuracy_caption(subjects)
+            charts.accuracy_chart(fitted), place="accuracy", caption=_choose_caption(subjects)
         )
         html = _render("accuracy", tables=tables, figures=figures)
         sections.append(Section("accuracy", "Accuracy", html, 50))
@@ -50,13 +50,13 @@ def _render(macro: str, **content: object) -> Markup:
     return page.render("shaketable.findings.mscr", "section.html.j2", macro, **content)
 
 
-def _mscr_figures(finding: Robustness) -> list[page.Figure]:
-    if not charts.mscr_rows(finding.subjects):
+def _make_mscr_figures(finding: Robustness) -> list[page.Figure]:
+    if not charts.make_mscr_rows(finding.subjects):
         return []
     return page.make_figures(charts.mscr_chart(finding.subjects), place="mscr", caption=words.MSCR)
 
 
-def _accuracy_caption(subjects: list[Subject]) -> str:
+def _choose_caption(subjects: list[Subject]) -> str:
     known = any(s.separation is not None for s in subjects)
     return words.ACCURACY if known else words.PLAIN_ACCURACY
 
@@ -75,29 +75,29 @@ class Headline:
     tone: str
     """``kept``, ``lost`` or ``open``: the colour of its card."""
     best: Headline | None = None
-    """In a study: that of the training noise with the highest accuracy under this noise."""
+    """In a study: the headline of the training noise with the highest accuracy under this noise."""
 
 
 def _make_headline(subject: Subject, methods: Methods) -> Headline:
-    """Verdict on a subject; in a study, on its weakest training noise and on its best."""
+    """Return the verdict on a subject; in a study, on its weakest and its best training noise."""
     if not subject.at_eps_min:
         clean = methods.note("Accuracy", subject.clean[0].accuracy)
         training = subject.train_level(subject.clean[0]) if subject.is_study else ""
         verdict = words.explain_missing(subject)
         return Headline(subject.label, training, "", clean, None, None, verdict, "open")
-    first = _series_headline(subject, subject.at_eps_min[0], methods)
+    first = _make_series_headline(subject, subject.at_eps_min[0], methods)
     if len(subject.at_eps_min) == 1:
         return first
     best = max(subject.at_eps_min, key=lambda s: s.accuracy.value)
-    return replace(first, best=_series_headline(subject, best, methods))
+    return replace(first, best=_make_series_headline(subject, best, methods))
 
 
-def _series_headline(subject: Subject, series: Series, methods: Methods) -> Headline:
+def _make_series_headline(subject: Subject, series: Series, methods: Methods) -> Headline:
     mscr = series.change
     return Headline(
         label=subject.label,
         training=subject.train_level(series) if subject.is_study else "",
-        noise=noise_name(series),
+        noise=name_noise(series),
         clean=methods.note("Accuracy", series.on_clean.accuracy),
         robust=methods.note("Accuracy", series.accuracy),
         mscr=None if mscr is None else methods.note("MSCR", mscr),
@@ -116,7 +116,7 @@ def _choose_tone(mscr: Estimate | None) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Risk:
-    """How likely one fitted model is wrong under one corruption."""
+    """Error probabilities of one fitted model under one corruption."""
 
     label: str
     noise: str
@@ -132,7 +132,7 @@ class Risk:
 
 
 def _make_risks(finding: Robustness, subject: Subject, methods: Methods) -> list[Risk]:
-    """Risk of every fitted model of a subject; none where there were several runs."""
+    """Return the risk of every fitted model of a subject; none for models of several runs."""
     risks = []
     for clean in subject.clean:
         train = clean.first.train
@@ -152,13 +152,13 @@ def _make_risks(finding: Robustness, subject: Subject, methods: Methods) -> list
         risks.append(
             Risk(
                 label=subject.entry(clean),
-                noise=noise_name(chosen),
+                noise=name_noise(chosen),
                 n=cell.n,
                 error=error,
                 classes=classes[:MAX_CLASSES],
                 more_classes=len(classes[MAX_CLASSES:]),
                 never_wrong=int(np.count_nonzero(error.by_point <= error.least_provable)),
-                others=[(noise_name(s), finding.error_probability(s).overall) for s in others],
+                others=[(name_noise(s), finding.error_probability(s).overall) for s in others],
             )
         )
     return risks
@@ -172,7 +172,7 @@ class AccuracyRow:
     at_eps_min: bool
     accuracy: Estimate
     change: Estimate | None
-    """Relative to the clean accuracy; None on clean points, and where that is 0."""
+    """Relative to the clean accuracy; None on clean points, and if that accuracy is 0."""
 
 
 def _make_rows(subject: Subject, methods: Methods) -> list[AccuracyRow]:
@@ -182,14 +182,14 @@ def _make_rows(subject: Subject, methods: Methods) -> list[AccuracyRow]:
         change = None
         if s.first.corruption != "clean" and s.change is not None:
             change = methods.note("Change against clean points", s.change)
-        rows.append(AccuracyRow(noise_name(s), s.at_eps_min, s.accuracy, change))
+        rows.append(AccuracyRow(name_noise(s), s.at_eps_min, s.accuracy, change))
     return rows
 
 
 def _make_differences(
     finding: Robustness, subjects: list[Subject], methods: Methods
 ) -> tuple[list[Difference], int]:
-    """Paired differences in MSCR, and how many more are left out.
+    """Return paired differences in MSCR, and the number of differences left out.
 
     Models as given are compared with each other; in a study models with the same training noise,
     and every training noise with the weakest one of the same model.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.findings.mscr.words import describe_risk
-from shaketable.findings.subjects import noise_name
+from shaketable.findings.subjects import name_noise
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_distance, format_entry
 from shaketable.views.terminal import print_table
@@ -20,7 +20,7 @@ def print_models(finding: Robustness) -> None:
         facts[f"{cell.data}: {cell.n} test points{size}"] = None
         for s in subject.all_series:
             change = "" if s.first.corruption == "clean" else _format_change(s.change)
-            rows.append([subject.label, noise_name(s), format_entry(s.accuracy), change])
+            rows.append([subject.label, name_noise(s), format_entry(s.accuracy), change])
         if not subject.left_to_suites:
             sentences.append(f"{subject.label}: {finding.verdict(subject)}")
         sentences += [

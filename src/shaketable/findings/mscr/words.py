@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shaketable.findings.mscr.numbers import ErrorProbability
-from shaketable.findings.subjects import Subject, noise_name
+from shaketable.findings.subjects import Subject, name_noise
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_bound, format_percent
 
@@ -21,7 +21,7 @@ NOT_MEASURED = "no MSCR: no noise of size eps_min was measured"
 
 
 def verdict(value: Estimate) -> str:
-    """Meaning of an MSCR, in words that claim no more than its interval."""
+    """Describe an MSCR without claiming more than its interval."""
     loss = f"{abs(value.value):.2%}"
     span = f"95 % interval {value.low:+.2%} to {value.high:+.2%}"
     if value.high < 0:
@@ -38,7 +38,7 @@ def verdict(value: Estimate) -> str:
 
 
 def describe_risk(error: ErrorProbability) -> str:
-    """Probability of a wrong answer, with what is proven about it and what is not."""
+    """Describe the probability of a wrong answer: its bounds, and what they do not prove."""
     label, worst = max(error.by_class.items(), key=lambda item: item[1].high)
     unseen = ", ".join(repr(label) for label in error.unseen)
     draws = "1 draw" if error.k == 1 else f"{error.k} draws"
@@ -52,13 +52,13 @@ def describe_risk(error: ErrorProbability) -> str:
 
 
 def explain_missing(subject: Subject) -> str:
-    """Why a subject without noise of size eps_min has no MSCR, and what to do."""
+    """Say why a subject without noise of size eps_min has no MSCR, and what to do."""
     if not subject.noisy:
         return (
             "MSCR is not known: the model was evaluated under no noise. Evaluate it under noise of "
             "size eps_min."
         )
-    corruptions = ", ".join(dict.fromkeys(noise_name(s) for s in subject.noisy))
+    corruptions = ", ".join(dict.fromkeys(name_noise(s) for s in subject.noisy))
     return (
         f"MSCR is not known: none of the corruptions ({corruptions}) is noise of size eps_min. "
         "Evaluate the model under noise of that size, such as linf(eps_min)."

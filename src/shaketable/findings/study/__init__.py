@@ -1,1 +1,1 @@
-"""Studies: accuracy and MSCR by noise in training and noise in test, over several runs."""
+"""Studies: accuracy and MSCR by training noise and test noise, over several runs."""

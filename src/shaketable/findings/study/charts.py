@@ -1,4 +1,4 @@
-"""Charts of studies: the matrix, clean accuracy against MSCR, and whether runs suffice."""
+"""Charts of studies: the matrix, clean accuracy against MSCR, and convergence over runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from shaketable.findings.mscr.charts import (
     VALUE_TIPS,
-    estimate_row,
-    model_names,
-    mscr_rows,
-    training_colour,
+    list_model_names,
+    make_mscr_rows,
+    make_row,
+    make_training_colour,
 )
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
@@ -34,7 +34,7 @@ def matrix_chart(subjects: Sequence[Subject]) -> Chart:
 
 def tradeoff_chart(subjects: Sequence[Subject]) -> Chart:
     """Clean accuracy against MSCR, one point per training noise, in order: the paper's Fig. 6."""
-    rows = mscr_rows(subjects)
+    rows = make_mscr_rows(subjects)
     base = drawing.make_chart(rows).encode(
         x=alt.X(
             "clean:Q", title="clean accuracy, per cent", scale=alt.Scale(zero=False, padding=45)
@@ -44,7 +44,7 @@ def tradeoff_chart(subjects: Sequence[Subject]) -> Chart:
             model="model", train="training noise", clean="clean accuracy, %", **VALUE_TIPS
         ),
     )
-    colour = drawing.model_colour(model_names(rows))
+    colour = drawing.model_colour(list_model_names(rows))
     layers = (
         drawing.horizontal_rule(0),
         base.mark_line(opacity=0.5).encode(order="train_epsilon:Q", color=colour),
@@ -62,18 +62,18 @@ def has_convergence(subjects: Sequence[Subject]) -> bool:
 
 
 def convergence_chart(subjects: Sequence[Subject]) -> Chart:
-    """Mean MSCR over more and more runs, with its interval: whether there were enough of them."""
+    """Mean MSCR over an increasing number of runs, with its interval."""
     panels = [panel for subject in subjects for panel in _draw_convergence(subject)]
     return drawing.stack_panels(
         panels,
-        title="Mean MSCR over more and more runs",
+        title="Mean MSCR over an increasing number of runs",
         otherwise="no MSCR was measured in two runs or more",
     )
 
 
 def _draw_matrix(subject: Subject) -> Chart:
     measured = [s for s in subject.all_series if s.first.epsilon is not None]
-    rows = [estimate_row(subject, s, s.accuracy) for s in measured]
+    rows = [make_row(subject, s, s.accuracy) for s in measured]
     best: dict[str, float] = {}
     for r in rows:
         best[r["noise"]] = max(r["value"], best.get(r["noise"], 0.0))
@@ -103,26 +103,26 @@ def _draw_matrix(subject: Subject) -> Chart:
         winners.mark_point(filled=True, size=30, yOffset=-13, opacity=1).encode(color=ink),
     )
     height = 44 * len(tests)
-    whole: Chart = alt.layer(*layers).resolve_scale(color="independent")
-    return whole.properties(title=subject.label, height=height)
+    chart: Chart = alt.layer(*layers).resolve_scale(color="independent")
+    return chart.properties(title=subject.label, height=height)
 
 
 def _draw_convergence(subject: Subject) -> list[Chart]:
-    several = [s for s in subject.at_eps_min if s.runs > 1]
+    series = [s for s in subject.at_eps_min if s.runs > 1]
     rows = [
-        estimate_row(subject, part, part.change)
-        for s in several
-        for m in _steps(s.runs)
-        for part in [Series(s.noisy[:m], s.clean[:m], s.at_eps_min)]
+        make_row(subject, part, part.change)
+        for s in series
+        for runs in _choose_run_counts(s.runs)
+        for part in [_take_runs(s, runs)]
         if part.change is not None
     ]
     if not rows:
         return []
-    steps = _steps(max(s.runs for s in several))
-    whole = alt.Axis(values=steps[:: -(-len(steps) // 8)], format="d")
+    steps = _choose_run_counts(max(s.runs for s in series))
+    axis = alt.Axis(values=steps[:: -(-len(steps) // 8)], format="d")
     base = drawing.make_chart(rows).encode(
-        x=alt.X("runs:Q", title="runs", scale=alt.Scale(zero=False, nice=False), axis=whole),
-        color=training_colour(subject, several),
+        x=alt.X("runs:Q", title="runs", scale=alt.Scale(zero=False, nice=False), axis=axis),
+        color=make_training_colour(subject, series),
     )
     settled = [r for r in rows if 3 * r["runs"] > 2 * steps[-1]]
     scale = alt.Scale(domain=drawing.find_domain(settled, 0.0, *(r["value"] for r in rows)))
@@ -136,7 +136,14 @@ def _draw_convergence(subject: Subject) -> list[Chart]:
     return [chart.properties(title=subject.label, height=HEIGHT)]
 
 
-def _steps(n: int) -> list[int]:
-    """Numbers of runs up to n; the very first, whose intervals dwarf all others, are left out."""
+def _take_runs(series: Series, runs: int) -> Series:
+    """Return the first runs of a series; the series itself for all of them, with its estimates."""
+    if runs == series.runs:
+        return series
+    return Series(series.noisy[:runs], series.clean[:runs], series.at_eps_min)
+
+
+def _choose_run_counts(n: int) -> list[int]:
+    """Return numbers of runs up to n, without the smallest, whose intervals are far wider."""
     start = min(5, max(2, n // 3))
     return sorted(set(np.geomspace(start, n, MAX_STEPS).round().astype(int).tolist()))

@@ -1,4 +1,4 @@
-"""The finding: what noise in training does to accuracy under noise in test."""
+"""The finding: accuracy under test noise of models trained with noise of several sizes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from shaketable.core.norms import norm_to_json
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.study.numbers import StudyEntry, accuracy_entries, mscr_entries
+from shaketable.findings.study.numbers import StudyEntry, list_accuracies, list_mscr
 from shaketable.findings.subjects import Subject
 
 
@@ -22,12 +22,12 @@ class Study:
     @cached_property
     def accuracies(self) -> dict[Subject, list[StudyEntry]]:
         """Accuracies of every model, one entry per training noise and test noise."""
-        return {subject: accuracy_entries(subject) for subject in self.subjects}
+        return {subject: list_accuracies(subject) for subject in self.subjects}
 
     @cached_property
     def mscr(self) -> dict[Subject, list[StudyEntry]]:
         """MSCR of every model, one entry per training noise."""
-        return {subject: mscr_entries(subject) for subject in self.subjects}
+        return {subject: list_mscr(subject) for subject in self.subjects}
 
     def json(self) -> dict[str, Any]:
         """Return settings and entries; accuracies and MSCR in per cent."""
@@ -60,7 +60,7 @@ class Study:
 
 
 def find(groups: RecordGroups) -> Study | None:
-    """Take the finding from records; None where no model was trained by a study."""
+    """Take the finding from records; None if no model was trained by a study."""
     subjects = tuple(s for s in groups.subjects if s.is_study)
     return Study(subjects) if subjects else None
 

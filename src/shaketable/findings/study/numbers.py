@@ -19,7 +19,7 @@ class StudyEntry:
     test_eps: float | None
     """None for MSCR."""
     estimate: Estimate | None
-    """None where MSCR is undefined."""
+    """None if MSCR is undefined."""
     sd: float | None
     """None for a single run."""
     runs: int
@@ -41,8 +41,8 @@ class StudyEntry:
         }
 
 
-def accuracy_entries(subject: Subject) -> list[StudyEntry]:
-    """Accuracies of a study, one entry per training noise and test noise."""
+def list_accuracies(subject: Subject) -> list[StudyEntry]:
+    """Return the accuracies of a study, one entry per training noise and test noise."""
     return [
         StudyEntry(
             subject,
@@ -57,22 +57,22 @@ def accuracy_entries(subject: Subject) -> list[StudyEntry]:
     ]
 
 
-def mscr_entries(subject: Subject) -> list[StudyEntry]:
-    """MSCR values of a study, one entry per training noise."""
+def list_mscr(subject: Subject) -> list[StudyEntry]:
+    """Return the MSCR values of a study, one entry per training noise."""
     return [
         StudyEntry(
             subject,
             train_eps=s.first.train_epsilon or 0.0,
             test_eps=None,
             estimate=s.change,
-            sd=_spread(s),
+            sd=_compute_sd(s),
             runs=s.runs,
         )
         for s in subject.at_eps_min
     ]
 
 
-def _spread(series: Series) -> float | None:
+def _compute_sd(series: Series) -> float | None:
     if series.runs == 1 or series.change is None:
         return None
     return float(series.relative_losses.std(ddof=1))

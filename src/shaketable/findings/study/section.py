@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from shaketable.findings.finding import Methods, Section
-from shaketable.findings.mscr.charts import accuracy_chart, mscr_rows
+from shaketable.findings.mscr.charts import accuracy_chart, make_mscr_rows
 from shaketable.findings.study import charts, words
 from shaketable.findings.study.finding import Study
-from shaketable.findings.subjects import Subject, noise_size
+from shaketable.findings.subjects import Subject, get_noise_size
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
 from shaketable.views.text import join_distinct
@@ -42,13 +42,13 @@ def make_sections(finding: Study, methods: Methods) -> list[Section]:
         "study",
         matrices=[_make_matrix(s, methods) for s in subjects],
         several_runs=several_runs,
-        matrix_figures=_matrix_figures(subjects),
-        figures=_other_figures([s for s in finding.subjects if not s.left_to_suites]),
+        matrix_figures=_make_matrix_figures(subjects),
+        figures=_make_other_figures([s for s in finding.subjects if not s.left_to_suites]),
     )
     return [Section("study", "Training noise", Markup(html), 60)]
 
 
-def _matrix_figures(subjects: list[Subject]) -> list[page.Figure]:
+def _make_matrix_figures(subjects: list[Subject]) -> list[page.Figure]:
     columns = max(len(s.clean) for s in subjects)
     return page.make_figures(
         charts.matrix_chart(subjects),
@@ -58,9 +58,9 @@ def _matrix_figures(subjects: list[Subject]) -> list[page.Figure]:
     )
 
 
-def _other_figures(subjects: list[Subject]) -> list[page.Figure]:
+def _make_other_figures(subjects: list[Subject]) -> list[page.Figure]:
     figures = page.make_figures(accuracy_chart(subjects), place="ladder", caption=words.LADDER)
-    if mscr_rows(subjects):
+    if make_mscr_rows(subjects):
         chart = charts.tradeoff_chart(subjects)
         figures += page.make_figures(chart, place="tradeoff", caption=words.TRADEOFF)
     if charts.has_convergence(subjects):
@@ -73,7 +73,7 @@ def _make_matrix(subject: Subject, methods: Methods) -> Matrix:
     """Table of a study, as in the paper's Table 2."""
     columns = [subject.train_level(s) for s in subject.clean]
     by_noise: dict[str, dict[str, Estimate]] = {}
-    for s in sorted(subject.all_series, key=noise_size):
+    for s in sorted(subject.all_series, key=get_noise_size):
         accuracy = methods.note("Accuracy", s.accuracy)
         by_noise.setdefault(subject.test_level(s), {})[subject.train_level(s)] = accuracy
     mscr = {

@@ -1,4 +1,4 @@
-"""Studies in the terminal: the published matrix of training noise and test noise."""
+"""Studies in the terminal: the paper's matrix of training noise and test noise."""
 
 from __future__ import annotations
 

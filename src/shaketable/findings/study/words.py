@@ -12,6 +12,6 @@ TRADEOFF = (
     "curve that only falls is a trade-off."
 )
 RUNS = (
-    "The mean over the first runs, more and more of them, with its 95 % interval. A line that "
-    "still moves needs more runs."
+    "The mean over an increasing number of runs, with its 95 % interval. If a line still moves at "
+    "its end, more runs are needed."
 )
