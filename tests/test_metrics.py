@@ -1,3 +1,5 @@
+"""Metrics computed from records: values, intervals, and errors where they are undefined."""
+
 from dataclasses import replace
 
 import numpy as np

@@ -1,3 +1,5 @@
+"""Records grouped by suite, and whether two models were evaluated under the same one."""
+
 import numpy as np
 import pytest
 
