@@ -273,6 +273,7 @@ def result(x, rng, *, of):
         ("text", lambda x: ["a"] * 4, "real numbers"),
         ("ragged", lambda x: [[1], [1, 2]], "real numbers"),
         ("complex", lambda x: x + 1j, "real numbers"),
+        ("error", lambda x: x["red"], r"failed on a point of shape \(4,\): IndexError: .*correct"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")

@@ -100,7 +100,7 @@ class Registry(Generic[T]):
     def _load(self, point: EntryPoint) -> Any:
         try:
             return point.load()
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # whatever its code does when it is imported
             raise InputError(
                 f"{self.kind} {point.name!r} of an installed package cannot be loaded: {error}; "
                 "update the package or uninstall it"

@@ -213,14 +213,23 @@ class FunctionCorruption(Corruption):
         """Call the function on every point, with a generator seeded by the point's key."""
         out = np.empty_like(x)
         for row, (point, key) in enumerate(zip(x, drawn, strict=True)):
-            rng = np.random.default_rng(int(key))
-            result = self.decorated.function(np.array(point), rng, **dict(self.arguments))
-            out[row] = self._check(result, point)
+            out[row] = self._check(self._call(point, key), point)
         if self.bounds is None:
             return out
         if self.on_steps:
             return np.asarray(self.bounds.enforce(out))
         return np.asarray(out.clip(self.bounds.low, self.bounds.high))
+
+    def _call(self, point: Array, key: np.uint64) -> Any:
+        """Call the function on a copy of one point; what it raises is an error of one line."""
+        rng = np.random.default_rng(int(key))
+        try:
+            return self.decorated.function(np.array(point), rng, **dict(self.arguments))
+        except Exception as error:
+            raise InputError(
+                f"corruption {self.spec} failed on a point of shape {np.shape(point)}: "
+                f"{type(error).__name__}: {error}; correct the function"
+            ) from error
 
     def _check(self, result: Any, point: Array) -> Array:
         """Return the function's result for a point as an array; raise if it is not usable."""
