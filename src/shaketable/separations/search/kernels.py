@@ -5,9 +5,8 @@ A pair passes four stages, each closer to its distance: the boxes of tiles, coar
 point against 64 in vector registers), the pair's fine features, and the points themselves.
 
 A *limit* is a measure (see `distances`) in the units of the features, rounded up so that no lower
-bound of that measure exceeds it.
-
-The functions hold no lock and start no threads: callers give every thread its own range.
+bound of that measure exceeds it. The functions hold no lock and start no threads: callers give
+every thread its own range.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations, and takes
 # no nested data, so they have many arguments
