@@ -139,9 +139,10 @@ def test_every_backend_gives_the_same(p, monkeypatch):
                 np.testing.assert_array_equal(ours, theirs)
 
 
-def test_processes_can_share_many_classes():
+def test_processes_can_share_many_classes(monkeypatch):
+    monkeypatch.setattr(blocks, "_BLOCK", 832)  # minima of 416 classes: joblib maps 1 MB and more
     rng = np.random.default_rng(0)
-    x, group = rng.integers(0, 256, (800, 20)).astype(np.uint8), np.arange(800) // 2
+    x, group = rng.integers(0, 256, (1600, 20)).astype(np.uint8), np.arange(1600) // 2
     question = Question(x, group, 2.0, classes=group)
     plain = blocks.search(question)
     with joblib.parallel_config(backend="loky", n_jobs=2):

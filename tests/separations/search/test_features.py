@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.searches import EXACT, NORMS, ROUNDED, distances, questions
+from helpers.searches import EXACT, EXACT_NORMS, NORMS, ROUNDED, distances, questions
+from shaketable.separations.search import features
 from shaketable.separations.search.features import sketch
 from shaketable.separations.search.kernels import BOX, COARSE, FEW, LANES, limit_of
 from shaketable.separations.search.question import Question
@@ -33,6 +34,13 @@ def test_features_allow_for_their_rounding(p, d, noise):
     check_features(x, np.arange(100) % 2, p, finest=False)
 
 
+@pytest.mark.parametrize("p", EXACT_NORMS)
+def test_features_may_be_computed_in_chunks(p, monkeypatch):
+    monkeypatch.setattr(features, "_CHUNK_VALUES", 17 * 40)
+    x = np.random.default_rng(0).standard_normal((100, 40))
+    check_features(x, np.arange(100) % 2, p, finest=True)
+
+
 def check_features(x, group, p, *, finest):
     """Compare every set of features of all pairs with the limit that their distance sets."""
     points = sketch(Question(x, group, p, classes=group, parts=group % 2), finest=finest)
@@ -50,8 +58,8 @@ def check_features(x, group, p, *, finest):
         measure = np.rint(measure**2)
     all_limits = _limits(measure, units).astype(coarse.dtype)
     for i, limits in enumerate(all_limits):
-        for features in (box, few, more):
-            assert (_bounds(features, i, units.bound) <= limits).all()
+        for values in (box, few, more):
+            assert (_bounds(values, i, units.bound) <= limits).all()
         most = limits.astype(np.float32) * np.float32(units.fine_scale)
         assert (_bounds(fine, i, units.bound) <= most + np.float32(units.fine_slack)).all()
 
