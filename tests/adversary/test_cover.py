@@ -288,6 +288,6 @@ def test_epsilon_0_asks_about_the_points_themselves(constraint, d):
 def test_how_closely_it_looks_is_reported():
     x = np.array([[0.0, 0.0], [1.0, 0.0]])
     cover = Cover(0.1)
-    assert cover.covers(region(x, 2, 1.0, "genuine-max")).endswith("asked about")
-    assert cover.covers(region(x, 1, 1.0)).endswith("asked about")
+    assert cover.covers(region(x, 2, 1.0, "genuine-max")).endswith("of a queried point")
+    assert cover.covers(region(x, 1, 1.0)).endswith("of a queried point")
     assert cover.covers(region(x, 1, 1.0, "genuine-max")).endswith("narrower than that")

@@ -211,7 +211,7 @@ def thin(rng, d):
     return z, labels, x, model, model.predict(x)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 2**32 - 1),
     d=st.integers(1, 4),

@@ -19,12 +19,12 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from helpers.networks import make_classifier, make_keys, make_linear, make_network, make_points  # noqa: E402
 from helpers.regions import make_region  # noqa: E402
 
-gradients = pytest.importorskip("shaketable.adversary.attacks.gradients")
+gradient_search = pytest.importorskip("shaketable.adversary.attacks.gradient_search")
 ascent = pytest.importorskip("shaketable.adversary.attacks.ascent")
 losses = pytest.importorskip("shaketable.adversary.attacks.losses")
 region_tensors = pytest.importorskip("shaketable.adversary.region_tensors")
 nn = torch.nn
-PGD, APGD = gradients.PGD, gradients.APGD
+PGD, APGD = gradient_search.PGD, gradient_search.APGD
 
 NORMS = [1.0, 1.5, 2.0, 3.0, math.inf]
 ATTACKS = [
@@ -325,7 +325,7 @@ def test_a_row_depends_on_its_key_alone(attack, constraint, monkeypatch):
     whole, y = run_attack(attack, model, region)
     assert 0 < whole.hit.sum() < 40
     for values in (35, 60):
-        monkeypatch.setattr(gradients, "BATCH_VALUES", values)
+        monkeypatch.setattr(gradient_search, "BATCH_VALUES", values)
         parts, _ = run_attack(attack, model, region)
         assert np.array_equal(parts.hit, whole.hit)
         assert np.allclose(parts.moved, whole.moved, atol=1e-9)

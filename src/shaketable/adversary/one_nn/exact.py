@@ -60,7 +60,7 @@ class OneNNExact:
     model should misclassify the point, and by less where it does not; what the model does not
     confirm stays undecided.
 
-    >>> from shaketable.models import Classifier
+    >>> from shaketable.models.classifier import Classifier
     >>> z = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 6.0]])
     >>> nearest = lambda x: np.square(x[:, None] - z).sum(axis=2).argmin(axis=1)
     >>> model = Classifier("1nn", nearest, {0: 0, 1: 1, 2: 2}, None)
