@@ -1,6 +1,7 @@
 """Limits that keep the source easy to read: sizes, formatting, wrapped documents."""
 
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,3 +71,11 @@ def test_public_functions_name_their_options():
 def test_documents_are_wrapped(name):
     lines = ["" if line.startswith("|") else line for line in read_lines(ROOT / name)]
     assert longer_than(100, lines) == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_between_files_are_not_broken(name):
+    path = ROOT / name
+    links = re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8"))
+    files = [link for link in links if not link.startswith("http")]
+    assert [link for link in files if not (path.parent / link).exists()] == []
