@@ -62,8 +62,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SPEC",
-        help="such as 'pgd(steps=20)', 'apgd(loss=ce)', 'random(queries=1000)', 'rays', 'cover'; "
-        "repeat it for several (default: what suits the model)",
+        help="such as 'pgd(steps=20)', 'apgd(loss=ce)', 'random(queries=1000)', 'rays', 'cover', "
+        "or 'package.module:name(…)' for your own; repeat it for several (default: what suits the "
+        "model)",
     )
     parser.add_argument("--points", type=int, metavar="N", help="only the first N test points")
     parser.add_argument(

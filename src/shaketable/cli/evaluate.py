@@ -44,13 +44,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="SPEC",
-        help="such as 'linf(0.1)' (default: 'linf(eps_min)')",
+        help="such as 'linf(0.1)', or 'package.module:name(…)' for your own (default: "
+        "'linf(eps_min)')",
     )
     parser.add_argument(
         "--suite",
         action="append",
         default=[],
-        help="named list of corruptions, such as pnorm; see shaketable list suites",
+        help="named list of corruptions, such as pnorm, or package.module:name for your own; see "
+        "shaketable list suites",
     )
     add_grid_flags(parser, parser)
     parser.add_argument(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
@@ -143,17 +143,6 @@ def make_small_figures(
         content = _make_panel(spec, about, spec["datasets"], own_size=False)
         figures.append(Figure(f"{place}-figure-{number}", title, caption, content, 0))
     return figures
-
-
-def drawn(
-    draw: Callable[..., drawing.Chart],
-    *data: Any,
-    caption: str,
-    min_width: int = 0,
-    own_size: bool = False,
-) -> list[Figure]:
-    """Make the figures of a chart; see `make_figures`."""
-    return make_figures(draw(*data), caption=caption, min_width=min_width, own_size=own_size)
 
 
 def _to_spec(chart: drawing.Chart) -> dict[str, Any]:
