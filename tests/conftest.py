@@ -1,6 +1,7 @@
 """Fixtures that tests of several packages use."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.models.builtin import builtin
 from shaketable.models.fitting import fit
+from shaketable.models.loading import load_model
 
 LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
 
@@ -57,6 +59,17 @@ def tiles() -> Dataset:
     y = np.arange(120) % 2
     x = np.clip(0.48 + 0.04 * y[:, None, None] + rng.normal(0, 0.2, (120, 8, 8)), 0, 1)
     return make_dataset(x, y, bounds=(0, 1), name="tiles")
+
+
+@pytest.fixture(scope="session")
+def two_factor_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results file of three models under the suite two-factor."""
+    path = tmp_path_factory.mktemp("two-factor") / "s.sqlite"
+    shapes = build("shapes(n=300)")
+    for name in ("logistic", "rf", "1nn"):
+        model, _ = load_model(name)
+        evaluate(model, shapes, suite("two-factor"), store=path, name=name, refit=True)
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -224,3 +224,28 @@ def test_evaluate_takes_a_suite(capsys):
 )
 def test_bad_input_is_one_line_that_helps(capsys, argv, message):
     assert message in run_failing(capsys, *argv)
+
+
+def test_a_grid_from_the_command_line(capsys):
+    arguments = ("evaluate", "--data", "iris", "--model", "rf", "--quiet",
+                 "--grid", "jitter(0.5), jitter(1)", "missing(0.2)",
+                 "--store", "g.sqlite")  # fmt: skip
+    (found,) = run_json(capsys, *arguments)["mcv"]
+    assert (found["suite"], found["sets"]) == ("jitter x missing", 8)
+    kinds = {m["factor"] for m in found["models"][0]["effects"]["main"]}
+    assert kinds == {"jitter", "missing"}
+    (given,) = run_json(capsys, *arguments[:-2], "--orders", "given")["mcv"]
+    assert given["sets"] == 6
+    assert given["models"][0]["effects"]["orders"] == []
+    assert "two factors or more" in run_failing(capsys, *arguments[:6], "--grid", "jitter(1)")
+    assert "unknown corruption" in run_failing(
+        capsys, *arguments[:6], "--grid", "jiter(1)", "sp(0.1)"
+    )
+    error = run_failing(
+        capsys, "evaluate", "--data", "iris", "--model", "rf", "--suite", "two-factor"
+    )
+    assert "for tables use 'two-factor-table'" in error
+    assert "goes with --grid" in run_failing(capsys, *arguments[:6], "--orders", "given")
+    both = run_json(capsys, *arguments, "--grid", "scaling(1.1) as SC", "missing(0.3) as MI")["mcv"]
+    assert [board["suite"] for board in both] == ["jitter x missing", "scaling x missing"]
+    assert list(both[1]["models"][0]["sets"]) == ["clean", "MI", "SC", "SCMI", "MISC"]

@@ -1,4 +1,4 @@
-"""Reports in a browser: every chart and picture is shown, fits, and fetches nothing."""
+"""Pages in a browser: every chart and image is shown, fits, and fetches nothing."""
 
 import os
 import shutil
@@ -72,7 +72,7 @@ def page_of_separation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_separation(path, separation(three), three, one_nn=one_nn(three))
 
 
-def opened(browser: Any, page: Path, width: int) -> None:
+def open_page(browser: Any, page: Path, width: int) -> None:
     """Show a page, its charts drawn, no wider than the window, and in peace."""
     from selenium.webdriver.support.wait import WebDriverWait
 
@@ -99,7 +99,7 @@ def opened(browser: Any, page: Path, width: int) -> None:
 
 @pytest.mark.parametrize("width", [1200, 360])
 def test_every_chart_is_drawn_in_a_browser(browser: Any, page_with_all: Path, width: int) -> None:
-    opened(browser, page_with_all, width)
+    open_page(browser, page_with_all, width)
     assert browser.execute_script("return document.querySelectorAll('figure').length") > 8
     fetched = "return performance.getEntriesByType('resource').length"
     assert browser.execute_script(fetched) == 0
@@ -109,7 +109,7 @@ def test_every_chart_is_drawn_in_a_browser(browser: Any, page_with_all: Path, wi
 def test_panels_of_a_suite_fit_the_window(
     browser: Any, tmp_path: Path, suite_records: Records, width: int, columns: int
 ) -> None:
-    opened(browser, write_report(tmp_path / "r.html", suite_records), width)
+    open_page(browser, write_report(tmp_path / "r.html", suite_records), width)
     lefts = browser.execute_script(
         "return [...document.querySelectorAll('.panels figure')]"
         ".map(f => Math.round(f.getBoundingClientRect().left))"
@@ -131,16 +131,16 @@ def test_panels_of_a_suite_fit_the_window(
 
 
 @pytest.mark.parametrize("width", [1200, 360])
-def test_every_picture_is_shown_in_a_browser(
+def test_every_image_is_shown_in_a_browser(
     browser: Any, page_of_separation: Path, width: int
 ) -> None:
-    opened(browser, page_of_separation, width)
-    pictures_shown = browser.execute_script(
+    open_page(browser, page_of_separation, width)
+    images = browser.execute_script(
         "return [...document.images].map(i => [i.complete, i.naturalWidth, i.naturalHeight,"
         " i.getBoundingClientRect().height])"
     )
-    assert len(pictures_shown) == 20
-    assert all(i[:3] == [True, 5, 6] and i[3] > 50 for i in pictures_shown), pictures_shown
+    assert len(images) == 20
+    assert all(i[:3] == [True, 5, 6] and i[3] > 50 for i in images), images
     fetched = "return performance.getEntriesByType('resource').map(r => r.name.slice(0, 5))"
     assert set(browser.execute_script(fetched)) <= {"data:"}
     heat = "return getComputedStyle(document.querySelector('td.heat.least')).backgroundColor"
@@ -150,13 +150,13 @@ def test_every_picture_is_shown_in_a_browser(
 @pytest.mark.parametrize("width", [1200, 360])
 def test_the_worst_case_is_drawn_in_a_browser(browser: Any, tmp_path: Path, width: int) -> None:
     kinds = ["none", "genuine-max"]
-    found = worst_case(oracle, "sunset(n=60)", [0.05, 0.2], constraints=kinds, random=5)
-    opened(browser, write_worst_case(tmp_path / "w.html", found), width)
+    result = worst_case(oracle, "sunset(n=60)", [0.05, 0.2], constraints=kinds, random=5)
+    open_page(browser, write_worst_case(tmp_path / "w.html", result), width)
     boxes = browser.execute_script(
         "return [...document.querySelectorAll('#maps svg')]"
         ".map(s => s.querySelector('.background').getBoundingClientRect())"
         ".map(box => box.width / box.height)"
     )
-    wide, high = np.ptp(found.data.x, axis=0) + 0.4
+    wide, high = np.ptp(result.data.x, axis=0) + 0.4
     assert len(boxes) == 2
     assert all(abs(box / (wide / high) - 1) < 0.05 for box in boxes), "cells are not squeezed"

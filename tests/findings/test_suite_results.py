@@ -17,28 +17,28 @@ HITS = {
 }
 
 
-def test_clean_points_are_a_set_beside_those_of_k_draws():
-    found = make_suite_result(HITS, k=K)
-    assert found.specs == tuple(HITS)
-    assert (found.first.corruption, found.first.k) == ("sp(0.1) as A", K)
-    assert found.draws == 3 * K
-    clean, (errors,) = found.errors()
-    share = [HITS["clean"], *(HITS[spec] / K for spec in found.specs[1:])]
-    assert errors / found.draws == pytest.approx(1 - np.mean(share, axis=0))
+def test_clean_points_weigh_as_much_as_sets_of_k_draws():
+    result = make_suite_result(HITS, k=K)
+    assert result.specs == tuple(HITS)
+    assert (result.first.corruption, result.first.k) == ("sp(0.1) as A", K)
+    assert result.draws == 3 * K
+    clean, (errors,) = result.errors()
+    share = [HITS["clean"], *(HITS[spec] / K for spec in result.specs[1:])]
+    assert errors / result.draws == pytest.approx(1 - np.mean(share, axis=0))
     assert np.array_equal(clean[0], 1 - HITS["clean"])
-    assert found.shares() == pytest.approx(np.array(share))
-    assert metrics.mean_error(found).value == pytest.approx(1 - np.mean(share))
-    assert found.method == "mean over 3 sets of suite by-hand"
+    assert result.shares() == pytest.approx(np.array(share))
+    assert metrics.mean_error(result).value == pytest.approx(1 - np.mean(share))
+    assert result.method == "mean over 3 sets of suite by-hand"
 
 
-def test_a_suite_without_clean_points_is_as_before():
+def test_a_suite_without_clean_points_counts_its_corruptions():
     records = make_records(HITS, k=K, sets=tuple(HITS)[1:])
-    (found,) = group_suites(records)
-    assert found.draws == 2 * K
-    assert found.method == "mean over 2 corruptions of suite by-hand"
+    (result,) = group_suites(records)
+    assert result.draws == 2 * K
+    assert result.method == "mean over 2 corruptions of suite by-hand"
 
 
-def test_a_suite_is_met_when_all_its_noise_is():
+def test_a_suite_has_a_result_if_all_its_corruptions_were_evaluated():
     lacking = make_records({spec: HITS[spec] for spec in list(HITS)[:2]}, k=K, sets=tuple(HITS))
     assert group_suites(lacking) == []
     alone = make_records(HITS, k=K, sets=("clean",))
@@ -52,27 +52,27 @@ def test_every_setting_has_its_own_result_with_the_same_clean_points():
     assert all(np.array_equal(r.series[0].first.hits, HITS["clean"]) for r in both)
 
 
-def test_models_are_paired_whatever_the_seed_of_their_clean_points():
-    one, other = make_suite_result(HITS, k=K), make_suite_result(HITS, k=K, model="other")
-    assert meets_same_suite(one, other)
+def test_pairing_ignores_the_seed_of_clean_points():
+    first, other = make_suite_result(HITS, k=K), make_suite_result(HITS, k=K, model="other")
+    assert meets_same_suite(first, other)
     # a later evaluation with another seed leaves its clean cell beside the noise of the first
     again = group_suites(
         make_records(HITS, k=K, model="other") + make_records(HITS, k=K, model="other", seed=1)
     )
     assert again[0].first.seed == 0
-    assert meets_same_suite(one, again[0])
-    assert not meets_same_suite(one, again[1])
-    difference = metrics.mean_error_difference(one, again[0])
+    assert meets_same_suite(first, again[0])
+    assert not meets_same_suite(first, again[1])
+    difference = metrics.mean_error_difference(first, again[0])
     assert (difference.value, difference.low) == (0, -difference.high)
 
 
-def test_shares_are_those_of_one_fitted_model_with_draws_of_its_own():
+def test_shares_need_one_fitted_model_and_independent_draws():
     several = make_records(HITS, k=K) + make_records(HITS, k=K, run=1)
     (runs,) = group_suites(several)
     with pytest.raises(InputError, match=r"one fitted model, got 2 runs of net; choose one"):
         runs.shares()
-    (one,) = group_suites(several.select(run=1))
-    assert one.shares().shape == (3, N)
+    (result,) = group_suites(several.select(run=1))
+    assert result.shares().shape == (3, N)
     (shared,) = group_suites(make_records(HITS, k=K, draws="shared"))
     with pytest.raises(InputError, match="draws must be independent"):
         shared.shares()

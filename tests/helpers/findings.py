@@ -1,5 +1,7 @@
 """Parts of the findings of records, as tests look at them."""
 
+import pytest
+
 from shaketable.evaluation.records import Records
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mce.finding import SuiteErrors
@@ -23,3 +25,9 @@ def variation_boards(records: Records, *, reference: str = "", suite: str = "") 
 def find_subjects(records: Records) -> list[Subject]:
     """Every model in every setting."""
     return find(records).groups.subjects
+
+
+def print_results(capsys: pytest.CaptureFixture[str], records: Records) -> str:
+    """Print all findings, and return what stdout has received."""
+    find(records).print()
+    return capsys.readouterr().out

@@ -1,10 +1,12 @@
 """Records with given numbers of hits, without a model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shaketable.core.spec import split_factors
+from shaketable.core.types import IntArray
 from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
 from shaketable.findings.suite_results import SuiteResult, group_suites
 
@@ -61,3 +63,24 @@ def make_suite_result(
     """Build the result of one model in a suite of all these sets."""
     (suite_result,) = group_suites(make_records(hits, k=k, model=model))
     return suite_result
+
+
+def draw_hits(
+    seed: int,
+    specs: Iterable[str],
+    cost: Mapping[str, float] | None = None,
+    *,
+    k: int = 4,
+    n: int = 50,
+) -> dict[str, IntArray]:
+    """Draw the hits of all points under all sets; every factor costs a share of the right answers.
+
+    `cost` is that share by the factor's name.
+    """
+    rng = np.random.default_rng(seed)
+    cost = {"sp": 0.2, "ga": 0.1, "rotation": 0.3} if cost is None else cost
+    skill, hits = rng.beta(4, 1, n), {}
+    for spec in specs:
+        p = skill * np.prod([1 - cost[f.partition("(")[0]] for f in split_factors(spec)])
+        hits[spec] = rng.binomial(1 if spec == "clean" else k, p)
+    return hits

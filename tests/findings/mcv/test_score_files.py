@@ -1,3 +1,5 @@
+"""Tables of scores from files."""
+
 import gzip
 
 import pandas as pd
@@ -9,14 +11,14 @@ from shaketable.findings.mcv.score_files import read_scores
 TABLE = "model,Clean,SP0.1,GA0.1\nnet(clean),92.1,83,85.5\nNA,90,88,87\n"
 
 
-def written(folder, text, name="scores.csv"):
+def write_table(folder, text, name="scores.csv"):
     path = folder / name
     path.write_text(text)
     return path
 
 
-def test_a_table_is_read_alike_from_all_kinds_of_files(tmp_path):
-    plain = read_scores(written(tmp_path, TABLE))
+def test_all_file_types_give_the_same_table(tmp_path):
+    plain = read_scores(write_table(tmp_path, TABLE))
     assert [v.label for v in plain] == ["net(clean)", "NA"]
     assert dict(plain[0].scores) == {"Clean": 92.1, "SP0.1": 83.0, "GA0.1": 85.5}
     assert [v.clean for v in plain] == [92.1, 90.0]
@@ -28,14 +30,14 @@ def test_a_table_is_read_alike_from_all_kinds_of_files(tmp_path):
     assert read_scores(str(tmp_path / "scores.parquet")) == plain
 
 
-def test_columns_can_be_named(tmp_path):
-    path = written(tmp_path, "day,net,night\n1,a,2\n3,b,4\n")
-    found = read_scores(path, model="net", clean="day")
-    assert [(v.label, v.clean, dict(v.scores)) for v in found] == [
+def test_columns_can_be_chosen(tmp_path):
+    path = write_table(tmp_path, "day,net,night\n1,a,2\n3,b,4\n")
+    rows = read_scores(path, model="net", clean="day")
+    assert [(v.label, v.clean, dict(v.scores)) for v in rows] == [
         ("a", 1, {"day": 1, "night": 2}),
         ("b", 3, {"day": 3, "night": 4}),
     ]
-    numbers = written(tmp_path, "id,day\n1,2\n2,3\n")
+    numbers = write_table(tmp_path, "id,day\n1,2\n2,3\n")
     assert [v.label for v in read_scores(numbers, model="id")] == ["1", "2"]
     assert read_scores(numbers, model="id")[0].clean is None
 
@@ -62,15 +64,15 @@ def test_columns_can_be_named(tmp_path):
         ("net,a\nx,1,2\n", {}, "cannot be read"),
     ],
 )
-def test_what_cannot_be_read_is_told_in_one_line(tmp_path, text, options, message):
+def test_unreadable_files_are_errors_of_one_line(tmp_path, text, options, message):
     with pytest.raises(InputError, match=message) as error:
-        read_scores(written(tmp_path, text), **options)
+        read_scores(write_table(tmp_path, text), **options)
     assert "\n" not in str(error.value)
 
 
-def test_only_tables_that_are_there_are_read(tmp_path):
+def test_only_existing_tables_are_read(tmp_path):
     with pytest.raises(InputError, match=r"must be a table that ends in \.csv, .* got '.*\.txt'"):
-        read_scores(written(tmp_path, TABLE, "scores.txt"))
+        read_scores(write_table(tmp_path, TABLE, "scores.txt"))
     with pytest.raises(InputError, match="does not exist"):
         read_scores(tmp_path / "none.csv")
 

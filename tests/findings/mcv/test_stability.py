@@ -1,3 +1,5 @@
+"""Mean and CV with intervals that cover the true values."""
+
 import math
 
 import numpy as np
@@ -25,13 +27,13 @@ SPECS = ("clean", "sp(0.1) as A", "ga(0.1) as B", "sp(0.1) + ga(0.1) as AB")
 
 def hits(seed, strength=1.0):
     rng = np.random.default_rng(seed)
-    found = {"clean": rng.binomial(1, SKILL)}
+    counts = {"clean": rng.binomial(1, SKILL)}
     for i, spec in enumerate(SPECS[1:], start=1):
-        found[spec] = rng.binomial(K, SKILL * (1 - 0.1 * i * strength))
-    return found
+        counts[spec] = rng.binomial(K, SKILL * (1 - 0.1 * i * strength))
+    return counts
 
 
-def simulated(rng, levels, n, *, tie=0.0, k=1):
+def simulate(rng, levels, n, *, tie=0.0, k=1):
     """Shares of right answers on sets with these accuracies; with ties points are easy or hard."""
     sets, own = len(levels), rng.random(n)
     draws = (np.where(rng.random((sets, n)) < tie, own, rng.random((sets, n))) for _ in range(k))
@@ -39,9 +41,9 @@ def simulated(rng, levels, n, *, tie=0.0, k=1):
 
 
 def test_mcv_is_the_published_formula_on_the_accuracies_of_all_sets():
-    found = hits(0)
-    mcv = metrics.mcv(make_records(found, k=K))
-    accuracies = [found["clean"].mean(), *(found[spec].mean() / K for spec in SPECS[1:])]
+    counts = hits(0)
+    mcv = metrics.mcv(make_records(counts, k=K))
+    accuracies = [counts["clean"].mean(), *(counts[spec].mean() / K for spec in SPECS[1:])]
     assert list(mcv.variation.scores) == ["clean", "A", "B", "AB"]
     assert list(mcv.variation.scores.values()) == pytest.approx(accuracies)
     assert (mcv.variation.label, mcv.variation.clean) == ("net", pytest.approx(accuracies[0]))
@@ -51,39 +53,42 @@ def test_mcv_is_the_published_formula_on_the_accuracies_of_all_sets():
     assert mcv.clean.value == pytest.approx(accuracies[0])
     error = metrics.mean_error(mcv.result)
     assert (mcv.mean.low, mcv.mean.high) == pytest.approx((1 - error.high, 1 - error.low))
-    told = mcv.json()
-    assert told["cv"]["mean"] == pytest.approx(mcv.variation.cv)
-    assert told["least"] == {"set": "AB", "accuracy": pytest.approx(100 * min(accuracies))}
-    assert told["sets"]["A"] == pytest.approx(100 * accuracies[1])
-    assert told["cv_by_chance"] == pytest.approx(100 * mcv.floor)
+    numbers = mcv.json()
+    assert numbers["cv"]["mean"] == pytest.approx(mcv.variation.cv)
+    assert numbers["least"] == {"set": "AB", "accuracy": pytest.approx(100 * min(accuracies))}
+    assert numbers["sets"]["A"] == pytest.approx(100 * accuracies[1])
+    assert numbers["cv_by_chance"] == pytest.approx(100 * mcv.floor)
 
 
 def test_every_point_has_its_influence_on_the_cv():
-    shares = simulated(RNG, [0.9, 0.7, 0.5, 0.65], 40, tie=0.5, k=3)
-    at = stability._Linearisation.of(shares)
+    shares = simulate(RNG, [0.9, 0.7, 0.5, 0.65], 40, tie=0.5, k=3)
+    linear = stability._Linearisation.of(shares)
 
     def cv(accuracies):
         return np.std(accuracies) / np.mean(accuracies)
 
     step, mean = 1e-6, shares.mean(axis=1)
     pulled = [(cv((1 - step) * mean + step * y) - cv(mean)) / step for y in shares.T]
-    assert at.values - at.cv == pytest.approx(pulled, abs=1e-4)
-    assert at.values.mean() == pytest.approx(at.cv)
+    assert linear.values - linear.cv == pytest.approx(pulled, abs=1e-4)
+    assert linear.values.mean() == pytest.approx(linear.cv)
     # the ends belong to points that are right in some sets and wrong in all others
     corners = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1)
     pulled = [(cv((1 - step) * mean + step * y) - cv(mean)) / step for y in corners.T]
-    assert (at.low - at.cv, at.high - at.cv) == pytest.approx((min(pulled), max(pulled)), abs=1e-4)
+    assert (linear.low - linear.cv, linear.high - linear.cv) == pytest.approx(
+        (min(pulled), max(pulled)), abs=1e-4
+    )
 
 
-def test_the_floor_is_what_chance_alone_shows():
+def test_the_floor_is_the_cv_by_chance_alone():
     rng = np.random.default_rng(0)
     for tie in (0.0, 0.8):
-        found = [
-            stability._Linearisation.of(simulated(rng, [0.8] * 12, 200, tie=tie))
-            for _ in range(300)
+        linearisations = [
+            stability._Linearisation.of(simulate(rng, [0.8] * 12, 200, tie=tie)) for _ in range(300)
         ]
-        seen = np.mean([at.cv**2 for at in found])
-        assert np.mean([at.floor**2 for at in found]) == pytest.approx(seen, rel=0.05)
+        expected = np.mean([linear.cv**2 for linear in linearisations])
+        assert np.mean([linear.floor**2 for linear in linearisations]) == pytest.approx(
+            expected, rel=0.05
+        )
 
 
 shares = st.tuples(st.integers(1, 6), st.integers(1, 12), st.integers(0, 2**32)).map(
@@ -110,7 +115,7 @@ def test_the_interval_holds_the_value(table):
 
 
 @pytest.mark.parametrize(("sets", "n"), [(2, 50), (8, 1000)])
-def test_without_a_single_change_the_upper_limit_has_a_closed_form(sets, n):
+def test_without_any_variation_the_upper_limit_has_a_closed_form(sets, n):
     # one imagined point, wrong in half of the sets, has the weight Beta(1, n)
     e = coefficient(np.ones((sets, n)))
     assert (e.value, e.low) == (0, 0)
@@ -143,7 +148,7 @@ def test_intervals_cover_the_true_cv(cv, tie, sets, n, k):
     first, second = spread(sets, 0.85, cv), spread(sets, 0.9, cv / 2)
     covered = differences = zeros = 0
     for _ in range(trials):
-        tables = [simulated(rng, levels, n, tie=tie, k=k) for levels in (first, second)]
+        tables = [simulate(rng, levels, n, tie=tie, k=k) for levels in (first, second)]
         e, d = coefficient(tables[0]), coefficient_difference(*tables)
         covered += e.low <= cv <= e.high
         differences += d.low <= cv / 2 <= d.high
@@ -155,7 +160,7 @@ def test_intervals_cover_the_true_cv(cv, tie, sets, n, k):
 
 
 def test_with_many_points_the_interval_is_that_of_the_bootstrap():
-    table = simulated(RNG, spread(10, 0.7, 0.2), 3000, tie=0.5)
+    table = simulate(RNG, spread(10, 0.7, 0.2), 3000, tie=0.5)
     e = coefficient(table)
     cvs = []
     for _ in range(400):
@@ -181,14 +186,14 @@ def test_differences_are_paired_and_need_the_same_points():
     assert metrics.cv_difference(records[0], records[0]).value == 0
 
 
-def test_sets_need_names_of_their_own():
+def test_sets_need_different_names():
     twice = {"clean": [1, 1], "sp(0.1) as A": [1, 0], "sp(0.2) as A": [1, 0]}
     with pytest.raises(InputError, match="different names, got 'A' 2 times"):
         make_variation(make_suite_result(twice))
     assert make_variation(make_suite_result(hits(1), k=K), label="mine").label == "mine"
 
 
-def test_mcv_is_for_one_fitted_model_that_is_right_somewhere():
+def test_mcv_needs_one_fitted_model_with_right_answers():
     never = dict.fromkeys(SPECS, np.zeros(5, int))
     with pytest.raises(UndefinedError, match="mean accuracy of 0"):
         _ = metrics.mcv(make_records(never)).cv

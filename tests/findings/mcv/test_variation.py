@@ -1,3 +1,5 @@
+"""CV, groups and correlations, compared with the published table."""
+
 import subprocess
 import sys
 
@@ -35,24 +37,24 @@ def test_means_of_table_iii_are_those_of_the_paper(kind, cv, mean, least, most):
 
 
 def test_groups_of_table_iii_are_those_of_the_paper():
-    found = {label: g for table in TABLES.values() for label, g in table.groups.items()}
-    assert len(found) == 27
+    groups = {label: g for table in TABLES.values() for label, g in table.groups.items()}
+    assert len(groups) == 27
     for network, trained, row in ROWS:
         expected = {
             "AlexNet": {"RL30": "II", "RR30": "II"}.get(trained, "I"),
             "ResNet50": {"clean": "I", "RR30": "IV", "SP0.1RR30": "IV"}.get(trained, "III"),
             "VGG-19": {"clean": "I", "GA0.1SP0.1": "I"}.get(trained, "III"),
         }[network]
-        assert found[row.label] == expected, row.label
+        assert groups[row.label] == expected, row.label
 
 
 def test_correlations_of_table_iii_are_those_of_its_numbers():
-    found = ALL.correlations
+    correlations = ALL.correlations
     expected = {"cv-mean": (0.180, 0.295), "cv-clean": (0.383, 0.440), "mean-clean": (0.821, 0.889)}
     for name, (spearman, pearson) in expected.items():
-        assert found[name].spearman == pytest.approx(spearman, abs=0.0005)
-        assert found[name].pearson == pytest.approx(pearson, abs=0.0005)
-        assert found[name].models == 27
+        assert correlations[name].spearman == pytest.approx(spearman, abs=0.0005)
+        assert correlations[name].pearson == pytest.approx(pearson, abs=0.0005)
+        assert correlations[name].models == 27
 
 
 def test_means_of_table_iii_are_over_69_sets_not_68():
@@ -73,7 +75,7 @@ def test_cv_is_100_population_deviations_over_the_mean(scores):
 
 
 @given(lists, st.floats(1e-3, 1e3), st.randoms())
-def test_cv_knows_no_units_and_no_order(scores, factor, random):
+def test_cv_depends_on_neither_units_nor_order(scores, factor, random):
     v = variation(scores)
     assert variation([factor * s for s in scores]).cv == pytest.approx(v.cv, rel=1e-9, abs=1e-9)
     shuffled = scores[:]
@@ -87,13 +89,13 @@ def test_equal_scores_do_not_vary_at_all(score, n):
 
 
 @given(positive, positive, positive, positive, st.booleans())
-def test_groups_part_the_plane(mean, cv, at_mean, at_cv, low):
-    found = group(mean, cv, (at_mean, at_cv), lower_is_better=low)
+def test_every_mean_and_cv_has_one_group(mean, cv, at_mean, at_cv, low):
+    quadrant = group(mean, cv, (at_mean, at_cv), lower_is_better=low)
     good = mean <= at_mean if low else mean >= at_mean
-    assert (found in ("I", "II")) == good
-    assert (found in ("I", "III")) == (cv <= at_cv)
-    # scores that are better when lower are the others with their sign turned
-    assert found == group(-mean, cv, (-at_mean, at_cv), lower_is_better=not low)
+    assert (quadrant in ("I", "II")) == good
+    assert (quadrant in ("I", "III")) == (cv <= at_cv)
+    # scores that are better when lower are the others with the opposite sign
+    assert quadrant == group(-mean, cv, (-at_mean, at_cv), lower_is_better=not low)
     assert group(at_mean, at_cv, (at_mean, at_cv), lower_is_better=low) == "I"
 
 
@@ -116,7 +118,7 @@ def rows(*labels):
         (("a", "clean"), "a", "a", "as chosen"),
     ],
 )
-def test_the_reference_and_why_it_is_one_are_told(labels, asked, reference, why):
+def test_the_reference_is_named_with_the_reason(labels, asked, reference, why):
     table = VariationTable(rows(*labels), reference=asked)
     assert table.reference == reference
     assert table.reference_words.startswith(f"reference: {reference}, {why}")
@@ -135,12 +137,12 @@ def test_for_errors_a_lower_mean_is_better():
 def test_correlations_are_symmetric_and_bounded(pairs):
     x, y = zip(*pairs, strict=True)
     assume(min(np.ptp(np.divide(v, max(v))) for v in (x, y)) > 1e-9)
-    one, other = correlation(x, y), correlation(y, x)
-    assert one.pearson == pytest.approx(other.pearson, abs=1e-9)
-    assert one.spearman == pytest.approx(other.spearman, abs=1e-9)
+    forward, backward = correlation(x, y), correlation(y, x)
+    assert forward.pearson == pytest.approx(backward.pearson, abs=1e-9)
+    assert forward.spearman == pytest.approx(backward.spearman, abs=1e-9)
     assert correlation(x, x).pearson == pytest.approx(1)
-    assert correlation(x, [-v for v in y]).spearman == pytest.approx(-one.spearman, abs=1e-9)
-    assert max(abs(one.pearson), abs(one.spearman)) <= 1
+    assert correlation(x, [-v for v in y]).spearman == pytest.approx(-forward.spearman, abs=1e-9)
+    assert max(abs(forward.pearson), abs(forward.spearman)) <= 1
 
 
 def test_a_correlation_without_models_or_spread_is_undefined():
@@ -169,14 +171,14 @@ def test_correlations_of_a_table_are_none_where_undefined():
 
 
 def test_the_json_of_a_table_has_all_its_numbers():
-    one = variation([0.8, 0.9], "net", clean=0.9)
-    found = VariationTable([one, Summary("published", 0.7, 2.0, 0.6, 0.8)]).json(times=100)
-    first, second = found["models"]
+    model = variation([0.8, 0.9], "net", clean=0.9)
+    table = VariationTable([model, Summary("published", 0.7, 2.0, 0.6, 0.8)]).json(times=100)
+    first, second = table["models"]
     assert first["scores"] == {"set 0": 80.0, "set 1": 90.0}
     assert (first["mean"], first["least"], first["most"]) == pytest.approx((85, 80, 90))
-    assert (first["cv"], first["clean"], first["lowest"]) == (one.cv, 90.0, "set 0")
+    assert (first["cv"], first["clean"], first["lowest"]) == (model.cv, 90.0, "set 0")
     assert (second["group"], second["cv"], second["clean"]) == ("III", 2.0, None)
-    assert found["correlations"]["cv-mean"] is None
+    assert table["correlations"]["cv-mean"] is None
 
 
 @pytest.mark.parametrize("scores", [[0.0, 0.0], [-1.0, 0.5], [-1.0, 1.0], [1e308, -1e308, 1e-300]])
@@ -198,11 +200,11 @@ def test_cv_is_undefined_unless_the_mean_is_positive(scores):
         (lambda: VariationTable(rows("net"), reference="nett"), "did you mean 'net'"),
     ],
 )
-def test_what_cannot_be_used_is_refused(call, message):
+def test_invalid_scores_are_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
 
 
-def test_import_leaves_scipy_stats_alone():
+def test_import_does_not_load_scipy_stats():
     code = "import sys, shaketable.findings.mcv.variation; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -75,6 +75,8 @@ class Ladder:
     @cached_property
     def mean(self) -> Estimate:
         """Mean error over its levels."""
+        if len(self.levels) == 1:
+            return self.levels[0].error
         return _estimate_mean_error(self.result)
 
 

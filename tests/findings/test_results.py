@@ -1,0 +1,141 @@
+"""All findings together: what is printed, keys of JSON, the order of sections."""
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markupsafe import Markup
+
+from helpers.findings import find_subjects, print_results, score_boards
+from helpers.pages import read_page
+from shaketable.core.errors import InputError
+from shaketable.corruptions.suites.suite import suite
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.records import Records
+from shaketable.evaluation.store import Store
+from shaketable.findings.finding import Methods, Section, list_kinds
+from shaketable.findings.page import write_report
+from shaketable.findings.results import Results, find
+from shaketable.separations.record import SeparationRecord
+
+
+def test_corruptions_outside_suites_are_printed_as_without_suites(
+    capsys: pytest.CaptureFixture[str], tiles: Dataset
+) -> None:
+    def model(x: Any) -> Any:
+        return x.mean(axis=(1, 2)) > 0.5
+
+    specs = ["linf(eps_min)", "l2(0.3)"]
+    records = evaluate(model, tiles, [suite("pnorm"), *specs], name="net", model_id="net")
+    plain = evaluate(model, tiles, specs, name="net", model_id="net")
+    out = print_results(capsys, records)
+    assert out.startswith(print_results(capsys, plain)), "and the suite follows"
+    assert out.count("no MSCR") == 1, "of the L2 noise"
+    assert "MSCR" not in out.partition("suite pnorm")[2]
+
+
+def test_noise_of_size_eps_min_in_a_suite_is_also_listed_alone(
+    capsys: pytest.CaptureFixture[str], suite_records: Records
+) -> None:
+    known = SeparationRecord(
+        suite_records.cells[0].fingerprint, math.inf, 0.08, (0, 1), (0, 1), None, {}, None
+    )
+    records = replace(suite_records, separations=(known,))
+    subjects = find_subjects(records)
+    assert [[s.first.corruption for s in subject.noisy] for subject in subjects] == [
+        ["linf(0.04)"]
+    ] * 2
+    out = print_results(capsys, records)
+    assert out.count("linf(eps_min)") == 2
+    assert [len(b.scores[0].result.series) for b in score_boards(records)] == [89, 6]
+
+
+def test_unfinished_suites_are_listed_cell_by_cell(
+    capsys: pytest.CaptureFixture[str], suite_records: Records
+) -> None:
+    first = suite_records.select(model="half")
+    part = replace(first, cells=tuple(c for c in first if c.corruption != "linf(0.15)"))
+    pnorm = replace(part, suites=part.suites[:1])
+    assert score_boards(pnorm) == []
+    assert "linf(0.12)" in print_results(capsys, pnorm)
+    assert not any(s.left_to_suites for s in find_subjects(pnorm))
+
+
+def test_a_results_file_gives_the_same_results(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, tiles: Dataset
+) -> None:
+    file = tmp_path / "r.sqlite"
+    now = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, suite("ice"), name="pixel", store=file)
+    with Store(file) as store:
+        later = store.records()
+    out = print_results(capsys, now)
+    assert "pixel: iCE" in out
+    assert print_results(capsys, later) == out
+    assert find(later).json() == find(now).json()
+
+
+@dataclass(frozen=True)
+class OtherFinding:
+    """A finding as another package may declare it."""
+
+    def json(self) -> dict[str, Any]:
+        return {"models": []}
+
+    def print(self) -> None:
+        print("other finding")
+
+    def sections(self, methods: Methods) -> list[Section]:
+        return [
+            Section("last", "Last", Markup('<section id="last"></section>'), 75),
+            Section("first", "First", Markup('<section id="first"></section>'), 5),
+        ]
+
+
+def add_finding(records: Records, finding: OtherFinding) -> Results:
+    """All findings of the records and another one."""
+    results = find(records)
+    return replace(results, findings={**results.findings, "other": finding})
+
+
+def test_two_findings_must_not_use_the_same_json_key(noise_records: Records) -> None:
+    results = add_finding(noise_records, OtherFinding())
+    with pytest.raises(InputError, match="finding 'other' must not use the JSON key 'models'"):
+        results.json()
+
+
+def test_findings_are_printed_in_the_order_of_their_kinds(
+    capsys: pytest.CaptureFixture[str], mixed_records: Records
+) -> None:
+    assert [name for name, _ in list_kinds()][:4] == ["mscr", "study", "mce", "mcv"]
+    assert list(find(mixed_records).findings) == ["mscr", "study"]
+    add_finding(mixed_records, OtherFinding()).print()
+    out = capsys.readouterr().out
+    places = [out.index(text) for text in ("95 % intervals in brackets", "test \\ train", "other")]
+    assert places == sorted(places)
+
+
+def test_sections_are_sorted_by_their_order(
+    tmp_path: Path, mixed_records: Records, data: Dataset
+) -> None:
+    results = add_finding(mixed_records, OtherFinding())
+    ids = [section.id for section in results.sections(Methods())]
+    assert ids == ["first", "verdict", "risk", "accuracy", "study", "differences", "last"]
+    page = read_page(write_report(tmp_path / "r.html", results, dataset=data))
+    sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
+    assert sections == [*ids, "data", "method"]
+    links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
+    assert links == sections
+
+
+def test_sections_of_suites_follow_the_verdict(suite_records: Records, tiles: Dataset) -> None:
+    more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, ["linf(eps_min)"], name="dot")
+    ids = [section.id for section in find(suite_records + more).sections(Methods())]
+    assert ids[:3] == ["verdict", "suite-1", "suite-2"]
+
+
+def test_records_without_a_cell_are_refused() -> None:
+    with pytest.raises(InputError, match="at least one cell"):
+        find(Records(()))
