@@ -106,6 +106,8 @@ def test_no_estimate_of_a_study_is_computed_twice(
     different = {(as_key([c.hits for c in s.noisy]), s.first.k) for s in series}
     computed = [key for key in calls if key[0] == "mean_share_over_runs"]
     assert len(computed) == len(different) <= sum(calls[key] for key in computed) <= len(series)
+    all_runs = [k for k in calls if k[0] == "relative_change_over_runs" and len(k[1]) == 3]
+    assert sum(calls[key] for key in all_runs) == sum(s.at_eps_min for s in series)
 
 
 def test_series_with_the_same_clean_cells_share_their_clean_series() -> None:
@@ -120,6 +122,7 @@ def test_series_with_the_same_clean_cells_share_their_clean_series() -> None:
     assert of_net[0].on_clean.on_clean is of_net[0].on_clean
     assert np.array_equal(of_other[1].on_clean.first.hits, draw_hits(1, specs)["clean"])
     assert of_net[1].accuracy is of_net[1].accuracy
+    assert of_net[1].relative_loss is of_net[1].relative_loss is of_net[1].change
 
 
 def test_a_change_is_none_where_the_relative_loss_is_undefined() -> None:
