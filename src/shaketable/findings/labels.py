@@ -11,7 +11,7 @@ from shaketable.views.text import to_one_line
 
 
 def distinguish(names: Sequence[str], facts: Sequence[Mapping[str, str]]) -> list[str]:
-    """Append to every name those of its facts that differ, and a number where none does.
+    """Append to every name those of its facts that differ; number names that are still equal.
 
     >>> distinguish(["net", "net", "rf"], [{"k": "k = 1"}, {"k": "k = 1"}, {"k": "k = 3"}])
     ['net, k = 1 #1', 'net, k = 1 #2', 'rf, k = 3']

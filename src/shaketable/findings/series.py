@@ -17,7 +17,7 @@ from shaketable.statistics.estimate import Estimate
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """One model under one corruption: one cell per run, each beside its clean cell.
+    """One model under one corruption: one cell per run, each with its clean cell.
 
     Estimates are computed when they are first asked for, and kept.
     """
@@ -146,7 +146,7 @@ def meets_same_noise(first: Series, second: Series) -> bool:
 
     def setting(series: Series) -> list[tuple[object, ...]]:
         return [
-            # clean points are the same whatever the seed
+            # clean points are the same for every seed
             (
                 c.points.id,
                 c.corruption,

@@ -197,17 +197,17 @@ class Effects:
         )
         return estimate_contrast(self._shares, a - b, confidence=confidence)
 
-    @property
+    @cached_property
     def main_words(self) -> str:
         """Sentence that says which factor costs most, if that is shown."""
         return words.describe_main(self)
 
-    @property
+    @cached_property
     def order_words(self) -> str:
         """Sentence that says whether the order of factors matters, if that is shown."""
         return words.describe_order(self)
 
-    @property
+    @cached_property
     def interaction_words(self) -> str:
         """Sentence that says whether two factors cost more or less together, if that is shown."""
         return words.describe_interaction(self)

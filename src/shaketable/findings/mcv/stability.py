@@ -84,8 +84,8 @@ class Stability:
     def __str__(self) -> str:
         v = self.variation
         return (
-            f"{self.result.first.model}: mean accuracy {self.mean}, CV {self.cv}, of which chance "
-            f"alone would show {self.floor:.3f}; clean {v.clean:.3f}, from {v.least:.3f} "
+            f"{self.result.first.model}: mean accuracy {self.mean}, CV {self.cv} "
+            f"({self.floor:.3f} by chance alone); clean {v.clean:.3f}, from {v.least:.3f} "
             f"({v.lowest}) to {v.most:.3f} ({v.highest}) over {len(v.scores)} sets"
         )
 
@@ -164,8 +164,8 @@ def coefficient_difference(
     """CV of the first minus that of the second, from two arrays as for `coefficient`.
 
     >>> steady = np.array([[1] * 90 + [0] * 10, [1] * 88 + [0] * 12])
-    >>> shaky = np.array([[1] * 90 + [0] * 10, [1] * 60 + [0] * 40])
-    >>> print(coefficient_difference(shaky, steady))
+    >>> unsteady = np.array([[1] * 90 + [0] * 10, [1] * 60 + [0] * 40])
+    >>> print(coefficient_difference(unsteady, steady))
     0.189 (95 % interval 0.103 to 0.276)
     """
     a, b = _Linearisation.of(first), _Linearisation.of(second)

@@ -53,7 +53,7 @@ def describe_main(effects: Effects) -> str:
 def describe_order(effects: Effects) -> str:
     """Say whether the order of factors matters, if that is shown."""
     if not effects.kind_orders:
-        return "No effect of the order is known: no two sets hold the same factors in other orders."
+        return "No effect of the order is known: no two sets differ only in the order of factors."
     most = max(effects.kind_orders, key=lambda o: (o.shown, abs(o.value.value)))
     first, second = (" then ".join(order) for order in (most.first, most.second))
     if not most.shown:

@@ -31,7 +31,7 @@ class Matrix:
 
 
 def make_sections(finding: Study, methods: Methods) -> list[Section]:
-    """Return the section, or none where no model was tested under p-norm noise."""
+    """Return the section, or none if no model was tested under p-norm noise."""
     subjects = [s for s in finding.subjects if s.norm and not s.left_to_suites]
     if not subjects:
         return []
