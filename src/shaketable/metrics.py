@@ -70,5 +70,11 @@ __all__ = [
 ]
 
 
-METRICS: dict[str, Callable[..., Any]] = list_metrics()
-"""Metrics by name, also those of other installed packages."""
+METRICS: dict[str, Callable[..., Any]]
+"""Metrics by name, also those of other installed packages; gathered when they are asked for."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "METRICS":
+        return list_metrics()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

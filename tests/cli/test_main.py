@@ -55,6 +55,8 @@ def test_interrupted_says_what_is_kept_and_goes_on(capsys, tmp_path, cells):
         text=True,
         cwd=tmp_path,
         start_new_session=True,
+        # a shell that runs the tests in the background has it ignored, and children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     for _ in range(6000):
         time.sleep(0.01)

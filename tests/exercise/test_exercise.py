@@ -15,7 +15,7 @@ from helpers.commands import run_command
 from helpers.pages import read_page
 from shaketable.cli.commands import COMMANDS
 from shaketable.evaluation.records import Records
-from shaketable.findings.finding import FINDINGS, FindingKind
+from shaketable.findings.finding import FINDINGS, FindingKind, Section
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.views.numbers import format_change
@@ -83,15 +83,82 @@ def test_it_has_a_command(tmp_path, noise_records: Records, capsys):
     assert "worst_loss" in run_command(capsys, "list", "metrics")[1]
 
 
+class Wrong:
+    """A finding of which one view can be made wrong."""
+
+    def __init__(self, **views):
+        self.views = views
+
+    def json(self):
+        return self.views.get("json", {})
+
+    def print(self):
+        return 1 / self.views.get("print", 1)
+
+    def sections(self, methods):
+        return self.views.get("sections", [])
+
+
+def write_page(results):
+    return write_report("page.html", results)
+
+
+@pytest.mark.usefixtures("installed", "own_directory")
+@pytest.mark.parametrize(
+    ("finding", "use", "message"),
+    [
+        (Wrong(print=0), lambda r: r.print(), r"failed in print\(\): ZeroDivisionError"),
+        (Wrong(json=[1]), lambda r: r.json(), r"failed in json\(\): .*a dict, got list"),
+        (Wrong(json={"a": {1}}), lambda r: r.json(), r"failed in json\(\): .*serializable"),
+        (Wrong(json={"notes": 1}), lambda r: r.json(), "must not use the JSON key 'notes'"),
+        (Wrong(sections=None), write_page, r"failed in sections\(\): .*list of Section, got None"),
+        (Wrong(sections=["a"]), write_page, r"list of Section, got \['a'\]"),
+        (Wrong(sections=[Section("risk", "", "")]), write_page, "not use the section id 'risk'"),
+        (3, lambda r: r.print(), r"failed in print\(\): AttributeError"),
+    ],
+)
+def test_a_wrong_view_is_one_line(noise_records, monkeypatch, finding, use, message):
+    import worst_loss.finding as module
+
+    monkeypatch.setattr(module, "WORST_LOSS", FindingKind(lambda groups: finding))
+    with pytest.raises(st.InputError, match=f"finding 'worst_loss' .*{message}") as error:
+        use(find(noise_records))
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.usefixtures("installed")
-def test_what_it_gets_wrong_is_one_line(noise_records: Records, monkeypatch):
+def test_find_that_fails_is_one_line(noise_records: Records, monkeypatch):
     import worst_loss.finding as module
 
     monkeypatch.setattr(module, "WORST_LOSS", FindingKind(lambda groups: 1 / 0))
-    with pytest.raises(
-        st.InputError, match=r"finding 'worst_loss' .* failed in find\(\).*division"
-    ):
+    with pytest.raises(st.InputError, match=r"'worst_loss' .* failed in find\(\).*division"):
         find(noise_records)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_kind_that_cannot_be_loaded_disturbs_no_other(noise_records: Records, monkeypatch):
+    import worst_loss.finding as module
+
     monkeypatch.setattr(module, "WORST_LOSS", lambda records: None)
-    with pytest.raises(st.InputError, match="must be a .*FindingKind, got function"):
-        find(noise_records)
+    results = find(noise_records)
+    (note,) = results.notes
+    assert "must be a shaketable.findings.finding.FindingKind, got function" in note
+    assert results.json()["models"]
+    assert "worst_loss" not in st.metrics.METRICS
+    assert "mscr" in st.metrics.METRICS
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"find": 1},
+        {"metrics": ["a"]},
+        {"metrics": {"a": 1}},
+        {"suite_metrics": "a"},
+        {"order": "a"},
+    ],
+)
+def test_a_kind_of_wrong_fields_is_refused(fields):
+    name = next(iter(fields))
+    with pytest.raises(st.InputError, match=f"FindingKind: {name} must"):
+        FindingKind(**{"find": print} | fields)

@@ -75,6 +75,18 @@ class FindingKind:
     order: int = 50
     """Its place among all findings that are printed: 10 MSCR, 20 studies, 30 and 40 suites."""
 
+    def __post_init__(self) -> None:
+        rules = {
+            "find must be a function of RecordGroups": callable(self.find),
+            "metrics must map names to functions": isinstance(self.metrics, Mapping)
+            and all(map(callable, self.metrics.values())),
+            "suite_metrics must be a tuple of names": isinstance(self.suite_metrics, tuple),
+            "order must be a whole number": isinstance(self.order, int),
+        }
+        for rule, holds in rules.items():
+            if not holds:
+                raise InputError(f"FindingKind: {rule}, got {getattr(self, rule.split()[0])!r}")
+
 
 def _admit(name: str, thing: Any) -> FindingKind:
     if not isinstance(thing, FindingKind):
@@ -98,11 +110,22 @@ FINDINGS: Registry[FindingKind] = Registry(
 """All kinds of findings."""
 
 
-def list_kinds() -> list[tuple[str, FindingKind]]:
-    """All kinds of findings with their names, in the order in which they are printed."""
-    return sorted(FINDINGS.items(), key=lambda item: item[1].order)
+def load_kinds() -> tuple[dict[str, FindingKind], list[str]]:
+    """Load all kinds of findings, in the order in which they are printed.
+
+    The second part are sentences about kinds of other packages that cannot be loaded: these must
+    not keep anyone from using the others.
+    """
+    kinds, problems = {}, []
+    for name in FINDINGS:
+        try:
+            kinds[name] = FINDINGS.get(name)
+        except InputError as error:
+            problems.append(str(error))
+    return dict(sorted(kinds.items(), key=lambda item: item[1].order)), problems
 
 
 def list_metrics() -> dict[str, Callable[..., Any]]:
     """All metrics by name, also those of other installed packages."""
-    return {name: metric for _, kind in list_kinds() for name, metric in kind.metrics.items()}
+    kinds, _ = load_kinds()
+    return {name: metric for kind in kinds.values() for name, metric in kind.metrics.items()}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from shaketable.core.errors import InputError, ShaketableError
 from shaketable.evaluation.records import Records
-from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, list_kinds
+from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.views.terminal import print_notes
@@ -40,8 +41,8 @@ class Results:
         """Return the numbers of all findings, and notes."""
         result: dict[str, Any] = {}
         for name, finding in self.findings.items():
-            numbers = _call(name, "json()", finding.json)
-            if taken := sorted(result.keys() & numbers.keys()):
+            numbers = _call(name, "json()", lambda f=finding: _check_json(f.json()))
+            if taken := sorted((result.keys() | {"notes"}) & numbers.keys()):
                 raise InputError(f"finding {name!r} must not use the JSON key {taken[0]!r}")
             result |= numbers
         return {**result, "notes": [*self.notes, *self.groups.unfinished]}
@@ -49,14 +50,17 @@ class Results:
     def print(self) -> None:
         """Print the tables of all findings to the terminal, notes to stderr."""
         for name, finding in self.findings.items():
-            _call(name, "print()", finding.print)
+            _call(name, "print()", lambda f=finding: f.print())
         print_notes([*self.notes, *self.groups.unfinished])
 
     def sections(self, methods: Methods) -> list[Section]:
         """Return the sections of all findings, in the order of the page."""
         sections: list[Section] = []
         for name, finding in self.findings.items():
-            sections += _call(name, "sections()", lambda f=finding: f.sections(methods))
+            added = _call(name, "sections()", lambda f=finding: _check_sections(f, methods))
+            if taken := {section.id for section in sections} & {section.id for section in added}:
+                raise InputError(f"finding {name!r} must not use the section id {min(taken)!r}")
+            sections += added
         return sorted(sections, key=lambda section: section.order)
 
 
@@ -74,15 +78,29 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
-    kinds = list_kinds()
-    scored = frozenset(metric for _, kind in kinds for metric in kind.suite_metrics)
+    kinds, problems = load_kinds()
+    scored = frozenset(metric for kind in kinds.values() for metric in kind.suite_metrics)
     groups = RecordGroups(records, scored, reference)
     findings = {
         name: finding
-        for name, kind in kinds
+        for name, kind in kinds.items()
         if (finding := _call(name, "find()", lambda kind=kind: kind.find(groups))) is not None
     }
-    return Results(groups, findings, tuple(notes))
+    return Results(groups, findings, (*notes, *problems))
+
+
+def _check_json(numbers: Any) -> dict[str, Any]:
+    if not isinstance(numbers, dict):
+        raise TypeError(f"it must return a dict, got {type(numbers).__name__}")
+    json.dumps(numbers)  # raises for what JSON cannot hold
+    return numbers
+
+
+def _check_sections(finding: Finding, methods: Methods) -> list[Section]:
+    sections = finding.sections(methods)
+    if not isinstance(sections, list) or not all(isinstance(s, Section) for s in sections):
+        raise TypeError(f"it must return a list of Section, got {sections!r:.80}")
+    return sections
 
 
 def _call(name: str, what: str, function: Any) -> Any:

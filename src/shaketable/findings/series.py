@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -26,6 +26,7 @@ class Series:
     clean: tuple[Record, ...]
     at_eps_min: bool
     """Whether the corruption is noise of size eps_min of the data."""
+    _parts: dict[int, Series] = field(default_factory=dict, repr=False)
 
     @property
     def first(self) -> Record:
@@ -82,6 +83,15 @@ class Series:
         if self.noisy is self.clean:
             return self
         return Series(noisy=self.clean, clean=self.clean, at_eps_min=False)
+
+    def take_runs(self, runs: int) -> Series:
+        """Return the first runs, for estimates from fewer of them."""
+        if runs == self.runs:
+            return self
+        if runs not in self._parts:
+            part = Series(self.noisy[:runs], self.clean[:runs], self.at_eps_min)
+            self._parts[runs] = part
+        return self._parts[runs]
 
     def __str__(self) -> str:
         cell = self.first

@@ -14,7 +14,6 @@ from shaketable.findings.mscr.charts import (
     make_row,
     make_training_colour,
 )
-from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
 from shaketable.views import drawing
 from shaketable.views.drawing import COLOURS, HEIGHT, Chart, make_tooltip
@@ -113,7 +112,7 @@ def _draw_convergence(subject: Subject) -> list[Chart]:
         make_row(subject, part, part.change)
         for s in series
         for runs in _choose_run_counts(s.runs)
-        for part in [_take_runs(s, runs)]
+        for part in [s.take_runs(runs)]
         if part.change is not None
     ]
     if not rows:
@@ -134,13 +133,6 @@ def _draw_convergence(subject: Subject) -> list[Chart]:
     line = base.mark_line(point={"size": 25}).encode(y=y, tooltip=tooltip)
     chart = alt.layer(drawing.horizontal_rule(0, scale=scale), band, line)
     return [chart.properties(title=subject.label, height=HEIGHT)]
-
-
-def _take_runs(series: Series, runs: int) -> Series:
-    """Return the first runs of a series; the series itself for all of them, with its estimates."""
-    if runs == series.runs:
-        return series
-    return Series(series.noisy[:runs], series.clean[:runs], series.at_eps_min)
 
 
 def _choose_run_counts(n: int) -> list[int]:
