@@ -8,6 +8,7 @@ from typing import Any
 
 from shaketable.cli.flags import add_json_flag, one_of
 from shaketable.cli.output import print_json
+from shaketable.core.errors import InputError
 
 ABOUT = "names of data sets, models, corruptions, suites, attacks and metrics"
 
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         "datasets": lambda: {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
         "models": lambda: {**BUILTIN, **EXAMPLES},
         "corruptions": CORRUPTIONS.describe,
-        "suites": lambda: {name: str(suite) for name, suite in SUITES.items()},
+        "suites": lambda: {name: _describe_suite(name) for name in SUITES},
         "attacks": describe_attacks,
         "metrics": lambda: {name: _first_line(f) for name, f in list_metrics().items()},
     }
@@ -44,6 +45,15 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_list(entries)
     return 0
+
+
+def _describe_suite(name: str) -> str:
+    from shaketable.corruptions.suites.suite import suite
+
+    try:
+        return str(suite(name))
+    except InputError as error:  # of another package: the others are still listed
+        return str(error)
 
 
 def _first_line(documented: Callable[..., Any]) -> str:

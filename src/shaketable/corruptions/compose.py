@@ -103,7 +103,7 @@ class Named(Corruption):
         if split_name(f"x as {self.name}") != ("x", self.name):
             raise InputError(f"{NAME_RULE}, got {self.name!r}")
         if self.corruption.by_row or isinstance(self.corruption, Named):
-            raise InputError(f"{self.corruption.spec} cannot be given a name; leave out as")
+            raise InputError(f"{self.corruption.spec} cannot be named; remove 'as NAME'")
 
     @property
     def spec(self) -> str:

@@ -160,7 +160,7 @@ def _fill_in_eps_min(call: Call, p: float, eps_min: EpsMin | None) -> Call:
     if "eps_min" not in (*call.args, *call.options.values()):
         return call
     if eps_min is None:
-        raise InputError(f"{call}: eps_min is known only where data are; give a number")
+        raise InputError(f"{call}: eps_min needs data; give a number here")
     value = eps_min(p)
     args = tuple(value if arg == "eps_min" else arg for arg in call.args)
     options = {k: value if arg == "eps_min" else arg for k, arg in call.options.items()}

@@ -143,7 +143,7 @@ def declare(
     def read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
         if not arguments:
             if call.args or call.options:
-                raise InputError(f"corruption {name} takes nothing, got {call}")
+                raise InputError(f"corruption {name} takes no arguments, got {call}")
             return make()
         first, others = read_arguments(call, *arguments)
         return make(first, **others)

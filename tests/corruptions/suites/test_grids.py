@@ -127,7 +127,7 @@ def test_bad_names_are_refused(name):
         (lambda: parse("sp(0.1)") + parse("sp(0.1) as A"), "sp(0.1) as A has a name of its own"),
         (
             lambda: Named(parse("sp(0.1) as A"), "B"),
-            "sp(0.1) as A cannot be given a name; leave out as",
+            "sp(0.1) as A cannot be named; remove 'as NAME'",
         ),
         (
             lambda: parse("fog(1, published=F) + sp(0.1)"),
@@ -136,7 +136,7 @@ def test_bad_names_are_refused(name):
         (lambda: parse("sp(0.1) + fog(1, published=F)"), "is read from files"),
         (
             lambda: parse("fog(1, published=F) as A"),
-            "fog(1, published=F) cannot be given a name; leave out as",
+            "fog(1, published=F) cannot be named; remove 'as NAME'",
         ),
         (lambda: parse("sp(0.1) as A + ga(0.1) as B"), "'sp(0.1) as A'"),
         (lambda: parse("sp(0.1) as A as B"), "'sp(0.1) as A'"),
@@ -237,7 +237,10 @@ SP, GA = ["sp(0.1)"], ["ga(0.1)"]
         ((SP * 2, GA), "must be corruptions, each once"),
         ((["sp(0.1) as A"], GA), "labels for every factor, or for none; got both"),
         ((SP, ["gaa(0.1)"]), "did you mean 'ga'"),
-        (({"A": "sp(0.1)"}, {"A": "ga(0.1)"}), "labels must tell all sets apart, got 'A' twice"),
+        (
+            ({"A": "sp(0.1)"}, {"A": "ga(0.1)"}),
+            "labels must give every set a unique name, got 'A' twice",
+        ),
     ],
 )
 def test_what_is_no_grid_is_refused(levels, message):

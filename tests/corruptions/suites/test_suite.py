@@ -1,9 +1,11 @@
 import math
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
 
 import shaketable as st
+from helpers.commands import run_json
 from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
@@ -124,6 +126,76 @@ def test_a_suite_knows_its_kind(name, kind):
 
 def test_a_suite_of_other_corruptions_is_a_list_of_levels():
     assert st.Suite("mine", "one", ("linf(0.1)",), "my_metric").kind == "levels"
+
+
+@pytest.mark.parametrize(
+    ("names", "metric", "message"),
+    [
+        ((), "", r"suite 'mine' has no corruptions; give names=\('linf"),
+        ("linf(0.1)", "", "names of suite 'mine' must be specs"),
+        (["clean", 3], "", r"must be specs, .* got \['clean', 3\]"),
+        (("clean", "linf(0.1)"), "mce_lp", "mce_lp, .*must be p-norm noise.* got 'clean'; leave"),
+        (("linf(0.1)", "gaussian(0.1)"), "ice", r"got 'gaussian\(0.1\)'"),
+        (("l2(1) + linf(0.1)",), "mce_lp", r"got 'l2\(1\) \+ linf\(0.1\)'"),
+        (("l2(1) as A",), "mce_lp", r"got 'l2\(1\) as A'"),
+        (("fog(1)", "linf(0.1)"), "mce", r"common corruptions, such as fog\(3\), got 'linf"),
+        (("package.module:fog(1)",), "mce_15", "got 'package.module:fog"),
+        (("clean",), "mce_xn", "got 'clean'"),
+    ],
+)
+def test_a_suite_that_its_metric_cannot_score_is_refused(names, metric, message):
+    with pytest.raises(InputError, match=message) as caught:
+        st.Suite("mine", "one", names, metric)
+    assert "\n" not in str(caught.value)
+
+
+def test_members_that_fit_the_metric_are_admitted():
+    assert st.Suite("mine", "two", ["l2(eps_min)", "l0.5( 1e3 )"], "mce_lp").names[0] == (
+        "l2(eps_min)"
+    )
+    st.Suite("mine", "one", ("fog(1, cifar, published=a (b)/c)",), "mce")
+
+
+NEEDS = "must be a function without arguments, but it needs n; give them defaults"
+
+
+def takes_n(n):
+    return ["clean"]
+
+
+def raises():
+    raise RuntimeError("oops")
+
+
+def raises_type_error():
+    return None + 1
+
+
+def has_defaults(n=3, *more, **options):
+    return ["linf(0.1)"] * n
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("takes_n", NEEDS),
+        ("raises", "failed with RuntimeError: oops; correct the function"),
+        ("raises_type_error", "failed with TypeError: unsupported operand.*; correct the function"),
+    ],
+)
+def test_a_function_that_returns_no_suite_is_refused(name, message):
+    with pytest.raises(InputError, match=f"suite {__name__}:{name} {message}"):
+        suite(f"{__name__}:{name}")
+    assert len(suite(f"{__name__}:has_defaults").names) == 3
+
+
+def test_a_broken_suite_of_another_package_concerns_nobody_else(monkeypatch, capsys):
+    broken = EntryPoint("broken", f"{__name__}:raises", SUITES.group)
+    monkeypatch.setitem(SUITES.__dict__, "_installed", {"broken": broken})
+    assert suite("pnorm").on((3072,), UNIT) == suite("pnorm-cifar")
+    with pytest.raises(InputError, match="suite broken failed with RuntimeError"):
+        suite("broken")
+    assert "suite broken failed" in run_json(capsys, "list", "suites")["broken"]
 
 
 # --- two factors ---

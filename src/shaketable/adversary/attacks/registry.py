@@ -74,7 +74,7 @@ def admit(attack: Any, name: str = "") -> Attack:
         return attack  # type: ignore[no-any-return]  # ours follow the protocol
     spec = getattr(attack, "spec", None)
     if not callable(attack) or not isinstance(spec, str):
-        shown = f"{name!r} made" if name else "got"
+        shown = f"{name!r} returned" if name else "got"
         raise InputError(
             f"an attack must be callable and have a spec, a string; {shown} {attack!r}"
         )

@@ -62,7 +62,7 @@ def grid(
             if spec:
                 parse(full, eps_min=lambda _: 1.0)  # raises where a level cannot be combined
             if spec and sets.setdefault(name, full) != full:
-                raise InputError(f"labels must tell all sets apart, got {name!r} twice")
+                raise InputError(f"labels must give every set a unique name, got {name!r} twice")
     specs = [spec for levels in given for spec in levels.values()]
     kinds = list(dict.fromkeys(parse_call(f).name for spec in specs for f in split_factors(spec)))
     how = "as given" if orders == "given" else "all orders"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
-from shaketable.core.spec import display_name, parse_call, split_factors
+from shaketable.core.spec import display_name, parse_call, split_factors, split_name
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
@@ -19,6 +21,8 @@ from shaketable.corruptions.published import check_folder_name, find_published_f
 from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
+
+_OPTIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 SuiteKind: TypeAlias = Literal["levels", "pnorm", "common", "sets"]
 
@@ -30,6 +34,11 @@ _KIND_OF_METRIC: dict[str, SuiteKind] = {
     "mce_xn": "common",
     "mcv": "sets",
 }
+_MEMBERS = {
+    "pnorm": (r"l(inf|[\d.]+(e-?\d+)?)", "p-norm noise, such as l2(0.5)"),
+    "common": ("|".join(NAMES), "common corruptions, such as fog(3)"),
+}
+"""By kind: regular expression of the names of all members, and what they are."""
 
 
 def suite_kind(metric: str) -> SuiteKind:
@@ -64,6 +73,30 @@ class Suite:
     part: Literal["test", "train"] = "test"
     """The part of the data that it is made for."""
 
+    def __post_init__(self) -> None:
+        names: Any = self.names
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise InputError(
+                f"names of suite {self.name!r} must be specs, such as ('linf(0.1)',), got {names!r}"
+            )
+        object.__setattr__(self, "names", tuple(names))
+        if not self.names and not self.family:
+            raise InputError(f"suite {self.name!r} has no corruptions; give names=('linf(0.1)', …)")
+        for spec in self.names:
+            self._check_member(spec)
+
+    def _check_member(self, spec: str) -> None:
+        """Raise an `InputError` for a corruption that the metric cannot be computed from."""
+        if self.kind not in _MEMBERS:
+            return
+        pattern, what = _MEMBERS[self.kind]
+        single = len(split_factors(spec)) == 1 and not split_name(spec)[1]
+        if not single or not re.fullmatch(pattern, parse_call(spec).name):
+            raise InputError(
+                f"suite {self.name!r} has the metric {self.metric}, so all its names must be "
+                f"{what}, got {spec!r}; leave it out, or give another metric"
+            )
+
     @property
     def kind(self) -> SuiteKind:
         """What it consists of; see `suite_kind`."""
@@ -97,7 +130,8 @@ class Suite:
         if self.d is None and not self.family:
             return self._on_points(shape)
         d = math.prod(shape)
-        general = next((s for s in SUITES if self.name in SUITES.get(s).family), "")
+        families = {name: SUITES.get(name).family for name in SUITES.declared}
+        general = next((name for name, family in families.items() if self.name in family), "pnorm")
         if self.d is not None and d != self.d:
             raise InputError(
                 f"suite {self.name!r} is for points of {self.d} values, got {d} values; use "
@@ -184,12 +218,7 @@ def _admit(name: str, thing: Any) -> Suite:
     about = ""
     if inspect.isroutine(thing):
         about = (inspect.getdoc(thing) or "").partition("\n")[0]
-        try:
-            thing = thing()
-        except TypeError as error:
-            raise InputError(
-                f"suite {name} must be a function without arguments, got {error}"
-            ) from error
+        thing = _call(name, thing)
     if isinstance(thing, Suite):
         return thing
     if not isinstance(thing, list | tuple) or not thing:
@@ -199,6 +228,26 @@ def _admit(name: str, thing: Any) -> Suite:
         )
     names = tuple(spec_of(member) for member in thing)
     return Suite(name, about or "corruptions of another package", names)
+
+
+def _call(name: str, function: Callable[..., Any]) -> Any:
+    """Return what a function of another package returns; what it raises is an error of one line."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # of a few built-in functions
+        parameters = {}.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in _OPTIONAL]
+    if needed:
+        raise InputError(
+            f"suite {name} must be a function without arguments, but it needs {', '.join(needed)}; "
+            "give them defaults"
+        )
+    try:
+        return function()
+    except Exception as error:
+        raise InputError(
+            f"suite {name} failed with {type(error).__name__}: {error}; correct the function"
+        ) from error
 
 
 def spec_of(member: str | Corruption) -> str:
