@@ -1,6 +1,11 @@
 import pytest
 
 from helpers.commands import run_command, run_failing, run_json
+from helpers.plugin import install_plugin
+from shaketable.adversary.attacks.registry import ATTACKS
+from shaketable.corruptions import CORRUPTIONS
+from shaketable.corruptions.suites.suite import SUITES
+from shaketable.findings.finding import FINDINGS
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -12,6 +17,31 @@ def test_lists_name_everything(capsys, kind):
     entries = run_json(capsys, "list", kind)
     assert len(entries) >= 3
     assert all(name in out and about for name, about in entries.items())
+
+
+@pytest.mark.parametrize(
+    ("kind", "registry"),
+    [
+        ("corruptions", CORRUPTIONS),
+        ("suites", SUITES),
+        ("attacks", ATTACKS),
+        ("metrics", FINDINGS),
+    ],
+)
+def test_lists_name_the_error_of_a_broken_package(capsys, tmp_path, monkeypatch, kind, registry):
+    before = run_json(capsys, "list", kind)
+    install_plugin(
+        monkeypatch,
+        tmp_path,
+        registry,
+        name="ruin",
+        source="number = 3",
+        entry_points={"ruin": "ruin:number", "lost": "ruin:lost"},
+    )
+    listed = run_json(capsys, "list", kind)
+    assert listed.pop("ruin").startswith("cannot be used: ")
+    assert "'lost' of an installed package cannot be loaded" in listed.pop("lost")
+    assert listed == before
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,26 @@ def test_things_of_installed_packages_are_converted(tmp_path, monkeypatch):
         colours.get("broken")
 
 
+def test_a_broken_package_is_listed_with_its_error(tmp_path, monkeypatch):
+    colours = Registry("test colour", admit=lambda name, thing: str(1 // thing))
+    colours.add("red", "r")
+    install_plugin(
+        monkeypatch,
+        tmp_path,
+        colours,
+        name="paint",
+        source="BLACK, WHITE = 0, 1",
+        entry_points={"black": "paint:BLACK", "white": "paint:WHITE", "lost": "paint:LOST"},
+    )
+    listed = colours.describe(lambda name, colour: {f"{name}()": f"is {colour}"})
+    assert (listed["red()"], listed["white()"]) == ("is r", "is 1")
+    assert "cannot be used: test colour 'lost' of an installed package" in listed["lost"]
+    assert "'black' cannot be used: ZeroDivisionError: integer division" in listed["black"]
+    assert len(listed) == 4
+    broken = colours.describe(lambda name, colour: {name: colour.about})
+    assert broken["red"] == "cannot be used: AttributeError: 'str' object has no attribute 'about'"
+
+
 def test_references_are_imported():
     colours = make_registry()
     assert colours.get("math:pi") == "math:pi=3.141592653589793"

@@ -15,6 +15,7 @@ from helpers.noise_plugin import install_noise_plugin, remove_noise_plugin
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.corruptions import CORRUPTIONS, Sequence, as_corruption, parse
+from shaketable.corruptions.registry import describe_corruptions
 from shaketable.corruptions.suites.suite import SUITES, suite
 from shaketable.data.bounds import Bounds
 
@@ -300,7 +301,7 @@ def test_an_entry_point_gives_a_name(plugin):
     from plugin_package.noise import rain
 
     assert rain(strength=0.5) == by_name
-    listed = CORRUPTIONS.describe()
+    listed = describe_corruptions()
     assert listed["rain(strength, angle)"] == "Streaks of rain."
     assert "cannot be loaded" in listed["broken"]
     assert "linf(epsilon)" in listed

@@ -12,7 +12,7 @@ from shaketable.core.spec import Call, parse_call
 from shaketable.corruptions import CORRUPTIONS, Corruption, Named, Sequence, parse
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import AddedNoise
-from shaketable.corruptions.registry import declare
+from shaketable.corruptions.registry import declare, describe_corruptions
 from shaketable.data.bounds import Bounds
 
 
@@ -52,7 +52,7 @@ def blink(monkeypatch):
 def test_a_new_corruption_needs_one_declaration(blink, capsys):
     assert parse("blink(0.5)") == Blink(0.5)
     assert parse("blink(way=odd, share=0.5) + linf(0.1) as DARK").corruption.factors[0].way == "odd"
-    assert blink.items() <= CORRUPTIONS.describe().items()
+    assert blink.items() <= describe_corruptions().items()
     assert run_json(capsys, "list", "corruptions")["blink(share, way)"] == "less light in one way"
     with pytest.raises(InputError, match="takes share, and optionally way, got blink"):
         parse("blink")

@@ -8,7 +8,6 @@ from typing import Any
 
 from shaketable.cli.flags import add_json_flag, one_of
 from shaketable.cli.output import print_json
-from shaketable.core.errors import InputError
 
 ABOUT = "names of data sets, models, corruptions, suites, attacks and metrics"
 
@@ -23,10 +22,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the names of one kind, with their descriptions."""
     from shaketable.adversary.attacks.registry import describe_attacks
-    from shaketable.corruptions import CORRUPTIONS
+    from shaketable.corruptions.registry import describe_corruptions
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
-    from shaketable.findings.finding import list_metrics
+    from shaketable.findings.finding import FINDINGS
     from shaketable.models.builtin import BUILTIN
     from shaketable.models.examples import EXAMPLES
     from shaketable.views.terminal import print_list
@@ -34,10 +33,12 @@ def run(args: argparse.Namespace) -> int:
     lists: dict[str, Callable[[], dict[str, str]]] = {
         "datasets": lambda: {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
         "models": lambda: {**BUILTIN, **EXAMPLES},
-        "corruptions": CORRUPTIONS.describe,
-        "suites": lambda: {name: _describe_suite(name) for name in SUITES},
+        "corruptions": describe_corruptions,
+        "suites": lambda: SUITES.describe(lambda name, suite: {name: str(suite)}),
         "attacks": describe_attacks,
-        "metrics": lambda: {name: _first_line(f) for name, f in list_metrics().items()},
+        "metrics": lambda: FINDINGS.describe(
+            lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
+        ),
     }
     entries = lists[args.kind]()
     if args.json:
@@ -45,15 +46,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_list(entries)
     return 0
-
-
-def _describe_suite(name: str) -> str:
-    from shaketable.corruptions.suites.suite import suite
-
-    try:
-        return str(suite(name))
-    except InputError as error:  # of another package: the others are still listed
-        return str(error)
 
 
 def _first_line(documented: Callable[..., Any]) -> str:

@@ -24,3 +24,12 @@ class StoreError(ShaketableError, OSError):
     """A results file that cannot be read or written."""
 
     exit_code = 2
+
+
+def describe_error(error: BaseException) -> str:
+    r"""Type and text of an error that is not ours, in one line.
+
+    >>> describe_error(ValueError("no\nluck")), describe_error(KeyError())
+    ('ValueError: no luck', 'KeyError')
+    """
+    return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))

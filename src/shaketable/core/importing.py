@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, describe_error
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -40,15 +40,25 @@ def import_object(kind: str, reference: str) -> Any:
         sys.path.insert(0, "")
     try:
         thing: Any = importlib.import_module(module_name)
-        for part in attribute.split("."):
-            thing = getattr(thing, part)
     except ImportError as error:
         raise InputError(
             f"{kind} {reference!r}: cannot import {module_name!r} ({error}); "
             "run from the directory that holds it, or install its package"
         ) from error
+    except (Exception, SystemExit) as error:  # whatever its code does
+        raise InputError(
+            f"{kind} {reference!r}: module {module_name!r} fails when it is imported "
+            f"({describe_error(error)}); correct the module"
+        ) from error
+    try:
+        for part in attribute.split("."):
+            thing = getattr(thing, part)
     except AttributeError as error:
         raise InputError(
             f"{kind} {reference!r}: {error}; name an attribute of the module"
+        ) from error
+    except Exception as error:  # a module may compute its attributes
+        raise InputError(
+            f"{kind} {reference!r} cannot be read ({describe_error(error)}); correct the module"
         ) from error
     return thing

@@ -7,14 +7,14 @@ by a reference ``package.module:name``, which is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ShaketableError, describe_error
 from shaketable.core.importing import import_object, is_reference
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ class Registry(Generic[T]):
         if name in self._builtin:
             return self._declared[name]
         if name in self._installed:
-            return self.admit(name, self._load(self._installed[name]))
+            return self._admit(name, self._load(self._installed[name]))
         if is_reference(name):
-            return self.admit(name, import_object(self.kind, name))
+            return self._admit(name, import_object(self.kind, name))
         raise unknown_name(self.kind, name, self)
 
     def __iter__(self) -> Iterator[str]:
@@ -74,6 +74,25 @@ class Registry(Generic[T]):
     def items(self) -> list[tuple[str, T]]:
         """Every name with what it stands for."""
         return [(name, self.get(name)) for name in self]
+
+    def describe(self, lines: Callable[[str, T], Mapping[str, str]]) -> dict[str, str]:
+        """Return the lines of a list: for every name those that `lines` makes of its entry.
+
+        A name whose package is broken is listed with the error, so that the others are still shown.
+
+        >>> colours: Registry[int] = Registry("colour", admit=lambda name, thing: int(thing))
+        >>> red = colours.add("red", 0xFF0000)
+        >>> colours.describe(lambda name, code: {name: f"#{code:06x}"})
+        {'red': '#ff0000'}
+        """
+        described: dict[str, str] = {}
+        for name in self:
+            try:
+                described |= lines(name, self.get(name))
+            except Exception as error:  # of another package
+                reason = error if isinstance(error, ShaketableError) else describe_error(error)
+                described[name] = f"cannot be used: {reason}"
+        return described
 
     @property
     def group(self) -> str:
@@ -97,10 +116,21 @@ class Registry(Generic[T]):
 
         return {point.name: point for point in entry_points(group=self.group)}
 
+    def _admit(self, name: str, thing: Any) -> T:
+        try:
+            return self.admit(name, thing)
+        except ShaketableError:
+            raise
+        except Exception as error:  # a function, a property or a constructor of another package
+            raise InputError(
+                f"{self.kind} {name!r} cannot be used: {describe_error(error)}; correct it, or "
+                "update or uninstall its package"
+            ) from error
+
     def _load(self, point: EntryPoint) -> Any:
         try:
             return point.load()
-        except Exception as error:  # whatever its code does when it is imported
+        except (Exception, SystemExit) as error:  # whatever its code does when it is imported
             raise InputError(
                 f"{self.kind} {point.name!r} of an installed package cannot be loaded: {error}; "
                 "update the package or uninstall it"

@@ -78,19 +78,6 @@ class CorruptionRegistry(Registry[Declaration]):
                 return name
         return ""
 
-    def describe(self) -> dict[str, str]:
-        """Forms of all specs with what they mean; epsilon may be ``eps_min`` if data are known."""
-        forms: dict[str, str] = {}
-        for name in self:
-            try:
-                forms |= self.get(name).forms
-            except InputError as error:  # of another package: the others are still listed
-                forms[name] = str(error)
-        return forms | {
-            "A + B": "A, then B",
-            "A as NAME": "A under a name of its own, with random draws of its own",
-        }
-
 
 def _admit(name: str, thing: Any) -> Declaration:
     from shaketable.corruptions.custom import admit  # it builds on the role, which declares itself
@@ -113,6 +100,14 @@ CORRUPTIONS = CorruptionRegistry(
     ),
 )
 """All corruptions; every module of `homes` declares its own."""
+
+
+def describe_corruptions() -> dict[str, str]:
+    """Forms of all specs with what they mean; epsilon may be ``eps_min`` if data are known."""
+    return CORRUPTIONS.describe(lambda _, declaration: declaration.forms) | {
+        "A + B": "A, then B",
+        "A as NAME": "A under a name of its own, with random draws of its own",
+    }
 
 
 def declare(
