@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers.attacks import Shift
+from helpers.attacks import Nameless, Secretive, Shift
 from helpers.commands import run_command, run_failing, run_json
 from shaketable.adversary.attacks import registry
 from shaketable.adversary.attacks.parse import parse_attack, parse_attacks
@@ -62,6 +62,7 @@ def test_an_attack_may_be_named_ready_made():
     [
         ("fails", r"attack shift\(step=0.1\) failed with ZeroDivisionError: no luck"),
         ("shape", r"attack shift\(step=0.1\) must return an AttackResult for 12 rows of 3 values"),
+        ("queries", "must return an AttackResult .*cannot convert float infinity"),
         ("nothing", "must return an AttackResult .*'NoneType' object has no attribute 'moved'"),
     ],
 )
@@ -71,12 +72,22 @@ def test_what_other_attacks_get_wrong_is_one_line(claims, message):
     assert "\n" not in str(error.value)
 
 
+def test_what_other_attacks_raise_is_one_line():
+    with pytest.raises(InputError, match=r"shift\(step=0.1\) failed in covers\(\) with Runtime"):
+        attack(Secretive())
+    with pytest.raises(InputError, match="attack Nameless: its spec cannot be read: RuntimeError"):
+        attack(Nameless())
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
         (f"{HERE}:number", "must be a class or a function that returns an attack, got 7"),
-        (f"{HERE}:broken", "must be callable and have a spec, a string; .*broken' made"),
+        (f"{HERE}:broken", "must be callable and have a spec, a string; .*broken' returned"),
         (f"{HERE}:Shift(x=1)", r"Shift\(x=1\) is not understood: .*unexpected keyword argument"),
+        (f"{HERE}:Fragile(2)", r"Fragile\(2\) cannot be made: ValueError: no way; correct its"),
+        (f"{HERE}:Nameless", ":Nameless': its spec cannot be read: RuntimeError: no name"),
+        (f"{HERE}:nameless", ":nameless' cannot be used: RuntimeError: no name"),
         (f"{HERE}:none", "has no attribute 'none'"),
         ("no_such_module:none", "cannot import 'no_such_module'"),
     ],
@@ -108,8 +119,9 @@ def test_attacks_of_installed_packages_have_names(installed):
     assert list(ATTACKS)[-2:] == ["shift", "lost"]
     with pytest.raises(InputError, match="'lost' of an installed package cannot be loaded: gone"):
         parse_attack("lost")
-    del installed["lost"]
-    assert describe_attacks()["shift"] == "Add one step to all values, towards the other class."
+    described = describe_attacks()
+    assert "'lost' of an installed package cannot be loaded: gone" in described["lost"]
+    assert described["shift"] == "Add one step to all values, towards the other class."
 
 
 def test_ours_declare_themselves():

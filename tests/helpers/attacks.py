@@ -27,12 +27,37 @@ class Shift:
             raise ZeroDivisionError("no luck")
         if self.claims == "shape":
             moved = moved[:, :1]
+        if self.claims == "queries":
+            return AttackResult(moved, hit, float("inf"))
         if self.claims == "nothing":
             return None
         proven = ~hit if self.claims == "proof" else None
         return AttackResult(moved, hit, len(rows), proven)
 
 
+class Fragile(Shift):
+    """An attack that cannot be made."""
+
+    def __init__(self, step=0.1):
+        raise ValueError("no\nway")
+
+
+class Nameless(Shift):
+    """An attack whose spec fails."""
+
+    @property
+    def spec(self):
+        raise RuntimeError("no name")
+
+
+class Secretive(Shift):
+    """An attack that cannot say what it covers."""
+
+    def covers(self, region):
+        raise RuntimeError("no idea")
+
+
+nameless = Nameless()
 ready, number = Shift(0.05), 7
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from shaketable.adversary.attacks.attack import Attack
 from shaketable.adversary.attacks.registry import ATTACKS, admit
-from shaketable.core.errors import InputError
-from shaketable.core.spec import Value, parse_call
+from shaketable.core.spec import parse_call
 
 Attacks: TypeAlias = "str | Attack | Sequence[str | Attack] | None"
 """One or several attacks, as objects or spec strings; None for those that suit the model."""
@@ -21,13 +20,7 @@ def parse_attack(spec: str) -> Attack:
     'random(queries=50)'
     """
     call = parse_call(spec)
-    entry = ATTACKS.get(call.name)
-    options = {name: _as_whole(value) for name, value in call.options.items()}
-    try:
-        return entry.create(*map(_as_whole, call.args), **options)
-    except TypeError as error:
-        hint = f"; write {entry.usage}" if entry.arguments else f": {error}"
-        raise InputError(f"attack {call} is not understood{hint}") from error
+    return ATTACKS.get(call.name).create(call)
 
 
 def parse_attacks(attacks: Attacks) -> list[Attack] | None:
@@ -41,8 +34,3 @@ def parse_attacks(attacks: Attacks) -> list[Attack] | None:
     if isinstance(attacks, str) or not isinstance(attacks, Sequence):
         attacks = [attacks]
     return [parse_attack(a) if isinstance(a, str) else admit(a) for a in attacks]
-
-
-def _as_whole(value: Value) -> Any:
-    """Whole numbers as integers, everything else as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -16,8 +16,9 @@ import numpy as np
 
 from shaketable.adversary.attacks.attack import Attack, AttackResult, confirm
 from shaketable.adversary.region import Region
-from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.errors import InputError, ShaketableError, describe_error
 from shaketable.core.registry import Registry
+from shaketable.core.spec import Call, Value
 from shaketable.core.types import IntArray, KeyArray
 from shaketable.models.classifier import Classifier
 
@@ -43,14 +44,28 @@ class AttackEntry:
         """How it is written in a spec."""
         return f"{self.name}({self.arguments})" if self.arguments else self.name
 
-    def create(self, *args: Any, **options: Any) -> Attack:
-        """Make the attack; an error names what is missing or not understood."""
+    def create(self, call: Call) -> Attack:
+        """Make the attack with the arguments of a spec; whole numbers are passed as int."""
         if self.needs and find_spec(self.needs) is None:
             raise InputError(
                 f"attack {self.name} needs {self.needs}, which is not installed; "
                 f"pip install 'shaketable[{self.needs}]'"
             )
-        return admit(self.make(*args, **options), self.name)
+        args = map(_as_whole, call.args)
+        options = {name: _as_whole(value) for name, value in call.options.items()}
+        try:
+            attack = self.make(*args, **options)
+        except ShaketableError:
+            raise
+        except TypeError as error:
+            hint = f"; write {self.usage}" if self.arguments else f": {error}"
+            raise InputError(f"attack {call} is not understood{hint}") from error
+        except Exception as error:
+            raise InputError(
+                f"attack {call} cannot be made: {describe_error(error)}; correct its arguments or "
+                "its code"
+            ) from error
+        return admit(attack, self.name)
 
 
 def declare(name: str, arguments: str, about: str, *, needs: str = "") -> Callable[[T], T]:
@@ -65,20 +80,26 @@ def declare(name: str, arguments: str, about: str, *, needs: str = "") -> Callab
 
 def describe_attacks() -> dict[str, str]:
     """How every attack is written in a spec, with one line of help."""
-    return {entry.usage: entry.about for _, entry in ATTACKS.items()}
+    return ATTACKS.describe(lambda _, entry: {entry.usage: entry.about})
 
 
 def admit(attack: Any, name: str = "") -> Attack:
     """Return an attack that can be run: one of ours as it is, others as a `ForeignAttack`."""
     if type(attack).__module__.startswith("shaketable."):
         return attack  # type: ignore[no-any-return]  # ours follow the protocol
-    spec = getattr(attack, "spec", None)
+    try:
+        spec = getattr(attack, "spec", None)
+    except Exception as error:
+        shown = repr(name) if name else type(attack).__name__
+        raise InputError(
+            f"attack {shown}: its spec cannot be read: {describe_error(error)}; correct its code"
+        ) from error
     if not callable(attack) or not isinstance(spec, str):
         shown = f"{name!r} returned" if name else "got"
         raise InputError(
             f"an attack must be callable and have a spec, a string; {shown} {attack!r}"
         )
-    return ForeignAttack(attack)
+    return ForeignAttack(attack, spec)
 
 
 @dataclass(frozen=True)
@@ -86,16 +107,16 @@ class ForeignAttack:
     """An attack of another package: what it returns is checked, and what it finds confirmed."""
 
     attack: Attack
-
-    @property
-    def spec(self) -> str:
-        """As the attack itself states it."""
-        return self.attack.spec
+    spec: str
+    """As the attack itself states it."""
 
     def covers(self, region: Region) -> str:
         """How closely it claims to have searched a region; empty if it does not say."""
-        describe = getattr(self.attack, "covers", None)
-        return str(describe(region)) if describe else ""
+        try:
+            describe = getattr(self.attack, "covers", None)
+            return str(describe(region)) if describe else ""
+        except Exception as error:
+            raise self._explain(error, " in covers()") from error
 
     def __call__(
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray, keys: KeyArray
@@ -106,16 +127,14 @@ class ForeignAttack:
         except ShaketableError:
             raise
         except Exception as error:
-            raise InputError(
-                f"attack {self.spec} failed with {type(error).__name__}: {error}"
-            ) from error
+            raise self._explain(error) from error
         try:
             moved = np.array(result.moved, np.float64).reshape(len(rows), region.x.shape[1])
             hit = np.array(result.hit, bool).reshape(len(rows))
             proven = None if result.proven is None else np.array(result.proven, bool)
             settled = None if proven is None else proven.reshape(len(rows))
             queries = int(result.queries)
-        except (AttributeError, TypeError, ValueError) as error:
+        except Exception as error:  # it may be anything
             raise InputError(
                 f"attack {self.spec} must return an AttackResult for {len(rows)} rows of "
                 f"{region.x.shape[1]} values: {error}"
@@ -125,6 +144,17 @@ class ForeignAttack:
         if settled is not None:
             settled[claimed] &= hit[claimed]
         return AttackResult(moved, hit, queries + len(claimed), settled)
+
+    def _explain(self, error: Exception, where: str = "") -> InputError:
+        return InputError(
+            f"attack {self.spec} failed{where} with {describe_error(error)}; correct its code or "
+            "choose another attack"
+        )
+
+
+def _as_whole(value: Value) -> Any:
+    """Whole numbers as integers, everything else as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _admit_entry(name: str, thing: Any) -> AttackEntry:
