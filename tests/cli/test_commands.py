@@ -27,6 +27,34 @@ class Twice(Hail):
     def add_flags(self, parser):
         parser.add_argument("--debug")
 
+class Clumsy(Hail):
+    def add_flags(self, parser):
+        raise RuntimeError("no\\nflags")
+
+class Percent(Hail):
+    def add_flags(self, parser):
+        parser.add_argument("--share", help="50% of it")
+
+    def run(self, args):
+        return 0
+
+class Crash(Hail):
+    def run(self, args):
+        raise RuntimeError("no\\nluck")
+
+class Yes(Hail):
+    def run(self, args):
+        return True
+
+class Large(Hail):
+    def run(self, args):
+        return 256
+
+class Refusal(Hail):
+    def run(self, args):
+        import shaketable
+        raise shaketable.InputError("roof must be flat")
+
 class Weather:
     ABOUT = 5
 
@@ -34,12 +62,15 @@ class Evaluate(Hail):
     pass
 
 hail, silent, twice, weather, evaluate = Hail(), Silent(), Twice(), Weather(), Evaluate()
+clumsy, percent, crash, yes, large = Clumsy(), Percent(), Crash(), Yes(), Large()
+refusal = Refusal()
 """
 
 
 @pytest.fixture
 def hail(monkeypatch, tmp_path):
-    names = ["hail", "silent", "twice", "weather", "evaluate", "gone"]
+    names = ["hail", "silent", "twice", "weather", "evaluate", "gone", "clumsy", "percent"]
+    names += ["crash", "yes", "large", "refusal"]
     install_plugin(
         monkeypatch,
         tmp_path,
@@ -75,8 +106,12 @@ def test_ours_cannot_be_replaced(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["silent", "roof"], "must return its exit code, a whole number, got None"),
-        (["twice"], "declares its flags wrongly"),
+        (["silent", "roof"], "'silent' of an installed package must return its exit code, a whole"),
+        (["yes", "roof"], "a whole number from 0 to 255, got True; update the package"),
+        (["large", "roof"], "a whole number from 0 to 255, got 256; update the package"),
+        (["twice"], "failed to declare its flags: ArgumentError: argument --debug: conflicting"),
+        (["clumsy"], "'clumsy' of an installed package failed to declare its flags: RuntimeError"),
+        (["refusal", "roof"], "roof must be flat"),
         (["weather"], "it lacks ABOUT, add_flags, run"),
         (["gone"], "'gone' of an installed package cannot be loaded"),
         (["lost"], "'lost' of an installed package cannot be loaded"),
@@ -84,6 +119,19 @@ def test_ours_cannot_be_replaced(capsys):
 )
 def test_what_other_packages_get_wrong_is_one_line(capsys, argv, message):
     assert message in run_failing(capsys, *argv)
+
+
+@pytest.mark.usefixtures("hail")
+def test_a_failing_command_of_another_package_is_named(capsys):
+    err = run_failing(capsys, "crash", "roof", code=4)
+    assert "command 'crash' of an installed package failed: RuntimeError: no luck; update" in err
+
+
+@pytest.mark.usefixtures("hail")
+def test_a_bare_percent_sign_in_a_help_text_breaks_only_the_help(capsys):
+    err = run_failing(capsys, "percent", "--help")
+    assert "the help of 'shaketable percent' cannot be shown" in err
+    assert run_command(capsys, "percent", "--share", 1) == (0, "", "")
 
 
 @pytest.mark.usefixtures("hail")

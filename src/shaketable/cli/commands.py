@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from shaketable.cli import (
@@ -19,7 +20,7 @@ from shaketable.cli import (
     separation,
     study,
 )
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ShaketableError, describe_error
 from shaketable.core.registry import Registry
 
 
@@ -39,6 +40,45 @@ class Command(Protocol):
         """Carry it out, and return the exit code."""
 
 
+@dataclass
+class ForeignCommand:
+    """A command of another package: its errors name it, and its exit code is checked."""
+
+    name: str
+    command: Command
+    ABOUT: str
+
+    def add_flags(self, parser: argparse.ArgumentParser) -> None:
+        """Declare its flags; whatever it raises becomes an `InputError`."""
+        try:
+            self.command.add_flags(parser)
+        except ShaketableError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"command {self.name!r} of an installed package failed to declare its flags: "
+                f"{describe_error(error)}; update the package or uninstall it"
+            ) from error
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Carry it out, and return its exit code."""
+        try:
+            code: object = self.command.run(args)
+        except (ShaketableError, BrokenPipeError):
+            raise
+        except Exception as error:
+            raise ShaketableError(
+                f"command {self.name!r} of an installed package failed: {describe_error(error)}; "
+                "update the package or uninstall it; --debug shows where"
+            ) from error
+        if not isinstance(code, int) or isinstance(code, bool) or not 0 <= code <= 255:
+            raise InputError(
+                f"command {self.name!r} of an installed package must return its exit code, a whole "
+                f"number from 0 to 255, got {code!r}; update the package or uninstall it"
+            )
+        return code
+
+
 def _admit(name: str, command: Any) -> Command:
     """Check what another package declares as a command."""
     lacks = [part for part in ("add_flags", "run") if not callable(getattr(command, part, None))]
@@ -49,8 +89,7 @@ def _admit(name: str, command: Any) -> Command:
             f"command {name!r} of an installed package must have ABOUT (a text), add_flags(parser) "
             f"and run(args); it lacks {', '.join(lacks)}; update the package or uninstall it"
         )
-    checked: Command = command
-    return checked
+    return ForeignCommand(name, command, command.ABOUT)
 
 
 COMMANDS: Registry[Command] = Registry("command", admit=_admit)

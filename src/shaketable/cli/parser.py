@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, describe_error
 
 if TYPE_CHECKING:
     from shaketable.cli.commands import Command
@@ -26,6 +26,16 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `message` as an input error."""
         raise InputError(f"{message}; see {self.prog} --help")
+
+    def format_help(self) -> str:
+        """Return the help; an error names the command whose texts cannot be shown."""
+        try:
+            return super().format_help()
+        except Exception as error:  # argparse fills in %(default)s, so a bare % in a text fails
+            raise InputError(
+                f"the help of '{self.prog}' cannot be shown: {describe_error(error)}; its package "
+                "must write %% for % in the help of flags; update it or uninstall it"
+            ) from error
 
 
 def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Namespace:
@@ -54,11 +64,7 @@ def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Nam
 def _list_commands(commands: Registry[Command]) -> argparse.ArgumentParser:
     """Parser of ``shaketable --help``: every command with its description, without flags."""
     parser, subparsers = _make_top_parser()
-    for name in commands:
-        try:
-            about = commands.get(name).ABOUT
-        except Exception as error:  # in another package, whose command is not the one asked for
-            about = f"cannot be used: {error}"
+    for name, about in commands.describe(lambda name, command: {name: command.ABOUT}).items():
         subparsers.add_parser(name, help=about.replace("%", "%%"))
     return parser
 
@@ -71,13 +77,7 @@ def _make_parser(
     sub = subparsers.add_parser(name, description=command.ABOUT)
     sub.set_defaults(run=command.run)
     sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
-    try:
-        command.add_flags(sub)
-    except argparse.ArgumentError as error:
-        raise InputError(
-            f"command {name!r} declares its flags wrongly: {error}; update the package it comes "
-            "from or uninstall it"
-        ) from error
+    command.add_flags(sub)
     return parser, sub
 
 
