@@ -67,6 +67,16 @@ def test_a_model_may_know_more_classes_than_the_data_at_hand():
         as_classifier(stranger, DATA)(X)
 
 
+def test_a_model_may_leave_its_classes_open():
+    class Unsure:
+        classes_ = None
+
+        def predict(self, x):
+            return np.where(x[:, 0] > 0.5, "yes", "no")
+
+    assert as_classifier(Unsure(), DATA)(X).tolist() == [0, 0, 1, 1]
+
+
 def test_unfitted_models_and_other_objects_are_refused():
     with pytest.raises(InputError, match="must be fitted"):
         as_classifier(LogisticRegression(), DATA)

@@ -147,7 +147,8 @@ def as_classifier(
         if model_id is not None:
             model_id = f"{model_id} behind {content_hash(data.scaling)}"
     codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
-    known = np.asarray(getattr(model, "classes_", [])).tolist()
+    stated = getattr(model, "classes_", None)
+    known = [] if stated is None else np.asarray(stated).tolist()
     if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
         codes = dict.fromkeys(known, -1) | codes
     return Classifier(name, answer, codes, model_id, device)
