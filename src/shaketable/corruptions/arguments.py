@@ -42,6 +42,11 @@ class Argument:
         name, default = self.parameter.name, self.parameter.default
         return name if self.is_required else f"{name}={write_value(default)}"
 
+    def describe(self) -> str:
+        """Its name, and its default if it has one."""
+        name, default = self.parameter.name, self.parameter.default
+        return name if self.is_required else f"{name} (default {write_value(default)})"
+
     def convert(self, value: Any) -> ArgumentValue:
         """Return a value in the type that the function gets, from Python or from a spec.
 
@@ -49,10 +54,7 @@ class Argument:
         """
         converted = self._cast(value)
         if converted is _UNFIT or not self._parses_back(converted):
-            raise InputError(
-                f"{self.parameter.name} must be {_RULES[self._type]}, as specs can contain it, "
-                f"got {value!r}"
-            )
+            raise InputError(f"{self.parameter.name} must be {_RULES[self._type]}, got {value!r}")
         checked: ArgumentValue = converted
         return checked
 

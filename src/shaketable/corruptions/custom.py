@@ -1,14 +1,16 @@
 """Corruptions of other people: functions with the decorator `corruption`, and classes.
 
 A decorated function of a module has the spec ``package.module:name(argument=value)``, which can be
-used wherever specs are allowed. A package can give it a name of its own by an entry point in the
-group ``shaketable.corruptions``::
+used wherever specs are allowed. A package can add a short name by an entry point in the group
+``shaketable.corruptions``::
 
     [project.entry-points."shaketable.corruptions"]
     rain = "mypackage.noise:rain"
 
-The spec is then ``rain(strength=0.2)``. Results are recorded by spec, so shaketable does not notice
-a change of the function's code: after one, use a new name or a new results file.
+A corruption named ``rain(0.2)`` has the spec ``rain(strength=0.2)``. Named by its module, or called
+in Python, it keeps the spec ``mypackage.noise:rain(strength=0.2)``, whatever is installed. Results
+are recorded by spec, so shaketable does not notice a change of the function's code: after one, use
+a new name or a new results file.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
@@ -28,7 +30,8 @@ from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.arguments import ArgumentValue, read_signature, write_value
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin
+from shaketable.corruptions.foreign import admit_corruption, check_result
+from shaketable.corruptions.registry import Declaration, EpsMin
 from shaketable.data.bounds import Bounds
 
 
@@ -50,10 +53,11 @@ def corruption(
     for every point and draw. It returns the corrupted point, of the same shape. If all randomness
     comes from `rng`, results do not depend on batch size, order, workers or number of draws.
 
-    Called with its other arguments, the decorated function returns a corruption. They can be
-    numbers, words, True, False or None. A whole number is passed as int, unless the argument is
-    annotated as float or its default is a float. The spec of the corruption contains all arguments,
-    also those left at their defaults. The function must be at the top level of its module.
+    Called with its other arguments, in order or by name, the decorated function returns a
+    corruption. They can be numbers, words, True, False or None. A whole number is passed as int,
+    unless the argument is annotated as float or its default is a float. The spec of the corruption
+    contains all arguments, also those left at their defaults. The function must be at the top level
+    of its module; one of a script or notebook cannot be evaluated with a results file.
 
     Results are clipped to the bounds of the data, if there are any. A result of another shape, or
     with values that are not finite, is an error. Results are recorded by spec: a change of the
@@ -113,26 +117,15 @@ class CorruptionFunction:
 
     def __call__(self, *args: ArgumentValue, **options: ArgumentValue) -> FunctionCorruption:
         """Return the corruption with these arguments."""
-        signature = inspect.Signature([a.parameter for a in self._arguments.values()])
-        try:
-            given = signature.bind_partial(*args, **options)
-        except TypeError as error:
-            raise InputError(f"corruption {self.reference}: {error}; {self._usage}") from None
-        return self._make(CORRUPTIONS.installed_name(self.reference), given.arguments)
+        return self._make(self.reference, args, options)
 
     def read(self, call: Call) -> FunctionCorruption:
         """Return the corruption that a spec names; arguments are given by place or by name."""
-        given = dict(zip(self._arguments, call.args, strict=False)) | call.options
-        if len(given) != len(call.args) + len(call.options) or not {*given} <= {*self._arguments}:
-            raise InputError(f"corruption {self.reference}: {self._usage}, got {call}")
-        by_reference = is_reference(call.name)
-        name = CORRUPTIONS.installed_name(self.reference) if by_reference else call.name
-        return self._make(name, given)
+        name = self.reference if is_reference(call.name) else call.name
+        return self._make(name, call.args, call.options)
 
-    @property
-    def form(self) -> str:
-        """Its spec with the names of its arguments."""
-        name = CORRUPTIONS.installed_name(self.reference) or self.reference
+    def form(self, name: str) -> str:
+        """Its spec under a name, with the names of its arguments."""
         return f"{name}({', '.join(self._arguments)})" if self._arguments else name
 
     def __repr__(self) -> str:
@@ -146,10 +139,19 @@ class CorruptionFunction:
 
     @property
     def _usage(self) -> str:
-        return f"it takes {', '.join(map(str, self._arguments.values())) or 'no arguments'}"
+        names = ", ".join(argument.describe() for argument in self._arguments.values())
+        return f"its arguments are {names}" if names else "it takes no arguments"
 
-    def _make(self, name: str, given: Mapping[str, Any]) -> FunctionCorruption:
+    def _make(
+        self, name: str, args: Sequence[Any], options: Mapping[str, Any]
+    ) -> FunctionCorruption:
         """Return the corruption with these arguments and the defaults of all others."""
+        given = dict(zip(self._arguments, args, strict=False)) | dict(options)
+        if len(given) != len(args) + len(options) or not {*given} <= {*self._arguments}:
+            words = [*map(repr, args), *(f"{key}={value!r}" for key, value in options.items())]
+            raise InputError(
+                f"corruption {self.reference}: {self._usage}; got ({', '.join(words)})"
+            )
         module = sys.modules.get(self.function.__module__)
         if getattr(module, self.function.__name__, None) is self.function:
             raise InputError(
@@ -167,7 +169,7 @@ class CorruptionFunction:
             except InputError as error:
                 raise InputError(f"corruption {self.reference}: {error}") from None
             values.append((key, value))
-        return FunctionCorruption(name or self.reference, tuple(values), self)
+        return FunctionCorruption(name, tuple(values), self)
 
 
 def _decorate(function: Callable[..., Any], on_steps: bool) -> CorruptionFunction:
@@ -196,7 +198,7 @@ class FunctionCorruption(Corruption):
 
     @property
     def size(self) -> float:
-        """0: what is drawn, the keys, serves all arguments."""
+        """Always 0: one draw serves all arguments."""
         return 0.0
 
     @property
@@ -213,7 +215,7 @@ class FunctionCorruption(Corruption):
         """Call the function on every point, with a generator seeded by the point's key."""
         out = np.empty_like(x)
         for row, (point, key) in enumerate(zip(x, drawn, strict=True)):
-            out[row] = self._check(self._call(point, key), point)
+            out[row] = check_result(self.spec, self._call(point, key), point, np.isfinite(point))
         if self.bounds is None:
             return out
         if self.on_steps:
@@ -231,37 +233,13 @@ class FunctionCorruption(Corruption):
                 f"{type(error).__name__}: {error}; correct the function"
             ) from error
 
-    def _check(self, result: Any, point: Array) -> Array:
-        """Return the function's result for a point as an array; raise if it is not usable."""
-        try:
-            values = np.asarray(result)
-        except ValueError:  # lists of several lengths
-            values = np.empty(0, object)
-        shape = np.shape(point)
-        if values.dtype.kind not in "fiu":
-            raise InputError(
-                f"corruption {self.spec} must return an array of real numbers of shape {shape}, "
-                f"got {type(result).__name__}; return the corrupted point"
-            )
-        if values.shape != shape:
-            raise InputError(
-                f"corruption {self.spec} must return an array of shape {shape}, as it was given, "
-                f"got shape {values.shape}"
-            )
-        if not (np.isfinite(values) | ~np.isfinite(point)).all():
-            raise InputError(
-                f"corruption {self.spec} returned values that are not finite (NaN or infinity); "
-                "check it for divisions by 0 and overflow"
-            )
-        return values
-
 
 def admit(name: str, thing: Any) -> Declaration:
     """Declaration of what another package has under a name: a decorated function or a class."""
     if isinstance(thing, CorruptionFunction):
         return Declaration(
             read=lambda call, _: thing.read(call),
-            forms={thing.form: _first_line(thing.function)},
+            forms={thing.form(name): _first_line(thing.function)},
         )
     kind = thing if isinstance(thing, type) else type(thing)
     if Corruption not in kind.__mro__ or thing is Corruption:
@@ -296,12 +274,14 @@ def _make_from_class(call: Call, thing: Any) -> Corruption:
     if isinstance(thing, type):
         try:
             made: Corruption = thing(*call.args, **call.options)
-        except TypeError as error:
-            raise InputError(f"corruption {call}: {error}") from None
+        except Exception as error:  # whatever its code does
+            what = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
+            raise InputError(f"corruption {call}: {what}{error}; check its arguments") from error
     elif call.args or call.options:
         raise InputError(f"corruption {call.name} takes no arguments, got {call}")
     else:
         made = thing
+    made = admit_corruption(made)
     if made.spec.partition("(")[0] != call.name and not _parses_back(made):
         raise InputError(
             f"corruption {call.name} has the spec {made.spec!r}, which does not parse back to it; "

@@ -9,6 +9,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import parse_call, split_name, split_top_level
 from shaketable.corruptions.compose import NAME_RULE, Named, Sequence
 from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.foreign import admit_corruption
 from shaketable.corruptions.registry import CORRUPTIONS, EpsMin
 
 
@@ -50,8 +51,7 @@ def as_corruption(given: Any, *, eps_min: EpsMin | None = None) -> Corruption:
     if isinstance(given, str):
         return parse(given, eps_min=eps_min)
     if Corruption in type(given).__mro__:
-        corruption: Corruption = given
-        return corruption
+        return admit_corruption(given)
     from shaketable.corruptions.custom import CorruptionFunction, explain_refusal
 
     if isinstance(given, CorruptionFunction):

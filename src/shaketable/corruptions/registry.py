@@ -71,13 +71,6 @@ class CorruptionRegistry(Registry[Declaration]):
         families = (d for d in self._builtin.values() if d.pattern)
         return next((d for d in families if re.fullmatch(d.pattern, name)), None)
 
-    def installed_name(self, reference: str) -> str:
-        """Name of the entry point for ``package.module:name``; empty if there is none."""
-        for name, point in self._installed.items():
-            if f"{point.module}:{point.attr}" == reference and name not in self._builtin:
-                return name
-        return ""
-
 
 def _admit(name: str, thing: Any) -> Declaration:
     from shaketable.corruptions.custom import admit  # it builds on the role, which declares itself

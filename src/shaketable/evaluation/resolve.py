@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shaketable.core.errors import InputError
+from shaketable.core.spec import split_factors
 from shaketable.corruptions import Corruption, as_corruption, parse
 from shaketable.corruptions.published import open_published
 from shaketable.corruptions.suites.suite import Suite
@@ -90,11 +91,23 @@ def resolve_and_record(
     cells that belong to it.
     """
     resolved = resolve(corruptions, data, bounds, find_separation=store.separation)
+    if not store.in_memory:
+        for corruption in resolved.corruptions:
+            _refuse_script(corruption)
     for measured in resolved.separations:
         store.add_separation(measured)
     for suite in resolved.suites:
         store.add_suite(suite)
     return resolved.corruptions
+
+
+def _refuse_script(corruption: Corruption) -> None:
+    """Raise an `InputError` for a corruption of a script: another script may use the same spec."""
+    if any(factor.startswith("__main__:") for factor in split_factors(corruption.spec)):
+        raise InputError(
+            f"corruption {corruption.spec} is defined in a script or notebook, so a results file "
+            "cannot tell it from others of that name; put it into a module that the script imports"
+        )
 
 
 def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:

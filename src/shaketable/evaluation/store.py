@@ -80,6 +80,11 @@ class Store:
         """Close the file; what was added is on disk already."""
         self._db.close()
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether there is no file."""
+        return self.path == ":memory:"
+
     def keys(self) -> set[str]:
         """Keys of all cells in the file."""
         with self._errors():

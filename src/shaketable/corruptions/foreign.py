@@ -1,0 +1,194 @@
+"""Corruptions that are classes of other packages: they are checked when found and when applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.corruption import AddedNoise, Corruption
+from shaketable.data.bounds import Bounds
+from shaketable.data.columns import Columns
+
+_VALUES = {"spec": (str, "a str"), "ladder": (str, "a str"), "size": (Real, "a number")}
+_METHODS = ("bind", "apply")
+
+
+def admit_corruption(corruption: Corruption) -> Corruption:
+    """Return a corruption that can be used: ours as it is, others as a `ForeignCorruption`.
+
+    Raises `InputError` if the class leaves out a member that every corruption must define.
+    """
+    kind = type(corruption)
+    if kind.__module__.startswith("shaketable."):
+        return corruption
+    name = f"{kind.__module__}:{kind.__qualname__}"
+    for member, (wanted, what) in _VALUES.items():
+        try:
+            value = getattr(corruption, member)
+        except Exception as error:
+            raise _failure(f"{name}: {member}", error) from error
+        if not isinstance(value, wanted):  # bodies of the protocol return None
+            raise InputError(
+                f"corruption {name} must define {member}, {what}, got {value!r}; see "
+                "shaketable.corruptions.Corruption"
+            )
+    for method in _METHODS:
+        if getattr(kind, method) is getattr(Corruption, method):
+            raise InputError(
+                f"corruption {name} must define the method {method}; see "
+                "shaketable.corruptions.Corruption"
+            )
+    return ForeignCorruption(corruption)
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignCorruption(Corruption):
+    """A corruption of another package: what its methods return is checked.
+
+    It equals the corruption itself, and does the same.
+    """
+
+    corruption: Corruption
+
+    def __eq__(self, other: object) -> bool:
+        return self.corruption == (
+            other.corruption if isinstance(other, ForeignCorruption) else other
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.corruption)
+
+    @property
+    def spec(self) -> str:
+        """As the corruption itself states it."""
+        return self.corruption.spec
+
+    @property
+    def ladder(self) -> str:
+        """As the corruption itself states it."""
+        return self.corruption.ladder
+
+    @property
+    def size(self) -> float:
+        """As the corruption itself states it."""
+        return self.corruption.size
+
+    @property
+    def by_row(self) -> bool:
+        """As the corruption itself states it."""
+        return self.corruption.by_row
+
+    @property
+    def on_steps(self) -> bool:
+        """As the corruption itself states it."""
+        return self.corruption.on_steps
+
+    @property
+    def additive(self) -> AddedNoise | None:
+        """As the corruption itself states it."""
+        return self.corruption.additive
+
+    @property
+    def stages(self) -> tuple[Corruption, ...]:
+        """As the corruption itself states it."""
+        return self.corruption.stages
+
+    def for_shape(self, shape: tuple[int, ...]) -> ForeignCorruption:
+        """Return the same corruption for this shape."""
+        return self._change("for_shape", self.corruption.for_shape, shape)
+
+    def for_columns(self, columns: Columns) -> ForeignCorruption:
+        """Return the same corruption for these columns."""
+        return self._change("for_columns", self.corruption.for_columns, columns)
+
+    def bind(self, bounds: Bounds | None) -> ForeignCorruption:
+        """Return the same corruption in these bounds."""
+        return self._change("bind", self.corruption.bind, bounds)
+
+    def draw(self, x: Array, keys: KeyArray) -> Any:
+        """Return what the corruption draws."""
+        return self._call("draw", self.corruption.draw, x, keys)
+
+    def apply(self, x: Array, drawn: Any) -> Array:
+        """Apply the corruption; a result of another shape or with new NaN is an error."""
+        finite = _is_finite(x)
+        result = self._call("apply", self.corruption.apply, x, drawn)
+        checked: Array = check_result(self.spec, result, x, finite)
+        return checked
+
+    def _change(self, method: str, change: Callable[[Any], Any], value: Any) -> ForeignCorruption:
+        changed = self._call(method, change, value)
+        if Corruption not in type(changed).__mro__:
+            raise InputError(
+                f"{method} of corruption {self.spec} must return a corruption, got {changed!r}; "
+                "return self if nothing changes"
+            )
+        return self if changed is self.corruption else replace(self, corruption=changed)
+
+    def _call(self, method: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a method; what it raises is an error of one line."""
+        try:
+            return function(*args)
+        except ShaketableError:
+            raise
+        except Exception as error:
+            raise _failure(f"{self.spec}: {method}", error) from error
+
+
+def check_result(spec: str, result: Any, given: Any, finite: Any) -> Any:
+    """Return the result of a corruption, an array or a tensor like `given`; raise if it is not.
+
+    Parameters
+    ----------
+    spec
+        Of the corruption, for messages.
+    result
+        What it returned.
+    given
+        The point or points that it was given.
+    finite
+        Which values of `given` are finite, found before the call; of the result they must be too.
+    """
+    values = result if hasattr(given, "detach") and hasattr(result, "detach") else _array(result)
+    shape = tuple(np.shape(given))
+    if isinstance(values, np.ndarray) and values.dtype.kind not in "fiu":
+        raise InputError(
+            f"corruption {spec} must return an array of real numbers of shape {shape}, got "
+            f"{type(result).__name__}; return the corrupted copy"
+        )
+    if tuple(values.shape) != shape:
+        raise InputError(
+            f"corruption {spec} must return an array of shape {shape}, as it was given, got shape "
+            f"{tuple(values.shape)}"
+        )
+    if hasattr(given, "detach") and values is not result:
+        raise InputError(f"corruption {spec} must return a tensor, as it was given, got an array")
+    if not (_is_finite(values) | ~finite).all():
+        raise InputError(
+            f"corruption {spec} returned values that are not finite (NaN or infinity); check it "
+            "for divisions by 0 and overflow"
+        )
+    return values
+
+
+def _array(result: Any) -> Array:
+    try:
+        return np.asarray(result)
+    except ValueError:  # lists of several lengths
+        return np.empty(0, object)
+
+
+def _is_finite(values: Any) -> Any:
+    return values.isfinite() if hasattr(values, "detach") else np.isfinite(values)
+
+
+def _failure(what: str, error: Exception) -> InputError:
+    return InputError(
+        f"corruption {what} failed with {type(error).__name__}: {error}; correct the class"
+    )
