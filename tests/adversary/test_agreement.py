@@ -89,7 +89,7 @@ def test_bad_input_is_refused():
         agreement([0, 1], [0], nearest)
     with pytest.raises(InputError, match=r"no label of first is among .* give labels in the same"):
         agreement(["0", "1"], [0, 1], nearest)
-    with pytest.raises(InputError, match="unknown way of ties 'majorty'; did you mean 'majority'"):
+    with pytest.raises(InputError, match=r"unknown rule for ties 'majorty'; did you .* 'majority'"):
         agreement([0, 1], [1, 1], nearest, ties="majorty")
     with pytest.raises(InputError, match=r"first \+ second must be at most differing"):
         Agreement(5, 3, 3)

@@ -311,7 +311,7 @@ def test_they_are_met_in_evaluate_alone(data, tmp_path):
     spec = f"fog(2, published={tmp_path / 'c'})"
     with pytest.raises(InputError, match="evaluate alone"):
         st.corrupt(data.x, spec, bounds=(0, 255))
-    with pytest.raises(InputError, match="already; copy that"):
+    with pytest.raises(InputError, match="copy those files instead"):
         st.corrupted(data, spec)
     with pytest.raises(InputError, match="evaluate alone"):
         st.gallery(data, [spec])

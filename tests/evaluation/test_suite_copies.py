@@ -127,7 +127,7 @@ def test_what_cannot_be_written_is_refused_before_work(tmp_path):
         write_suite(tmp_path / "full" / "a.txt" / "b", data, suite)
     with pytest.raises(InputError, match="is for points of 3072 values"):
         write_suite(tmp_path / "new", data, st.suite("pnorm-cifar"))
-    with pytest.raises(InputError, match="is a folder of images already"):
+    with pytest.raises(InputError, match="is read from a folder of images; copy that folder"):
         write_suite(tmp_path / "new", data, suite.published("x"))
     for odd in (None, "declared"):
         floats = st.make_dataset(data.x * 1.0, data.y, name="no range")

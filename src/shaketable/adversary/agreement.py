@@ -140,7 +140,7 @@ def agreement(
     (1.0, 0.0)
     """
     if ties not in get_args(Ties):
-        raise unknown_name("way of ties", str(ties), get_args(Ties))
+        raise unknown_name("rule for ties", str(ties), get_args(Ties))
     predictions, labels = (np.asarray(first), np.asarray(second)), nearest.labels
     for name, given in zip(("first", "second"), predictions, strict=True):
         if given.shape != labels.shape:

@@ -123,8 +123,8 @@ class Target:
         voronoi = VoronoiCells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
         if voronoi.find_clashes(self.y).any():
             raise InputError(
-                "points of different classes must not coincide: no label suits their cells; leave "
-                "them out with drop_clashes (--drop-clashes)"
+                "points of different classes must not coincide: their Voronoi cells have no unique "
+                "label; leave them out with drop_clashes (--drop-clashes)"
             )
         return replace(region, voronoi=voronoi)
 
@@ -137,7 +137,7 @@ def fast_device(model: Classifier) -> str | None:
 def _select_points(
     model: Any, data: Dataset, seed: int, *, refit: bool, own: bool, split: bool
 ) -> tuple[IntArray, Any]:
-    """Rows to evaluate, ascending, and the model, trained if that is wanted."""
+    """Rows to evaluate, ascending, and the model, fitted if `refit`."""
     if own:
         every = np.arange(data.n)
         return every, fit(model, data, every, seed=seed) if refit else model

@@ -150,7 +150,7 @@ def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_flags(parser: argparse.ArgumentParser, *, store: bool = True) -> None:
-    """Add where results go, and what is required of them."""
+    """Add where results go, and requirements such as --min-mscr."""
     if store:
         parser.add_argument(
             "--store",

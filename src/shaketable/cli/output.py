@@ -1,4 +1,4 @@
-"""What several commands do with their results: JSON, the page, and what is required of them."""
+"""What several commands do with results: JSON, the page, and requirements such as --min-mscr."""
 
 from __future__ import annotations
 

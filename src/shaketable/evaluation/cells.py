@@ -190,7 +190,7 @@ def measure_group(
 
 
 def _keys(cell: Cell, rows: IntArray, draws: IntArray) -> Any:
-    """Keys of every row and draw, shape (rows, draws); of images in files, their places."""
+    """Keys of every row and draw, (rows, draws); for images in files their positions there."""
     if cell.corruption.by_row:
         places = rows - (cell.data.n_train or 0)
         return np.repeat(places.astype(np.uint64)[:, None], len(draws), axis=1)

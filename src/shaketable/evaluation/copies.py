@@ -49,7 +49,7 @@ def corrupted(
     limits = choose_range(data, bounds)
     (resolved,) = resolve([corruption], data, limits).corruptions
     if resolved.by_row:
-        raise InputError(f"{resolved.spec} is a file of images already; copy that")
+        raise InputError(f"{resolved.spec} is read from files of images; copy those files instead")
     noise, bound = Noise(k=1, seed=seed, draws=draws, bounds=limits), resolved.bind(limits)
     x = np.empty(data.x.shape, data.rows(slice(0, 1)).dtype)
     step = max(1, BATCH_VALUES // data.d)

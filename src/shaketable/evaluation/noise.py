@@ -61,7 +61,7 @@ class Noise:
 
 
 def choose_bounds(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds | None:
-    """Bounds for noise as asked for; raises `InputError` if the data exceed them."""
+    """Bounds that noise is kept in; raises `InputError` if the data exceed them."""
     chosen = data.bounds if bounds == "declared" else as_bounds(bounds)
     if chosen is not None:
         chosen.check(as_floats(np.array([data.x.min(), data.x.max()], dtype=data.x.dtype)))

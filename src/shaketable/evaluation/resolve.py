@@ -87,8 +87,8 @@ def resolve_and_record(
 ) -> tuple[Corruption, ...]:
     """Resolve with the separations that are in `store`, and add new ones and suites to it.
 
-    Metrics need both: by its separation a cell is known to be at eps_min, by a suite's record the
-    cells that belong to it.
+    Metrics need both: the separation tells which cells are at eps_min, and the suite which cells
+    belong to it.
     """
     resolved = resolve(corruptions, data, bounds, find_separation=store.separation)
     if not store.in_memory:

@@ -183,7 +183,7 @@ def _identify(estimators: Mapping[str, Any]) -> dict[str, str]:
         identities[name] = f"{content} {sorted(list_versions().items())}"
     if len(set(identities.values())) < len(identities):
         names = ", ".join(identities)
-        raise InputError(f"models must differ, but {names} hold the same one twice")
+        raise InputError(f"models must differ, but two of {names} are the same; leave one out")
     return identities
 
 

@@ -100,7 +100,7 @@ def check_target(folder: str | Path, suite: Suite) -> None:
     if path.name.lower().endswith((".npz", ".npy", ".csv", ".parquet")):
         raise InputError(f"a suite is written to a folder, got {str(folder)!r}; name a folder")
     if find_published_folder(suite.names):
-        raise InputError(f"suite {suite.name!r} is a folder of images already; copy that")
+        raise InputError(f"suite {suite.name!r} is read from a folder of images; copy that folder")
 
 
 def _try_each(plan: Plan, noise: Noise) -> None:

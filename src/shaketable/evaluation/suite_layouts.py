@@ -96,7 +96,7 @@ class SuiteLayout(Protocol):
         """Make the folder, and the files that all sets share."""
 
     def open_set(self, name: str) -> AbstractContextManager[Put]:
-        """Context in which a set is written; it is complete at its end."""
+        """Context manager for writing a set; the set is complete when it exits."""
 
     def file(self, name: str) -> str:
         """File whose checksum stands for a set."""

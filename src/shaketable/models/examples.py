@@ -39,7 +39,7 @@ def f2(x: Array) -> Array:
 
 
 def f3(x: Array) -> Array:
-    """1 where x >= 0, else -1: half way between the classes of `toy1d`, as an oracle has it."""
+    """1 where x >= 0, else -1: the boundary is midway between the classes of `toy1d`."""
     return _step(x, 0.0)
 
 

@@ -37,7 +37,7 @@ class ModelLoader:
     help: str
     """What such a file holds, in a few words."""
     needs: str | None = None
-    """Optional package that reading takes, by the name under which it is imported."""
+    """Optional package that `load` needs, by the name under which it is imported."""
     install: str | None = None
     """What to install to get that package, if it has another name."""
 

@@ -204,7 +204,7 @@ def _quartiles(separation: Separation) -> dict[str, float] | None:
 
 
 def _find_frequent(pairs: Sequence[ClosePair], data: Dataset) -> list[tuple[int, int]]:
-    """Rows that are in a third of the pairs, with at least three distinct opponents."""
+    """Rows with many distinct opponents: at least 3, and a third of the number of pairs."""
     first_copy = {row: group[0] for group in data.duplicates() for row in group.tolist()}
     counts = Counter(row for pair in pairs for row in pair.points)
     opponents = Counter(

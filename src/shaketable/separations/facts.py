@@ -51,7 +51,7 @@ class SeparationFacts:
     by_class_known: bool
     """Whether the minima between classes were kept."""
     half: str
-    """Which part of 2r eps_min is, as the beginning of a sentence."""
+    """Which fraction of 2r eps_min is, as the beginning of a sentence."""
 
     @classmethod
     def of(cls, s: SeparationRecord, data: Dataset | None = None) -> SeparationFacts:

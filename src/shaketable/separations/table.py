@@ -96,7 +96,7 @@ def _print_closest(audit: Audit) -> None:
 
 
 def _print_classes(result: Separation, audit: Audit) -> None:
-    """Print the minimum between each two classes; of many classes, only of the closest."""
+    """Print the minimum distance of every pair of classes; of many, the closest pairs only."""
     n = len(result.classes)
     if audit.by_class is None:
         print(f"\n2r of every pair of classes is not kept for {n} classes")

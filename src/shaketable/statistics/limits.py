@@ -1,9 +1,9 @@
 r"""Confidence limits that cover where those of textbooks do not.
 
-**Fixed model.** Clopper–Pearson adds one imagined point to the data, at the worst possible value
-:math:`y^*`, and takes a quantile of the beta distribution that follows. The same works for any mean
-of bounded values: give all points random weights :math:`\gamma_i` (standard exponential); then the
-upper limit is the t with
+**Fixed model.** Clopper–Pearson adds one pseudo-observation to the data, at the worst possible
+value :math:`y^*`, and takes a quantile of the beta distribution that follows. The same works for
+any mean of bounded values: give all points random weights :math:`\gamma_i` (standard exponential);
+then the upper limit is the t with
 
 .. math:: P\left(\gamma^* (y^* - t) + \textstyle\sum_i \gamma_i (y_i - t) > 0\right) = \alpha / 2
 
@@ -16,12 +16,13 @@ exactly Clopper–Pearson for k = 1, otherwise a few per cent of the width off.
 variance between runs over that of independent points. The normal tail :math:`\alpha/2` becomes
 Student's, as :math:`\Phi(-t_{1-\alpha/2})`. In the middle of the range this is the t interval with
 ddof 1; if all runs are at 100 % it is Clopper–Pearson for all their points. The degrees of freedom
-grow from runs - 1 with the weight of the imagined point, which needs no t (Welch–Satterthwaite).
+grow from runs - 1 with the weight of the pseudo-observation, which needs no t
+(Welch–Satterthwaite).
 
 **MSCR** is a ratio of means, :math:`m = \bar y / \bar c - 1`, and is linearised: the value of a
 point is :math:`m + (y_i - (1 + m) c_i) / \bar c`. The worst point for the lower limit is right when
 clean and wrong under all noise, for the upper limit the reverse. A difference of two models takes
-the difference of these values, which keeps the pairing, and one imagined point for each model.
+the difference of these values, which keeps the pairing, and one pseudo-observation per model.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ _MANY = 1e9  # degrees of freedom from which Student's t is normal
 
 @dataclass(frozen=True)
 class LinearEstimate:
-    """An estimate as the mean of one value per outcome, with the imagined points of its limits."""
+    """An estimate as a mean of outcomes' values, with the pseudo-observations its limits add."""
 
     estimate: FloatArray
     values: FloatArray
     """Value of every outcome, on the last axis."""
     low: FloatArray
-    """Values of the imagined points for the lower limit, one per model, on the last axis."""
+    """Pseudo-observations of the lower limit, one per model, on the last axis."""
     high: FloatArray
     """The same for the upper limit."""
 
@@ -65,7 +66,7 @@ class LinearEstimate:
         return LinearEstimate(-self.estimate, -self.values, -self.high, -self.low)
 
     def __sub__(self, other: LinearEstimate) -> LinearEstimate:
-        # a point imagined for one model is an average point for the other
+        # a pseudo-observation of one model is an average point of the other
         own, others = self.shift(-other.estimate), (-other).shift(self.estimate)
         return LinearEstimate(
             own.estimate,

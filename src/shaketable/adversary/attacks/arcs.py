@@ -132,7 +132,7 @@ def _find_taken_arcs(region: Region, rows: IntArray, *, most: int) -> Arcs:
 
 
 def _find_last(is_taken: Callable[[FloatArray], Array], middle: FloatArray, way: int) -> FloatArray:
-    """How far from the middle, in one direction, angles are taken; at pi they are not."""
+    """Largest angle from the middle, below pi, up to which angles are taken in one direction."""
     low, high = np.zeros(len(middle)), np.full(len(middle), np.pi)
     for _ in range(_HALVINGS):
         half = (low + high) / 2

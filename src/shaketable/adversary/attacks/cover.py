@@ -150,7 +150,7 @@ def _spread_directions(region: Region, gap: float) -> FloatArray:
 
 
 def _find_corners(region: Region, rows: IntArray) -> list[tuple[IntArray, FloatArray]]:
-    """Directions in which the region may be narrow, and the places of the rows they belong to."""
+    """Directions in which the region may be narrow, each with the position of its row in `rows`."""
     if region.x.shape[1] == 1:
         return []
     if region.constraint == "genuine-exact":

@@ -100,7 +100,7 @@ class Directions:
 
 
 def find_steepest_steps(slope: FloatArray, p: float) -> FloatArray:
-    r"""Directions in which a linear function with slope g rises most per p-norm, up to length.
+    r"""Directions of steepest ascent in the p-norm for a slope g; their lengths are arbitrary.
 
     .. math:: \arg\max_{\lVert s\rVert_p \le 1} g \cdot s \propto
         \operatorname{sign}(g)\,|g|^{1/(p-1)}

@@ -38,7 +38,7 @@ class PGD:
     """Projected gradient ascent with steps of one size (Madry et al., ICLR 2018).
 
     `step` is a share of epsilon; the default ``2.5 / steps`` is enough to cross the ball from any
-    start. Every point on the way counts, not the last alone.
+    start. Every point on the way counts, not only the last.
 
     >>> PGD().spec
     'pgd(steps=20, restarts=1, loss=margin)'

@@ -167,7 +167,7 @@ def _inspect(
 def _try_noise(
     model: Classifier, around: TensorRegion, y: IntArray, keys: KeyArray, tries: int
 ) -> Array:
-    """Where noise of size epsilon finds a misclassified point; a row ends with its first."""
+    """Where noise of size epsilon finds a misclassified point; a row stops at its first."""
     kind: Kind = "vertices" if math.isinf(around.region.p) else "surface"
     rows, hit = around.rows.cpu().numpy(), np.zeros(len(y), bool)
     for attempt in range(tries):

@@ -72,7 +72,7 @@ class ModuleGradients:
     def differentiate(
         self, kind: Loss, points: Tensor, y: Tensor, targets: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores of flat points, losses, and gradients: zero where the loss has none."""
+        """Scores of flat points, losses, and gradients, which are 0 if the loss has none."""
         with torch.enable_grad():
             points = points.detach().requires_grad_()
             scores = self.score(points)
@@ -84,8 +84,8 @@ class ModuleGradients:
                 except RuntimeError as error:
                     reason = str(error).partition("\n")[0]
                     raise InputError(
-                        f"model {self.answer.name} gives no gradients: {reason}; search without "
-                        "them, by an attack that asks for labels alone"
+                        f"model {self.answer.name} gives no gradients: {reason}; use an attack "
+                        "that needs labels only, such as random or rays"
                     ) from error
         gradient = torch.zeros_like(points) if gradient is None else gradient
         return scores.detach(), loss.detach(), gradient.detach()
@@ -101,7 +101,7 @@ def open_gradients(model: Classifier, shape: tuple[int, ...]) -> Iterator[Module
     if not isinstance(model.answer, ModuleAnswer):
         raise InputError(
             f"model must be a torch module for an attack by gradients, got {model.name}; use an "
-            "attack that asks for labels alone"
+            "attack that needs labels only, such as random or rays"
         )
     with torch.inference_mode(False), torch.no_grad(), _freeze(model.answer.module):
         yield ModuleGradients(model.answer, shape)

@@ -94,7 +94,7 @@ class Problem:
     wrong: FloatArray
     """Training points with another label, (w, d)."""
     own: FloatArray
-    """Evaluated points whose half-spaces bound the cell of x, (n, d); none without a cell."""
+    """Evaluated points whose half-spaces bound the cell of x, (n, d); empty if there is no cell."""
     low: FloatArray | float
     high: FloatArray | float
     """Steps to the ends of the value range."""
@@ -111,13 +111,13 @@ class Problem:
 
     @cached_property
     def free(self) -> Array:
-        """Whether each wrong point itself lies in the region, apart from the radius."""
+        """Whether each wrong point itself lies in the region, the radius disregarded."""
         if len(self.own):
             return np.zeros(len(self.wrong), bool)
         return np.asarray(((self.wrong >= self.low) & (self.wrong <= self.high)).all(axis=1))
 
     def find_nearest(self, tried: Collection[int] = ()) -> tuple[int, FloatArray] | None:
-        """Wrong point that may win nearest to x, and the step there; None if none can win."""
+        """Wrong point that can become the nearest by the shortest step, and that step, or None."""
         far = _BEYOND * float(self.sizes.max(initial=0.0))
         for radius in (self.radius,) if self.radius <= far else (far, self.radius):
             nearest = self._find_nearest(tried, radius)
@@ -140,9 +140,10 @@ class Problem:
         return best
 
     def find_steps(self, i: int, step: FloatArray, shares: Sequence[float]) -> Iterator[FloatArray]:
-        """Steps to where wrong point i wins by more than rounding, or by shares of that margin.
+        """Candidate steps to places where wrong point i is the nearest training point.
 
-        After a share of 0, `step` itself follows, which leads to where it may win, and the point.
+        For every share, the shortest step at which it is nearer by that share of the margin that
+        rounding needs. If the last share is 0, `step` and the step to the point itself follow.
         """
         reach = float(self.sizes[i] + np.linalg.norm(step))
         tie, lost = 2 * TIE * reach**2, self._bound_rounding(reach)[i]

@@ -32,7 +32,7 @@ _SHORT = 1 - 1e-9  # share of a distance that remains certain after rounding in 
 
 
 class NeighbourLists(NamedTuple):
-    """Neighbours of every point, the nearest first; of coinciding points the first row has them.
+    """Neighbours of every point, the nearest first; coinciding points share the first row's list.
 
     Lists only save time: beyond the distance to which one is complete, all points are compared.
     """
@@ -71,7 +71,7 @@ class VoronoiCells:
     norms: FloatArray
     """Norms of the points."""
     radius: float
-    """Distance within which a neighbour can matter to a point within reach."""
+    """Neighbours farther than this cannot affect a point in the ball."""
     lists: NeighbourLists
     by_device: dict[str, Any] = field(default_factory=dict, repr=False)
     """The same cells for tensors, by device; filled by `tensors.voronoi_on`."""
@@ -176,7 +176,7 @@ class VoronoiCells:
         return 2 * self.grain * self.norms[rows], 2 * self.grain + 2 * TIE
 
     def find_clashes(self, y: IntArray) -> Array:
-        """Whether a row coincides with a point of another class: no label suits its cell."""
+        """Whether a row coincides with a point of another class: its cell has no unique label."""
         first = self.lists.first
         mixed = np.zeros(len(y), bool)
         mixed[first[y != y[first]]] = True
@@ -260,7 +260,7 @@ def _search_pairs(
 
 
 def _limit_radius(x: FloatArray, p: float, radius: float) -> float:
-    """The radius, or less where too many pairs would lie within, estimated from a sample."""
+    """The radius, or a smaller one within which, by a sample, at most `_PAIRS` pairs lie."""
     share = 2 * _PAIRS / len(x) ** 2
     if share >= 1:
         return radius

@@ -147,7 +147,7 @@ class DeviceVoronoi:
         )
 
     def _find_boundary(self, steps: _Steps, other: Tensor) -> Tensor:
-        """Largest shares of steps that keep the required lead over one neighbour each."""
+        """Largest share of each step whose end is closer to its own point, by `lead`."""
         if self.voronoi.p == 2:  # the formula of `kernels._shorten`
             gaps = self._points[other] - steps.origin
             across, along = gaps.square().sum(1), (gaps * steps.way).sum(1)

@@ -8,7 +8,7 @@ s, and has the value
           w_s = \frac{\partial CV}{\partial a_s} = \frac{1}{S \mu} \left(
           \frac{a_s - \mu}{\sigma} - \frac{\sigma}{\mu} \right), \quad \sum_s w_s a_s = 0
 
-The limits are those of the mean of these values, with one imagined worst point (`limits`).
+The limits are those of the mean of these values, with one pseudo-observation (`limits`).
 
 Chance adds to the spread: if all sets were equally hard, their accuracies would still differ, since
 every set has its own draws. What chance adds to :math:`\sigma^2` follows from the points,

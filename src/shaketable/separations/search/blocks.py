@@ -107,7 +107,7 @@ def _order(p: float) -> float:
 
 
 def _with_limits(points: Sketch, task: Task, best: Best) -> Best:
-    """Bounds with room for their limits; a block compared with itself has one set of them."""
+    """Add arrays for limits to bounds; a block compared with itself has the same for a and b."""
     limit_a, limit_b = (
         np.empty(len(bounds), points.tiles.dtype) for bounds in (best.nearest_a, best.nearest_b)
     )

@@ -272,7 +272,7 @@ def _encode(values: Array, low: FloatArray, step: float) -> Array:
 
 
 def _choose_columns(sample: Array, count: int) -> IntArray:
-    """Columns that separate many pairs of a sample, each of the first few other pairs."""
+    """Choose columns greedily by the pairs of a sample that they separate, then at random."""
     random = np.random.default_rng(2)
     first, second = random.integers(0, len(sample), (2, 2 * _SAMPLE))
     gaps = np.abs(sample[first] - sample[second])

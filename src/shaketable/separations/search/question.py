@@ -42,7 +42,7 @@ class Question:
 
     @property
     def asked(self) -> Array:
-        """Mask of the points whose nearest opponent is wanted, also where there is none."""
+        """Mask of the points whose nearest opponent is wanted; all False for no point."""
         return np.zeros(self.n, bool) if self.nearest_of is None else self.nearest_of
 
     @property

@@ -197,7 +197,7 @@ class _Least(NamedTuple):
 
 
 class _State:
-    """Least upper bounds so far, pairs that they leave open, and least measures of the others."""
+    """Least upper bounds so far, pairs still to be measured, and least measures of all others."""
 
     def __init__(self, points: _Points, question: Question) -> None:
         def start(*size: int, wanted: bool) -> Tensor:
@@ -285,7 +285,7 @@ class _State:
 
 
 def _pairs(mask: Tensor, low: Tensor, a: slice, b: slice) -> tuple[Tensor, Tensor, Tensor]:
-    """Positions of the pairs of two blocks under a mask, and their lower bounds."""
+    """Positions of the pairs of two blocks that a mask selects, and their lower bounds."""
     i, j = mask.nonzero(as_tuple=True)
     return i + a.start, j + b.start, low[i, j]
 
