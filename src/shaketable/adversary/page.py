@@ -212,7 +212,7 @@ def _render_images(x: Array, moved: Array) -> list[tuple[str, str]]:
 
 
 def _describe_changes(data: Dataset, x: Array, moved: Array) -> list[str]:
-    """Features that changed most, by the scale of distances; values in the units of the file."""
+    """Features with the largest scaled changes; their values are in the units of the file."""
     before, after = x.reshape(1, -1), moved.reshape(1, -1)
     most = np.argsort(-np.abs(after - before)[0], kind="stable")[:_FEATURES]
     if data.scaling is not None:

@@ -102,7 +102,7 @@ class TensorRegion:
         return self._round(self.voronoi.pull_inside(self.rows, projected))
 
     def find_base(self, moved: Tensor) -> Tensor:
-        """Where a step starts: at the point, or inside the cell if the point lies outside."""
+        """Starts of steps: the points, pulled into their cells with ``genuine-exact``."""
         if self.region.constraint != "genuine-exact" or self.voronoi is None:
             return moved
         return self.voronoi.pull_inside(self.rows, moved)
@@ -134,7 +134,7 @@ class TensorRegion:
         return size.copysign(gradient), known[:, 0]
 
     def _project_to_surface(self, step: Tensor) -> Tensor:
-        """Points at distance epsilon, or nearer where the value range has no room for that."""
+        """Points at distance epsilon, or closer where the value range ends before that."""
         p, moved = self.region.p, self.x
         for _ in range(1 if self.region.bounds is None else _ROUNDS):
             factor = self.radius / _compute_pnorms(step, p).clamp(min=_FLAT)
@@ -144,7 +144,7 @@ class TensorRegion:
         return moved
 
     def _round(self, moved: Tensor) -> Tensor:
-        """Points in numbers that the model's type can represent."""
+        """Points rounded to the number type of the model."""
         if self.region.dtype == np.float16:
             return moved.half().to(moved)
         return moved

@@ -323,7 +323,7 @@ def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
 
 
 def _find_eps_min(data: Dataset, p: float, *, needed: bool, progress: bool) -> float | None:
-    """Half the separation of the data; None if classes touch, or an error if it is needed."""
+    """eps_min of the data; if points of different classes coincide, None, or raise if needed."""
     try:
         return separation(data, norm=p, points=False, progress=progress).epsilon_min
     except UndefinedError:

@@ -74,7 +74,7 @@ class Plan:
         """Return values as they are written."""
         if not self.as_uint8:
             return x
-        assert self.bounds is not None, "such corruptions refuse to work without"
+        assert self.bounds is not None, "corruptions on steps need a value range"
         return to_levels(x, self.bounds)
 
 
@@ -124,7 +124,7 @@ class ArrayLayout:
 
     @contextmanager
     def open_set(self, name: str) -> Iterator[Put]:
-        """Context in which an array is written; it gets its name at the end."""
+        """Context manager for writing an array; the file gets its name when it exits."""
         plan, shape = self.plan, self.plan.data.shape
         n, first = len(plan.rows), plan.rows[0]
         if plan.is_common:

@@ -33,7 +33,7 @@ def clone_seeded(model: Any, seed: int) -> Any:
     if not is_estimator(model) or not hasattr(model, "fit"):
         raise InputError(
             f"model {model_name(model)} cannot be fitted: it is no scikit-learn estimator; "
-            "bring it fitted, or wrap it in one"
+            "pass a fitted model, or wrap it in an estimator"
         )
     from sklearn.base import clone
 

@@ -64,7 +64,7 @@ def class_minima(separation: Separation) -> list[list[float | None]] | None:
 def rank_class_pairs(
     classes: Sequence[Any], by_class: Sequence[Sequence[float | None]] | None
 ) -> list[tuple[Any, Any, float]]:
-    """Every two classes and the minimum between them, the closest first.
+    """Every pair of classes with its minimum distance, the closest first.
 
     >>> rank_class_pairs("abc", [[None, 2.0, 1.0], [2.0, None, None], [1.0, None, None]])
     [('a', 'c', 1.0), ('a', 'b', 2.0)]

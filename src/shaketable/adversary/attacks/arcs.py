@@ -88,7 +88,7 @@ def find_free_arcs(region: Region, rows: IntArray) -> Arcs:
 
 
 def _find_gaps(taken: Arcs, n: int) -> Arcs:
-    """Arcs between those that are taken from n circles."""
+    """Arcs of n circles that remain between those taken."""
     order = np.lexsort((taken.begin, taken.owner))
     starts = np.searchsorted(taken.owner[order], np.arange(n + 1))
     arcs: list[tuple[int, float, float]] = []

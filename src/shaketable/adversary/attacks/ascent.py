@@ -186,7 +186,7 @@ class APGDState:
 
 
 def plan_checkpoints(steps: int) -> tuple[int, ...]:
-    """Steps after which APGD looks back, from 0 on; the last is never reached.
+    """Steps at which APGD may halve its step size, from 0 on; the last is beyond `steps`.
 
     The first comes after 22 % of all steps, and every interval is 3 % of them shorter than the one
     before, down to 6 %: whole steps, rounded down, at least one.

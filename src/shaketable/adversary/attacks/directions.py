@@ -78,13 +78,13 @@ class Directions:
             towards = scale_to_unit(find_steepest_steps(towards, p), p)
         else:
             towards = scale_to_unit(towards, p)
-        if turn >= 2 * k:  # then less straight ones
+        if turn >= 2 * k:  # then mixed with noise
             ahead, aside = uniforms(fold(keys, 1), 2).T
             towards = ahead[:, None] * towards + aside[:, None] * noise
         return np.where(towards.any(axis=1, keepdims=True), towards, noise)
 
     def _draw_noise(self, keys: KeyArray, turn: int) -> FloatArray:
-        """Noise of p-norm 1 or less; its kind changes from turn to turn."""
+        """Noise of p-norm 1 or less; successive turns take different kinds of noise."""
         p, d = self.region.p, self.region.x.shape[1]
         kind = turn % (5 if math.isinf(p) else 4)
         if kind == 0:

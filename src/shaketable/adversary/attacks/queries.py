@@ -50,7 +50,7 @@ class LabelQueries:
 
 
 def split_rows(rows: IntArray, values: int) -> Iterator[IntArray]:
-    """Split rows of so many values each into parts that a model takes at a time."""
+    """Split rows, of `values` values each, into batches for a model."""
     size = max(1, min(BATCH_VALUES // max(1, values), BATCH_ROWS))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]

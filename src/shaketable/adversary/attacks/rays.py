@@ -112,7 +112,7 @@ class _RaySearch:
         self.spread = np.full(len(self.rows), 0.25)  # of probes, as a share of the distance
 
     def run(self, queries: int, *, enough: float) -> None:
-        """Ask about so many points per row; a row ends when its distance is `enough` or less."""
+        """Spend `queries` points per row; a row stops when its distance is `enough` or less."""
         rounds = max(1, queries // 4 // _GLOBAL)
         for turn in range(rounds + (queries - rounds * _GLOBAL) // _LOCAL):
             self._advance(turn, turn >= rounds, enough)
