@@ -27,5 +27,5 @@ def test_a_callable_cannot_be_fitted():
 
 def test_a_module_cannot_be_fitted():
     nn = pytest.importorskip("torch", reason="torch is not installed").nn
-    with pytest.raises(InputError, match="model Linear cannot be fitted.*bring it fitted"):
+    with pytest.raises(InputError, match="model Linear cannot be fitted.*pass a fitted model"):
         fit(nn.Linear(1, 2), DATA, np.arange(4), seed=0)
