@@ -156,7 +156,7 @@ def test_members_that_fit_the_metric_are_admitted():
     st.Suite("mine", "one", ("fog(1, cifar, published=a (b)/c)",), "mce")
 
 
-NEEDS = "must be a function without arguments, but it needs n; give them defaults"
+NEEDS = " must be a function without arguments, but it needs n; give them defaults"
 
 
 def takes_n(n):
@@ -171,6 +171,10 @@ def raises_type_error():
     return None + 1
 
 
+def makes_an_empty_suite():
+    return st.Suite("mine", "none", ())
+
+
 def has_defaults(n=3, *more, **options):
     return ["linf(0.1)"] * n
 
@@ -179,12 +183,16 @@ def has_defaults(n=3, *more, **options):
     ("name", "message"),
     [
         ("takes_n", NEEDS),
-        ("raises", "failed with RuntimeError: oops; correct the function"),
-        ("raises_type_error", "failed with TypeError: unsupported operand.*; correct the function"),
+        ("makes_an_empty_suite", ": suite 'mine' has no corruptions; give names"),
+        ("raises", " failed with RuntimeError: oops; correct the function"),
+        (
+            "raises_type_error",
+            " failed with TypeError: unsupported operand.*; correct the function",
+        ),
     ],
 )
 def test_a_function_that_returns_no_suite_is_refused(name, message):
-    with pytest.raises(InputError, match=f"suite {__name__}:{name} {message}"):
+    with pytest.raises(InputError, match=f"suite {__name__}:{name}{message}"):
         suite(f"{__name__}:{name}")
     assert len(suite(f"{__name__}:has_defaults").names) == 3
 

@@ -244,6 +244,8 @@ def _call(name: str, function: Callable[..., Any]) -> Any:
         )
     try:
         return function()
+    except InputError as error:  # such as a Suite that cannot be scored
+        raise InputError(f"suite {name}: {error}") from error
     except Exception as error:
         raise InputError(
             f"suite {name} failed with {type(error).__name__}: {error}; correct the function"
