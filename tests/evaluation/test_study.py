@@ -191,3 +191,22 @@ def test_a_model_that_fails_is_named():
 
     with pytest.raises(InputError, match="model Broken could not be trained: no luck"):
         study(DATA, {"broken": Broken()}, runs=1)
+
+
+class Committee(KNeighborsClassifier):
+    """A model that can be iterated."""
+
+    def __iter__(self):
+        return iter([DecisionTreeClassifier(), KNeighborsClassifier(1)])
+
+
+def test_a_model_that_can_be_iterated_is_one_model():
+    assert {c.model for c in study(DATA, Committee(1), **OPTIONS)} == {"Committee"}
+
+
+def test_a_network_is_one_model_that_cannot_be_trained_here():
+    nn = pytest.importorskip("torch", reason="torch is not installed").nn
+    layers = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 2))
+    for models, name in ((layers, "Sequential"), (nn.Linear(2, 2), "Linear"), (5, "int")):
+        with pytest.raises(InputError, match=f"^model {name} cannot be trained here: .*evaluate$"):
+            study(DATA, models, **OPTIONS)

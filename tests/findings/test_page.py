@@ -69,6 +69,10 @@ def test_report_refuses_what_it_cannot_write(tmp_path: Path, noise_records: Reco
         write_report(tmp_path / "r.html", Records(()))
     with pytest.raises(InputError, match="name another file"):
         write_report(tmp_path / "no" / "r.html", noise_records)
+    with pytest.raises(InputError, match=r"must end in \.html or \.htm, got .*s\.pdf'; rename it"):
+        write_report(tmp_path / "s.pdf", noise_records)
+    assert not list(tmp_path.iterdir())
+    assert write_report(tmp_path / "R.HTM", noise_records).exists()
 
 
 def test_page_needs_no_distances_of_points_and_class_pairs(

@@ -84,7 +84,7 @@ class Curve:
         known = [a for a in self.accuracies if a.n and a.epsilon > 0]
         x = np.array([0.0, *(a.epsilon for a in known)])
         y = np.array([self.clean, *(a.value for a in known)])
-        return float(np.trapezoid(y, x))
+        return float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
 
     def __repr__(self) -> str:
         values = [

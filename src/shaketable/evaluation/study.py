@@ -28,7 +28,7 @@ from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
-from shaketable.models.classifier import as_classifier
+from shaketable.models.classifier import as_classifier, is_estimator
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import load_model
@@ -216,11 +216,25 @@ def _load_estimators(models: Any) -> dict[str, Any]:
     if isinstance(models, Mapping):
         named = dict(models)
     else:
-        listed = [models] if isinstance(models, str) or hasattr(models, "fit") else list(models)
+        listed = [models] if _is_one_model(models) else list(models)
         named = {m if isinstance(m, str) else type(m).__name__: m for m in listed}
     if not named:
         raise InputError("models must name at least one model, got none")
-    return {name: load_model(m)[0] if isinstance(m, str) else m for name, m in named.items()}
+    loaded = {name: load_model(m)[0] if isinstance(m, str) else m for name, m in named.items()}
+    for name, model in loaded.items():
+        if not is_estimator(model) or not hasattr(model, "fit"):
+            raise InputError(
+                f"model {name} cannot be trained here: it is no scikit-learn estimator; wrap it in "
+                "one, or train it first and use evaluate"
+            )
+    return loaded
+
+
+def _is_one_model(models: Any) -> bool:
+    """Whether this is a single model; some, such as ``nn.Sequential``, can be iterated."""
+    if isinstance(models, str) or callable(models) or not isinstance(models, Iterable):
+        return True
+    return hasattr(models, "fit") or hasattr(models, "predict")
 
 
 def _resolve_levels(

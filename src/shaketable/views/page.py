@@ -18,6 +18,9 @@ from shaketable.core.errors import InputError
 from shaketable.views import drawing, numbers
 from shaketable.views.text import to_sentence
 
+ENDINGS = (".html", ".htm")
+"""Endings of the files that a page can be written to."""
+
 MAX_COMPARISONS = 45
 """Differences of two models that a table lists at most."""
 
@@ -47,6 +50,11 @@ def write(
 
     `template` is a path below the package ``shaketable``; `figures` are numbered in order.
     """
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(
+            f"a page's file must end in {' or '.join(ENDINGS)}, got {str(path)!r}; rename it"
+        )
     number = count(1)
     page = (
         _environment("shaketable")
@@ -67,7 +75,6 @@ def write(
             vega=_bundle_vega(),
         )
     )
-    path = Path(path)
     beside = path.with_name(f".{path.name}.part")
     try:
         beside.write_text(page, encoding="utf-8")
