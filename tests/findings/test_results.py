@@ -64,6 +64,21 @@ def test_unfinished_suites_are_listed_cell_by_cell(
     assert not any(s.left_to_suites for s in find_subjects(pnorm))
 
 
+def test_suites_of_other_calls_are_not_reported_as_unfinished(
+    tmp_path: Path, tiles: Dataset
+) -> None:
+    def model(x: Any) -> Any:
+        return x[:, 0, 0] > 0.5
+
+    file = tmp_path / "r.sqlite"
+    asked = evaluate(model, tiles, suite("ice"), model_id="a", store=file)
+    specs = asked.suites[0].specs
+    single = evaluate(model, tiles, specs[0], model_id="b", store=file)
+    assert find(single).json()["notes"] == find(asked).json()["notes"] == []
+    listed = evaluate(model, tiles, specs, model_id="c", store=file)
+    assert listed.suites == asked.suites, "these cells cover it"
+
+
 def test_a_results_file_gives_the_same_results(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, tiles: Dataset
 ) -> None:

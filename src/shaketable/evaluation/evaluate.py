@@ -136,7 +136,15 @@ def _measure_missing(
 
 
 def load_records(store: Store, cells: Iterable[Cell]) -> Records:
-    """Load the records of these cells; models have the names that the cells give them."""
+    """Load the records of these cells; models have the names that the cells give them.
+
+    Suites that other calls recorded in the same file are left out unless these cells cover them.
+    """
     names = {cell.key: cell.origin.name for cell in cells}
     records = store.records(names)
-    return replace(records, cells=tuple(replace(r, model=names[r.key]) for r in records))
+    specs = {r.corruption for r in records}
+    return replace(
+        records,
+        cells=tuple(replace(r, model=names[r.key]) for r in records),
+        suites=tuple(s for s in records.suites if specs.issuperset(s.specs)),
+    )
