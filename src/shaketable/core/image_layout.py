@@ -15,7 +15,7 @@ CHANNELS = frozenset({1, 3, 4})
 """Numbers of channels that arrays of images may have: grey, RGB, RGBA."""
 
 DISPLAYED_CHANNELS = frozenset({1, 3})
-"""Numbers of channels of images that can be displayed: grey, RGB."""
+"""Numbers of channels of images that can be displayed: grey, RGB; others can be corrupted only."""
 
 
 def find_channels(shape: Sequence[int], counts: Collection[int] = CHANNELS) -> ChannelsAt:

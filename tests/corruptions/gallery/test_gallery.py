@@ -163,6 +163,8 @@ def test_a_gallery_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
     [
         (np.zeros((4, 9)), "images of shape"),
         (np.zeros((4, 5, 6, 2)), "images of shape"),
+        (np.zeros((2, 9, 8, 4)), r"corrupted but not displayed, .* as in x\[\.\.\., :3\]$"),
+        (np.zeros((2, 4, 9, 8)), r"corrupted but not displayed, .* as in x\[:, :3\]$"),
         (np.full((1, 4, 4), 7.0), "scale them"),
         (np.full((1, 4, 4), -0.1), "scale them"),
     ],

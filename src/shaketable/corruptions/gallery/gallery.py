@@ -11,6 +11,7 @@ import numpy as np
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import find_channels
 from shaketable.core.keys import Rng, digest, make_key, row_keys
 from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.spec import display_name
@@ -30,6 +31,7 @@ MIN_WIDTH = 128
 
 _COLUMNS, _GAP = 7, 8  # images per row of a sheet, and pixels between them
 _MAX_SIDE = 1024  # pixels of an image on a page
+_WITHOUT_ALPHA = {"first": ":, :3", "last": "..., :3", "either": "..., :3"}  # by place of channels
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +148,11 @@ def gallery(
 
 def check_images(x: Array, row: int) -> None:
     """Raise an error for data that cannot be displayed as images, or that lack the row."""
+    if not have_image_shape(x) and (at := find_channels(x.shape[1:])) in _WITHOUT_ALPHA:
+        raise InputError(
+            f"images of 4 channels can be corrupted but not displayed, got shape {x.shape}; leave "
+            f"the transparency out, as in x[{_WITHOUT_ALPHA[at]}]"
+        )
     if not have_image_shape(x):
         raise InputError(
             "data must hold images of shape (h, w), (h, w, 1), (h, w, 3), (1, h, w) or "
