@@ -138,6 +138,48 @@ def test_what_cannot_be_written_is_refused_before_work(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
+@pytest.mark.parametrize("common", [True, False])
+@pytest.mark.parametrize(
+    "name", ["../../evil", "/evil", "", ".", "..", "a/b", "a\\b", "a\0b", "a\nb", "\ud800", "CAT"]
+)
+def test_a_class_cannot_lead_out_of_the_folder(name, common, tmp_path):
+    name = f"{tmp_path}/evil" if name == "/evil" else name
+    data = replace(sets()["uint8 with a test part"], classes=("cat", "dog", name))
+    suite = st.suite("common-15") if common else st.grid(["sp(0.1)"], ["rotation(30)"])
+    with pytest.raises(InputError, match=r"^class .*; rename it, or write arrays$") as error:
+        write_suite(tmp_path / "a" / "b" / "c", data, suite, form="pictures")
+    assert repr(name) in str(error.value)
+    assert list(tmp_path.iterdir()) == [], "refused before anything is written"
+
+
+def test_classes_of_arrays_may_have_any_name(tmp_path):
+    data = replace(sets()["uint8 with a test part"], classes=("cat", "CAT", "../evil"))
+    folder = write_suite(
+        tmp_path / "a", data, st.grid(["sp(0.1)"], ["rotation(30)"]), form="arrays"
+    )
+    assert list(tmp_path.iterdir()) == [folder]
+    assert json.loads((folder / "manifest.json").read_text())["classes"][2] == "../evil"
+
+
+def test_a_file_name_cannot_lead_out_of_the_folder(tmp_path):
+    data = sets()["from files"]
+    for stem in ("a\\b", "a\0b"):
+        odd = replace(data, files=(*data.files[:-1], f"0/{stem}.jpg"))
+        with pytest.raises(InputError, match=r"^file .* cannot name a file or folder; rename it$"):
+            write_suite(tmp_path / "c", odd, st.grid(["sp(0.1)"], ["rotation(30)"]))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("form", ["arrays", "pictures"])
+def test_sets_that_differ_only_by_case_are_refused(form, tmp_path):
+    data = sets()["uint8 with a test part"]
+    names = ("rotation(30) as turn", "rotation(40) as Turn")
+    suite = replace(st.grid(["sp(0.1)"], ["rotation(30)"]), names=names)
+    with pytest.raises(InputError, match=r"^set 'Turn' and set 'turn' differ only by case"):
+        write_suite(tmp_path / "c", data, suite, form=form)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interrupted_array_does_not_pass_for_a_whole_one(tmp_path, monkeypatch):
     data, suite = sets()["uint8 with a test part"], st.suite("common-15")
 

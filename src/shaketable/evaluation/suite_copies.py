@@ -25,7 +25,13 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.cells import BATCH_VALUES
 from shaketable.evaluation.noise import Draws, Noise, choose_range
 from shaketable.evaluation.resolve import resolve
-from shaketable.evaluation.suite_layouts import ArrayLayout, Plan, PngLayout, SuiteLayout
+from shaketable.evaluation.suite_layouts import (
+    ArrayLayout,
+    Plan,
+    PngLayout,
+    SuiteLayout,
+    check_names,
+)
 
 Form: TypeAlias = Literal["arrays", "pictures"]
 
@@ -105,6 +111,7 @@ def check_target(folder: str | Path, suite: Suite) -> None:
 
 def _try_each(plan: Plan, noise: Noise) -> None:
     """Apply every corruption to one point, so that errors come before anything is written."""
+    check_names(plan.folder, "set", plan.sets, "name it otherwise, as in 'rotation(30) as RO30'")
     rows = plan.rows[:1]
     for name, levels in plan.sets.items():
         if len(levels) > 1 and not plan.is_common:

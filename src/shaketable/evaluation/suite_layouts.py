@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -168,6 +168,9 @@ class PngLayout:
                 "the data as uint8 and choose corruptions that keep to its levels"
             )
         images.import_pillow()
+        groups, files = (dict.fromkeys(names) for names in zip(*self._names, strict=True))
+        check_names(self.plan.folder, "class", groups, "rename it, or write arrays")
+        check_names(self.plan.folder, "file", files, "rename it", merge_case=False)
         self.plan.folder.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
@@ -199,6 +202,42 @@ class PngLayout:
         data, rows = self.plan.data, self.plan.rows
         files = data.files or [f"{row:06d}" for row in range(data.n)]
         return image_names(data.labels[rows], files[rows[0] : rows[-1] + 1])
+
+
+def check_names(
+    folder: Path, kind: str, names: Iterable[str], remedy: str, *, merge_case: bool = True
+) -> None:
+    """Raise an error for a name that leads out of `folder`, and for two that differ by case only.
+
+    Parameters
+    ----------
+    folder
+        Where files or folders are to get these names; it need not exist.
+    kind, remedy
+        What is named, and what to do about a bad name, for messages.
+    merge_case
+        Whether names that differ only by case count as one, as on macOS and Windows.
+    """
+    root, seen = folder.resolve(), dict[str, str]()
+    for name in names:
+        if not _is_entry(root, name):
+            raise InputError(f"{kind} {name!r} cannot name a file or folder; {remedy}")
+        twin = seen.setdefault(name.lower(), name)
+        if merge_case and twin != name:
+            raise InputError(
+                f"{kind} {name!r} and {kind} {twin!r} differ only by case, and some systems would "
+                f"put them into one folder; {remedy}"
+            )
+
+
+def _is_entry(root: Path, name: str) -> bool:
+    """Whether `name` is the name of a file or folder directly in `root`, on every system."""
+    if name in ("", ".", "..") or re.search(r"[/\\\x00-\x1f]", name):
+        return False
+    try:
+        return (root / name).resolve().parent == root
+    except ValueError:  # characters that the file system cannot encode
+        return False
 
 
 def _channels_last(values: Array) -> Array:
