@@ -21,6 +21,7 @@ from shaketable.models.examples import oracle
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.page import write_separation
 from shaketable.separations.separation import separation
+from shaketable.views import drawing
 
 
 @pytest.fixture(scope="module")
@@ -160,3 +161,19 @@ def test_the_worst_case_is_drawn_in_a_browser(browser: Any, tmp_path: Path, widt
     wide, high = np.ptp(result.data.x, axis=0) + 0.4
     assert len(boxes) == 2
     assert all(abs(box / (wide / high) - 1) < 0.05 for box in boxes), "cells are not squeezed"
+
+
+def test_a_chart_alone_is_drawn_and_runs_no_name(browser: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    name = "</script><script>window.ran = true</script>"
+    chart = drawing.make_chart([{"at": i, "model": name} for i in range(3)]).mark_point()
+    chart = chart.encode(x="at:Q", color=drawing.model_colour([name]))
+    path = drawing.save_chart(drawing.stack_panels([chart], title=name), tmp_path / "m.html")
+    browser.get(path.as_uri())
+    drawn = "return document.querySelector('#vis :is(svg, canvas)')?.clientWidth > 200"
+    WebDriverWait(browser, 20).until(lambda b: b.execute_script(drawn))
+    assert browser.execute_script("return window.ran") is None
+    assert browser.get_log("browser") == []
+    fetched = "return performance.getEntriesByType('resource').length"
+    assert browser.execute_script(fetched) == 0

@@ -27,6 +27,29 @@ def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
     assert 'src="http' not in page
 
 
+def test_names_in_a_page_cannot_end_its_script(tmp_path: Path) -> None:
+    name = "</script><script>alert(1)</script><!--\u2028\u2029"
+    chart = drawing.make_chart([{"at": 0, "model": name}]).mark_point()
+    chart = chart.encode(x="at:Q", color=drawing.model_colour([name]))
+    path = drawing.save_chart(drawing.stack_panels([chart], title=name), tmp_path / "m.html")
+    page = path.read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert (page.count("<script"), page.count("</script")) == (2, 2), "the library and the chart"
+    assert not set("\u2028\u2029") & set(page[page.index("const spec") :])
+    spec = re.search(r"const spec = (.*);\n", page)
+    assert spec is not None
+    assert json.loads(spec[1])["title"] == name, "the page shows the very name"
+
+
+def test_a_page_has_the_policy_of_reports(tmp_path: Path) -> None:
+    pattern = r'<meta http-equiv="Content-Security-Policy"\s+content="([^"]+)">'
+    template = Path(drawing.__file__).with_name("templates") / "page.html.j2"
+    page = drawing.save_chart(drawing.horizontal_rule(0), tmp_path / "m.html").read_text("utf-8")
+    found = re.findall(pattern, page[: page.index("<script")])
+    assert found == re.findall(pattern, template.read_text("utf-8"))
+    assert len(found) == 1
+
+
 def test_a_chart_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:
     chart = drawing.stack_panels([drawing.horizontal_rule(0)], title="A line")
     with pytest.raises(InputError, match=r"\.html, \.json, \.pdf, \.png, \.svg, got .*chart\.gif"):

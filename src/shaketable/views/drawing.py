@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +32,11 @@ FORMATS: Mapping[str, dict[str, Any]] = {
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8820b", "#5a6ad0", "#767d88")
 """Colours that colour-blind readers can distinguish, on white and on black."""
+
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data:"
+)  # of a chart's page, as in templates/page.html.j2
 
 _DEFAULT = alt.Scale()
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
@@ -199,10 +206,32 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
         raise InputError(
             f"a chart's file must end in {', '.join(FORMATS)}, got {str(path)!r}; rename it"
         )
+    options = FORMATS[path.suffix.lower()]
     try:
-        chart.save(path, **FORMATS[path.suffix.lower()])
+        if options["format"] == "html":
+            path.write_text(_make_page(chart, **options), encoding="utf-8")
+        else:
+            chart.save(path, **options)
     except OSError as error:
         raise InputError(
             f"chart cannot be written to {str(path)!r} ({error.strerror}); name another file"
         ) from error
     return path
+
+
+class _ScriptEncoder(json.JSONEncoder):
+    """Writes JSON that can stand in a script of a page: no text in it can end the script."""
+
+    def encode(self, o: Any) -> str:
+        """Return JSON in ASCII, so without U+2028 and U+2029, and without ``<``."""
+        return super().encode(o).replace("<", r"\u003c")
+
+
+def _make_page(chart: Chart, **options: Any) -> str:
+    """HTML page that draws a chart, with its scripts inside; it may not fetch anything."""
+    page = io.StringIO()
+    chart.save(page, **options, json_kwds={"cls": _ScriptEncoder})
+    before, head, after = page.getvalue().partition("<head>")
+    assert head, "Altair's page has a head"
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    return f"{before}{head}\n  {meta}{after}"
