@@ -1,6 +1,7 @@
 """Mean and CV with intervals that cover the true values."""
 
 import math
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -62,7 +63,7 @@ def test_mcv_is_the_published_formula_on_the_accuracies_of_all_sets():
 
 def test_every_point_has_its_influence_on_the_cv():
     shares = simulate(RNG, [0.9, 0.7, 0.5, 0.65], 40, tie=0.5, k=3)
-    linear = stability._Linearisation.of(shares)
+    (linear,) = stability._linearise(shares)
 
     def cv(accuracies):
         return np.std(accuracies) / np.mean(accuracies)
@@ -83,7 +84,7 @@ def test_the_floor_is_the_cv_by_chance_alone():
     rng = np.random.default_rng(0)
     for tie in (0.0, 0.8):
         linearisations = [
-            stability._Linearisation.of(simulate(rng, [0.8] * 12, 200, tie=tie)) for _ in range(300)
+            stability._linearise(simulate(rng, [0.8] * 12, 200, tie=tie))[0] for _ in range(300)
         ]
         expected = np.mean([linear.cv**2 for linear in linearisations])
         assert np.mean([linear.floor**2 for linear in linearisations]) == pytest.approx(
@@ -112,6 +113,44 @@ def test_the_interval_holds_the_value(table):
     nothing = coefficient_difference(table, table)
     assert nothing.value == 0
     assert nothing.low == pytest.approx(-nothing.high, abs=1e-9)
+
+
+def permute_rows(rng, sets, n, levels):
+    """Sets of equal accuracy; a row that is repeated or rotated gives spreads of equal width."""
+    row = rng.integers(0, levels + 1, n) / levels
+    row[0] = 1
+    if rng.random() < 0.3:
+        return np.array([np.roll(row, i) for i in range(sets)])
+    return np.array([rng.permutation(row) for _ in range(sets)])
+
+
+def test_limits_do_not_depend_on_the_order_of_sets_of_equal_accuracy():
+    rng = np.random.default_rng(0)
+    several = 0
+    for _ in range(600):
+        sets, n, levels = rng.integers(2, 5), rng.integers(2, 9), rng.integers(1, 4)
+        table, other = (permute_rows(rng, sets, n, levels) for _ in range(2))
+        orders = [list(order) for order in permutations(range(sets))]
+        several += len(stability._linearise(table)) > 2
+        estimates = [coefficient(table[order]) for order in orders]
+        assert {(e.value, e.low) for e in estimates} == {(0, 0)}
+        assert np.ptp([e.high for e in estimates]) < 1e-9
+        varied = rng.random((sets, n)) < 0.5
+        varied[0] = True
+        for second in (other, varied):
+            differences = [
+                coefficient_difference(table[order], second[order])
+                for order in (orders[0], orders[-1], orders[len(orders) // 2])
+            ]
+            assert np.ptp([d.low for d in differences]) < 1e-9
+            assert np.ptp([d.high for d in differences]) < 1e-9
+    assert several > 30
+
+
+def test_of_both_signs_the_wider_limit_counts():
+    table = np.array([[0.5, 1, 0, 1], [1, 1, 0, 0.5], [0.5, 0.5, 1, 0.5]])
+    for order in permutations(range(3)):
+        assert coefficient(table[list(order)]).high == pytest.approx(0.5606, abs=1e-4)
 
 
 @pytest.mark.parametrize(("sets", "n"), [(2, 50), (8, 1000)])

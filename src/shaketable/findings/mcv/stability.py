@@ -20,6 +20,10 @@ The value is the published formula and includes this amount. The lower limit is 
 interval contains the value and covers the CV of the true accuracies, also if that is 0. If the CV
 is about as large as `floor`, the interval covers it more often than 95 %:
 ``benchmarks/results/cv_coverage.md``.
+
+If all sets have the same accuracy, :math:`(a_s - \mu) / \sigma` is not defined. In its place are
+the directions, with either sign, in which the sets' answers differ most; the widest limits count,
+so they do not depend on the order of the sets.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,6 +45,7 @@ from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
 _METHOD = "linearised CV, lower limit corrected for chance"
+_ROUNDING = 1e-12  # accuracies that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +85,7 @@ class Stability:
     @cached_property
     def floor(self) -> float:
         """CV to expect by chance alone if all sets were equally hard, as a fraction."""
-        return _Linearisation.of(self.shares).floor
+        return _linearise(self.shares)[0].floor
 
     def __str__(self) -> str:
         v = self.variation
@@ -132,16 +138,18 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
     >>> print(coefficient(right))
     0.163 (95 % interval 0.076 to 0.225)
     """
-    linear = _Linearisation.of(shares)
-    cv = linear.cv
+    linearisations = _linearise(shares)
+    cv, floor = linearisations[0].cv, linearisations[0].floor
     if len(shares) == 1:
         return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary")
-    e = intervals.mean_of_values(
-        linear.values, low=linear.low, high=linear.high, confidence=confidence
-    )
-    squared = cv**2 - linear.floor**2 - 2 * cv * (cv - e.low)
-    low, method = math.sqrt(max(0.0, squared)), f"{_METHOD}; {e.method}, {len(shares)} sets"
-    return Estimate(cv, low, max(e.high, cv), confidence, method)
+    estimates = [
+        intervals.mean_of_values(a.values, low=a.low, high=a.high, confidence=confidence)
+        for a in linearisations
+    ]
+    squared = cv**2 - floor**2 - 2 * cv * (cv - min(e.low for e in estimates))
+    low, high = math.sqrt(max(0.0, squared)), max(cv, *(e.high for e in estimates))
+    method = f"{_METHOD}; {estimates[0].method}, {len(shares)} sets"
+    return Estimate(cv, low, high, confidence, method)
 
 
 def cv_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
@@ -168,15 +176,23 @@ def coefficient_difference(
     >>> print(coefficient_difference(unsteady, steady))
     0.189 (95 % interval 0.103 to 0.276)
     """
-    a, b = _Linearisation.of(first), _Linearisation.of(second)
-    value = a.cv - b.cv
+    all_first, all_second = _linearise(first), _linearise(second)
+    value = all_first[0].cv - all_second[0].cv
     if len(first) == 1:
         return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary")
-    e = intervals.mean_of_values(
-        a.values - b.values, low=a.low - b.high, high=a.high - b.low, confidence=confidence
-    )
-    low, high = min(e.low, value) - a.excess, max(e.high, value) + b.excess
-    method = f"{_METHOD}, paired by point; {e.method}, {len(first)} sets"
+    if len(all_first) > 1 and len(all_second) > 1:  # both CVs are 0, all directions are possible
+        e = coefficient(first, confidence=confidence)
+        reach = e.high + coefficient(second, confidence=confidence).high
+        return Estimate(0.0, -reach, reach, confidence, e.method)
+    estimates = [
+        intervals.mean_of_values(
+            a.values - b.values, low=a.low - b.high, high=a.high - b.low, confidence=confidence
+        )
+        for a, b in product(all_first, all_second)
+    ]
+    low = min(value, *(e.low for e in estimates)) - all_first[0].excess
+    high = max(value, *(e.high for e in estimates)) + all_second[0].excess
+    method = f"{_METHOD}, paired by point; {estimates[0].method}, {len(first)} sets"
     return Estimate(value, low, high, confidence, method)
 
 
@@ -196,39 +212,53 @@ class _Linearisation:
     @property
     def excess(self) -> float:
         """Part of the CV that may be due to chance."""
-        return self.cv - math.sqrt(max(0.0, self.cv**2 - self.floor**2))
+        squared = self.cv**2 - self.floor**2
+        # the root of a rounding error would be far larger than the error
+        return self.cv - (math.sqrt(squared) if squared > _ROUNDING * self.cv**2 else 0.0)
 
-    @classmethod
-    def of(cls, shares: FloatArray) -> _Linearisation:
-        sets, n = shares.shape
-        accuracies = shares.mean(axis=1)
-        mu = float(accuracies.mean())
-        if not mu > 0:
-            raise UndefinedError(
-                "CV is undefined at a mean accuracy of 0; check that the model's labels are the "
-                "data's"
-            )
-        # a point's mean over all sets does not contribute to the spread between sets
-        own = shares - shares.mean(axis=0)
-        residual = own - own.mean(axis=1, keepdims=True)
-        chance = float((residual**2).sum()) / (sets * n * max(n - 1, 1))
-        sigma = float(accuracies.std()) if np.ptp(accuracies) > 0 else 0.0
-        direction = (accuracies - mu) / sigma if sigma else _find_widest(residual)
-        cv = sigma / mu
+
+def _linearise(shares: FloatArray) -> list[_Linearisation]:
+    """Return the linearised CV, once per direction if all sets have the same accuracy."""
+    sets, n = shares.shape
+    accuracies = shares.mean(axis=1)
+    mu = float(accuracies.mean())
+    if not mu > 0:
+        raise UndefinedError(
+            "CV is undefined at a mean accuracy of 0; check that the model's labels are the data's"
+        )
+    # a point's mean over all sets does not contribute to the spread between sets
+    own = shares - shares.mean(axis=0)
+    residual = own - own.mean(axis=1, keepdims=True)
+    floor = math.sqrt(float((residual**2).sum()) / (sets * n * max(n - 1, 1))) / mu
+    sigma = float(accuracies.std()) if np.ptp(accuracies) > _ROUNDING else 0.0
+    cv = sigma / mu
+    directions = [(accuracies - mu) / sigma] if sigma else _find_widest(residual)
+    linearisations = []
+    for direction in directions:
         weights = (direction - cv) / (sets * mu)
         low, high = (cv + float(part(weights, 0).sum()) for part in (np.minimum, np.maximum))
-        return cls(cv, cv + weights @ shares, low, high, math.sqrt(chance) / mu)
+        if len(directions) > 2:  # any direction of a space: no value of any of them is beyond these
+            low, high = -0.5 / mu, 0.5 / mu
+        linearisations.append(_Linearisation(cv, cv + weights @ shares, low, high, floor))
+    return linearisations
 
 
-def _find_widest(residual: FloatArray) -> FloatArray:
-    """Return the direction of the widest spread, in which sets of equal accuracy may differ most.
+def _find_widest(residual: FloatArray) -> list[FloatArray]:
+    """Return directions of the widest spread, in which sets of equal accuracy may differ most.
 
-    Without any spread it sets half of the sets against the other half.
+    Each comes with both signs. If the spread is equally wide in all directions of a space, they are
+    the projections of the sets' axes on this space, which do not depend on the order of the sets.
+    Without any spread one direction sets half of the sets against the other half.
     """
     sets = len(residual)
-    if residual.any():
-        direction = np.linalg.eigh(residual @ residual.T).eigenvectors[:, -1]
+    if sets == 1:
+        return [np.zeros(1)]
+    if np.abs(residual).max() > _ROUNDING:
+        sizes, vectors = np.linalg.eigh(residual @ residual.T)
+        space = vectors[:, sizes >= sizes[-1] * (1 - 1e-9)]
+        directions = space.T if space.shape[1] == 1 else space @ space.T
     else:
-        direction = np.sign(np.arange(sets) - (sets - 1) / 2)
-    size = math.sqrt(float((direction**2).mean()))
-    return np.asarray(direction / size if size > 0 else direction)
+        directions = np.sign(np.arange(sets) - (sets - 1) / 2)[None]
+    lengths = np.sqrt((directions**2).mean(axis=1))
+    directions = directions[lengths > 1e-4] / lengths[lengths > 1e-4, None]
+    return [*directions, *-directions]
