@@ -74,6 +74,7 @@ def test_every_point_of_the_region_is_near_an_asked_one(p, constraint, bounds):
         place = region(x, p, 0.4, constraint, bounds)
         asked = asked_points(Cover(resolution), place, row)
         held = points_of(place, row, rng)
+        assert (len(held) > 0) == (len(asked) > 0)
         if constraint == "genuine-max" and p != 2:  # only where the surroundings belong to it
             angle = np.linspace(0, 2 * np.pi, 32, endpoint=False)
             around = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -85,7 +86,8 @@ def test_every_point_of_the_region_is_near_an_asked_one(p, constraint, bounds):
         if len(held):
             distance, _ = cKDTree(asked).query(held, p=p)
             assert distance.max() <= resolution * 0.4 * (1 + 1e-6)
-            assert distance.max() > resolution * 0.4 * 0.05 or constraint == "genuine-exact"
+            if constraint != "genuine-exact" or len(held) > 100:  # not a very short arc
+                assert distance.max() > resolution * 0.4 * 0.05
 
 
 @pytest.mark.parametrize("bounds", [None, Bounds(-0.5, 0.45)])

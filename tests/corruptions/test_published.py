@@ -262,9 +262,13 @@ def test_labels_may_be_the_labels_themselves(data, tmp_path):
     write_arrays(tmp_path / "c", data)
     other = st.make_dataset(data.x, data.y * 10 + 5, name="tens", n_train=data.n_train)
     np.save(tmp_path / "c" / "labels.npy", other.labels[-N:])
-    st.evaluate(
-        lambda x: np.full(len(x), 5), other, st.suite("common-19").published(tmp_path / "c")
-    )
+    suite = st.suite("common-19").published(tmp_path / "c")
+    records = st.evaluate(lambda x: np.full(len(x), 5), other, suite)
+    assert len(records) == 1 + 19 * 5
+    assert {r.accuracy for r in records} == {np.mean(data.y[-N:] == 0)}
+    np.save(tmp_path / "c" / "labels.npy", other.labels[-N:] + 1)
+    with pytest.raises(InputError, match="holds other labels"):
+        st.evaluate(lambda x: np.full(len(x), 5), other, suite)
 
 
 def test_faults_in_folders_are_named(named, data, tmp_path):
