@@ -1,5 +1,6 @@
 """Charts are saved in every format, and in no other."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shaketable.core.errors import InputError
-from shaketable.views import drawing
+from shaketable.views import drawing, page
 
 
 def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
@@ -43,11 +44,15 @@ def test_names_in_a_page_cannot_end_its_script(tmp_path: Path) -> None:
 
 def test_a_page_has_the_policy_of_reports(tmp_path: Path) -> None:
     pattern = r'<meta http-equiv="Content-Security-Policy"\s+content="([^"]+)">'
-    template = Path(drawing.__file__).with_name("templates") / "page.html.j2"
-    page = drawing.save_chart(drawing.horizontal_rule(0), tmp_path / "m.html").read_text("utf-8")
-    found = re.findall(pattern, page[: page.index("<script")])
-    assert found == re.findall(pattern, template.read_text("utf-8"))
-    assert len(found) == 1
+    report = page.write(tmp_path / "r.html", "views/templates/page.html.j2", title="", notes=[])
+    chart = drawing.save_chart(drawing.horizontal_rule(0), tmp_path / "m.html").read_text("utf-8")
+    found = re.findall(pattern, chart[: chart.index("<script")])
+    head = html.unescape(report.read_text("utf-8").partition("<style")[0])
+    assert found == re.findall(pattern, head)
+    assert found == [
+        "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+        "img-src data:"
+    ]
 
 
 def test_a_chart_cannot_be_saved_as_anything_else(tmp_path: Path) -> None:

@@ -72,6 +72,7 @@ def write(
                 background="transparent",
                 colours=[f"var(--c{i})" for i in range(1, len(drawing.COLOURS) + 1)],
             ),
+            policy=drawing.POLICY,
             vega=_bundle_vega(),
         )
     )
