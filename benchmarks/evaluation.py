@@ -56,7 +56,7 @@ def pass_forward(network: nn.Module, images: Tensor, *, passes: int, batch: int)
     """Return the classes of the last pass."""
     with torch.inference_mode():
         for _ in range(passes):
-            codes = torch.cat([network(part).argmax(dim=1) for part in images.split(batch)])
+            codes = torch.cat([network(part).argmax(dim=1) for part in torch.split(images, batch)])
     return codes.cpu()
 
 
