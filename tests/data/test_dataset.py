@@ -111,12 +111,13 @@ def test_images_are_scaled_pixel_by_pixel_and_lose_their_bounds() -> None:
     assert np.allclose(data.scaling.undo(data.x), x / 255)
 
 
-def test_a_note_says_which_feature_decides_eps_min() -> None:
+def test_a_note_says_how_much_ranges_differ_and_claims_nothing_about_eps_min() -> None:
     x = [[0, 0, 4], [500, 2, 4]]
     data = make_dataset(x, [0, 1], features=("mass", "age", "constant"))
     assert data.range_ratio == 250
     (note,) = data.notes()
     assert "factor of 250" in note
+    assert "eps_min" not in note
     assert "mass spans 500, age only 2" in note
     assert "--scale" in note
     assert data.scaled().notes() == []

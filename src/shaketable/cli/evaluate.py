@@ -81,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.corruptions import parse
     from shaketable.findings.results import find
     from shaketable.models.builtin import BUILTIN
+    from shaketable.separations.pair import note_pairs
 
     names, reference = model_names(args), args.reference or ""
     if reference and reference not in names:
@@ -112,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
         device_noise=args.device_noise,
         progress=not args.quiet,
     )
+    notes += note_pairs(data, records.separations)
     results = find(records, reference=reference, notes=notes)
     show(results, as_json=args.json)
     return conclude(args, results, dataset=data)

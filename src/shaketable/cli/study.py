@@ -57,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it."""
     from shaketable.evaluation.study import study
     from shaketable.findings.results import find
+    from shaketable.separations.pair import note_pairs
 
     names = model_names(args)
     data = load_data(args)
@@ -82,6 +83,6 @@ def run(args: argparse.Namespace) -> int:
             n_jobs=args.jobs,
             progress=not args.quiet,
         )
-    results = find(records, notes=notes)
+    results = find(records, notes=[*notes, *note_pairs(data, records.separations)])
     show(results, as_json=args.json)
     return conclude(args, results, dataset=data)

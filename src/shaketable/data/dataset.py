@@ -196,19 +196,25 @@ class Dataset:
         ranges = self._ranges()
         return float(ranges.max() / ranges[ranges > 0].min()) if ranges.any() else 1.0
 
+    @property
+    def has_uneven_ranges(self) -> bool:
+        """Whether the data are an unscaled table, and some range is over 100 times another."""
+        is_table = self.x.ndim == 2 and self.x.dtype != np.uint8
+        return is_table and self.scaling is None and self.range_ratio > MAX_RANGE_RATIO
+
     def notes(self) -> list[str]:
         """What a reader of results on these data should know, one sentence per note."""
         if self.x.dtype == np.uint8:
             return ["uint8 values count as x/255: models and noise see values in [0, 1]"]
-        tabular = self.x.ndim == 2
-        if not tabular or self.scaling is not None or self.range_ratio <= MAX_RANGE_RATIO:
+        if not self.has_uneven_ranges:
             return []
         ranges = self._ranges()
         wide, narrow = int(ranges.argmax()), int(np.where(ranges > 0, ranges, np.inf).argmin())
         return [
-            f"feature ranges differ by a factor of {self.range_ratio:,.0f}, so one feature decides "
-            f"eps_min: {self.feature_name(wide)} spans {format_distance(ranges[wide])}, "
-            f"{self.feature_name(narrow)} only {format_distance(ranges[narrow])}; "
+            "distances are in the units of the features, whose ranges differ by a factor of "
+            f"{self.range_ratio:,.0f}: {self.feature_name(wide)} spans "
+            f"{format_distance(ranges[wide])}, {self.feature_name(narrow)} only "
+            f"{format_distance(ranges[narrow])}; "
             "--scale (in Python .scaled()) scales every feature to [0, 1]"
         ]
 

@@ -18,6 +18,7 @@ from shaketable.findings.mscr.words import describe_risk, verdict
 from shaketable.findings.results import Results, find
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
+from shaketable.separations.pair import note_pairs
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_distance, format_full
@@ -143,7 +144,6 @@ def assess(
         As in `evaluate`.
     """
     data = as_dataset(train, test=test)
-    notes = tuple(data.notes()) if not scale else ()
     data = data.scaled() if scale else data
     records = evaluate(
         model,
@@ -158,4 +158,4 @@ def assess(
         unscale=scale,
         progress=progress,
     )
-    return Assessment(data, records, notes)
+    return Assessment(data, records, (*data.notes(), *note_pairs(data, records.separations)))

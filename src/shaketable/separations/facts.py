@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
+from shaketable.separations.pair import describe_gaps, list_gaps
 from shaketable.separations.record import SeparationRecord, rank_class_pairs
 
 MAX_PAIRS = 45
@@ -39,6 +40,8 @@ class SeparationFacts:
     epsilon_min: float
     pair: tuple[int, int]
     """Rows of the closest points; those of the source if the data are known."""
+    differing: str
+    """In which features these points differ; empty for images, and if the data are not known."""
     parts: dict[str, float | None]
     """Minima within and between the parts."""
     classes: list[str]
@@ -67,6 +70,7 @@ class SeparationFacts:
             two_r=s.two_r,
             epsilon_min=s.epsilon_min,
             pair=s.pair if data is None else (data.source_row(i), data.source_row(j)),
+            differing="" if data is None else describe_gaps(list_gaps(data, s.pair, s.norm)),
             parts=s.by_part,
             classes=classes,
             matrix=[] if shown is None else _matrix(classes, shown),

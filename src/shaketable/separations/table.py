@@ -9,6 +9,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.separations.audit import Audit
 from shaketable.separations.facts import MAX_CLASSES
 from shaketable.separations.one_nn import OneNN
+from shaketable.separations.pair import describe_gaps, list_gaps
 from shaketable.separations.record import rank_class_pairs
 from shaketable.separations.separation import Separation
 from shaketable.separations.words import one_nn_sentence
@@ -20,11 +21,13 @@ def separation_json(
     result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
 ) -> dict[str, Any]:
     """Separation and audit as one JSON object; rows are those of the source."""
+    gaps = list_gaps(data, result.pair, result.p)
     return {
         "norm": norm_to_json(result.p),
         "two_r": result.two_r,
         "epsilon_min": result.epsilon_min,
         "pair": [data.source_row(row) for row in result.pair],
+        "pair_features": None if gaps is None else [gap.json() for gap in gaps],
         "closest": [pair.json() for pair in audit.pairs],
         "nearest": audit.nearest,
         "duplicates": audit.duplicates.json(),
@@ -58,6 +61,8 @@ def print_separation(
     ]
     parts = ", training part first" if data.n_train is not None else ""
     print(f"closest pair: {' and '.join(places)}, rows counted from 0{parts}")
+    if differing := describe_gaps(list_gaps(data, result.pair, result.p)):
+        print(f"  {differing}")
     print(f"eps_min = {result.epsilon_min!r}")
     for part, value in result.by_part.items():
         print(f"  2r {part}: {'no pair of classes' if value is None else repr(value)}")

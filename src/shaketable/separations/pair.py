@@ -1,0 +1,99 @@
+"""The closest pair of a table: which features make its distance, and how much of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.norms import norm_title
+from shaketable.data.dataset import Dataset
+from shaketable.separations.record import SeparationRecord
+from shaketable.views.numbers import format_distance
+
+MAX_FEATURES = 3
+"""Largest number of features that a sentence names."""
+
+
+@dataclass(frozen=True)
+class FeatureGap:
+    """The difference of two points in one feature."""
+
+    feature: str
+    difference: float
+    share: float
+    r"""Share of the distance: :math:`d_i^p / \sum_j d_j^p`; in L-inf, the largest count alone."""
+
+    def json(self) -> dict[str, Any]:
+        """Difference as a JSON object, the share in per cent."""
+        return {"feature": self.feature, "difference": self.difference, "share": 100 * self.share}
+
+
+def list_gaps(data: Dataset, pair: tuple[int, int], p: float) -> list[FeatureGap] | None:
+    """List the features in which two points differ, the largest share first; None for images.
+
+    >>> from shaketable import make_dataset
+    >>> x = [[0.0, 5.0, 1.0], [3.0, 5.0, 2.0]]
+    >>> data = make_dataset(x, ["a", "b"], name="tiny", features=("hours", "gain", "age"))
+    >>> [(gap.feature, gap.difference, gap.share) for gap in list_gaps(data, (0, 1), 2)]
+    [('hours', 3.0, 0.9), ('age', 1.0, 0.1)]
+    """
+    if data.x.ndim != 2:
+        return None
+    first, second = data.rows(np.array(pair)).astype(np.float64)
+    gaps = np.abs(first - second)
+    powers = (gaps / gaps.max()) ** p if math.isfinite(p) else (gaps == gaps.max()).astype(float)
+    order = [int(i) for i in np.argsort(-gaps, kind="stable") if gaps[i] > 0]
+    total = float(powers.sum())
+    return [
+        FeatureGap(data.feature_name(i), float(gaps[i]), float(powers[i]) / total) for i in order
+    ]
+
+
+def describe_gaps(gaps: list[FeatureGap] | None) -> str:
+    """Say in which features two points differ, and how much; empty for images.
+
+    >>> describe_gaps([FeatureGap("hours", 3.0, 0.9), FeatureGap("age", 1.0, 0.1)])
+    'they differ in hours by 3 (90 % of the distance) and in age by 1 (10 %)'
+    """
+    if not gaps:
+        return ""
+    phrases = [
+        f"in {gap.feature} by {format_distance(gap.difference)} ({_format_share(gap.share)}"
+        + (" of the distance)" if number == 0 else ")")
+        for number, gap in enumerate(gaps[:MAX_FEATURES])
+    ]
+    if more := gaps[MAX_FEATURES:]:
+        share = _format_share(sum(gap.share for gap in more))
+        phrases.append(f"in {len(more)} other feature{'' if len(more) == 1 else 's'} ({share})")
+    *first, last = phrases
+    return f"they differ {', '.join(first)} and {last}" if first else f"they differ only {last}"
+
+
+def note_pairs(data: Dataset, separations: Iterable[SeparationRecord]) -> list[str]:
+    """Say what makes eps_min of a table whose features have very different ranges."""
+    if not data.has_uneven_ranges:
+        return []
+    notes = []
+    for s in separations:
+        if s.fingerprint == data.fingerprint:
+            i, j = (data.source_row(row) for row in s.pair)
+            what = describe_gaps(list_gaps(data, s.pair, s.norm))
+            notes.append(f"{norm_title(s.norm)} eps_min is set by rows {i} and {j}: {what}")
+    return notes
+
+
+def _format_share(share: float) -> str:
+    """Format a share in per cent without claiming 0 or 100 for others.
+
+    >>> _format_share(1.0), _format_share(0.9996), _format_share(0.0004), _format_share(0.5)
+    ('100 %', 'over 99.9 %', 'under 0.1 %', '50 %')
+    """
+    if 0 < share < 0.001:
+        return "under 0.1 %"
+    if 0.999 < share < 1:
+        return "over 99.9 %"
+    return f"{100 * share:.3g} %"
