@@ -148,14 +148,17 @@ def test_images_in_a_folder_from_the_command_line(capsys):
     [
         (["corrupt", "iris", "--corruption", "l2(0.1)"], "--out"),
         (["corrupt", "iris", "--corruption", "l2(-1)", "-o", "a.csv"], "epsilon must be 0"),
-        (["corrupt", "iris", "--corruption", "l0(0.5)", "-o", "a.csv"], "none that is finite"),
+        (
+            ["corrupt", "iris", "--corruption", "l0(0.5)", "-o", "a.csv"],
+            "needs a finite value range",
+        ),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.txt"], "must end in .npz"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "no/a.csv"], "does not exist"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--uint8"], "values in"),
         (["corrupt", "iris", "-o", "a.npz"], "--corruption --suite"),
         (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "not allowed"),
         (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for images"),
-        (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "needs a finite value range"),
+        (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "a finite value range"),
         (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "'two-factor-table'"),
         (["corrupt", "iris", "--grid", "sp(0.1)", "-o", "a"], "two factors or more"),
         (

@@ -3,13 +3,27 @@
 import numpy as np
 import pytest
 
+from helpers.images import make_images, make_keys
 from shaketable.core.keys import row_keys
 from shaketable.corruptions import (
     corrupt,
     noisy_copies,
     parse,
 )
+from shaketable.corruptions.common.severities import NAMES
 from shaketable.data.bounds import Bounds
+
+LEVELS = Bounds(0, 1, steps=255)
+ON_LEVELS = [
+    *(f"{name}(3)" for name in NAMES),
+    "clean",
+    "sp(0.2)",
+    "ga(0.1)",
+    "rotation(20)",
+    "rotation(20, fill=0.2)",
+    "l0(0.1)",
+    "rotation(20) + ga(0.1) + fog(2) as all",
+]
 
 
 def test_noisy_copies_do_not_depend_on_how_they_are_batched():
@@ -47,3 +61,39 @@ def test_noise_is_pinned(spec, numbers):
     # another value here means that all noise has changed: after a release, raise keys.SCHEME
     noisy = corrupt(np.zeros((1, 3)), spec, rng=0, bounds=(-9, 9))
     np.testing.assert_allclose(noisy[0], numbers, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(32, 32, 3), (3, 32, 32), (28, 28)])
+@pytest.mark.parametrize("spec", ON_LEVELS)
+def test_levels_become_the_levels_of_the_same_values(spec, shape):
+    x, keys = make_images(6, 32, 32), make_keys(6)
+    x = {3: x, 32: np.moveaxis(x, -1, 1), 28: x[:, :28, :28, 0]}[shape[-1]]
+    assert x.shape[1:] == shape
+    corruption, given = parse(spec).for_shape(shape).bind(LEVELS), x.copy()
+    assert corruption.takes_levels
+    levels = corruption(x, keys)
+    assert levels.dtype == np.uint8
+    np.testing.assert_array_equal(
+        levels / np.float32(255), corruption(x / np.float32(255), keys), strict=True
+    )
+    wide = corruption.bind(Bounds(-3, 7, steps=255))
+    np.testing.assert_array_equal(wide(x, keys), levels)
+    np.testing.assert_array_equal(x, given)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "linf(0.1)",
+        "gaussian(0.1)",
+        "l0(0.1, uniform)",
+        "ga(0.1, 0)",
+        "rotation(20, bilinear)",
+        "rotation(20, fill=0.3)",
+        "scaling(2)",
+        "fog(2) + linf(0.1)",
+        "linf(0.1) as mine",
+    ],
+)
+def test_results_between_levels_are_not_of_uint8(spec):
+    assert not parse(spec).takes_levels

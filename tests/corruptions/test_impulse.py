@@ -13,7 +13,7 @@ from shaketable.data.bounds import Bounds
 
 
 def test_impulses_need_a_range():
-    with pytest.raises(InputError, match="none that is finite"):
+    with pytest.raises(InputError, match="needs a finite value range"):
         corrupt(np.zeros((2, 2)), "l0(0.5)")
 
 

@@ -19,7 +19,7 @@ from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.corruptions.images import check_finite_range, find_layout
+from shaketable.corruptions.images import check_finite_range, find_ends, find_layout
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 
@@ -42,6 +42,7 @@ class SaltPepper(Corruption):
     bounds: Bounds | None = None
 
     on_steps = True
+    takes_levels = True
 
     def __post_init__(self) -> None:
         density = check_real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
@@ -72,8 +73,9 @@ class SaltPepper(Corruption):
         # compiled code, slow to load
         from shaketable.corruptions.compiled.replacing import replace_values
 
-        ends = check_finite_range(self.bounds, self.spec)
-        low, high = (np.full(math.prod(x.shape[1:]), end) for end in (ends.low, ends.high))
+        bounds = check_finite_range(self.bounds, self.spec)
+        ends = find_ends(bounds, levels=x.dtype == np.uint8)
+        low, high = (np.full(math.prod(x.shape[1:]), end) for end in ends)
         return replace_values(x, drawn, self.density / 2, low, high)
 
 
@@ -127,6 +129,11 @@ class CameraGaussian(Corruption):
         """The mean."""
         return self.mean
 
+    @property
+    def takes_levels(self) -> bool:
+        """Whether levels are drawn from a table, as they are unless there is no variance."""
+        return self.var > 0
+
     def bind(self, bounds: Bounds | None) -> CameraGaussian:
         """Return the same noise with the data's value range filled in."""
         return replace(self, bounds=bounds)
@@ -140,7 +147,7 @@ class CameraGaussian(Corruption):
         # compiled code, slow to load
         from shaketable.corruptions.compiled.replacing import add_normal_noise, redraw_levels
 
-        if bounds.steps == 255 and self.var:
+        if self.var and (bounds.steps == 255 or x.dtype == np.uint8):
             return redraw_levels(x, drawn, _normal_table(self.mean, self.var), bounds)
         span = bounds.high - bounds.low
         noisy = add_normal_noise(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
@@ -214,6 +221,11 @@ class Rotation(Corruption):
         """The angle, to either side."""
         return abs(self.degrees)
 
+    @property
+    def takes_levels(self) -> bool:
+        """Whether all results are levels: pixels are only moved, and the corners are a level."""
+        return self.interpolation == "nearest" and (255 * self.fill).is_integer()
+
     def for_shape(self, shape: tuple[int, ...]) -> Rotation:
         """Return itself; raise `InputError` for points that are no images."""
         find_layout(shape, self.spec)
@@ -230,12 +242,13 @@ class Rotation(Corruption):
         from shaketable.corruptions.compiled.rotating import fill_rotated, find_sources
 
         bounds = check_finite_range(self.bounds, self.spec)
+        low, high = find_ends(bounds, levels=x.dtype == np.uint8)
         height, width, channels, first = find_layout(x.shape[1:], self.spec)
         planes = (-1, height * width, 1) if first else (len(x), height * width, channels)
         sources = find_sources(height, width, self.degrees, self.interpolation)
         images = np.ascontiguousarray(x.reshape(planes))
         out = np.empty_like(images)
-        fill = bounds.low + (bounds.high - bounds.low) * self.fill
+        fill = low + (high - low) * self.fill
         run_over_rows(
             fill_rotated, images, out, settings=(*sources.astype(x.dtype), x.dtype.type(fill))
         )

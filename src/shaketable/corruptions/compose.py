@@ -60,6 +60,11 @@ class Sequence(Corruption):
         return all(factor.on_steps for factor in self.factors)
 
     @property
+    def takes_levels(self) -> bool:
+        """Whether every factor takes levels."""
+        return all(factor.takes_levels for factor in self.factors)
+
+    @property
     def stages(self) -> tuple[Corruption, ...]:
         """The factors."""
         return self.factors
@@ -124,6 +129,11 @@ class Named(Corruption):
     def on_steps(self) -> bool:
         """As the named corruption."""
         return self.corruption.on_steps
+
+    @property
+    def takes_levels(self) -> bool:
+        """As the named corruption."""
+        return self.corruption.takes_levels
 
     @property
     def additive(self) -> AddedNoise | None:

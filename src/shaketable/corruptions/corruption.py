@@ -66,6 +66,14 @@ class Corruption(Protocol):
         return False
 
     @property
+    def takes_levels(self) -> bool:
+        """Whether `apply` also takes uint8: the levels 0 to 255 of the value range, in and out.
+
+        Level k stands for low + k / 255 * (high - low), and the result is that of these values.
+        """
+        return False
+
+    @property
     def additive(self) -> AddedNoise | None:
         """Parameters of the added noise; None if the corruption is not additive.
 
@@ -126,7 +134,9 @@ def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array
     @wraps(apply)
     def applied(self: Any, x: Array, drawn: Any) -> Array:
         if device := device_code(x):
-            return device.through_arrays(lambda array, keys: apply(self, array, keys), x, drawn)
+            return device.through_arrays(
+                lambda array, keys: apply(self, array, keys), x, drawn, levels=self.takes_levels
+            )
         return apply(self, x, drawn)
 
     return applied
@@ -154,8 +164,10 @@ class DeviceCode(Protocol):
     ) -> Array:
         """Apply a corruption that does `work` on tensors, flat rows of float32 or float64."""
 
-    def through_arrays(self, work: Callable[[Array, Any], Array], x: Array, drawn: Any) -> Array:
-        """Apply `work` to arrays: move `x` to the CPU and the result back."""
+    def through_arrays(
+        self, work: Callable[[Array, Any], Array], x: Array, drawn: Any, *, levels: bool = False
+    ) -> Array:
+        """Apply `work` to arrays: move `x` to the CPU and the result back; see `takes_levels`."""
 
 
 def device_code(x: Any) -> DeviceCode | None:
@@ -175,6 +187,7 @@ class Clean(Corruption):
     ladder = "clean"
     size = 0.0
     on_steps = True
+    takes_levels = True
 
     def bind(self, bounds: Bounds | None) -> Clean:  # noqa: ARG002  (part of the role)
         """Return itself; there is nothing to fill in."""

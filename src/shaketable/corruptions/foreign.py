@@ -90,6 +90,11 @@ class ForeignCorruption(Corruption):
         return self.corruption.on_steps
 
     @property
+    def takes_levels(self) -> bool:
+        """As the corruption itself states it."""
+        return self.corruption.takes_levels
+
+    @property
     def additive(self) -> AddedNoise | None:
         """As the corruption itself states it."""
         return self.corruption.additive

@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from shaketable.core.checks import check_real, unknown_name
-from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.images import check_finite_range, find_ends
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 
@@ -58,6 +58,11 @@ class Impulse(Corruption):
         """The share."""
         return self.share
 
+    @property
+    def takes_levels(self) -> bool:
+        """Whether all results are levels: values are set to the ends of the range."""
+        return self.to == "extremes"
+
     def bind(self, bounds: Bounds | None) -> Impulse:
         """Return the same noise with the data's value range filled in."""
         return replace(self, bounds=bounds)
@@ -78,7 +83,7 @@ class Impulse(Corruption):
         """Replace the values at the first of these places."""
         if device := device_code(x):
             return device.apply_flat(self, x, drawn, self._replace_on_device)
-        low, high = self._ends()
+        low, high = self._ends(levels=x.dtype == np.uint8)
         out = x.reshape(len(x), -1).copy()
         hits = self._hits(out.shape[1])
         places, u = drawn[0][:, :hits], drawn[1][:, :hits]
@@ -88,7 +93,7 @@ class Impulse(Corruption):
 
     def _replace_on_device(self, flat: Any, drawn: Any) -> Any:
         """Do the same on tensors."""
-        low, high = self._ends()
+        low, high = self._ends(levels=not flat.is_floating_point())
         hits = self._hits(flat.shape[1])
         places, u = drawn[0][:, :hits], drawn[1][:, :hits]
         if self.to == "uniform":
@@ -101,14 +106,8 @@ class Impulse(Corruption):
         """Number of values that are replaced, of d."""
         return round(self.share * d)
 
-    def _ends(self) -> tuple[float, float]:
-        """Ends of the value range; without one there is nothing to set values to."""
-        if self.bounds is None or math.inf in (-self.bounds.low, self.bounds.high):
-            raise InputError(
-                f"{self.spec} sets values to the ends of their range, and none that is finite is "
-                "declared; give bounds=(low, high), or --range LOW,HIGH"
-            )
-        return self.bounds.low, self.bounds.high
+    def _ends(self, *, levels: bool) -> tuple[float, float]:
+        return find_ends(check_finite_range(self.bounds, self.spec), levels=levels)
 
     def _to(self) -> tuple[str, ...]:
         return () if self.to == "extremes" else (self.to,)

@@ -56,6 +56,7 @@ class PublishedCorruption(Corruption):
     source: Source | None = field(default=None, compare=False, repr=False)
 
     by_row = True
+    takes_levels = True
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:

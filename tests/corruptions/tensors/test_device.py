@@ -196,6 +196,17 @@ def test_whole_numbers_follow_the_rules_of_arrays(spec, device):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("spec", ["clean", "fog(3)", "sp(0.2) + rotation(9)", "ga(0.1)", "l0(0.3)"])
+def test_levels_of_tensors_are_those_of_arrays(spec, device):
+    x = np.random.default_rng(0).integers(0, 256, (5, 3, 16, 16), np.uint8)
+    corruption = parse(spec).for_shape(x.shape[1:]).bind(BOUNDS)
+    there = corruption(torch.from_numpy(x).to(device), keys(5))
+    assert there.dtype == torch.uint8
+    if device == "cpu" or "l0" not in spec:  # the places of l0 are drawn on the device
+        np.testing.assert_array_equal(there.cpu(), corruption(x, keys(5)))
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_gradients_are_not_followed(device):
     x = torch.zeros((2, 3), device=device, requires_grad=True)
     assert not corrupt(x, "l2(0.1)", rng=0).requires_grad
@@ -210,7 +221,7 @@ def test_what_cannot_be_done_is_said(device):
         corrupt(x.bool(), "linf(1)", bounds=(0, 1))
     with pytest.raises(InputError, match="dtype must be"):
         corrupt(x, "linf(1)", dtype=torch.int32)
-    with pytest.raises(InputError, match="none that is finite"):
+    with pytest.raises(InputError, match="needs a finite value range"):
         corrupt(x, "l0(0.1)")
     cut = Bounds(0, 1, "truncate")
     for spec in ("gaussian(0.1)", "linf(0.1, surface)", "l2(0.1)"):

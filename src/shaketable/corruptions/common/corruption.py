@@ -78,6 +78,7 @@ class CommonCorruption(Corruption):
     bounds: Bounds | None = None
 
     on_steps = True
+    takes_levels = True
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
@@ -148,7 +149,6 @@ class CommonCorruption(Corruption):
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Corrupt the images, each by its key; those of a tensor on the CPU."""
         bounds = check_finite_range(self.bounds, self.spec)
-        bounds.check(x)
         corruption = self.for_shape(x.shape[1:])
         layout = find_layout(x.shape[1:], self.name)
         images = move_channels_last(to_levels(x, bounds), layout)

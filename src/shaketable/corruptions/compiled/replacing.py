@@ -35,7 +35,12 @@ def add_normal_noise(x: Array, keys: KeyArray, mean: float, sigma: float, bounds
 
 
 def redraw_levels(x: Array, keys: KeyArray, table: Array, bounds: Bounds) -> Array:
-    """Return a copy of `x`, with 256 levels, where every level is drawn from its law in a table."""
+    """Return a copy of `x`, with 256 levels, where every level is drawn from its law in a table.
+
+    uint8 is these levels, from 0 to 255.
+    """
+    if x.dtype == np.uint8:
+        return _fill_rows(fill_draws, x, keys, table)
     span = bounds.high - bounds.low
     levels = bounds.enforce(bounds.low + np.arange(256) * (span / 255)).astype(x.dtype)
     scale = x.dtype.type(bounds.low), x.dtype.type(255 / span)
@@ -48,6 +53,7 @@ def make_law_table(cumulated: FloatArray) -> Array:
     edges[:, -1] = 2**32
     table = np.empty((256, 256), np.uint32)
     fill_aliases(np.diff(edges), table)
+    table.flags.writeable = False
     return table
 
 

@@ -108,19 +108,27 @@ def add_noise(corruption: Corruption, x: Any, drawn: Any) -> Any:
 def apply_flat(corruption: Corruption, x: Any, drawn: Any, work: Callable[[Any, Any], Any]) -> Any:
     """Corrupted copy of the rows of `x`: on the CPU as for an array, elsewhere by `work`.
 
-    `work` gets the rows, flattened, as float32 or float64, and what was drawn, which it must leave
-    as it is.
+    `work` gets the rows, flattened, as float32, float64 or levels, and what was drawn, which it
+    must leave as it is.
     """
     x = x.detach() if x.requires_grad else x  # else it stays the same object
     if x.device.type == "cpu":
-        return _move(corruption.apply(_array(x), drawn), x).to(x.dtype)
-    flat = x.reshape(len(x), -1).to(_float_type(x))
+        array = _array(x, levels=corruption.takes_levels)
+        return _move(corruption.apply(array, drawn), x).to(x.dtype)
+    flat = x.reshape(len(x), -1)
+    if x.dtype != torch.uint8 or not corruption.takes_levels:
+        flat = flat.to(_float_type(x))
     return work(flat, drawn).reshape(x.shape).to(x.dtype)
 
 
-def through_arrays(work: Callable[[Array, KeyArray], Array], x: Any, drawn: Any) -> Any:
-    """Apply `work` to arrays and keys: move `x` to the CPU and the result back."""
-    return _move(work(_array(x.detach().cpu()), _host_keys(drawn)), x).to(x.dtype)
+def through_arrays(
+    work: Callable[[Array, KeyArray], Array], x: Any, drawn: Any, *, levels: bool = False
+) -> Any:
+    """Apply `work` to arrays and keys: move `x` to the CPU and the result back.
+
+    With `levels` it gets uint8 as it is; all else is floats for it.
+    """
+    return _move(work(_array(x, levels=levels), _host_keys(drawn)), x).to(x.dtype)
 
 
 def _draw_on_host(corruption: Corruption, x: Tensor, keys: KeyArray | Tensor) -> Any:
@@ -204,8 +212,10 @@ def _numpy_type(dtype: torch.dtype) -> np.dtype[Any]:
     return array.dtype
 
 
-def _array(x: Tensor) -> Array:
-    return np.asarray(x.detach().to("cpu", _float_type(x)).numpy())
+def _array(x: Tensor, *, levels: bool = False) -> Array:
+    """Values of a tensor as an array of floats; with `levels` uint8 as it is."""
+    dtype = torch.uint8 if levels and x.dtype == torch.uint8 else _float_type(x)
+    return np.asarray(x.detach().to("cpu", dtype).numpy())
 
 
 def _move(values: Array, x: Tensor) -> Tensor:
