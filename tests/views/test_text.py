@@ -1,6 +1,6 @@
 """Texts: names in a row, one line, and each value once."""
 
-from shaketable.views.text import join_distinct, join_names, to_one_line, to_sentence
+from shaketable.views.text import join_distinct, join_names, make_visible, to_one_line, to_sentence
 
 
 def test_few_names_are_joined_and_many_are_counted():
@@ -20,3 +20,20 @@ def test_sentences_begin_with_a_capital_and_keep_the_rest():
 
 def test_values_are_listed_once_in_order():
     assert join_distinct([3, 1, 3, "1"]) == "3, 1"
+
+
+def test_what_does_not_show_is_written_out():
+    assert make_visible("plain, ä, 漢字, עברית, 😀, no\u00a0break") == (
+        "plain, ä, 漢字, עברית, 😀, no\u00a0break"
+    )
+    assert make_visible("\x1b[2J\r\n\t\x00\x9b") == r"\x1b[2J\r\n\t\x00\x9b"
+    assert make_visible("\u202e\u2066\u200b\u2028\ufeff") == r"\u202e\u2066\u200b\u2028\ufeff"
+    assert make_visible("file\udcff") == r"file\udcff"
+
+
+def test_long_texts_lose_their_middle():
+    assert make_visible("a" * 80, limit=80) == "a" * 80
+    shown = make_visible("a" * 5000 + "b" * 5000, limit=80)
+    assert len(shown) == 80
+    assert shown.strip("ab") == "…"
+    assert shown.endswith("b" * 26)

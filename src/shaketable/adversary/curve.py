@@ -19,11 +19,11 @@ from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
-from shaketable.core.progress import count_steps
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import choose_bounds
 from shaketable.views.numbers import format_distance, format_share
+from shaketable.views.progress import count_steps
 
 _MANY = 16  # dimensions: in more, searches without gradients find little
 _CHECKED = 100  # points at which gradients are inspected

@@ -6,14 +6,14 @@ from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.worst_case import WorstCase
 from shaketable.views.numbers import format_distance, format_entry, format_share
-from shaketable.views.terminal import print_table
+from shaketable.views.terminal import print_lines, print_table
 
 
 def print_worst_case(worst: WorstCase) -> None:
     """Print one table per model, one row per epsilon, and the differences between models."""
     eps_min = "0: classes touch" if worst.eps_min is None else format_distance(worst.eps_min)
     points = len(worst.curves[0].target.rows)
-    print(f"{worst.data.name}: {points} points; {worst.norm} eps_min = {eps_min}")
+    print_lines(f"{worst.data.name}: {points} points; {worst.norm} eps_min = {eps_min}")
     for model in worst.models:
         curves, noisy = worst.of(model), worst.random.get(model, {})
         rows = []
@@ -27,11 +27,11 @@ def print_worst_case(worst: WorstCase) -> None:
         print_table(f"{model}: accuracy in %, {worst.norm}; {clean}", header, rows)
         for curve in curves:
             area = f"area {curve.area:.4g} up to epsilon {curve.accuracies[-1].epsilon:g}"
-            print(f"{curve.name}: {area}; {curve.bound}")
+            print_lines(f"{curve.name}: {area}; {curve.bound}")
         for note in dict.fromkeys(note for curve in curves for note in curve.accuracies[-1].notes):
-            print(note)
+            print_lines(note)
         for sentence in worst.sentences(model):
-            print(sentence)
+            print_lines(sentence)
     largest = max(a.epsilon for a in worst.curves[0])
     rows = [
         [a.name, d.first, d.second, format_entry(d.value, signed=True), d.words]

@@ -26,7 +26,7 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, model_names, read_bounds
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import ignore_broken_pipe, print_notes
+from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
@@ -152,15 +152,15 @@ def _write(args: argparse.Namespace, worst: WorstCase, notes: list[str]) -> None
         from shaketable.views.drawing import save_chart
 
         if args.out is not None:
-            print(f"chart: {save_chart(curves_chart(worst), args.out)}", file=sys.stderr)
+            print_lines(f"chart: {save_chart(curves_chart(worst), args.out)}", to_stderr=True)
         if args.map is not None:
             curve = worst.curves[0]
             path = save_chart(map_chart(curve, curve.accuracies[-1]), args.map)
-            print(f"map: {path}", file=sys.stderr)
+            print_lines(f"map: {path}", to_stderr=True)
     if args.examples is not None:
-        print(f"examples: {worst.save_examples(args.examples)}", file=sys.stderr)
+        print_lines(f"examples: {worst.save_examples(args.examples)}", to_stderr=True)
     if args.report is not None:
         from shaketable.adversary.page import write_worst_case
 
         page = write_worst_case(args.report, worst, notes=notes)
-        print(f"page: {page}", file=sys.stderr)
+        print_lines(f"page: {page}", to_stderr=True)

@@ -20,7 +20,7 @@ from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, model_names
 from shaketable.core.errors import InputError
 from shaketable.views.numbers import format_share
-from shaketable.views.terminal import ignore_broken_pipe, print_notes
+from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
 ABOUT = "which of two models labels more like 1-NN"
 
@@ -87,10 +87,12 @@ def run(args: argparse.Namespace) -> int:
             )
             return 0
         share = f"{100 * low:.2f}" if low == high else f"{100 * low:.2f} to {100 * high:.2f}"
-        print(f"{data.name}: {len(truth)} test points; {norm_title(nearest.p)} 1-NN has {share} %")
+        print_lines(
+            f"{data.name}: {len(truth)} test points; {norm_title(nearest.p)} 1-NN has {share} %"
+        )
         for name, value in accuracy.items():
-            print(f"{name} has {format_share(value)}")
+            print_lines(f"{name} has {format_share(value)}")
         for pair in pairs:
-            print(f"\n{pair}" + (f"\n{pair.words}" if pair.differing else ""))
+            print_lines("", pair, *([pair.words] if pair.differing else []))
         print_notes(data.notes())
     return 0

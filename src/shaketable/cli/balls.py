@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import print_json
 from shaketable.core.errors import InputError
+from shaketable.views.terminal import print_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         from shaketable.views.drawing import save_chart
 
-        print(f"chart: {save_chart(chart(), args.out)}", file=sys.stderr)
+        print_lines(f"chart: {save_chart(chart(), args.out)}", to_stderr=True)
     return 0
 
 

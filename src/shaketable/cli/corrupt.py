@@ -21,6 +21,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.values import load_data, read_bounds, read_suites
 from shaketable.core.errors import InputError
+from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
@@ -84,7 +85,6 @@ def _write_copy(args: argparse.Namespace) -> int:
     from shaketable.data.writing import write_dataset
     from shaketable.evaluation.copies import corrupted
     from shaketable.evaluation.noise import choose_range
-    from shaketable.views.terminal import print_notes
 
     if args.form:
         raise InputError("--form is for --suite and --grid; the ending of --out says it here")
@@ -115,8 +115,8 @@ def _write_copy(args: argparse.Namespace) -> int:
         },
     )
     print_notes(data.notes())
-    print(f"{copy.name}: {copy.n} points, bounds {limits}, seed {args.seed}")
-    print(f"written to {path}")
+    print_lines(f"{copy.name}: {copy.n} points, bounds {limits}, seed {args.seed}")
+    print_lines(f"written to {path}")
     return 0
 
 
@@ -141,11 +141,11 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
     about = json.loads((folder / "manifest.json").read_text())
     drawn = "" if suite.kind == "sets" else f"{draws} draws, "  # named sets have their own
     part = "" if data.n_train is None else "training " if suite.part == "train" else "test "
-    print(
+    print_lines(
         f"{data.name} under {suite.name}: {len(about['corruptions'])} corruptions of "
         f"{about['points']} {part}points, {drawn}seed {args.seed}"
     )
     common = suite.kind == "common"
     hint = f"; evaluate --published {folder} reads them" if common else ""
-    print(f"written to {folder}, with a manifest{hint}")
+    print_lines(f"written to {folder}, with a manifest{hint}")
     return 0

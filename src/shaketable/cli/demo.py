@@ -8,6 +8,7 @@ from pathlib import Path
 from shaketable.cli.evaluate import evaluate_models
 from shaketable.cli.flags import add_copies_flags
 from shaketable.core.errors import InputError, StoreError
+from shaketable.views.terminal import print_lines
 
 ABOUT = "the main job on built-in data: separation, two models, MSCR, a page"
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--out {args.out!r} cannot be made: {error.strerror}") from error
     store = _prepare_store(folder / "demo.sqlite")
     data = load("bands(n=10000)")
-    print("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.\n")
+    print_lines("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.", "")
     levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
     records = evaluate_models(
         ["rf", "1nn"], data, levels, k=args.k, seed=args.seed, bounds=None, store=store
@@ -41,15 +42,17 @@ def run(args: argparse.Namespace) -> int:
     results = find(records)
     results.print()
     page = write_report(folder / "demo.html", results, dataset=data)
-    print(f"""
-results file: {store}
-page:         {page}
-
-The same on your own data, built-in models first, then your own:
-  shaketable separation mydata.csv --label COLUMN
-  shaketable evaluate --model rf --data mydata.csv --label COLUMN --report report.html
-  shaketable evaluate --model mypackage.mymodule:model --data train.npz --test test.npz
-  shaketable study --data mydata.csv --label COLUMN --model rf --runs 20 --store study.sqlite""")
+    print_lines(
+        "",
+        f"results file: {store}",
+        f"page:         {page}",
+        "",
+        "The same on your own data, built-in models first, then your own:",
+        "  shaketable separation mydata.csv --label COLUMN",
+        "  shaketable evaluate --model rf --data mydata.csv --label COLUMN --report report.html",
+        "  shaketable evaluate --model mypackage.mymodule:model --data train.npz --test test.npz",
+        "  shaketable study --data mydata.csv --label COLUMN --model rf --runs 20 --store s.sqlite",
+    )
     return 0
 
 

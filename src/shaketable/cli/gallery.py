@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_bounds_flags, add_data_flags, add_out_flag, add_seed_flag
 from shaketable.cli.values import load_data, read_bounds
+from shaketable.views.terminal import print_lines
 
 if TYPE_CHECKING:
     from shaketable.corruptions import Corruption
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         members = resolve(suite(args.suite or "ice"), data, bounds).corruptions
         corruptions += members if args.inside else map(_move_to_surface, members)
     shown = gallery(data, corruptions, row=args.row, rng=args.seed, bounds=bounds)
-    print(f"{len(shown.pictures)} images written to {shown.save(args.out)}")
+    print_lines(f"{len(shown.pictures)} images written to {shown.save(args.out)}")
     return 0
 
 

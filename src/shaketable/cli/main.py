@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import threading
@@ -13,6 +14,9 @@ from io import TextIOWrapper
 from shaketable.cli.commands import COMMANDS
 from shaketable.cli.parser import parse_args
 from shaketable.core.errors import ShaketableError
+from shaketable.views.terminal import print_lines
+
+_PATH_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv[:1] == ["--version"]:
             from importlib.metadata import version
 
-            print("shaketable", version("shaketable"))
+            print_lines(f"shaketable {version('shaketable')}")
             return 0
         args = parse_args(argv, COMMANDS)
         code: int = args.run(args)
@@ -43,10 +47,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         if "--debug" in argv:
-            traceback.print_exc()
-        if isinstance(error, ShaketableError):
-            return _fail(f"error: {error}", error.exit_code)
-        return _fail(f"error: {type(error).__name__}: {error}; --debug shows where", 4)
+            print_lines(*traceback.format_exc().rstrip().split("\n"), to_stderr=True)
+        return _fail(*_explain(error))
+
+
+def _explain(error: Exception) -> tuple[str, int]:
+    """Return what to say of an error, and the exit code."""
+    if isinstance(error, ShaketableError):
+        return f"error: {error}", error.exit_code
+    if isinstance(error, OSError) and error.errno in _PATH_ERRORS:
+        return f"error: {error.filename!r}: {error.strerror}; check the path", 2
+    return f"error: {type(error).__name__}: {error}; --debug shows where", 4
 
 
 def _report_thread_error(error: threading.ExceptHookArgs) -> None:
@@ -56,5 +67,5 @@ def _report_thread_error(error: threading.ExceptHookArgs) -> None:
 
 
 def _fail(message: str, code: int) -> int:
-    print("shaketable:", " ".join(message.split()), file=sys.stderr)
+    print_lines(f"shaketable: {' '.join(message.split())}", to_stderr=True)
     return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import print_json
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.views.terminal import ignore_broken_pipe
+from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.findings.mcv.finding import ScoreVariation, SetVariation
@@ -81,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         from shaketable.views.drawing import save_chart
 
-        print(f"chart: {save_chart(finding.plot(), args.out)}", file=sys.stderr)
+        print_lines(f"chart: {save_chart(finding.plot(), args.out)}", to_stderr=True)
     return 0
 
 
@@ -99,7 +98,7 @@ def _find_in_table(args: argparse.Namespace) -> ScoreVariation:
         raise InputError(f"scores must be of two conditions or more, got {names[0]}; add columns")
     if rows[0].clean is None and any(row.label.lower() == "clean" for row in rows):
         note = "a row is called clean, and no column is; rows must be models, columns conditions"
-        print(f"note: {note}", file=sys.stderr)
+        print_notes([note])
     title = f"{Path(args.source).name}: scores over {len(names)} conditions"
     return ScoreVariation(table, title, tuple(names))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
-from shaketable.views.terminal import ignore_broken_pipe
+from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
@@ -36,13 +35,13 @@ def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | N
     if args.min_mscr is not None:
         verdicts = check_min_mscr(results.robustness, args.min_mscr / 100)
         for verdict in verdicts:
-            print(verdict, file=sys.stderr)
+            print_lines(verdict, to_stderr=True)
         outcomes = {verdict.outcome for verdict in verdicts}
         code = 1 if "not met" in outcomes else 3 if "inconclusive" in outcomes else 0
     if args.report is not None:
         from shaketable.findings.page import write_report
 
         page = write_report(args.report, results, dataset=dataset)
-        print(f"page: {page}", file=sys.stderr)
+        print_lines(f"page: {page}", to_stderr=True)
     check_defined(results.robustness)
     return code

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from shaketable.cli.flags import (
     add_data_flags,
@@ -15,6 +14,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data
+from shaketable.views.terminal import print_lines
 
 ABOUT = "how far apart the classes are, and eps_min"
 
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
         from shaketable.separations.page import write_separation
 
         page = write_separation(args.html, result, data, one_nn=neighbours, audited=findings)
-        print(f"page: {page}", file=sys.stderr)
+        print_lines(f"page: {page}", to_stderr=True)
     return 0
 
 

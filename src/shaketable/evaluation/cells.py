@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.keys import SCHEME, digest
-from shaketable.core.progress import count_steps
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
@@ -19,6 +18,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import Points, Record
 from shaketable.models.classifier import Classifier
+from shaketable.views.progress import count_steps
 
 BATCH_VALUES, BATCH_ROWS = 1 << 22, 1 << 16
 """Values (32 MB of float64) and rows handed to the model at a time; results do not depend on it."""

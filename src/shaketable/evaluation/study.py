@@ -15,7 +15,6 @@ from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
-from shaketable.core.progress import show_progress
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption, noisy_copies
@@ -32,6 +31,7 @@ from shaketable.models.classifier import as_classifier, is_estimator
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import load_model
+from shaketable.views.progress import show_progress
 
 Epsilon = float | str
 

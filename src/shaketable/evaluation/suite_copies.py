@@ -12,7 +12,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.progress import count_steps
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array, IntArray
 from shaketable.core.versions import list_versions
@@ -32,6 +31,7 @@ from shaketable.evaluation.suite_layouts import (
     SuiteLayout,
     check_names,
 )
+from shaketable.views.progress import count_steps
 
 Form: TypeAlias = Literal["arrays", "pictures"]
 

@@ -14,7 +14,7 @@ from shaketable.separations.record import rank_class_pairs
 from shaketable.separations.separation import Separation
 from shaketable.separations.words import one_nn_sentence
 from shaketable.views.numbers import format_distance, format_short_distance
-from shaketable.views.terminal import print_table
+from shaketable.views.terminal import print_lines, print_table
 
 
 def separation_json(
@@ -54,29 +54,29 @@ def print_separation(
     result: Separation, data: Dataset, audit: Audit, one_nn: OneNN | None = None
 ) -> None:
     """Print separation and audit as sentences and tables."""
-    print(f"data: {data.name}; {data.n} points, {len(data.classes)} classes")
-    print(f"{norm_title(result.p)} separation 2r = {result.two_r!r}")
+    print_lines(f"data: {data.name}; {data.n} points, {len(data.classes)} classes")
+    print_lines(f"{norm_title(result.p)} separation 2r = {result.two_r!r}")
     places = [
         f"row {data.source_row(row)} ({result.classes[result.y[row]]!r})" for row in result.pair
     ]
     parts = ", training part first" if data.n_train is not None else ""
-    print(f"closest pair: {' and '.join(places)}, rows counted from 0{parts}")
+    print_lines(f"closest pair: {' and '.join(places)}, rows counted from 0{parts}")
     if differing := describe_gaps(list_gaps(data, result.pair, result.p)):
-        print(f"  {differing}")
-    print(f"eps_min = {result.epsilon_min!r}")
+        print_lines(f"  {differing}")
+    print_lines(f"eps_min = {result.epsilon_min!r}")
     for part, value in result.by_part.items():
-        print(f"  2r {part}: {'no pair of classes' if value is None else repr(value)}")
+        print_lines(f"  2r {part}: {'no pair of classes' if value is None else repr(value)}")
     if audit.nearest is not None:
         least, *quartiles, most = (format_short_distance(value) for value in audit.nearest.values())
-        print(
+        print_lines(
             f"distance of a point to the nearest point of another class: {least} to {most}, "
             f"quartiles {', '.join(quartiles)}"
         )
-    print(f"duplicates: {audit.duplicates}")
+    print_lines(f"duplicates: {audit.duplicates}")
     if audit.left_out:
-        print(f"clashes: {audit.left_out}")
+        print_lines(f"clashes: {audit.left_out}")
     if one_nn is not None:
-        print(f"1-NN: {one_nn_sentence(one_nn)}")
+        print_lines(f"1-NN: {one_nn_sentence(one_nn)}")
     _print_closest(audit)
     _print_classes(result, audit)
 
@@ -96,15 +96,14 @@ def _print_closest(audit: Audit) -> None:
             "and all above it were left out"
         )
     print_table(title, ["", "row", "class", "row", "class", "2r", "eps_min without"], rows)
-    for sentence in audit.outliers:
-        print(sentence)
+    print_lines(*audit.outliers)
 
 
 def _print_classes(result: Separation, audit: Audit) -> None:
     """Print the minimum distance of every pair of classes; of many, the closest pairs only."""
     n = len(result.classes)
     if audit.by_class is None:
-        print(f"\n2r of every pair of classes is not kept for {n} classes")
+        print_lines("", f"2r of every pair of classes is not kept for {n} classes")
     elif n > MAX_CLASSES:
         pairs = rank_class_pairs(result.classes, audit.by_class)
         rows = [

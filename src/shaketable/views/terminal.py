@@ -1,4 +1,7 @@
-"""Output of the commands: tables that fit the terminal, lists of names, notes."""
+"""Output of the commands: lines, tables that fit the terminal, lists of names, notes.
+
+All text for people is printed here, so that names in it cannot do anything to a terminal.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,11 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Literal
+
+from shaketable.views.text import make_visible
+
+_LINE, _CELL = 2000, 80  # characters that are shown at most
 
 
 @contextmanager
@@ -18,17 +26,22 @@ def ignore_broken_pipe() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def print_lines(*lines: object, to_stderr: bool = False) -> None:
+    """Print texts, each as one line; what does not show is written out (`make_visible`)."""
+    for line in lines:
+        print(make_visible(str(line), limit=_LINE), file=sys.stderr if to_stderr else sys.stdout)
+
+
 def print_notes(notes: Iterable[str]) -> None:
     """Print notes on stderr, so that stdout holds results only."""
-    for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+    print_lines(*(f"note: {note}" for note in notes), to_stderr=True)
 
 
 def print_list(entries: dict[str, str]) -> None:
     """Print names with their descriptions, one per line."""
-    width = max(map(len, entries), default=0)
-    for name, about in entries.items():
-        print(f"{name:<{width}}  {about}")
+    shown = [(make_visible(name, limit=_CELL), about) for name, about in entries.items()]
+    width = max((len(name) for name, _ in shown), default=0)
+    print_lines(*(f"{name:<{width}}  {about}" for name, about in shown))
 
 
 def print_table(
@@ -36,7 +49,8 @@ def print_table(
 ) -> None:
     """Print a table; one that is wider than the terminal is printed in several pieces.
 
-    `spaces` is the distance of columns, 1 or more.
+    A cell is one line; one that is longer than 80 characters loses its middle. `spaces` is the
+    distance of columns, 1 or more.
     """
     from rich.box import SIMPLE_HEAD  # slow to import, and needed only here
     from rich.console import Console
@@ -49,8 +63,9 @@ def print_table(
     def piece(columns: Sequence[int]) -> Table:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=padding)
         for i in columns:
-            table.add_column(header[i], justify="left" if i == 0 else "right", no_wrap=True)
-        for row in rows:
+            justify: Literal["left", "right"] = "left" if i == 0 else "right"
+            table.add_column(shown[0][i], justify=justify, no_wrap=True)
+        for row in shown[1:]:
             table.add_row(*(row[i] for i in columns))
         return table
 
@@ -58,15 +73,16 @@ def print_table(
         return out.measure(piece(columns), options=out.options.update(max_width=10_000)).maximum
 
     padding = (0, spaces // 2, 0, (spaces - 1) // 2)
-    out = Output(highlight=False, markup=False)
+    shown = [[make_visible(cell, limit=_CELL) for cell in row] for row in (header, *rows)]
+    out = Output(highlight=False, markup=False, emoji=False)
     room = out.width if sys.stdout.isatty() else 10_000
-    print(f"\n{title}")
+    print_lines("", title)
     todo = list(range(1, len(header)))
     while todo:
         fit = len(todo)
         while fit > 1 and width([0, *todo[:fit]]) > room:
             fit -= 1
-        shown = [0, *todo[:fit]]
-        out.width = width(shown)
-        out.print(piece(shown))
+        columns = [0, *todo[:fit]]
+        out.width = width(columns)
+        out.print(piece(columns))
         todo = todo[fit:]

@@ -1,9 +1,10 @@
-"""Texts on pages and in charts: sentences, lists of names, titles."""
+"""Texts that are shown: names made safe to print, sentences, lists of names, titles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import category
 
 
 def to_sentence(text: str) -> str:
@@ -15,13 +16,39 @@ def to_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
+def make_visible(text: str, *, limit: int | None = None) -> str:
+    r"""Write out what does not show, such as control codes, as Python does in ``repr``.
+
+    No text can then move the cursor, set the title of a window, begin a line or turn the direction
+    of what follows; nor does it hold halves of characters, which are in file names that are not
+    UTF-8. A text longer than `limit` loses its middle.
+
+    >>> make_visible("a\x1b[2J\n\u202eb", limit=None)
+    'a\\x1b[2J\\n\\u202eb'
+    >>> make_visible("0123456789", limit=7)
+    '0123…89'
+    """
+    if limit is not None and len(text) > limit:
+        end = (limit - 1) // 3
+        text = f"{text[: limit - 1 - end]}…{text[len(text) - end :]}"
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or category(c) == "Zs" else _write_out(c) for c in text)
+
+
+def _write_out(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
 def to_one_line(text: str) -> str:
-    r"""Replace all white space by single blanks; charts cannot take every kind that Unicode has.
+    r"""Replace white space by single blanks, and write out what else does not show.
+
+    Charts cannot take every kind of white space that Unicode has.
 
     >>> to_one_line("two\nlines")
     'two lines'
     """
-    return " ".join(text.split())
+    return make_visible(" ".join(text.split()))
 
 
 def join_names(names: list[str], kind: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from shaketable.findings.mce.scores import Ladder, Scoreboard
 from shaketable.views.numbers import format_entry
-from shaketable.views.terminal import print_table
+from shaketable.views.terminal import print_lines, print_table
 
 
 def print_board(board: Scoreboard) -> None:
@@ -27,9 +27,9 @@ def print_board(board: Scoreboard) -> None:
             kind = "kind" if score.ladders[0].p is None else "norm"
             rows = [_make_row(ladder, steps) for ladder in score.ladders]
             print_table(title, [kind, "mean", *map(str, steps)], rows, spaces=2)
-        print(f"{score.label}: {score}")
+        print_lines(f"{score.label}: {score}")
     for d in board.differences:
-        print(
+        print_lines(
             f"{board.scores[0].metric} of {d.first} minus {d.second}, on the same points and "
             f"noise: {format_entry(d.value)} percentage points; {d.words}"
         )

@@ -9,7 +9,7 @@ from shaketable.findings.mcv.effects import Effects
 from shaketable.findings.mcv.variation import Correlation, Variation, VariationTable
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry
-from shaketable.views.terminal import print_table
+from shaketable.views.terminal import print_lines, print_table
 
 GROUPS = (
     "groups against it: I better and steadier, II better but less steady, III worse but steadier, "
@@ -31,7 +31,7 @@ def print_variation(table: VariationTable, title: str) -> None:
         rows.append([row.label, f"{row.cv:.2f}", f"{row.mean:.4g}", clean, low, high, group])
     header = ["model", "CV, %", "mean", "clean", "lowest", "highest", "group"]
     print_table(title, header, rows)
-    print(f"{table.reference_words}; {GROUPS}")
+    print_lines(f"{table.reference_words}; {GROUPS}")
     _print_correlations(table.correlations)
 
 
@@ -56,14 +56,13 @@ def print_board(board: MCVBoard) -> None:
         [row[:columns] for row in rows],
     )
     for label in board.left_out:
-        print(f"{label}: no right answer in any set, so there is no CV")
+        print_lines(f"{label}: no right answer in any set, so there is no CV")
     if len(board.entries) > 1:
-        print(f"{board.table.reference_words}; {GROUPS}")
+        print_lines(f"{board.table.reference_words}; {GROUPS}")
         _print_changes(board)
     for entry in board.entries:
-        print(f"\n{entry.label}")
-        for sentence in entry.sentences:
-            print(f"  {sentence}")
+        print_lines("", entry.label)
+        print_lines(*(f"  {sentence}" for sentence in entry.sentences))
     _print_effects(board)
     _print_correlations(board.table.correlations)
 

@@ -7,7 +7,7 @@ from shaketable.findings.mscr.words import describe_risk
 from shaketable.findings.subjects import name_noise
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_distance, format_entry
-from shaketable.views.terminal import print_table
+from shaketable.views.terminal import print_lines, print_table
 
 
 def print_models(finding: Robustness) -> None:
@@ -32,13 +32,13 @@ def print_models(finding: Robustness) -> None:
             f"MSCR of {d.first} minus {d.second}, on the same points and noise: "
             f"{format_entry(d.value)} percentage points{chance}"
         )
-    print("\n".join(facts))
+    print_lines(*facts)
     header = ["model", "noise", "accuracy, %", "change, % of clean accuracy (MSCR at eps_min)"]
     if not any(row[3] for row in rows):
         header, rows = header[:3], [row[:3] for row in rows]
     print_table("95 % intervals in brackets", header, rows)
     if sentences:
-        print("\n".join(sentences))
+        print_lines(*sentences)
 
 
 def _format_change(e: Estimate | None) -> str:

@@ -22,7 +22,8 @@ def print_matrix(
         values = [e.estimate.value for e in entries.values() if e.estimate is not None]
         best = max(values, default=math.nan)
         name = "MSCR" if test is None else subject.level(test)
-        rows.append([name, *(_format_entry(entries.get(t), best) for t in columns)])
+        cells = [_format_entry(entries.get(t), best) for t in columns]
+        rows += [[name, *(value for value, _ in cells)], ["", *(interval for _, interval in cells)]]
     counts = sorted({entry.runs for entry in accuracies})
     runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
     print_table(
@@ -34,11 +35,12 @@ def print_matrix(
     )
 
 
-def _format_entry(entry: StudyEntry | None, best: float) -> str:
+def _format_entry(entry: StudyEntry | None, best: float) -> tuple[str, str]:
+    """Return a value, marked if it is the best, and its interval."""
     if entry is None:
-        return ""
+        return "", ""
     e = entry.estimate
     if e is None:
-        return "undefined"
+        return "undefined", ""
     mark = "*" if e.value == best else " "
-    return f"{100 * e.value:.3f}{mark}\n[{100 * e.low:.2f}, {100 * e.high:.2f}]"
+    return f"{100 * e.value:.3f}{mark}", f"[{100 * e.low:.2f}, {100 * e.high:.2f}]"

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from shaketable.core.progress import show_progress
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.separations.search.answer import Answer
@@ -23,6 +22,7 @@ from shaketable.separations.search.distances import MAXIMUM
 from shaketable.separations.search.features import sketch
 from shaketable.separations.search.kernels import LANES, Best, Sketch, compare, measure_pairs
 from shaketable.separations.search.question import Question
+from shaketable.views.progress import show_progress
 
 _BLOCK = 4096  # least number of positions in a block
 _BLOCKS = 64  # largest number of blocks

@@ -21,10 +21,10 @@ import torch
 from torch import Tensor
 
 from shaketable.core.errors import InputError
-from shaketable.core.progress import show_progress
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.question import Question
+from shaketable.views.progress import show_progress
 
 _BLOCK = 2048  # points per block
 _PENDING = 1 << 22  # open pairs that are collected before they are measured

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from shaketable.views.text import make_visible
+
 T = TypeVar("T")
 
 
@@ -26,7 +28,7 @@ def count_steps(
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -34,7 +36,7 @@ def count_steps(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(description, total=total)
+        task = progress.add_task(make_visible(description, limit=60), total=total)
         yield lambda: progress.advance(task)
 
 
