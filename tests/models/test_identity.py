@@ -1,10 +1,14 @@
 import subprocess
 import sys
 import threading
+import types
+from functools import partial
 
 import joblib
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -147,6 +151,139 @@ def test_constants_and_wrapped_methods_of_ones_own_classes_count():
     assert len({make(1, 0.5), make(2, 0.5), make(1, 0.7), None}) == 4
 
 
+PLAIN = "class Mine:\n    def predict(self, x):\n        return x > 0\n"
+SAME_NAME = {  # functions called f, each of which answers differently
+    "as it is": "def f(x, scale=1.0, *, shift=0.0):\n    return scale * x + shift",
+    "another default": "def f(x, scale=2.0, *, shift=0.0):\n    return scale * x + shift",
+    "another keyword default": "def f(x, scale=1.0, *, shift=1.0):\n    return scale * x + shift",
+    "another constant": "def f(x, scale=1.0, *, shift=0.0):\n    return scale * x + shift + 1",
+    "another operation": "def f(x, scale=1.0, *, shift=0.0):\n    return scale * x - shift",
+    "another attribute": "def f(x, scale=1.0, *, shift=0.0):\n    return scale * x.T + shift",
+}
+BASES = {  # classes called Mine, whose instances answer differently
+    "no base": PLAIN,
+    "a base": f"{PLAIN.replace('Mine', 'Base')}class Mine(Base):\n    pass\n",
+    "another base": f"{PLAIN.replace('Mine', 'Base').replace('0', '1')}"
+    "class Mine(Base):\n    pass\n",
+    "property": f"{PLAIN}    @property\n    def limit(self):\n        return 1\n",
+    "another property": f"{PLAIN}    @property\n    def limit(self):\n        return 2\n",
+    "static method": f"{PLAIN}    @staticmethod\n    def limit():\n        return 3\n",
+    "another static method": f"{PLAIN}    @staticmethod\n    def limit():\n        return 4\n",
+    "class method": f"{PLAIN}    @classmethod\n    def limit(cls):\n        return 5\n",
+    "another class method": f"{PLAIN}    @classmethod\n    def limit(cls):\n        return 6\n",
+    "constant": f"{PLAIN}    limit = 1\n",
+    "another constant": f"{PLAIN}    limit = 2\n",
+}
+
+
+def define(code, name):
+    scope = {"__name__": "mine"}
+    exec(code, scope)
+    return scope[name]
+
+
+def test_whatever_changes_in_a_function_changes_its_hash():
+    hashes = {kind: content_hash(define(code, "f")) for kind, code in SAME_NAME.items()}
+    assert None not in hashes.values()
+    assert len(set(hashes.values())) == len(SAME_NAME)
+    assert hashes["as it is"] == content_hash(define(SAME_NAME["as it is"], "f"))
+
+
+def test_whatever_changes_in_a_class_changes_the_hash_of_its_objects():
+    hashes = {kind: content_hash(define(code, "Mine")()) for kind, code in BASES.items()}
+    assert None not in hashes.values()
+    assert len(set(hashes.values())) == len(BASES)
+    assert hashes["a base"] == content_hash(define(BASES["a base"], "Mine")())
+
+
+def test_the_version_of_a_package_counts(monkeypatch):
+    def hash_under(version):
+        module = types.SimpleNamespace(__version__=version)
+        monkeypatch.setitem(sys.modules, "mine", module)
+        return content_hash(define(PLAIN, "Mine")())
+
+    assert hash_under("1.0") == hash_under("1.0") != hash_under("2.0")
+
+
+def test_functions_with_a_closure_have_no_identity():
+    def make(limit):
+        def answer(x):
+            return x > limit
+
+        answer.__qualname__ = "answer"
+        return answer
+
+    assert content_hash(make(1)) is content_hash(make(2)) is None
+
+
+def test_a_partial_counts_by_its_function_arguments_and_keywords():
+    made = [
+        partial(_double),
+        partial(_treble),
+        partial(_double, 1),
+        partial(_double, 2),
+        partial(_double, x=1),
+        partial(_double, x=2),
+    ]
+    hashes = [content_hash(each) for each in made]
+    assert None not in hashes
+    assert len({*hashes}) == len(made)
+    assert content_hash(partial(_double, 1)) == hashes[2]
+
+
+VALUES = some.recursive(
+    some.none() | some.booleans() | some.integers(-3, 3) | some.text("ab", max_size=3),
+    lambda parts: (
+        some.lists(parts, max_size=3)
+        | some.lists(parts, max_size=3).map(tuple)
+        | some.dictionaries(some.text("ab", max_size=2), parts, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def describe_type(value):
+    """The value with the types of all its parts: True is not 1 here, nor [1] like (1,)."""
+    if isinstance(value, dict):
+        return "dict", frozenset((key, describe_type(part)) for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return type(value).__name__, tuple(map(describe_type, value))
+    return type(value).__name__, value
+
+
+@settings(max_examples=200, deadline=None)
+@given(VALUES, VALUES)
+def test_values_have_the_same_hash_exactly_if_they_are_the_same(one, two):
+    assert (content_hash(one) == content_hash(two)) == (describe_type(one) == describe_type(two))
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.zeros(2, np.float32), np.zeros(1, np.float64)),
+        (np.zeros(2, np.int64), np.zeros(2, np.uint64)),
+        (np.array(["a", "bc"], object), np.array(["ab", "c"], object)),
+        (["a", "bc"], ["ab", "c"]),
+        ([b"a", b""], [b"", b"a"]),
+        ({"a": 1}, {"a": 2}),
+        ({1, 2}, [1, 2]),
+        ({1, 2}, {1, 3}),
+    ],
+)
+def test_what_differs_in_shape_type_or_order_differs(one, two):
+    assert None is not content_hash(one) != content_hash(two) is not None
+
+
+def test_cycles_count_by_where_they_lead():
+    inner: list[object] = []
+    outer = [inner]
+    inner.append(outer)  # the inner list leads back to the outer one
+    own: list[object] = []
+    own.append(own)  # this one to itself
+    assert None is not content_hash(outer) != content_hash([own]) is not None
+
+
 NET = """
 import torch
 from torch import nn
@@ -231,8 +368,8 @@ def test_numbers_of_any_type_count_in_tensors(torch):
 def test_a_module_that_cannot_be_seen_into_has_no_identity(torch, net):
     nn = torch.nn
 
-    def hooked(module):
-        module[0].register_forward_hook(lambda *_: None)
+    def hooked(module, kind):
+        getattr(module[0], f"register_{kind}")(lambda *_: None)
         return module
 
     def patched(module):
@@ -240,7 +377,8 @@ def test_a_module_that_cannot_be_seen_into_has_no_identity(torch, net):
         return module
 
     hidden = [
-        hooked(net()),
+        hooked(net(), "forward_hook"),
+        hooked(net(), "forward_pre_hook"),
         patched(net()),
         nn.utils.parametrizations.weight_norm(nn.Linear(2, 2)),
         nn.LazyLinear(2),
