@@ -25,6 +25,7 @@ from shaketable.findings.mcv.stability import Stability
 from shaketable.findings.mscr.numbers import (
     ErrorProbability,
     accuracy,
+    accuracy_difference,
     error_probability,
     mscr,
     mscr_difference,
@@ -44,6 +45,7 @@ __all__ = [
     "Stability",
     "SuiteResult",
     "accuracy",
+    "accuracy_difference",
     "cv_difference",
     "error_change",
     "error_probability",

@@ -98,10 +98,12 @@ class Series:
         return f"{cell.model}, trained {cell.train}, under {cell.corruption}"
 
 
-def group_series(records: Records) -> list[Series]:
+def group_series(records: Records, *, needs_clean: bool = True) -> list[Series]:
     """Group the cells by model and corruption, in the order of the records.
 
-    Series with the same clean cells share `on_clean`, and with it its estimates.
+    Series with the same clean cells share `on_clean`, and with it its estimates. If the records
+    lack the clean cells of a series, that is an error, or `clean` is empty if `needs_clean` is
+    false.
     """
     clean = {(c.points.id, c.model_id): c for c in records if c.corruption == "clean"}
     groups: dict[tuple[object, ...], dict[int, Record]] = {}
@@ -112,17 +114,19 @@ def group_series(records: Records) -> list[Series]:
     shared: dict[tuple[int, ...], Series] = {}
     for cells in groups.values():
         noisy = tuple(cells[run] for run in sorted(cells))
-        try:
-            clean_cells = tuple(clean[cell.points.id, cell.model_id] for cell in noisy)
-        except KeyError as error:
-            raise InputError(
-                f"records of {noisy[0].model} under {noisy[0].corruption} lack the clean cell; "
-                "name the corruption in the metric instead of selecting it"
-            ) from error
+        found = [clean.get((cell.points.id, cell.model_id)) for cell in noisy]
+        clean_cells = () if None in found else tuple(cell for cell in found if cell is not None)
         series = Series(noisy, clean_cells, records.at_eps_min(noisy[0]))
+        result.append(series)
+        if not clean_cells:
+            if needs_clean:
+                raise InputError(
+                    f"records of {noisy[0].model} under {noisy[0].corruption} lack the clean cell; "
+                    "select by data, model, train or run, which keeps clean cells"
+                )
+            continue
         on_clean = shared.setdefault(tuple(map(id, clean_cells)), series.on_clean)
         vars(series)["on_clean"] = on_clean  # the cached property
-        result.append(series)
     return result
 
 
@@ -169,10 +173,14 @@ def meets_same_noise(first: Series, second: Series) -> bool:
     return setting(first) == setting(second)
 
 
-def refuse_shared(cell: Record) -> None:
-    """Raise if all points share their draws: then one run has no interval."""
+def refuse_shared(cell: Record, *, over_runs: bool = True) -> None:
+    """Raise if all points share their draws: then one run has no interval.
+
+    `over_runs` is true if several runs would give one.
+    """
     if cell.draws == "shared":
         raise InputError(
             "draws must be independent for an interval from one run, got shared draws: all points "
-            "have the same noise; measure several runs in a study"
+            "have the same noise; evaluate with draws='independent' (--draws independent)"
+            + (", or measure several runs in a study" if over_runs else "")
         )

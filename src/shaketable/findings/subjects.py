@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shaketable.core.norms import norm_name, norm_title, pnorm_level
+from shaketable.core.norms import norm_name, norm_title, norm_to_json, pnorm_level
 from shaketable.core.spec import Call, format_value, parse_call
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.labels import distinguish, list_noise_facts
@@ -37,6 +37,11 @@ class Subject:
     def norm(self) -> str:
         """Norm of its noise; empty for corruptions without one."""
         return get_norm_title(self.first)
+
+    @property
+    def norm_json(self) -> str | float | None:
+        """Order of the norm of `separation` for JSON; None if it was not measured."""
+        return None if self.separation is None else norm_to_json(self.separation.norm)
 
     @property
     def eps_min(self) -> float | None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.core.spec import parse_call
 from shaketable.core.types import FloatArray, IntArray
+from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
 from shaketable.evaluation.records import Record, Records, SuiteRecord
 from shaketable.findings.series import (
     Series,
@@ -18,6 +20,11 @@ from shaketable.findings.series import (
     meets_same_noise,
     refuse_shared,
 )
+
+PARTS = {"mce_15": ("common-15", BENCHMARK), "mce_xn": ("common-xn", NO_NOISE)}
+"""Metrics of parts of the 19 common corruptions: the suite of the part, and its kinds."""
+
+SEVERITIES = range(1, 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +37,8 @@ class SuiteResult:
 
     suite: SuiteRecord
     series: tuple[Series, ...]
+    part_of: str = ""
+    """Name of the evaluated suite that holds these corruptions; empty if it is this one."""
 
     @cached_property
     def first(self) -> Record:
@@ -52,7 +61,8 @@ class SuiteResult:
         """Description of a mean over the suite, for `Estimate.method`."""
         derived = f", {self.suite.derived}" if self.suite.derived else ""
         what = "sets" if "clean" in self.specs else "corruptions"
-        return f"mean over {len(self.series)} {what} of suite {self.suite.name}{derived}"
+        part = f", part of {self.part_of}" if self.part_of else ""
+        return f"mean over {len(self.series)} {what} of suite {self.suite.name}{part}{derived}"
 
     def errors(self) -> tuple[list[IntArray], list[IntArray]]:
         """Return the number of wrong answers of every point: on clean points, and in all draws.
@@ -70,12 +80,12 @@ class SuiteResult:
 
         The draws of a point are averaged, so that columns are independent.
         """
-        refuse_shared(self.first)
+        refuse_shared(self.first, over_runs=False)
         if self.series[0].runs > 1:
             raise InputError(
                 f"results of suite {self.suite.name!r} must be those of one fitted model, "
                 f"got {self.series[0].runs} runs of {self.first.model}; choose one with "
-                "records.select(run=…)"
+                "records.select(run=0)"
             )
         return np.array([s.first.hits / s.first.k for s in self.series])
 
@@ -105,30 +115,23 @@ def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:
     )
 
 
-def choose_suite_result(records: Records | SuiteResult, metric: str) -> SuiteResult:
-    """Return the only result of a suite for `metric`; raise if there is none or more than one."""
-    if isinstance(records, SuiteResult):
-        return records
-    results = [r for r in group_suites(records) if r.suite.metric == metric]
-    if len(results) != 1:
-        names = list_first(f"{r.first.model} under {r.suite.name}" for r in results)
-        raise InputError(
-            f"{metric} needs exactly one model under one whole suite, got {names}; evaluate it "
-            f"with a suite for {metric} (shaketable list suites), or choose with "
-            "records.select(model=…) or metrics.suite_results(records)"
-        )
-    return results[0]
+def take_part(result: SuiteResult, metric: str) -> SuiteResult | None:
+    """Return the part of a result that another metric is computed from; None if there is none.
 
-
-def list_first(items: Iterable[object]) -> str:
-    """Return the first three items as text, and the number of others.
-
-    >>> list_first("abcde"), list_first([])
-    ('a; b; c and 2 more', 'none')
+    All 19 common corruptions contain the benchmark's 15 and the 15 without pixel noise.
     """
-    names = [str(item) for item in items]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return "; ".join(names[:3]) + more or "none"
+    name, kinds = PARTS.get(metric, ("", ()))
+    if result.suite.metric != "mce" or not name:
+        return None
+    by_kind: dict[str, list[Series]] = {kind: [] for kind in kinds}
+    for s in result.series:
+        by_kind.get(parse_call(s.first.corruption).name, []).append(s)
+    if any(len(levels) != len(SEVERITIES) for levels in by_kind.values()):
+        return None
+    series = tuple(s for levels in by_kind.values() for s in levels)
+    specs = tuple(s.first.corruption for s in series)
+    suite = replace(result.suite, name=name, metric=metric, specs=specs)
+    return SuiteResult(suite, series, part_of=result.suite.name)
 
 
 def _list_corruptions(suite: SuiteRecord) -> set[str]:

@@ -67,7 +67,7 @@ def test_over_runs_mscr_is_the_mean_of_the_ratios():
     ]
     assert metrics.mscr(s).value == pytest.approx(np.mean(ratios), abs=1e-12)
     assert "runs" in metrics.mscr(s).method
-    with pytest.raises(InputError, match="several runs"):
+    with pytest.raises(InputError, match="got 5 runs of a study"):
         metrics.error_probability(s)
 
 
@@ -108,5 +108,5 @@ def test_ambiguous_records_are_refused_with_a_list_of_choices():
     with pytest.raises(InputError, match=r"linf\(0\.1\)"):
         metrics.relative_loss(RECORDS)
     lone = replace(RECORDS, cells=RECORDS.cells[1:])
-    with pytest.raises(InputError, match="lack the clean cell"):
+    with pytest.raises(InputError, match="needs the clean cells too"):
         metrics.mscr(lone)

@@ -11,13 +11,9 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.spec import parse_call
 from shaketable.core.types import IntArray
 from shaketable.evaluation.records import Records
+from shaketable.findings.choosing import choose_suite_result
 from shaketable.findings.series import refuse_shared
-from shaketable.findings.suite_results import (
-    SuiteResult,
-    choose_suite_result,
-    group_suites,
-    meets_same_suite,
-)
+from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
@@ -46,12 +42,18 @@ def mce(records: Records | SuiteResult) -> Estimate:
 
 
 def mce_15(records: Records | SuiteResult) -> Estimate:
-    """Mean error over the 15 common corruptions of the benchmark, not normalised."""
+    """Mean error over the 15 common corruptions of the benchmark, not normalised.
+
+    Records of all 19 hold these 15 too.
+    """
     return mean_error(choose_suite_result(records, "mce_15"))
 
 
 def mce_xn(records: Records | SuiteResult) -> Estimate:
-    """Plain mCE_xN: mean error over the 15 common corruptions that are not pixel noise."""
+    """Plain mCE_xN: mean error over the 15 common corruptions that are not pixel noise.
+
+    Records of all 19 hold these 15 too.
+    """
     return mean_error(choose_suite_result(records, "mce_xn"))
 
 
@@ -89,11 +91,7 @@ _ALEXNET_CLEAN = 0.435
 
 def _choose_benchmark(records: Records | SuiteResult) -> SuiteResult:
     """Return the result of the benchmark's 15 corruptions: of their own suite, or out of all 19."""
-    if isinstance(records, SuiteResult):
-        result = records
-    else:
-        metrics = {r.suite.metric for r in group_suites(records)}
-        result = choose_suite_result(records, "mce_15" if "mce_15" in metrics else "mce")
+    result = choose_suite_result(records, "mce_15")
     chosen = tuple(s for s in result.series if parse_call(s.first.corruption).name in _ALEXNET)
     return replace(result, series=chosen)
 
@@ -105,10 +103,11 @@ def _compare_with_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
             "errors are compared with AlexNet's on images of 224 x 224 pixels only; for other "
             "sizes use mce_15, which is not normalised"
         )
-    refuse_shared(result.first)
+    refuse_shared(result.first, over_runs=False)
     if result.series[0].runs > 1:
         raise InputError(
-            "errors are compared with AlexNet's for one fitted model, got several runs"
+            f"errors are compared with AlexNet's for one fitted model, got {result.series[0].runs} "
+            "runs; pass records.select(run=0)"
         )
     k, weight = result.first.k, np.array([1 / (_ALEXNET[c.name] - clean) for c in calls])
     errors = np.array([1 - s.first.hits / k for s in result.series])

@@ -186,6 +186,7 @@ class Score:
                     "corruption": level.spec,
                     **_norm_json(part.p),
                     ("severity" if part.p is None else "epsilon"): level.size,
+                    "k": level.result.first.k,
                     "error": level.error.json(),
                 }
                 for part in self.ladders

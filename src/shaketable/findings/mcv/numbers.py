@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from shaketable.evaluation.records import Records
+from shaketable.findings.choosing import choose_suite_result
 from shaketable.findings.mcv.stability import Stability
 from shaketable.findings.mcv.stability import cv_difference as _cv_difference
-from shaketable.findings.suite_results import SuiteResult, choose_suite_result
+from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.estimate import Estimate
 
 

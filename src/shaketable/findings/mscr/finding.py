@@ -112,6 +112,7 @@ class Robustness:
                 {
                     "corruption": s.first.corruption,
                     "at_eps_min": s.at_eps_min,
+                    "k": s.first.k,
                     **_estimate_json(s.accuracy),
                 }
                 for s in subject.all_series
@@ -155,6 +156,7 @@ FINDINGS.add(
         find,
         metrics={
             "accuracy": numbers.accuracy,
+            "accuracy_difference": numbers.accuracy_difference,
             "relative_loss": numbers.relative_loss,
             "mscr": numbers.mscr,
             "mscr_difference": numbers.mscr_difference,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,15 +10,15 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Records
+from shaketable.findings.choosing import choose_series
 from shaketable.findings.series import Series, group_series, meets_same_noise, refuse_shared
-from shaketable.findings.suite_results import list_first
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
 
 def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimate:
     """Share of points, or of noisy draws, that are classified correctly."""
-    return _choose_series(records, _match_corruption(corruption), "accuracy").accuracy
+    return choose_series(records, "accuracy", corruption=corruption, needs_clean=False).accuracy
 
 
 def relative_loss(records: Records | Series, *, corruption: str | None = None) -> Estimate:
@@ -27,34 +26,61 @@ def relative_loss(records: Records | Series, *, corruption: str | None = None) -
 
     `corruption` may be left out when the records hold only one.
     """
-    return _choose_series(records, _match_corruption(corruption), "relative_loss").relative_loss
+    return choose_series(records, "relative_loss", corruption=corruption).relative_loss
 
 
-def mscr(records: Records | Series) -> Estimate:
+def mscr(records: Records | Series, *, corruption: str | None = None) -> Estimate:
     r"""MSCR: avoidable accuracy lost under noise of size eps_min, relative to the clean accuracy.
 
     .. math:: (a_{\epsilon_{min}} - a_0) / a_0
 
     Siedel et al. (2022), Eq. 2; over runs, the mean of the ratios (Algorithm 1). Negative:
     avoidable accuracy lost. 0: as robust as the data allow. Positive: the noise helps. If the
-    records hold several corruptions, it is computed for the one of size eps_min.
+    records hold several corruptions, it is computed for the one of size eps_min; if there are
+    several of this size, `corruption` chooses one, such as ``l2(eps_min)``.
     """
-    series = _choose_mscr_series(records)
+    series = _choose_mscr_series(records, "mscr", corruption)
     estimate = series.relative_loss
     if series.at_eps_min:
         return estimate
-    caveat = f"{series.first.corruption}, the only noise on record, taken for eps_min"
+    chosen = "the only noise on record" if corruption is None else "as named"
+    caveat = f"{series.first.corruption}, {chosen}, taken for eps_min"
     return replace(estimate, method=f"{estimate.method}; {caveat}")
 
 
-def mscr_difference(first: Records | Series, second: Records | Series) -> Estimate:
+def accuracy_difference(
+    first: Records | Series, second: Records | Series, *, corruption: str = "clean"
+) -> Estimate:
+    """Accuracy of the first model minus that of the second, paired: same points, same noise.
+
+    Positive: the first one is right more often.
+    """
+    a, b = (
+        choose_series(r, "accuracy_difference", corruption=corruption, needs_clean=False)
+        for r in (first, second)
+    )
+    return estimate_accuracy_difference(a, b)
+
+
+def estimate_accuracy_difference(
+    first: Series, second: Series, *, confidence: float = 0.95
+) -> Estimate:
+    """Accuracy of the first series minus that of the second, paired, with this confidence."""
+    _refuse_unpaired(first, second, "accuracy_difference")
+    a, b = ([cell.hits for cell in s.noisy] for s in (first, second))
+    k = first.first.k
+    if len(a) == 1:
+        refuse_shared(first.first)
+        return intervals.mean_difference(a[0], b[0], k, confidence=confidence)
+    return intervals.mean_difference_over_runs(a, b, k, confidence=confidence)
+
+
+def mscr_difference(
+    first: Records | Series, second: Records | Series, *, corruption: str | None = None
+) -> Estimate:
     """MSCR of the first model minus that of the second, paired: same points, same noise."""
-    a, b = _choose_mscr_series(first), _choose_mscr_series(second)
-    if not meets_same_noise(a, b):
-        raise InputError(
-            "mscr_difference needs two models evaluated under the same noise on the same points "
-            "in the same runs; evaluate both with the same data, corruption, k, runs and seed"
-        )
+    a, b = (_choose_mscr_series(r, "mscr_difference", corruption) for r in (first, second))
+    _refuse_unpaired(a, b, "mscr_difference")
     k = a.first.k
     if a.runs == 1:
         refuse_shared(a.first)
@@ -64,6 +90,14 @@ def mscr_difference(first: Records | Series, second: Records | Series) -> Estima
         ([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)
     )
     return intervals.change_difference_over_runs(first_runs, second_runs, k)
+
+
+def _refuse_unpaired(first: Series, second: Series, metric: str) -> None:
+    if not meets_same_noise(first, second):
+        raise InputError(
+            f"{metric} needs two models evaluated under the same noise on the same points "
+            "in the same runs; evaluate both with the same data, corruption, k, runs and seed"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +123,13 @@ def error_probability(
     The overall and per-class bounds hold for new points of the same distribution and a fixed model;
     the bound of a point holds for new noise on that point.
     """
-    series = _choose_series(records, _match_corruption(corruption), "error_probability")
+    series = choose_series(records, "error_probability", corruption=corruption, needs_clean=False)
+    refuse_shared(series.first, over_runs=False)
     if series.runs > 1:
-        raise InputError("error_probability is about one fitted model, got several runs of a study")
-    refuse_shared(series.first)
+        raise InputError(
+            f"error_probability is about one fitted model, got {series.runs} runs of a study; pass "
+            "records.select(run=0), or take_runs(1) of the series"
+        )
     cell = series.first
     y = cell.points.y
     return ErrorProbability(
@@ -111,31 +148,13 @@ def error_probability(
     )
 
 
-def _match_corruption(corruption: str | None) -> Callable[[Series], bool]:
-    """Return a filter of series for one corruption, or for all that are not clean."""
-    if corruption is None:
-        return lambda s: s.first.corruption != "clean"
-    return lambda s: s.first.corruption == corruption
-
-
-def _choose_mscr_series(records: Records | Series) -> Series:
+def _choose_mscr_series(records: Records | Series, metric: str, corruption: str | None) -> Series:
     if isinstance(records, Series):
         return records
-    marked = any(s.at_eps_min for s in group_series(records))
-    wanted = (lambda s: s.at_eps_min) if marked else _match_corruption(None)
-    return _choose_series(records, wanted, "mscr")
-
-
-def _choose_series(
-    records: Records | Series, wanted: Callable[[Series], bool], metric: str
-) -> Series:
-    """Return the only series that is wanted; raise if there is none or more than one."""
-    if isinstance(records, Series):
-        return records
-    candidates = [s for s in group_series(records) if wanted(s)]
-    if len(candidates) != 1:
-        raise InputError(
-            f"{metric} needs exactly one model under one corruption, got {list_first(candidates)}; "
-            "choose with records.select(model=…) or metrics.series(records)"
-        )
-    return candidates[0]
+    known = any(s.at_eps_min for s in group_series(records, needs_clean=False))
+    return choose_series(
+        records,
+        metric,
+        corruption=corruption,
+        wanted=lambda s: s.at_eps_min if known else s.first.corruption != "clean",
+    )

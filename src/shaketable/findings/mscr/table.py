@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shaketable.core.norms import norm_title
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.findings.mscr.words import describe_risk
 from shaketable.findings.subjects import name_noise
@@ -15,8 +16,9 @@ def print_models(finding: Robustness) -> None:
     rows, sentences = [], []
     facts: dict[str, None] = {}
     for subject in finding.fitted:
-        cell, eps_min = subject.first, subject.eps_min
-        size = "" if eps_min is None else f"; {subject.norm} eps_min = {format_distance(eps_min)}"
+        cell, size = subject.first, ""
+        if (known := subject.separation) is not None:
+            size = f"; {norm_title(known.norm)} eps_min = {format_distance(known.epsilon_min)}"
         facts[f"{cell.data}: {cell.n} test points{size}"] = None
         for s in subject.all_series:
             change = "" if s.first.corruption == "clean" else _format_change(s.change)

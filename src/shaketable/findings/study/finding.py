@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shaketable.core.norms import norm_to_json
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.study.numbers import StudyEntry, list_accuracies, list_mscr
@@ -30,17 +29,28 @@ class Study:
         return {subject: list_mscr(subject) for subject in self.subjects}
 
     def json(self) -> dict[str, Any]:
-        """Return settings and entries; accuracies and MSCR in per cent."""
-        first = self.subjects[0]
-        cell, separation = first.first, first.separation
+        """Return settings and entries; accuracies and MSCR in per cent.
+
+        A setting in which the models differ is None; every entry has its own.
+        """
+        settings = [
+            {
+                "data": s.first.data,
+                "norm": s.norm_json,
+                "eps_min": s.eps_min,
+                "k": s.first.k,
+                "seed": s.first.seed,
+                "draws": s.first.draws,
+                "bounds": s.first.bounds,
+            }
+            for s in self.subjects
+        ]
+        first = settings[0]
         return {
-            "data": cell.data,
-            "norm": None if separation is None else norm_to_json(separation.norm),
-            "eps_min": first.eps_min,
-            "k": cell.k,
-            "seed": cell.seed,
-            "draws": cell.draws,
-            "bounds": cell.bounds,
+            **{
+                name: value if all(other[name] == value for other in settings) else None
+                for name, value in first.items()
+            },
             "cells": [entry.json() for entries in self.accuracies.values() for entry in entries],
             "mscr": [entry.json() for entries in self.mscr.values() for entry in entries],
         }

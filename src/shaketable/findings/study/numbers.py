@@ -23,14 +23,21 @@ class StudyEntry:
     sd: float | None
     """None for a single run."""
     runs: int
+    k: int
+    """Draws per point; 1 on clean points."""
 
     def json(self) -> dict[str, Any]:
         """Return the entry in per cent."""
         test = {} if self.test_eps is None else {"test_eps": self.test_eps}
-        e = self.estimate
+        e, cell = self.estimate, self.subject.first
         return {
             "model": self.subject.label,
-            "data": self.subject.first.data,
+            "data": cell.data,
+            "norm": self.subject.norm_json,
+            "k": self.k,
+            "seed": cell.seed,
+            "draws": cell.draws,
+            "bounds": cell.bounds,
             "train_eps": self.train_eps,
             **test,
             "mean": None if e is None else 100 * e.value,
@@ -51,6 +58,7 @@ def list_accuracies(subject: Subject) -> list[StudyEntry]:
             estimate=s.accuracy,
             sd=float(s.accuracies.std(ddof=1)) if s.runs > 1 else None,
             runs=s.runs,
+            k=s.first.k,
         )
         for s in subject.all_series
         if s.first.epsilon is not None
@@ -67,6 +75,7 @@ def list_mscr(subject: Subject) -> list[StudyEntry]:
             estimate=s.change,
             sd=_compute_sd(s),
             runs=s.runs,
+            k=s.first.k,
         )
         for s in subject.at_eps_min
     ]
