@@ -117,10 +117,12 @@ def test_frost_takes_its_textures_from_a_folder(capsys):
         "common-15",
         "--frost-textures",
         "ice",
+        "--jpeg",
+        "85",
         "--quiet",
     )
     specs = [c["corruption"] for c in found["suites"][0]["cells"]]
-    assert any(spec.startswith("frost(1, cifar, textures=ice, id=h") for spec in specs)
+    assert any(spec.startswith("frost(1, cifar, jpeg=85, textures=ice, id=h") for spec in specs)
 
 
 def test_images_in_a_folder_from_the_command_line(capsys):
@@ -161,6 +163,10 @@ def test_images_in_a_folder_from_the_command_line(capsys):
         (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "a finite value range"),
         (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "'two-factor-table'"),
         (["corrupt", "iris", "--grid", "sp(0.1)", "-o", "a"], "two factors or more"),
+        (
+            ["corrupt", "shapes(n=20)", "--suite", "common-15", "-o", "a", "--jpeg", "101"],
+            "jpeg must be a quality from 1 to 100, such as 85, got 101",
+        ),
         (
             ["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--frost-textures", "b"],
             "needs a suite",

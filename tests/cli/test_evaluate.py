@@ -202,6 +202,11 @@ def test_evaluate_takes_a_suite(capsys):
             ],
             "leave out --frost-textures",
         ),
+        (
+            ["evaluate", "--suite", "common-19", "--published", "a", "--jpeg", "85"],
+            "leave out --jpeg",
+        ),
+        (["evaluate", "--suite", "pnorm", "--jpeg", "85"], "needs a suite of common corruptions"),
         (["evaluate", "--sute", "pnorm"], "did you mean '--suite'"),
         (["evaluate", "--model", "rf", "--data", "no.npz", "--corruptions", "l2[1]"], "spec must"),
         (["evaluate", "--model", "rf", "--data", "iris", "--suite", "pnorm-cifar"], "got 4 values"),

@@ -357,7 +357,15 @@ def test_suites_of_other_noise_have_no_images():
         st.suite("pnorm-cifar").published("a")
     with pytest.raises(InputError, match="for suites of common corruptions"):
         st.suite("ice").with_textures("a")
-    for first, second in (("published", "with_textures"), ("with_textures", "published")):
-        one = getattr(st.suite("common-19"), first)("a")
+    with pytest.raises(InputError, match="for suites of common corruptions"):
+        st.suite("two-factor").with_jpeg()
+    options = {"published": "a", "with_textures": "b", "with_jpeg": 85}
+    for first, second in (
+        ("published", "with_textures"),
+        ("with_textures", "published"),
+        ("published", "with_jpeg"),
+        ("with_jpeg", "published"),
+    ):
+        one = getattr(st.suite("common-19"), first)(options[first])
         with pytest.raises(InputError, match="not for published ones"):
-            getattr(one, second)("b")
+            getattr(one, second)(options[second])

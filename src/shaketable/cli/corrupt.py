@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import (
     add_bounds_flags,
+    add_common_flags,
     add_data_flags,
     add_draws_flag,
     add_grid_flags,
     add_quiet_flag,
     add_seed_flag,
-    add_textures_flag,
     one_of,
     parse_output_file,
     parse_path,
@@ -54,7 +54,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="write every set of a suite as an array, or as a folder of PNG files (default: the "
         "form of the data)",
     )
-    add_textures_flag(parser)
+    add_common_flags(parser)
     add_bounds_flags(parser)
     add_seed_flag(parser, "the noise")
     parser.add_argument(

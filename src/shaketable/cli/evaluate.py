@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from shaketable.cli.flags import (
     add_bounds_flags,
+    add_common_flags,
     add_copies_flags,
     add_draws_flag,
     add_grid_flags,
     add_output_flags,
     add_reference_flag,
     add_subject_flags,
-    add_textures_flag,
     parse_path,
 )
 from shaketable.cli.output import conclude, show
@@ -62,7 +62,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="read the common corruptions of a suite from a set that you have, such as CIFAR-10-C "
         "or ImageNet-C, instead of generating them",
     )
-    add_textures_flag(parser)
+    add_common_flags(parser)
     add_copies_flags(parser, k=None)
     add_draws_flag(parser, "ladder in suites, else independent")
     parser.add_argument(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from shaketable.core.errors import InputError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.data.bounds import Bounds
     from shaketable.data.dataset import Dataset
@@ -63,14 +65,21 @@ def read_suites(args: argparse.Namespace) -> list[Suite]:
             )
         suites.append(grid(*factors, orders=args.orders or "both"))
     published = getattr(args, "published", None)
-    for flag, folder in (("--published", published), ("--frost-textures", args.frost_textures)):
-        if folder is not None and not any(s.kind == "common" for s in suites):
-            raise InputError(f"{flag} needs a suite of common corruptions, such as common-19")
-    if published and args.frost_textures:
-        raise InputError("--published images are read, not generated; leave out --frost-textures")
-    for i, chosen in enumerate(suites):
-        if chosen.kind == "common" and published:
-            suites[i] = chosen.published(published)
-        elif chosen.kind == "common" and args.frost_textures:
-            suites[i] = chosen.with_textures(args.frost_textures)
-    return suites
+    given = {"--published": published, "--frost-textures": args.frost_textures, "--jpeg": args.jpeg}
+    flags = [flag for flag, value in given.items() if value is not None]
+    if flags and not any(s.kind == "common" for s in suites):
+        raise InputError(f"{flags[0]} needs a suite of common corruptions, such as common-19")
+    if published and len(flags) > 1:
+        raise InputError(f"--published images are read, not generated; leave out {flags[1]}")
+    return [_set_options(s, args, published) if s.kind == "common" else s for s in suites]
+
+
+def _set_options(suite: Suite, args: argparse.Namespace, published: Path | None) -> Suite:
+    """Return a suite of common corruptions with the options that the flags say."""
+    if published:
+        suite = suite.published(published)
+    if args.frost_textures:
+        suite = suite.with_textures(args.frost_textures)
+    if args.jpeg is not None:
+        suite = suite.with_jpeg(args.jpeg)
+    return suite

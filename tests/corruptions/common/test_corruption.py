@@ -1,3 +1,4 @@
+import io
 import json
 
 import numpy as np
@@ -62,9 +63,16 @@ def test_profiles_are_those_of_the_size_and_recorded():
     assert [profile_of(s, s) for s in SIDES.values()] == list(SIDES)
     assert parse("fog(3)").for_shape((64, 64, 3)).spec == "fog(3, tiny)"
     assert parse("fog(3)").for_shape((3, 224, 224)).spec == "fog(3, imagenet)"
+    assert parse("fog(3)").for_shape((299, 299, 3)).spec == "fog(3, inception)"
     assert parse("fog(3)").for_shape((48, 60, 3)).spec == "fog(3, 48px)"
     assert parse("fog(3, profile=tiny)").for_shape((48, 60, 3)).spec == "fog(3, tiny)"
-    for spec in ("fog(3)", "fog(3, 48px)", "frost(2, cifar, textures=some/folder, id=h12345678)"):
+    for spec in (
+        "fog(3)",
+        "fog(3, 48px)",
+        "fog(3, jpeg=85)",
+        "frost(2, jpeg=9, textures=a)",
+        "frost(2, cifar, textures=some/folder, id=h12345678)",
+    ):
         assert parse(spec).spec == spec
         assert parse(parse(spec).spec) == parse(spec)
     both = parse("fog(1) + l2(1)").for_shape((32, 32, 3))
@@ -79,15 +87,70 @@ def test_other_sizes_are_interpolated_along_the_logarithm_of_the_side():
     share = np.log(side / 32) / np.log(2)
     assert between == pytest.approx(cifar + share * (tiny - cifar))
     assert parameters("gaussian_noise", 4, "28px") == (cifar,)
-    assert parameters("gaussian_noise", 4, "500px") == parameters("gaussian_noise", 4, "imagenet")
+    assert parameters("gaussian_noise", 4, "500px") == parameters("gaussian_noise", 4, "inception")
     assert all(isinstance(n, int) for n in parameters("glass_blur", 5, "100px")[1:])
     small, whole = (parameters("elastic_transform", 5, p) for p in ("16px", "cifar"))
     assert small == pytest.approx(tuple(n / 2 for n in whole))
 
 
+def test_the_severities_of_299_pixels_are_stronger_than_those_of_224():
+    assert SIDES["inception"] == 299
+    assert parameters("gaussian_noise", 5, "inception") == (0.4,)
+    assert parameters("defocus_blur", 5, "inception") == (12, 0.5)
+    assert parameters("elastic_transform", 2, "inception") == (720, 28.8, 72.0)
+    assert parameters("jpeg_compression", 1, "inception") == (23,)
+    weak, strong = (parameters("shot_noise", 1, p)[0] for p in ("imagenet", "inception"))
+    assert strong < parameters("shot_noise", 1, "256px")[0] < weak
+    images, keys = make_images(1, 299, 299), make_keys(1)
+    for name in NAMES:
+        image = CommonCorruption(name, 5).bind(st.Bounds(0, 255))(images, keys)
+        assert image.shape == images.shape
+        assert (image != images).any()
+
+
+def read_back(image, quality):
+    """What Pillow reads of a JPEG file of the image, written as those of ImageNet-C."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "JPEG", quality=quality, optimize=True)
+    return np.asarray(Image.open(file))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("shape", [(64, 64, 3), (40, 33, 1)])
+def test_jpeg_follows_the_corruption(name, shape):
+    images, keys = make_images(3, *shape), make_keys(3)
+    plain, compressed = (
+        parse(f"{name}(3{jpeg})").bind(st.Bounds(0, 255))(images, keys)
+        for jpeg in ("", ", jpeg=85")
+    )
+    squeezed = plain if shape[2] == 3 else plain[..., 0]
+    expected = np.array([read_back(image, 85) for image in squeezed.astype(np.uint8)])
+    assert np.array_equal(compressed, expected.reshape(images.shape))
+    assert not np.array_equal(compressed, plain)
+
+
+def test_suites_take_a_quality_of_jpeg():
+    data = st.make_dataset(make_images(6, 16, 16), np.arange(6) % 2, name="soft")
+    chosen = suite("common-xn").with_jpeg(85)
+    found = st.evaluate(lambda x: np.zeros(len(x), int), data, chosen, model_id="0")
+    specs = [c.corruption for c in found if c.corruption != "clean"]
+    assert "fog(3, 16px, jpeg=85)" in specs
+    assert all(", jpeg=85" in spec for spec in specs)
+    assert metrics.mce_xn(found).value == 0.5
+    (board,) = score_boards(found)
+    assert board.sizes.endswith("frost from generated textures; then JPEG of quality 85")
+
+
 @pytest.mark.parametrize(
     ("spec", "shape", "message"),
     [
+        ("fog(1, jpeg=0)", (32, 32, 3), "jpeg must be a quality from 1 to 100, such as 85, got 0"),
+        ("fog(1, jpeg=80.5)", (32, 32, 3), "jpeg must be a quality"),
+        ("fog(1, jpeg=high)", (32, 32, 3), "jpeg must be a quality"),
+        ("fog(1, jpeg=85, published=a)", (32, 32, 3), "jpeg= is for images made here"),
+        ("fog(1, jpeg=85)", (32, 32, 5), "leave jpeg out"),
         ("fog(0)", (32, 32, 3), "severity must be"),
         ("fog(6)", (32, 32, 3), "severity must be 1, 2, 3, 4 or 5, got 6"),
         ("fog(1.5)", (32, 32, 3), "severity must be"),

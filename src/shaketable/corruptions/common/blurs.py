@@ -23,11 +23,7 @@ def gaussian_blur(images: Array, keys: KeyArray, parameters: Parameters, side: i
 
 
 def defocus_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
-    """Correlation with the kernel `lens`, border reflected; values are truncated to 8 bits.
-
-    For large kernels, rounding errors of single float32 weights, about 1e-8, are not reproduced;
-    only their sum is. So fewer than one value in 100 000 differs from the original, by one level.
-    """
+    """Correlation with the kernel `lens`, border reflected; values are truncated to 8 bits."""
     from shaketable.corruptions.common.defocus_kernels import fill_defocus_blur
 
     return _run(fill_defocus_blur, images, keys, *_optics(*images.shape[1:], parameters))
@@ -56,13 +52,16 @@ def motion_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int
 
 
 def zoom_blur(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
-    """Mean of an image and its zooms by the given factors, summed in float32 in their order.
+    """Mean of an image and its zooms, summed in float32 in the order of the factors.
 
-    The axes of an image that is not square are zoomed separately; the original takes squares only.
+    These are the numbers of ``np.arange(1, end, step)``, and their last bits count: at 32 pixels, a
+    zoom by 1.2500000000000002 is 33 pixels wide, and one by 1.25 would be 32. The axes of an image
+    that is not square are zoomed separately; the original takes squares only.
     """
     from shaketable.corruptions.common.blur_kernels import fill_zoom_blur
 
-    return _run(fill_zoom_blur, images, keys, *_zooms(*images.shape[1:], parameters))
+    end, step = parameters
+    return _run(fill_zoom_blur, images, keys, *_zooms(*images.shape[1:], end, step))
 
 
 def _run(kernel: Any, images: Array, keys: KeyArray, *settings: Any) -> Array:
@@ -84,6 +83,10 @@ def lens(radius: float, sigma: float) -> tuple[Array, Array, Array]:
     its sum above 1, and images become brighter. Above 8, the grid of a radius that is no integer,
     which the original does not have, ends at the integer below.
 
+    Taps are summed as in OpenCV, with a product and the sum it goes to rounded once: from the
+    middle outwards, except that three taps along a row are summed inwards. Above radius 8, OpenCV
+    rounds some columns in ways of the processor; that changes one value in a million by one level.
+
     >>> [round(float(lens(*level)[0].sum()), 4) for level in ((1.5, 0.1), (8, 0.5), (10, 0.5))]
     [1.0, 1.013, 1.0108]
     """
@@ -94,13 +97,16 @@ def lens(radius: float, sigma: float) -> tuple[Array, Array, Array]:
     taps = np.exp(-0.5 * np.arange(-reach, reach + 1) ** 2 / sigma**2)
     taps = (taps / taps.sum()).astype(np.float32)
     kernel = disk / disk.sum()
-    for _ in range(2):  # along rows, then, transposed, columns: like OpenCV, with fused sums
+    for inwards in (not large, False):  # along rows, then, transposed, columns
         padded = np.pad(kernel, ((0, 0), (reach, reach)), mode="reflect")
         columns = [padded[:, i : i + len(grid)] for i in range(2 * reach + 1)]
-        filtered = columns[reach] * taps[reach]
-        for k in range(1, reach + 1):
-            pair = (columns[reach - k] + columns[reach + k]).astype(np.float64)
-            filtered = (filtered + pair * taps[reach + k]).astype(np.float32)
+        pairs = [columns[reach - k] + columns[reach + k] for k in range(1, reach + 1)]
+        terms = list(zip([columns[reach], *pairs], taps[reach:], strict=True))
+        (first, weight), *others = terms[::-1] if inwards else terms
+        filtered = first * weight
+        for term, weight in others:
+            fused = filtered + term.astype(np.float64) * weight
+            filtered = fused.astype(np.float32)
         kernel = filtered.T
     return kernel, disk, taps
 
@@ -113,44 +119,50 @@ def _filter(kernel: Array, taps: Array) -> Array:
 
 
 _FEW = 32  # a kernel of up to so many pixels is summed directly
-_NEGLIGIBLE = 1e-12  # weights too small to change a value
+_NEGLIGIBLE = 1e-16  # weights too small to change a value
 
 
 @lru_cache(maxsize=32)
 def _optics(height: int, width: int, channels: int, level: Parameters) -> tuple[Any, ...]:
-    """Return the tables that `fill_defocus_blur` takes, from `rows` to `weights`.
+    """Return the tables that `fill_defocus_blur` takes, from `rows` to `whole`.
 
-    A small kernel consists of taps alone. A large one is its filtered disk; taps, in float32, for
-    the effect of the border of the kernel's grid; and a factor that corrects the rounded sum.
+    A large kernel is nearly its filtered disk, with a factor that corrects the rounded sum, and
+    taps, in float32, for the effect of the border of the kernel's grid. What is missing, rounding
+    errors of single weights, is about 1e-9.
     """
     kernel, disk, taps = lens(*level)
-    rest = kernel.astype(np.float64)
+    exact, rest = kernel.astype(np.float64), np.zeros((1, 1))
     heights, smooth = np.zeros(0, np.int64), np.ones(1)
-    if (rest > _NEGLIGIBLE).sum() <= _FEW:
-        kept = rest > _NEGLIGIBLE
-    else:
+    if (exact > _NEGLIGIBLE).sum() > _FEW:
         sums = disk.sum(axis=0).astype(np.int64)
         heights = sums[sums > 0] // 2
-        whole = _filter(disk.astype(np.float64), taps.astype(np.float64))
+        filtered = _filter(disk.astype(np.float64), taps.astype(np.float64))
         scale = 1 / disk.sum(dtype=np.float64)
-        rest = np.pad(rest, len(taps) // 2) - scale * whole
-        kept = np.abs(rest) > 1e-8
-        scale += rest[~kept].sum() / whole.sum()
+        rest = np.pad(exact, len(taps) // 2) - scale * filtered
+        dropped = np.abs(rest) <= 1e-8
+        scale += rest[dropped].sum() / filtered.sum()
+        rest[dropped] = 0
         smooth = taps[len(taps) // 2 :].astype(np.float64) * math.sqrt(scale)
-    centre = len(rest) // 2
-    rest, kept = rest[centre:], kept[centre:]  # the other half is its mirror image
-    down, across = np.nonzero(kept)
-    margin = len(heights) // 2 + len(smooth) - 1 if len(heights) else int(down.max())
+    wide = np.flatnonzero((exact > _NEGLIGIBLE).any(axis=0)).max() - len(exact) // 2
+    margin = max(int(wide), len(heights) // 2 + len(smooth) - 1)
+    border = (np.pad(np.arange(size), margin, mode="reflect") for size in (height, width))
+    tables = _list_taps(rest.astype(np.float32), margin, channels)
+    return *border, heights, smooth, tables, _list_taps(exact, margin, channels)
+
+
+def _list_taps(kernel: Array, margin: int, channels: int) -> tuple[Any, ...]:
+    """Return distances, places and weights of the taps of a kernel; see `fill_defocus_blur`."""
+    centre = len(kernel) // 2
+    below = kernel[centre:]  # the other half is its mirror image
+    down, across = np.nonzero(np.abs(below) > _NEGLIGIBLE)
     distances, line = np.unique(down, return_inverse=True)
     more = (0, -len(down) % 4)
     places = np.pad(line, more), (np.pad(across - centre, more) + margin) * channels
-    weights = np.pad(rest[kept], more).astype(np.float32 if len(heights) else np.float64)
-    border = (np.pad(np.arange(size), margin, mode="reflect") for size in (height, width))
-    return *border, heights, smooth, distances, places, weights
+    return distances, places, np.pad(below[down, across], more)
 
 
 @lru_cache(maxsize=32)
-def _zooms(height: int, width: int, channels: int, factors: Parameters) -> tuple[Any, ...]:
+def _zooms(height: int, width: int, channels: int, end: float, step: float) -> tuple[Any, ...]:
     """Return the tables that `fill_zoom_blur` takes: `times`, `down`, `base`, `taps`.
 
     Successive factors so close that they give the same image count as one zoom, several times.
@@ -162,6 +174,7 @@ def _zooms(height: int, width: int, channels: int, factors: Parameters) -> tuple
         inner = [math.ceil(size / factor) for size in (height, width)]
         return [(size, round(size * factor)) for size in inner]
 
+    factors = np.arange(1, end, step).tolist()
     grouped = [list(group) for _, group in groupby(factors, key=sizes)]
     down = [zoom_places(height, group[0]) for group in grouped]
     across = [zoom_places(width, group[0]) for group in grouped]

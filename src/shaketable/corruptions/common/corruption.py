@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -59,12 +60,15 @@ class CommonCorruption(Corruption):
     """One of the 19 common corruptions at a severity from 1 to 5.
 
     Images are corrupted as uint8, like the originals: values in the declared range are rounded to
-    256 levels, and results are such levels. Sizes other than 32, 64 and 224 pixels get interpolated
-    severities, unless a ``profile`` is named. A corruption that mixes colours takes grey images as
-    colour images with equal channels, and converts the result to grey.
+    256 levels, and results are such levels. Sizes other than 32, 64, 224 and 299 pixels get
+    interpolated severities, unless a ``profile`` is named. A corruption that mixes colours takes
+    grey images as colour images with equal channels, and converts the result to grey. With
+    ``jpeg``, results are compressed like the published images of 64 pixels and more.
 
     >>> CommonCorruption("fog", 3).for_shape((32, 32, 3)).spec
     'fog(3, cifar)'
+    >>> CommonCorruption("fog", 3, jpeg=85).for_shape((64, 64, 3)).spec
+    'fog(3, tiny, jpeg=85)'
     """
 
     name: str
@@ -76,6 +80,8 @@ class CommonCorruption(Corruption):
     id: str = ""
     """Hash of the content of that folder."""
     bounds: Bounds | None = None
+    jpeg: int | None = None
+    """Quality of a JPEG compression, 1 to 100, of the corrupted images; None for no compression."""
 
     on_steps = True
     takes_levels = True
@@ -88,18 +94,20 @@ class CommonCorruption(Corruption):
         object.__setattr__(self, "severity", int(self.severity))
         if self.profile:
             side_of(self.profile)
+        if self.jpeg is not None:
+            object.__setattr__(self, "jpeg", check_quality(self.jpeg))
         if self.textures and self.name != "frost":
             raise InputError(f"textures are for frost, got {self.name}; leave them out")
 
     @property
     def spec(self) -> str:
         """Canonical spec string; it names the profile once that is known."""
-        return str(Call(self.name, (float(self.severity), *self._profile()), self._textures()))
+        return str(Call(self.name, (float(self.severity), *self._profile()), self._options()))
 
     @property
     def ladder(self) -> str:
         """Name of all severities of one kind, which share the randomness of an image."""
-        return str(Call(self.name, self._profile(), self._textures()))
+        return str(Call(self.name, self._profile(), self._options()))
 
     @property
     def size(self) -> float:
@@ -119,9 +127,11 @@ class CommonCorruption(Corruption):
                 f"{self.name} needs images of at least {LEAST_SIDE} x {LEAST_SIDE} pixels, got "
                 f"{layout.height} x {layout.width}; enlarge them first"
             )
-        if self.name in _COLOUR and layout.channels not in (1, 3):
+        if (self.name in _COLOUR or self.jpeg) and layout.channels not in (1, 3):
+            what = f"{self.name} with jpeg={self.jpeg}" if self.jpeg else self.name
+            remedy = "leave jpeg out, or " if self.jpeg else ""
             raise InputError(
-                f"{self.name} needs images of 1 or 3 channels, got {layout.channels}; name the "
+                f"{what} needs images of 1 or 3 channels, got {layout.channels}; {remedy}name the "
                 "other corruptions, without it, with --corruptions"
             )
         profile = self.profile or profile_of(layout.height, layout.width)
@@ -130,8 +140,12 @@ class CommonCorruption(Corruption):
     def _profile(self) -> tuple[str, ...]:
         return (self.profile,) if self.profile else ()
 
-    def _textures(self) -> dict[str, Value]:
-        options: dict[str, Value] = {"textures": self.textures, "id": self.id}
+    def _options(self) -> dict[str, Value]:
+        options: dict[str, Value] = {
+            "jpeg": float(self.jpeg or 0),
+            "textures": self.textures,
+            "id": self.id,
+        }
         return {name: value for name, value in options.items() if value}
 
     def _texture_id(self) -> str:
@@ -163,30 +177,54 @@ def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) 
     The profile of the corruption must be known.
     """
     name, profile = corruption.name, corruption.profile
-    family = import_module(f"shaketable.corruptions.common.{_FAMILY[name]}")
     numbers: Parameters = parameters(name, corruption.severity, profile)
     textures = (corruption.textures,) if corruption.textures else ()
+    images = _run(name, images, keys, numbers, side_of(profile), *textures)
+    if corruption.jpeg:
+        images = _run("jpeg_compression", images, keys, (corruption.jpeg,), side_of(profile))
+    return images
+
+
+def _run(name: str, images: Array, *arguments: Any) -> Array:
+    """Return what the function of that name makes of images, grey ones taken as colour images."""
+    family = import_module(f"shaketable.corruptions.common.{_FAMILY[name]}")
     grey = images.shape[3] == 1 and name in _COLOUR
     colour = np.repeat(images, 3, axis=3) if grey else images
-    corrupted: Array = getattr(family, name)(colour, keys, numbers, side_of(profile), *textures)
+    corrupted: Array = getattr(family, name)(colour, *arguments)
     return np.rint(corrupted @ _GREY_WEIGHTS).astype(np.uint8)[..., None] if grey else corrupted
+
+
+def check_quality(quality: Any) -> int:
+    """Return the quality of a JPEG compression, or raise an `InputError`.
+
+    >>> check_quality(85.0)
+    85
+    """
+    if isinstance(quality, bool) or quality not in range(1, 101):
+        raise InputError(f"jpeg must be a quality from 1 to 100, such as 85, got {quality!r}")
+    return int(quality)
 
 
 def _read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
     """Corruption that a spec names: computed here, or read from a folder of published images."""
     folders = {name: format_value(v) for name, v in call.options.items() if name in _FOLDERS}
     others = {name: value for name, value in call.options.items() if name not in _FOLDERS}
-    severity, rest = read_arguments(Call(call.name, call.args, others), "severity", "profile")
+    numbers = Call(call.name, call.args, others)
+    severity, rest = read_arguments(numbers, "severity", "profile", "jpeg")
     if severity not in range(1, 6):
         raise InputError(f"severity must be 1, 2, 3, 4 or 5, got {severity:g}")
     profile, id_ = str(rest.get("profile", "")), folders.get("id", "")
+    jpeg = rest.get("jpeg")
     textures, published = folders.get("textures", ""), folders.get("published", "")
     if "published" not in folders:
         if id_ and not textures:
             raise InputError(f"id goes with published= or textures=, got {call}")
-        return CommonCorruption(call.name, int(severity), profile, textures, id=id_)
-    if "textures" in folders:
-        raise InputError(f"textures are for images made here, not for published ones, got {call}")
+        return CommonCorruption(call.name, int(severity), profile, textures, id=id_, jpeg=jpeg)
+    for option in ("textures", "jpeg"):
+        if option in call.options:
+            raise InputError(
+                f"{option}= is for images made here, not for published ones, got {call}"
+            )
     from shaketable.corruptions.published import PublishedCorruption  # it builds on this module
 
     return PublishedCorruption(call.name, int(severity), published, profile=profile, id=id_)
@@ -201,6 +239,8 @@ CORRUPTIONS.add(
         needs_range=True,
         forms={
             "KIND(severity)": "common corruption of images, severity 1 to 5: " + ", ".join(NAMES),
+            "KIND(severity, jpeg=QUALITY)": "the same, then JPEG; 85: as Tiny-ImageNet-C and "
+            "ImageNet-C",
             "KIND(severity, published=FOLDER)": "the same, read from CIFAR-10-C, ImageNet-C and "
             "the like",
         },

@@ -1,9 +1,10 @@
 r"""Compiled loops of defocus blur: a disk summed by columns, and single taps for the rest.
 
-The kernel is a disk under a Gaussian filter, so an image is first summed over the disk, in
+A large kernel is a disk under a Gaussian filter, so an image is first summed over the disk, in
 integers, and then filtered. The sum over a disk is one of vertical runs, one per column of the
 disk, and a run is the difference of two sums from the top of the image: 2 (2r + 1) terms for a disk
-of about :math:`\pi r^2` pixels.
+of about :math:`\pi r^2` pixels. Next to an integer, rounding errors of single weights decide the
+value: lines that have such a value are summed tap by tap.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
@@ -16,7 +17,8 @@ _compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _summed = numba.njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}
 )
-_TOLERANCE = 1e-9  # keeps integers that rounding made slightly smaller from being truncated
+_TOLERANCE = 1e-11  # keeps integers that rounding made slightly smaller from being truncated
+_CLOSE = 2e-5  # distance from an integer at which the sum over the disk is not precise enough
 
 
 @_compiled
@@ -115,14 +117,23 @@ def _fill_taps(padded, places, weights, out):
 
 
 @_compiled
-def fill_defocus_blur(
-    images, keys, out, channels, rows, columns, heights, smooth, distances, places, weights
-):
-    """Correlate with a disk of `heights`, filtered by `smooth`, and with taps at `places`.
+def _is_close(values):
+    """Whether a value that is not 0 is next to an integer that truncation may miss."""
+    found = False
+    for j in range(len(values)):
+        value = values[j]
+        found |= (abs(value - np.rint(value)) < _CLOSE) & (value > 0.5) & (value < 255.5)
+    return found
 
-    `rows` and `columns` are those of the image with its border. The place of a tap is the index of
-    its vertical distance in `distances`, which stands for the lines above and below, and its start
-    in the line with border. Taps are summed in the type of their weights.
+
+@_compiled
+def fill_defocus_blur(images, keys, out, channels, rows, columns, heights, smooth, rest, whole):
+    """Correlate with a disk of `heights`, filtered by `smooth`, and the taps `rest`, or by `whole`.
+
+    `rows` and `columns` are those of the image with its border. Taps are their vertical distances,
+    each of which stands for the lines above and below, their places and their weights. A place is
+    the index of its distance and its start in the line with border. Taps are summed in the type of
+    their weights. `whole` is the kernel itself; without `heights`, it is used alone.
     """
     height, n = images.shape[1:]
     margin, width = (len(rows) - height) // 2, len(columns) * channels
@@ -131,18 +142,21 @@ def fill_defocus_blur(
     sums = np.empty((len(rows) + 1, width), np.int32)
     disks = np.empty((height + 2 * radius, n + 2 * radius * channels), np.int32)
     line, total = np.empty(n + 2 * radius * channels), np.empty(n)
-    folded, tapped = np.empty((len(distances), width), np.float32), np.empty(n, weights.dtype)
+    folded, tapped = np.empty((margin + 1, width), np.float32), np.empty(n, np.float32)
     for row in range(len(keys)):
         _fill_padded(images[row], channels, rows, columns, padded)
         if len(heights):
             _fill_disks(padded, channels, heights, sums, disks)
         for y in range(height):
-            _fill_folded(padded, margin + y, distances, folded)
-            _fill_taps(folded, places, weights, tapped)
-            for j in range(n):
-                total[j] = tapped[j]
             if len(heights):
+                _fill_folded(padded, margin + y, rest[0], folded)
+                _fill_taps(folded, rest[1], rest[2], tapped)
+                for j in range(n):
+                    total[j] = tapped[j]
                 _add_smooth(disks[y:], channels, smooth, line, total)
+            if not len(heights) or _is_close(total):
+                _fill_folded(padded, margin + y, whole[0], folded)
+                _fill_taps(folded, whole[1], whole[2], total)
             result = out[row, y]
             for j in range(n):
                 result[j] = np.uint8(np.int32(min(max(total[j], 0.0), 255.0) + _TOLERANCE))

@@ -1,4 +1,4 @@
-"""Severities of the 19 common corruptions: published for 32, 64 and 224 pixels, else interpolated.
+"""Severities of the 19 common corruptions: published for four sizes of images, else interpolated.
 
 The numbers are those of the original generators (Hendrycks & Dietterich, ICLR 2019); the function
 of each corruption says what its numbers mean.
@@ -16,7 +16,7 @@ from shaketable.core.errors import InputError
 
 Parameters = tuple[float, ...]
 
-SIDES = {"cifar": 32, "tiny": 64, "imagenet": 224}
+SIDES = {"cifar": 32, "tiny": 64, "imagenet": 224, "inception": 299}
 """Profiles, with the side in pixels of the square images that they were published for."""
 
 
@@ -53,7 +53,7 @@ def parameters(name: str, severity: int, profile: str) -> Parameters:
     """Return the numbers of one corruption at one severity.
 
     Between two published sides, every number is interpolated along the logarithm of the side;
-    integers are rounded, and zoom factors are those of the nearer side. Beyond the published sides
+    integers are rounded, and the zooms are those of the nearer side. Beyond the published sides
     the numbers are those of the nearest one, except that the lengths of elastic_transform shrink
     with smaller images.
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
 from shaketable.core.spec import display_name, parse_call, split_factors, split_name
-from shaketable.corruptions.common.corruption import CommonCorruption
+from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import as_corruption
@@ -185,12 +185,24 @@ class Suite:
         """Return the suite with frost from the images of a folder."""
         self._require_common("frost textures")
         check_folder_name(str(folder), "textures")
-        if find_published_folder(self.names):
-            raise InputError("textures are for images made here, not for published ones")
+        self._refuse_published("textures")
         names = (
             f"{name[:-1]}, textures={folder})" if name.startswith("frost(") else name
             for name in self.names
         )
+        return replace(self, names=tuple(names))
+
+    def with_jpeg(self, quality: int = 85) -> Suite:
+        """Return the suite with a JPEG compression of every corrupted image.
+
+        Published Tiny-ImageNet-C and ImageNet-C have one of quality 85, CIFAR-10-C has none.
+
+        >>> suite("common-15").with_jpeg(85).names[0]
+        'gaussian_noise(1, jpeg=85)'
+        """
+        self._require_common("JPEG compressions")
+        self._refuse_published("jpeg")
+        names = (f"{name[:-1]}, jpeg={check_quality(quality)})" for name in self.names)
         return replace(self, names=tuple(names))
 
     def published(self, folder: str | Path) -> Suite:
@@ -201,10 +213,15 @@ class Suite:
         """
         self._require_common("published images")
         check_folder_name(str(folder), "published")
-        if any("textures=" in name for name in self.names):
-            raise InputError("textures are for images made here, not for published ones")
+        for option in ("textures", "jpeg"):
+            if any(f"{option}=" in name for name in self.names):
+                raise InputError(f"{option}= is for images made here, not for published ones")
         names = (f"{name[:-1]}, published={folder})" for name in self.names)
         return replace(self, names=tuple(names))
+
+    def _refuse_published(self, option: str) -> None:
+        if find_published_folder(self.names):
+            raise InputError(f"{option}= is for images made here, not for published ones")
 
     def _require_common(self, what: str) -> None:
         if self.kind != "common":

@@ -63,6 +63,8 @@ def mce_alexnet(records: Records | SuiteResult) -> Estimate:
     .. math:: \frac{1}{15} \sum_c \frac{\sum_s E_{c, s}}{\sum_s E^{AlexNet}_{c, s}}
 
     Hendrycks & Dietterich (2019). 1: as many errors as AlexNet. For images of 224 pixels only.
+    AlexNet's errors are those on the published images, which were saved as JPEG of quality 85 after
+    the corruption: compare with them on these (``published=``), or on images made with ``jpeg=85``.
     """
     return _compare_with_alexnet(_choose_benchmark(records), clean=0.0)
 

@@ -215,11 +215,13 @@ class Scoreboard:
             return f"sizes {self.suite.derived}" if self.suite.derived else "published sizes"
         if folder := find_published_folder(self.suite.specs):
             return f"published images from {folder}"
-        source = self.suite.derived or "generated with the published severities"
-        frost = [parse_call(spec) for spec in self.suite.specs if spec.startswith("frost(")]
-        if not frost:
-            return source
-        return f"{source}; frost from {frost[0].options.get('textures', 'generated textures')}"
+        parts = [self.suite.derived or "generated with the published severities"]
+        calls = [parse_call(spec) for spec in self.suite.specs]
+        if frost := [call for call in calls if call.name == "frost"]:
+            parts.append(f"frost from {frost[0].options.get('textures', 'generated textures')}")
+        if calls and (quality := calls[0].options.get("jpeg")):
+            parts.append(f"then JPEG of quality {quality:g}")
+        return "; ".join(parts)
 
     @property
     def of_norms(self) -> bool:
