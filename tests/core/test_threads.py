@@ -1,11 +1,12 @@
 """Work over rows is the same in any number of threads."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
 
-from shaketable.core.threads import count_threads, run_over_rows
+from shaketable.core.threads import count_threads, map_ahead, run_over_rows
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])
@@ -57,3 +58,58 @@ def test_otherwise_there_is_one_thread_per_core(monkeypatch, value):
     assert expected >= 1
     monkeypatch.setenv("OMP_NUM_THREADS", value)
     assert count_threads() == expected
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 5])
+def test_results_come_in_order_and_few_are_made_ahead(monkeypatch, ahead):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    started, names = [], set()
+
+    def square(i):
+        started.append(i)
+        names.add(threading.current_thread().name)
+        time.sleep(0.002 * (3 - i % 3))
+        return i * i
+
+    results = []
+    for i, result in enumerate(map_ahead(square, range(12), ahead=ahead)):
+        results.append(result)
+        assert len(started) <= i + 1 + ahead
+    assert results == [i * i for i in range(12)]
+    assert (threading.current_thread().name in names) == (ahead == 0)
+    assert len(names) <= 3
+    assert len(names) > 1 or ahead < 5
+
+
+def test_a_result_is_made_while_the_one_before_is_used():
+    made = threading.Event()
+    results = map_ahead(lambda i: made.set() if i == 1 else None, range(2), ahead=1)
+    next(results)
+    assert made.wait(timeout=10)
+
+
+def test_compiled_loops_stay_in_the_thread_of_their_item(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert list(map_ahead(lambda _: count_threads(), range(3), ahead=2)) == [1, 1, 1]
+    assert list(map_ahead(lambda _: count_threads(), range(3), ahead=0)) == [3, 3, 3]
+    assert count_threads() == 3
+
+
+def test_work_ahead_stops_at_an_error_and_when_nobody_asks_any_more(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    started = []
+
+    def fail(i):
+        started.append(i)
+        return 1 / (2 - i)
+
+    results = map_ahead(fail, range(1000), ahead=2)
+    assert next(results) == 0.5
+    assert next(results) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(results)
+    assert len(started) < 10
+    left = map_ahead(fail, [0, 1, 0, 1, 0, 1, 0, 1], ahead=2)
+    next(left)
+    left.close()
+    assert len(started) < 20

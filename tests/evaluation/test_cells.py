@@ -111,3 +111,41 @@ def test_keys_do_not_change_from_version_to_version():
         assert Cell(data, points, parse(spec), noise, Origin("m", "r", "clean"), "id").key == key
     keys = device.keys(data, parse("l2(0.5)"), np.arange(2), np.arange(2))
     assert int(keys[1, 1]) == 0x8DEE9D47829C1E16
+
+
+IMAGES = np.random.default_rng(3).integers(256, size=(24, 8, 8, 3), dtype=np.uint8)
+IMAGES[::2] //= 2
+
+
+def mark_bright(x):
+    """Label of an image by its brightest corner: exact, so that equal points get equal answers."""
+    return (x[:, :2, :2].reshape(len(x), -1).max(axis=1) > 0.7).astype(int)
+
+
+@pytest.mark.parametrize("bounds", ["declared", (0, 1), (-1, 2), None])
+def test_levels_and_floats_give_the_same_answers(monkeypatch, bounds):
+    specs = [
+        "clean",
+        "fog(3)",
+        "jpeg_compression(5)",
+        "sp(0.2)",
+        "ga(0.1)",
+        "sp(0.1) + rotation(30)",
+    ]
+    specs = [*specs, "l0(0.1)", "linf(0.1)", "l2(2) + fog(2)"] if bounds else ["clean", "linf(0.1)"]
+    data, kinds = make_dataset(IMAGES, np.arange(24) % 2), set()
+
+    def model(x):
+        kinds.add((x.dtype.name, bool((x <= 2).all())))
+        return mark_bright(x)
+
+    records = evaluate(model, data, specs, k=2, bounds=bounds)
+    assert kinds == {("float32", True)}
+    assert {record.dtype for record in records} == {"float32"}
+    levels = [
+        cells_module._Group.of([_cell(data=data, spec=spec, rows=np.arange(24))]).on_levels
+        for spec in ("clean", "fog(3)", "linf(0.1)")
+    ]
+    assert levels == [True, True, False]
+    monkeypatch.setattr(cells_module._Group, "on_levels", False)
+    assert list_hits(evaluate(model, data, specs, k=2, bounds=bounds)) == list_hits(records)

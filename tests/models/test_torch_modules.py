@@ -217,3 +217,53 @@ def test_device_noise_has_the_same_laws_and_is_recorded_apart():
         metrics.mscr(shared)
     with pytest.raises(InputError, match="device_noise needs a torch module"):
         evaluate(lambda p: np.zeros(len(p), int), (x, y), ["linf(0.3)"], device_noise=True)
+
+
+class Bright(nn.Module):
+    """Tells bright images by one value: exact on every device, whatever the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.limit = nn.Parameter(torch.tensor(0.5))
+
+    def forward(self, x):
+        above = x[:, :, 0, 0].amax(dim=1) - self.limit
+        return torch.stack([-above, above], dim=1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("ahead", [None, 1, 4])
+@pytest.mark.parametrize("kind", ["uint8", "float32", "float64"])
+def test_batches_made_ahead_give_the_same_records(monkeypatch, device, ahead, kind):
+    images = np.random.default_rng(1).integers(256, size=(40, 8, 8, 3), dtype=np.uint8)
+    x = images if kind == "uint8" else (images / 255).astype(kind)
+    data = make_dataset(x, np.arange(40) % 2, bounds=(0, 1))
+    specs = ["linf(0.2)", "linf(0.4)", "fog(2)", "sp(0.2) + rotation(30)", "l0(0.1)"]
+    monkeypatch.setattr("shaketable.evaluation.cells.BATCH_ROWS", 7)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    expected = evaluate(Bright(), data, specs, k=3, draws="ladder")
+    if ahead is not None:
+        monkeypatch.setattr(modules.Sender, "batches_ahead", lambda self, size: ahead)
+    records = evaluate(Bright().to(device), data, specs, k=3, draws="ladder")
+    assert [r.hits.tolist() for r in records] == [r.hits.tolist() for r in expected]
+    assert len({tuple(r.hits) for r in records}) > 3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_bytes_become_the_floats_that_arrays_have(device):
+    x = torch.arange(256, dtype=torch.uint8, device=device)
+    floats = np.arange(256, dtype=np.uint8) / np.float32(255)
+    assert modules.to_floats(x).cpu().numpy().tobytes() == floats.tobytes()
+    assert modules.to_floats(x.double()).dtype == torch.float64
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_points_are_sent_to_the_device_as_they_are(device):
+    answer = modules.ModuleAnswer("m", Bright().to(device))
+    send = answer.sender()
+    images = RNG.integers(256, size=(5, 8, 8, 3), dtype=np.uint8)
+    there = send(images)
+    assert (there.device.type, there.dtype) == (device, torch.uint8)
+    assert np.array_equal(there.cpu().numpy(), images)
+    assert np.array_equal(send(images, floats=True).cpu().numpy(), images / np.float32(255))
+    assert send.batches_ahead(1 << 40) == (device == "cuda")

@@ -7,16 +7,22 @@ threads are ours: those of numba abort under Python threads and after a fork.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from shaketable.core.types import Array
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 _LEAST_VALUES = 1 << 18  # a thread gets at least this many values
+_thread = threading.local()
 
 
 def run_over_rows(
@@ -42,8 +48,44 @@ def run_over_rows(
         task.result()
 
 
+def map_ahead(
+    work: Callable[[T], R], items: Iterable[T], *, ahead: int
+) -> Generator[R, None, None]:
+    """Yield ``work(item)`` in order, while threads make up to `ahead` results in advance.
+
+    There is one thread per core, which runs the compiled loops of its item alone. With `ahead` 0
+    there are none, and every result is made when it is asked for.
+    """
+    if not ahead:
+        yield from map(work, items)
+        return
+    waiting: deque[Future[R]] = deque()
+    threads = min(ahead, count_threads())
+    with ThreadPoolExecutor(threads, initializer=_work_alone) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, item))
+                if len(waiting) > ahead:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _work_alone() -> None:
+    """Keep the compiled loops of this thread in it: its siblings occupy the other cores."""
+    _thread.alone = True
+
+
 def count_threads() -> int:
-    """Number of threads: OMP_NUM_THREADS, which joblib sets in its workers, else one per core."""
+    """Number of threads: OMP_NUM_THREADS, which joblib sets in its workers, else one per core.
+
+    It is 1 in the threads of `map_ahead`.
+    """
+    if getattr(_thread, "alone", False):
+        return 1
     asked = os.environ.get("OMP_NUM_THREADS", "")
     if asked.isdigit() and int(asked) > 0:
         return int(asked)

@@ -30,7 +30,7 @@ from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.arguments import ArgumentValue, read_signature, write_value
 from shaketable.corruptions.corruption import Corruption, on_arrays
-from shaketable.corruptions.foreign import admit_corruption, check_result
+from shaketable.corruptions.foreign import ONE_AT_A_TIME, admit_corruption, check_result
 from shaketable.corruptions.registry import Declaration, EpsMin
 from shaketable.data.bounds import Bounds
 
@@ -226,7 +226,8 @@ class FunctionCorruption(Corruption):
         """Call the function on a copy of one point; what it raises is an error of one line."""
         rng = np.random.default_rng(int(key))
         try:
-            return self.decorated.function(np.array(point), rng, **dict(self.arguments))
+            with ONE_AT_A_TIME:
+                return self.decorated.function(np.array(point), rng, **dict(self.arguments))
         except Exception as error:
             raise InputError(
                 f"corruption {self.spec} failed on a point of shape {np.shape(point)}: "

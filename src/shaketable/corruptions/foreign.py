@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
@@ -17,6 +18,8 @@ from shaketable.data.columns import Columns
 
 _VALUES = {"spec": (str, "a str"), "ladder": (str, "a str"), "size": (Real, "a number")}
 _METHODS = ("bind", "apply")
+ONE_AT_A_TIME = threading.RLock()
+"""Held while other people's code runs, which need not be made for several threads."""
 
 
 def admit_corruption(corruption: Corruption) -> Corruption:
@@ -139,7 +142,8 @@ class ForeignCorruption(Corruption):
     def _call(self, method: str, function: Callable[..., Any], *args: Any) -> Any:
         """Call a method; what it raises is an error of one line."""
         try:
-            return function(*args)
+            with ONE_AT_A_TIME:
+                return function(*args)
         except ShaketableError:
             raise
         except Exception as error:

@@ -46,6 +46,11 @@ class Bounds:
         whole = float(self.low).is_integer() and float(self.high).is_integer()
         return replace(self, steps=int(self.high - self.low) if whole else 0)
 
+    @property
+    def on_bytes(self) -> bool:
+        """Whether values are those of uint8 images: k/255, and any noise is clipped to them."""
+        return (self.low, self.high, self.steps, self.rule) == (0, 1, 255, "clip")
+
     def enforce(self, x: Any) -> Any:
         """Clip values of an array or a tensor to the range, and round them to the steps if any."""
         x = x.clip(self.low, self.high)

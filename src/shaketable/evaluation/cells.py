@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from shaketable.core.keys import SCHEME, digest
+from shaketable.core.threads import map_ahead
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
@@ -19,6 +23,9 @@ from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import Points, Record
 from shaketable.models.classifier import Classifier
 from shaketable.views.progress import count_steps
+
+if TYPE_CHECKING:
+    from shaketable.models.torch_modules import Sender
 
 BATCH_VALUES, BATCH_ROWS = 1 << 22, 1 << 16
 """Values (32 MB of float64) and rows handed to the model at a time; results do not depend on it."""
@@ -140,52 +147,129 @@ def group_by_draws(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def measure_groups(
-    groups: Sequence[Sequence[Cell]], model: Classifier, *, progress: bool
+    groups: Sequence[Sequence[Cell]], model: Classifier, *, progress: bool = False
 ) -> Iterator[list[Record]]:
-    """Measure groups of cells that share their draws; yields the records of each."""
-    total = sum(len(group) * len(list(_batches(group[0]))) for group in groups)
-    with count_steps(f"evaluating {model.name}", total=total, enabled=progress) as step:
-        for group in groups:
-            yield measure_group(group, model, step)
+    """Count a model's correct answers in groups of cells that share their draws.
 
-
-def measure_group(
-    cells: Sequence[Cell], model: Classifier, step: Callable[[], None]
-) -> list[Record]:
-    """Count a model's correct answers in cells that share their draws.
-
-    `step` is called after every batch of every cell.
+    Yields the records of each group. While a GPU works on one batch, the next ones are made.
     """
-    first, started = cells[0], time.perf_counter()
+    sharing = [_Group.of(cells) for cells in groups]
+    total = sum(len(group.cells) * len(group.batches) for group in sharing)
+    with (
+        closing(_answer(sharing, model)) as answers,
+        count_steps(f"evaluating {model.name}", total=total, enabled=progress) as step,
+    ):
+        for group in sharing:
+            yield _count_hits(group, model, answers, step)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Cells that share their draws, and the corruptions in their bounds."""
+
+    cells: Sequence[Cell]
+    corruptions: Sequence[Corruption]
+    batches: Sequence[tuple[slice, IntArray]]
+    """Positions of points, and numbers of their draws."""
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell]) -> _Group:
+        corruptions = [cell.corruption.bind(cell.noise.bounds) for cell in cells]
+        return cls(cells, corruptions, list(_batches(cells[0])))
+
+    @property
+    def on_device(self) -> bool:
+        """Whether noise is drawn on the model's device."""
+        return self.cells[0].noise.on_device
+
+    @property
+    def on_levels(self) -> bool:
+        """Whether uint8 images are corrupted as they are: the same values, a quarter of the bytes.
+
+        Noise on a device gets them so as well, and makes floats of them there.
+        """
+        return self.cells[0].data.x.dtype == np.uint8 and (
+            self.on_device
+            or all(
+                c.takes_levels and (each.noise.bounds is None or each.noise.bounds.on_bytes)
+                for c, each in zip(self.corruptions, self.cells, strict=True)
+            )
+        )
+
+    def make_inputs(self, batch: slice, draws: IntArray, send: Sender | None) -> Iterable[Any]:
+        """Return the corrupted points of every cell, on the device of the model if it has one."""
+        first = self.cells[0]
+        data, rows = first.data, first.points.rows[batch]
+        x: Any = data.x[rows] if self.on_levels else data.rows(rows)
+        x = np.repeat(x, len(draws), axis=0) if len(draws) > 1 else x
+        keys = _keys(first, rows, draws).reshape(-1)
+        if send is None:
+            return self.corrupt(x, keys)
+        if self.on_device:
+            return self.corrupt(send(x, floats=True), keys)
+        inputs = map(send, self.corrupt(x, keys))
+        return list(inputs) if send.overlaps else inputs
+
+    def corrupt(self, x: Any, keys: Any) -> Iterator[Any]:
+        """Yield the points as every corruption changes them."""
+        strongest = max(self.corruptions, key=lambda c: c.size)
+        drawn = strongest.draw(x, keys)  # serves all smaller sizes
+        for corruption in self.corruptions:
+            yield corruption.apply(x, drawn)
+
+
+Place: TypeAlias = tuple[int, slice, int]
+"""Number of a cell in its group, positions of points, and number of draws."""
+
+
+def _answer(
+    groups: Sequence[_Group], model: Classifier
+) -> Generator[tuple[Place, IntArray], None, None]:
+    """Yield the answers of the model, batch by batch, and where they belong."""
+    send = model.sender()
+    tasks = [(group, *batch) for group in groups for batch in group.batches]
+    largest = max((len(group.cells) for group in groups), default=1)
+    ahead = 0 if send is None else send.batches_ahead(largest * BATCH_VALUES * 4)
+    made = map_ahead(lambda task: task[0].make_inputs(*task[1:], send), tasks, ahead=ahead)
+    waiting: deque[tuple[Place, Callable[[], IntArray]]] = deque()
+    with closing(made):
+        for (_, batch, draws), inputs in zip(tasks, made, strict=True):
+            for i, x in enumerate(inputs):
+                waiting.append(((i, batch, len(draws)), model.start(x)))
+                if len(waiting) > (ahead > 0):  # a GPU works while answers before it are read
+                    place, wait = waiting.popleft()
+                    yield place, wait()
+        for place, wait in waiting:
+            yield place, wait()
+
+
+def _count_hits(
+    group: _Group,
+    model: Classifier,
+    answers: Iterator[tuple[Place, IntArray]],
+    step: Callable[[], None],
+) -> list[Record]:
+    """Return the records of a group from its share of the answers."""
+    first, started = group.cells[0], time.perf_counter()
     data, rows = first.data, first.points.rows
-    hits = np.zeros((len(cells), len(rows)), np.int64)
+    hits = np.zeros((len(group.cells), len(rows)), np.int64)
     predictions = np.zeros(len(rows), np.int64)
-    corruptions = [cell.corruption.bind(cell.noise.bounds) for cell in cells]
-    strongest = max(corruptions, key=lambda c: c.size)  # its draw serves all smaller sizes
-    dtype = ""
-    for batch, draws in _batches(first):
-        x: Any = np.repeat(data.rows(rows[batch]), len(draws), axis=0)
-        dtype = str(x.dtype)
-        if first.noise.on_device:
-            x = model.to_device(x)
-        keys = _keys(first, rows[batch], draws).reshape(-1)
-        drawn = strongest.draw(x, keys)
-        for i, corruption in enumerate(corruptions):
-            codes = model(corruption.apply(x, drawn)).reshape(-1, len(draws))
-            predictions[batch] = codes[:, 0]
-            hits[i, batch] += (codes == data.y[rows[batch], None]).sum(axis=1)
-            step()
-    seconds = (time.perf_counter() - started) / len(cells)
+    for (i, batch, draws), answer in islice(answers, len(group.cells) * len(group.batches)):
+        codes = answer.reshape(-1, draws)
+        predictions[batch] = codes[:, 0]
+        hits[i, batch] += (codes == data.y[rows[batch], None]).sum(axis=1)
+        step()
+    seconds = (time.perf_counter() - started) / len(group.cells)
     libraries = list_versions() if model.device is None else list_versions("torch")
     return [
         cell.record(
             hits=cell_hits,
             predictions=predictions,
-            dtype=dtype,
+            dtype=str(data.rows(rows[:0]).dtype),
             versions=libraries,
             seconds=seconds,
         )
-        for cell, cell_hits in zip(cells, hits, strict=True)
+        for cell, cell_hits in zip(group.cells, hits, strict=True)
     ]
 
 

@@ -21,7 +21,7 @@ from shaketable.corruptions import Clean, Corruption, noisy_copies
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_group
+from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
 from shaketable.evaluation.evaluate import load_records
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import Record, Records
@@ -146,8 +146,8 @@ class _Task:
         classifier = as_classifier(model, data, name=first.origin.name)
         return [
             record
-            for group in group_by_draws(self.cells)
-            for record in measure_group(group, classifier, lambda: None)
+            for records in measure_groups(group_by_draws(self.cells), classifier)
+            for record in records
         ]
 
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, IntArray
-from shaketable.data.dataset import Dataset
+from shaketable.data.dataset import Dataset, as_floats
 from shaketable.models.identity import content_hash, is_module
 from shaketable.models.onnx_models import OnnxModel
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from shaketable.models.torch_modules import ModuleAnswer, Sender
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,28 +37,44 @@ class Classifier:
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
+        return self.start(x)()
+
+    def start(self, x: Array | Tensor) -> Callable[[], IntArray]:
+        """Start to compute the class codes; the function returned waits for them.
+
+        A GPU works in the meantime; other models have answered by then. uint8 stands for x/255.
+        """
+        if self.device is not None:
+            wait = self._module.start(x)
+            return lambda: self._codes(wait(), len(x))
         try:
-            answer = np.asarray(self.answer(x))
+            answer = self.answer(as_floats(np.asarray(x)))
         except InputError:
             raise
         except (TypeError, ValueError) as error:
             raise InputError(
                 f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {error}"
             ) from error
-        if answer.ndim == 0 or len(answer) != len(x):
+        codes = self._codes(np.asarray(answer), len(x))
+        return lambda: codes
+
+    def sender(self) -> Sender | None:
+        """Return what sends points to the device of a module; None for other models."""
+        return None if self.device is None else self._module.sender()
+
+    @property
+    def _module(self) -> ModuleAnswer:
+        return cast("ModuleAnswer", self.answer)  # whatever has a device is one
+
+    def _codes(self, answer: Array, n: int) -> IntArray:
+        if answer.ndim == 0 or len(answer) != n:
             raise InputError(
                 f"model {self.name} must return one answer per point, got shape {answer.shape} "
-                f"for {len(x)} points"
+                f"for {n} points"
             )
         if answer.ndim == 2 and answer.shape[1] == 1:
             answer = answer[:, 0]
         return self._from_labels(answer) if answer.ndim == 1 else self._from_scores(answer)
-
-    def to_device(self, x: Array) -> Tensor:
-        """Return points as a tensor on the module's device."""
-        from shaketable.models.torch_modules import as_tensor
-
-        return as_tensor(x).to(self.device)
 
     def _from_scores(self, scores: Array) -> IntArray:
         n_classes = sum(code >= 0 for code in self.codes.values())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import find_channels
+from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
 
 _REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
@@ -56,19 +58,37 @@ class ModuleAnswer:
 
     def __call__(self, x: Array | Tensor) -> Array:
         """Return the scores of every row; a tensor on the module's device is not moved."""
+        return self.start(x)()
+
+    def start(self, x: Array | Tensor) -> Callable[[], Array]:
+        """Start to compute the scores; the function returned waits for them.
+
+        uint8 stands for x/255.
+        """
         device = self.device
-        try:
-            points = arrange_images(as_tensor(x), self.module).to(
-                device, self.dtype, copy=True, memory_format=torch.contiguous_format
+        with self.report_refusals(x):
+            points = arrange_images(to_floats(as_tensor(x).to(device)), self.module).to(
+                self.dtype, copy=True, memory_format=torch.contiguous_format
             )
             with _evaluation_mode(self.module), torch.inference_mode():
-                return self._scores(self.module(points))
-        except InputError:
-            raise
-        except _REFUSALS as error:
-            raise self._refusal(x, error) from error
+                scores = self._scores(self.module(points))
+                here = scores.to("cpu", non_blocking=scores.is_cuda)
+            done = torch.cuda.current_stream(device).record_event() if scores.is_cuda else None
 
-    def _scores(self, answer: Any) -> Array:
+        def wait() -> Array:
+            with self.report_refusals(x):
+                if done is not None:
+                    done.synchronize()
+                return np.asarray(here.numpy())
+
+        return wait
+
+    def sender(self) -> Sender:
+        """Return what sends points to the module; to be called in the thread that uses them."""
+        user = torch.cuda.current_stream(self.device) if self.device.type == "cuda" else None
+        return Sender(self, user)
+
+    def _scores(self, answer: Any) -> Tensor:
         scores = getattr(answer, "logits", answer)  # Hugging Face's models return a record
         if not isinstance(scores, Tensor):
             got = type(scores).__name__
@@ -76,11 +96,21 @@ class ModuleAnswer:
             got = f"{scores.dtype} of shape {tuple(scores.shape)}"
         else:
             small = scores.dtype.is_floating_point and scores.dtype != torch.float64
-            return np.asarray(scores.to("cpu", torch.float32 if small else torch.float64).numpy())
+            return scores.to(torch.float32 if small else torch.float64)
         raise InputError(
             f"model {self.name} must return a tensor of scores, one column per class, got {got}; "
             "wrap it in a function from points to scores or labels"
         )
+
+    @contextmanager
+    def report_refusals(self, x: Array | Tensor) -> Iterator[None]:
+        """Report errors of the module as `InputError`."""
+        try:
+            yield
+        except InputError:
+            raise
+        except _REFUSALS as error:
+            raise self._refusal(x, error) from error
 
     def _refusal(self, x: Array | Tensor, error: Exception) -> InputError:
         reason = str(error).partition("\n")[0] or type(error).__name__
@@ -89,6 +119,57 @@ class ModuleAnswer:
             message += f"; {len(x)} points are too many for it on {self.device}: use a smaller "
             message += "model, or move it to another device"
         return InputError(message)
+
+
+def to_floats(x: Tensor) -> Tensor:
+    """Return values as modules take them: uint8 becomes x/255, to the bit as for arrays."""
+    if x.dtype != torch.uint8:
+        return x
+    # a plain number on the right would be turned into a product with its inverse on a GPU
+    return x.float() / torch.full((), 255.0, device=x.device)
+
+
+@dataclass(frozen=True, eq=False)
+class Sender:
+    """Sends points to the device of a module, from any thread, while the module works on others."""
+
+    answer: ModuleAnswer
+    user: torch.cuda.Stream | None
+    """Stream that uses the points; None if the device is not CUDA."""
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the device works on others while points are sent."""
+        return self.user is not None
+
+    @cached_property
+    def _stream(self) -> torch.cuda.Stream:
+        return torch.cuda.Stream(self.answer.device)  # type: ignore[no-untyped-call]
+
+    def __call__(self, x: Array, *, floats: bool = False) -> Tensor:
+        """Return points on the device: as they are, or uint8 as floats."""
+        device = self.answer.device
+        with self.answer.report_refusals(x):
+            here = as_tensor(x)
+            if self.user is None:
+                there = here.to(device)
+                return to_floats(there) if floats else there
+            here = here.to(self.answer.dtype) if here.dtype == torch.float64 else here
+            with torch.cuda.stream(self._stream):
+                there = here.pin_memory().to(device, non_blocking=True)
+                there = to_floats(there) if floats else there
+            self._stream.synchronize()
+            there.record_stream(
+                self.user
+            )  # its memory is not used again before this stream is done
+            return there
+
+    def batches_ahead(self, size: int) -> int:
+        """Number of batches of `size` bytes to send in advance: up to 2 GB, on CUDA alone."""
+        if self.user is None:
+            return 0
+        total = torch.cuda.get_device_properties(self.answer.device).total_memory
+        return min(max(1, min(2 << 30, total // 10) // size), count_threads() + 2)
 
 
 def as_tensor(x: Array | Tensor) -> Tensor:
