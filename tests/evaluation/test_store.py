@@ -9,6 +9,7 @@ import pytest
 import shaketable as st
 from shaketable.core.errors import InputError, StoreError
 from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.separations.record import SeparationRecord
 
@@ -60,7 +61,7 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
 def test_another_schema_version_is_refused(filled):
     with sqlite3.connect(filled) as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="schema version 2, got 99"):
+    with pytest.raises(StoreError, match="schema version 3, got 99"):
         Store(filled)
 
 
@@ -84,11 +85,126 @@ def test_a_damaged_file_is_named(filled):
         store.records()
 
 
-def test_a_blob_that_does_not_add_up_is_damage(filled):
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE cells SET correct = correct + 1", "row 1 of table cells was changed"),
+        ("UPDATE cells SET model = 'other' WHERE rowid = 2", "row 2 of table cells was changed"),
+        ("UPDATE cells SET rowid = 7 WHERE rowid = 2", "row 7 of table cells was changed"),
+        ("UPDATE cells SET checksum = NULL", "row 1 of table cells was changed"),
+        ("UPDATE points SET classes = '[]'", "row 1 of table points was changed"),
+        ("UPDATE separations SET two_r = 2 * two_r", "row 1 of table separations was changed"),
+        ("DELETE FROM cells WHERE rowid = 3", "rows of table cells are missing"),
+        ("DELETE FROM separations", "rows of table separations are missing"),
+        ("DELETE FROM totals", "rows of table points are missing"),
+        ("ALTER TABLE cells RENAME bounds TO limits", "its tables have other columns"),
+    ],
+)
+@pytest.mark.parametrize("must_exist", [False, True])
+def test_a_changed_or_lost_row_is_damage(filled, statement, message, must_exist):
     with sqlite3.connect(filled) as db:
-        db.execute("UPDATE cells SET correct = correct + 1")
-    with pytest.raises(StoreError, match="does not add up"), Store(filled) as store:
+        db.execute(statement)
+    with (
+        pytest.raises(StoreError, match=rf"{message}\); restore it from a copy, or name another"),
+        Store(filled, must_exist=must_exist) as store,
+    ):
         store.records()
+
+
+def test_a_file_opened_for_writing_is_checked_before_any_work(filled):
+    with sqlite3.connect(filled) as db:
+        db.execute("UPDATE cells SET corruption = 'linf(0.2)' WHERE rowid = 3")
+    with pytest.raises(StoreError, match="row 3 of table cells was changed"):
+        Store(filled)
+
+
+def flip_letter(file, earlier, rng):
+    letters = [i for i, byte in enumerate(file) if chr(byte).isascii() and chr(byte).isalnum()]
+    file[rng.choice(letters)] ^= 1
+
+
+def flip_bit(file, earlier, rng):
+    file[rng.integers(len(file))] ^= 1 << int(rng.integers(8))
+
+
+def copy_page(file, earlier, rng):
+    source, target = rng.choice(len(file) // 4096, 2, replace=False) * 4096
+    file[target : target + 4096] = file[source : source + 4096]
+
+
+def restore_page(file, earlier, rng):
+    start = int(rng.integers(len(earlier) // 4096)) * 4096
+    file[start : start + 4096] = earlier[start : start + 4096]
+
+
+def list_content(path):
+    with Store(path, must_exist=True) as store:
+        records = store.records()
+    cells = [(c.model, c.corruption, c.k, c.run, c.data, c.hits.tolist()) for c in records]
+    return cells, [s.two_r for s in records.separations], records.suites
+
+
+@pytest.mark.parametrize("damage", [flip_letter, flip_bit, copy_page, restore_page])
+def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
+    earlier = filled.read_bytes()
+    names = [f"linf(0.{i})" for i in range(2, 9)]
+    evaluate(
+        model,
+        (X, Y),
+        [*names, st.grid(["missing(0.1)"], ["jitter(0.1)"])],
+        store=filled,
+        model_id="m",
+    )
+    intact, content, rng = filled.read_bytes(), list_content(filled), np.random.default_rng(0)
+    refused = 0
+    for _ in range(40):
+        file = bytearray(intact)
+        damage(file, earlier, rng)
+        filled.write_bytes(file)
+        try:
+            assert list_content(filled) == content
+        except StoreError:
+            refused += 1
+    assert refused > 5
+
+
+def make_version_2(path):
+    """Turn a results file into one of version 2, which has no checksums."""
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE totals")
+        for table in ("points", "cells", "separations", "suites"):
+            db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+        db.execute("PRAGMA user_version = 2")
+
+
+def test_a_file_of_version_2_gets_checksums(filled, capsys):
+    content = list_content(filled)
+    make_version_2(filled)
+    before = filled.read_bytes()
+    assert list_content(filled) == content
+    assert filled.read_bytes() == before, "reading leaves it as it is"
+    assert "had no checksums, as it was made by an earlier version" in capsys.readouterr().err
+    evaluate(model, (X, Y), ["linf(0.1)", "linf(0.3)"], store=filled, model_id="m", k=300)
+    assert capsys.readouterr().err.count("note: ") == 1
+    cells, separations, suites = list_content(filled)
+    assert (cells[:3], separations, suites) == content
+    assert len(cells) == 4
+    assert capsys.readouterr().err == ""
+    with sqlite3.connect(filled) as db:
+        db.execute("UPDATE cells SET run = 1")
+    with pytest.raises(StoreError, match="was changed"):
+        Store(filled)
+
+
+@pytest.mark.parametrize("must_exist", [False, True])
+def test_a_file_of_version_2_is_checked_as_far_as_possible(filled, must_exist):
+    make_version_2(filled)
+    with sqlite3.connect(filled) as db:
+        db.execute("UPDATE cells SET correct = correct + 1 WHERE rowid = 2")
+    with pytest.raises(StoreError, match="does not add up"):
+        Store(filled, must_exist=must_exist)
+    with sqlite3.connect(filled) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (2,)
 
 
 def test_a_full_disk_says_so_and_keeps_what_was_there(filled):
@@ -134,6 +250,39 @@ def test_many_may_make_the_file_at_once(tmp_path):
     assert [process.wait() for process in both] == [0] * 4
     for process in both:
         process.stderr.close()
+
+
+def test_many_may_add_at_once(filled):
+    code = (
+        "import sys; from dataclasses import replace; from shaketable.evaluation.store import Store"
+        f"\nwith Store({str(filled)!r}) as store:"
+        "\n    cell = store.records().cells[0]"
+        "\n    for i in range(40):"
+        "\n        store.add([replace(cell, key=f'{sys.argv[1]} {i}'), replace(cell, key=f'{i}')])"
+        "\n        assert len(store.records()) > i"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", code, name]) for name in "ab"]
+    assert [process.wait() for process in both] == [0, 0]
+    with Store(filled) as store:
+        assert len(store.records()) == 3 + 3 * 40
+
+
+def test_a_cell_stays_where_it_was_first_added(filled):
+    with Store(filled) as store:
+        cells = store.records().cells
+        store.add([replace(cells[0], run=5), replace(cells[2], key="new")])
+        again = store.records()
+    assert [cell.key for cell in again] == [*(cell.key for cell in cells), "new"]
+    assert again.cells[0].run == cells[0].run
+
+
+def test_a_suite_is_replaced_by_a_new_record_of_it(filled):
+    with Store(filled) as store:
+        fingerprint = store.records().cells[0].fingerprint
+        for metric in ("", "mcv", "mcv"):
+            store.add_suite(SuiteRecord(fingerprint, "mine", metric, "", ("linf(0.1)",)))
+        assert [suite.metric for suite in store.records().suites] == ["mcv"]
+    Store(filled).close()
 
 
 def test_a_missing_folder_or_file_is_named(tmp_path):

@@ -1,49 +1,42 @@
-"""The results file: records in SQLite, so that no cell is measured twice."""
+"""The results file: records in SQLite, so that no cell is measured twice.
+
+SQLite notices when its pages do not fit together, not when values in them change. So every row has
+a checksum over all its columns, and every table the sum of these; rows are checked when they are
+read, and the whole file when it is opened for writing.
+"""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from shaketable.core.errors import InputError, ShaketableError, StoreError
-from shaketable.core.types import IntArray
-from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
+from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
+from shaketable.evaluation.records import Record, Records, SuiteRecord
+from shaketable.evaluation.store_rows import (
+    CHECKSUM_BITS,
+    NAMES,
+    STATEMENTS,
+    compute_checksum,
+    decode_cell,
+    decode_points,
+    decode_separation,
+    decode_suite,
+    encode_cell,
+    encode_points,
+    encode_separation,
+    encode_suite,
+)
 from shaketable.separations.record import SeparationRecord
+from shaketable.views.terminal import print_notes
 
-SCHEMA = 2
-"""Version of the tables below; a file with another one is refused."""
+SCHEMA = 3
+"""Version of the tables; files of version 2, which have no checksums, are converted."""
 
 _APPLICATION = 0x5348414B  # "SHAK": tells our files from other SQLite files
-
-_TABLES = """
-CREATE TABLE points (id TEXT PRIMARY KEY, classes TEXT, rows BLOB, y BLOB);
-CREATE TABLE cells (
-    key TEXT PRIMARY KEY, points TEXT REFERENCES points(id),
-    data TEXT, fingerprint TEXT, model TEXT, recipe TEXT, model_id TEXT, train TEXT,
-    corruption TEXT, bounds TEXT, draws TEXT, noise TEXT, dtype TEXT,
-    k INTEGER, seed INTEGER, run INTEGER,
-    correct INTEGER, hits BLOB, predictions BLOB, versions TEXT, created TEXT, seconds REAL
-);
-CREATE TABLE separations (
-    fingerprint TEXT, norm REAL, two_r REAL, pair TEXT, classes TEXT, by_class TEXT, by_part TEXT,
-    nearest BLOB, PRIMARY KEY (fingerprint, norm)
-);
-CREATE TABLE suites (
-    fingerprint TEXT, name TEXT, metric TEXT, derived TEXT, specs TEXT,
-    PRIMARY KEY (fingerprint, name, specs)
-);
-"""
-"""Columns have the names of the fields of `Points`, `Record`, `SeparationRecord`, `SuiteRecord`."""
-
-_SEPARATION_JSON = ("pair", "classes", "by_class", "by_part")
 
 
 class Store:
@@ -88,106 +81,198 @@ class Store:
     def keys(self) -> set[str]:
         """Keys of all cells in the file."""
         with self._errors():
-            return {key for (key,) in self._db.execute("SELECT key FROM cells")}
+            return {key for (key,) in self._db.execute("SELECT key FROM cells NOT INDEXED")}
 
     def add(self, records: Iterable[Record]) -> None:
-        """Write cells in one transaction; either all are on disk afterwards, or none."""
-        with self._errors(), self._db:
-            for record in records:
-                self._insert("points", _encode_points(record.points), or_else="IGNORE")
-                self._insert("cells", _encode_cell(record))
+        """Write cells in one transaction; either all are on disk afterwards, or none.
+
+        A cell that is in the file already, because another process was first, stays as it is.
+        """
+        rows = [(encode_points(record.points), encode_cell(record)) for record in records]
+        with self._transaction("IMMEDIATE"):
+            for points, cell in rows:
+                self._insert("points", points)
+                self._insert("cells", cell)
 
     def add_separation(self, separation: SeparationRecord) -> None:
         """Write the separation of a data set in one norm."""
-        with self._errors(), self._db:
-            self._insert("separations", _encode_separation(separation))
+        with self._transaction("IMMEDIATE"):
+            self._insert("separations", encode_separation(separation))
 
     def add_suite(self, suite: SuiteRecord) -> None:
-        """Write which corruptions a suite has on some data."""
-        with self._errors(), self._db:
-            self._insert("suites", {**_fields(suite), "specs": json.dumps(suite.specs)})
+        """Write which corruptions a suite has on some data, in place of an earlier record of it."""
+        row = encode_suite(suite)
+        with self._transaction("IMMEDIATE"):
+            self._delete("suites", {name: row[name] for name in ("fingerprint", "name", "specs")})
+            self._insert("suites", row)
 
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
         """Separation of these data in this norm; None if it was never measured."""
-        matches = (s for s in self._separations() if (s.fingerprint, s.norm) == (fingerprint, norm))
+        with self._transaction():
+            separations = [decode_separation(row) for row in self._rows("separations")]
+        matches = (s for s in separations if (s.fingerprint, s.norm) == (fingerprint, norm))
         return next(matches, None)
 
     def records(self, keys: Iterable[str] | None = None) -> Records:
         """All cells in the order they were added, or those named, in the order given."""
         ordered = None if keys is None else list(keys)
-        by_key = {cell.key: cell for cell in self._cells(ordered)}
-        cells = tuple(by_key[key] for key in (by_key if ordered is None else ordered))
+        with self._transaction():
+            everything = self._read(None if ordered is None else set(ordered))
+            by_key = {cell.key: cell for cell in everything}
+            cells = tuple(by_key[key] for key in (by_key if ordered is None else ordered))
         fingerprints = {cell.fingerprint for cell in cells}
         return Records(
             cells,
-            tuple(s for s in self._separations() if s.fingerprint in fingerprints),
-            tuple(s for s in self._suites() if s.fingerprint in fingerprints),
+            tuple(s for s in everything.separations if s.fingerprint in fingerprints),
+            tuple(s for s in everything.suites if s.fingerprint in fingerprints),
         )
 
     def _open(self, *, writable: bool) -> None:
-        """Check that it is a results file of this version, and create the tables of a new one."""
+        """Check that it is a results file that can be used, and create the tables of a new one."""
         if writable:  # one process at a time; a file that cannot be written fails before any work
             self._db.execute("PRAGMA synchronous = NORMAL")
-            self._db.execute("BEGIN IMMEDIATE")
-        (application,) = self._db.execute("PRAGMA application_id").fetchone()
-        (version,) = self._db.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if writable and (application, version, tables) == (0, 0, 0):
-            for statement in _TABLES.split(";"):
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-            self._db.execute(f"PRAGMA user_version = {SCHEMA}")
-        elif application != _APPLICATION:
-            raise StoreError(f"results file {self.path!r} is no shaketable file; name another file")
-        elif version != SCHEMA:
-            raise StoreError(
-                f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: it "
-                "was made by another version of shaketable; use that version or a new file"
+        with self._transaction("IMMEDIATE" if writable else "DEFERRED"):
+            (application,) = self._db.execute("PRAGMA application_id").fetchone()
+            (version,) = self._db.execute("PRAGMA user_version").fetchone()
+            tables = dict(self._db.execute("SELECT name, sql FROM sqlite_master WHERE sql > ''"))
+            if writable and (application, version, tables) == (0, 0, {}):
+                self._create()
+                return
+            if application != _APPLICATION:
+                raise StoreError(
+                    f"results file {self.path!r} is no shaketable file; name another file"
+                )
+            if version not in (2, SCHEMA):
+                raise StoreError(
+                    f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: "
+                    "it was made by another version of shaketable; use that version or a new file"
+                )
+            if version == SCHEMA and tables != STATEMENTS:
+                raise sqlite3.DatabaseError("its tables have other columns")
+            if writable:
+                self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
+                self._check_pages()
+                if version == 2:
+                    self._upgrade()
+                self._read(keys=None if version == 2 else ())
+        if version == 2 and not writable:
+            file, self._db = self._db, sqlite3.connect(":memory:")
+            file.backup(self._db)
+            file.close()
+            self._open(writable=True)
+        elif version == 2:
+            print_notes(
+                [
+                    f"results file {self.path!r} had no checksums, as it was made by an earlier "
+                    "version; damage that it already had may go unnoticed"
+                ]
             )
-        elif writable:
-            self._db.execute(f"PRAGMA user_version = {SCHEMA}")  # the write that fails if any does
-        self._db.commit()
 
-    def _insert(self, table: str, row: Mapping[str, Any], *, or_else: str = "REPLACE") -> None:
-        """Insert a row, given as values by column; `or_else` says what if its key is there."""
+    def _create(self) -> None:
+        """Create the tables."""
+        for statement in STATEMENTS.values():
+            self._db.execute(statement)
+        self._db.executemany("INSERT INTO totals VALUES (?, 0)", [(table,) for table in NAMES])
+        self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self._db.execute(f"PRAGMA user_version = {SCHEMA}")
+
+    def _upgrade(self) -> None:
+        """Give every row of a file of version 2 a checksum."""
+        rows = {
+            table: self._db.execute(
+                f"SELECT {', '.join(names)} FROM {table} NOT INDEXED ORDER BY rowid"
+            ).fetchall()
+            for table, names in NAMES.items()
+        }
+        for table in NAMES:
+            self._db.execute(f"DROP TABLE {table}")
+        self._create()
+        for table, names in NAMES.items():
+            for row in rows[table]:
+                self._insert(table, dict(zip(names, row, strict=True)))
+
+    def _check_pages(self) -> None:
+        """Let SQLite check that its pages and indexes fit together."""
+        (report,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
+        if report != "ok":
+            raise sqlite3.DatabaseError(report)
+
+    def _insert(self, table: str, row: Mapping[str, Any]) -> None:
+        """Insert a row, given as values by column, unless its key is there; add its checksum."""
         places = ", ".join(f":{column}" for column in row)
+        cursor = self._db.execute(
+            f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({places})", row
+        )
+        if cursor.rowcount == 0:
+            return
+        rowid = cursor.lastrowid
+        assert rowid is not None, "a row was inserted"
+        (stored,) = self._db.execute(  # SQLite converts some values, such as NaN
+            f"SELECT {', '.join(NAMES[table])} FROM {table} WHERE rowid = ?", [rowid]
+        )
+        checksum = compute_checksum(table, rowid, stored)
+        self._db.execute(f"UPDATE {table} SET checksum = ? WHERE rowid = ?", [checksum, rowid])
+        self._add_to_total(table, checksum)
+
+    def _delete(self, table: str, key: Mapping[str, Any]) -> None:
+        """Delete the row with this key, if there is one."""
+        where = " AND ".join(f"{column} = :{column}" for column in key)
+        for (checksum,) in self._db.execute(f"SELECT checksum FROM {table} WHERE {where}", key):
+            self._db.execute(f"DELETE FROM {table} WHERE {where}", key)
+            self._add_to_total(table, -checksum)
+
+    def _add_to_total(self, table: str, checksum: int) -> None:
         self._db.execute(
-            f"INSERT OR {or_else} INTO {table} ({', '.join(row)}) VALUES ({places})", row
+            f"UPDATE totals SET checksum = (checksum + ?) & {CHECKSUM_BITS} WHERE name = ?",
+            [checksum, table],
         )
 
     def _rows(self, table: str) -> Iterator[dict[str, Any]]:
-        """Rows in the order they were added, as values by column."""
-        cursor = self._db.execute(f"SELECT * FROM {table} ORDER BY rowid")
-        columns = [column[0] for column in cursor.description]
-        for row in cursor:
-            yield dict(zip(columns, row, strict=True))
+        """Rows in the order they were added, as values by column; raises if any was changed.
 
-    def _cells(self, keys: Iterable[str] | None) -> Iterator[Record]:
-        """Cells in the order they were added; all of them, or those named."""
-        wanted = None if keys is None else set(keys)
-        with self._errors():
-            points = {row["id"]: _decode_points(row) for row in self._rows("points")}
-            for row in self._rows("cells"):
-                if wanted is None or row["key"] in wanted:
-                    yield _decode_cell(row, points[row["points"]])
+        Call it in a transaction, and read to the end: lost rows are noticed there.
+        """
+        names, last, total = NAMES[table], 0, 0
+        for rowid, checksum, *values in self._db.execute(
+            f"SELECT rowid, checksum, {', '.join(names)} FROM {table} NOT INDEXED ORDER BY rowid"
+        ):
+            if rowid <= last or checksum != compute_checksum(table, rowid, values):
+                raise sqlite3.DatabaseError(f"row {rowid} of table {table} was changed")
+            last, total = rowid, total + checksum
+            yield dict(zip(names, values, strict=True))
+        kept = self._db.execute("SELECT checksum FROM totals WHERE name = ?", [table]).fetchone()
+        if kept != (total & CHECKSUM_BITS,):
+            raise sqlite3.DatabaseError(f"rows of table {table} are missing")
 
-    def _separations(self) -> list[SeparationRecord]:
-        with self._errors():
-            return [_decode_separation(row) for row in self._rows("separations")]
+    def _read(self, keys: Collection[str] | None = None) -> Records:
+        """Check all rows, and return what they hold; of the cells all, or those named."""
+        try:
+            points = {row["id"]: decode_points(row) for row in self._rows("points")}
+            return Records(
+                tuple(
+                    decode_cell(row, points[row["points"]])
+                    for row in self._rows("cells")
+                    if keys is None or row["key"] in keys
+                ),
+                tuple(map(decode_separation, self._rows("separations"))),
+                tuple(map(decode_suite, self._rows("suites"))),
+            )
+        except (zlib.error, ValueError, TypeError, LookupError) as error:
+            raise sqlite3.DatabaseError(describe_error(error)) from error
 
-    def _suites(self) -> list[SuiteRecord]:
-        with self._errors():
-            return [
-                SuiteRecord(**{**row, "specs": tuple(json.loads(row["specs"]))})
-                for row in self._rows("suites")
-            ]
+    @contextmanager
+    def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
+        """All that is read is of one moment, all that is written is on disk afterwards, or none."""
+        with self._errors(), self._db:
+            self._db.execute(f"BEGIN {kind}")
+            yield
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Turn errors of SQLite and of damaged blobs into a `StoreError` with a remedy."""
+        """Turn errors of SQLite and of damaged rows into a `StoreError` with a remedy."""
         try:
             yield
-        except sqlite3.OperationalError as error:
+        except (sqlite3.DatabaseError, KeyError) as error:
             remedies = {
                 "readonly": "make it writable, or name another file",
                 "full": "free some space and run again: what was measured before is kept",
@@ -195,90 +280,15 @@ class Store:
                 "unable to open": "check that its folder exists and can be written to",
                 "locked": "another process is writing to it; wait for that to end",
             }
-            word = next((word for word in remedies if word in str(error)), "")
-            raised = StoreError(
-                f"results file {self.path!r}: {error}; {remedies.get(word, 'check the file')}"
-            )
+            word = ""
+            if isinstance(error, sqlite3.OperationalError):
+                word = next((word for word in remedies if word in str(error)), "")
+            if not word:
+                raise StoreError(
+                    f"results file {self.path!r} is damaged or not a results file ({error}); "
+                    "restore it from a copy, or name another file and measure again"
+                ) from error
+            raised = StoreError(f"results file {self.path!r}: {error}; {remedies[word]}")
             if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
-        except (sqlite3.DatabaseError, zlib.error, json.JSONDecodeError, KeyError) as error:
-            raise StoreError(
-                f"results file {self.path!r} is damaged or not a results file ({error}); "
-                "restore it from a copy or name another file"
-            ) from error
-
-
-def _fields(record: Record | SeparationRecord | SuiteRecord) -> dict[str, Any]:
-    """Values by field."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def _encode_points(points: Points) -> dict[str, Any]:
-    """Points as values by column."""
-    return {
-        "id": points.id,
-        "classes": json.dumps(points.classes),
-        "rows": _pack(points.rows),
-        "y": _pack(points.y),
-    }
-
-
-def _decode_points(row: Mapping[str, Any]) -> Points:
-    classes = tuple(json.loads(row["classes"]))
-    return Points(row["id"], classes, _unpack(row["rows"]), _unpack(row["y"]))
-
-
-def _encode_cell(record: Record) -> dict[str, Any]:
-    """Fields of a record as values by column; ``correct`` is the sum of the hits, as a check."""
-    return {
-        **_fields(record),
-        "points": record.points.id,
-        "correct": int(record.hits.sum()),
-        "hits": _pack(record.hits),
-        "predictions": None if record.predictions is None else _pack(record.predictions),
-        "versions": json.dumps(record.versions),
-    }
-
-
-def _decode_cell(row: dict[str, Any], points: Points) -> Record:
-    correct, hits, predictions = row.pop("correct"), _unpack(row["hits"]), row["predictions"]
-    if int(hits.sum()) != correct:
-        raise sqlite3.DatabaseError(f"cell {row['key']} does not add up")
-    changes = {
-        "points": points,
-        "hits": hits,
-        "predictions": None if predictions is None else _unpack(predictions),
-        "versions": json.loads(row["versions"]),
-    }
-    return Record(**row | changes)
-
-
-def _encode_separation(separation: SeparationRecord) -> dict[str, Any]:
-    """Fields of a separation as values by column."""
-    nearest = separation.nearest
-    return {
-        **_fields(separation),
-        **{name: json.dumps(getattr(separation, name)) for name in _SEPARATION_JSON},
-        "nearest": None if nearest is None else zlib.compress(nearest.tobytes()),
-    }
-
-
-def _decode_separation(row: dict[str, Any]) -> SeparationRecord:
-    changes = {name: json.loads(row[name]) for name in _SEPARATION_JSON}
-    changes |= {name: tuple(changes[name]) for name in ("pair", "classes")}
-    if row["nearest"] is not None:
-        changes["nearest"] = np.frombuffer(zlib.decompress(row["nearest"]))
-    return SeparationRecord(**row | changes)
-
-
-def _pack(values: IntArray) -> bytes:
-    """Compressed integers in the smallest type that holds them, its name in front."""
-    least, most = int(values.min(initial=0)), int(values.max(initial=0))
-    small = values.astype(np.int64 if least < 0 else np.min_scalar_type(most))
-    return small.dtype.str.encode().ljust(4) + zlib.compress(small.tobytes(), 6)
-
-
-def _unpack(blob: bytes) -> IntArray:
-    values = np.frombuffer(zlib.decompress(blob[4:]), dtype=blob[:4].decode().strip())
-    return values.astype(np.int64)
