@@ -1,12 +1,14 @@
 """The one-line way to corrupt an array."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
+from helpers.images import make_images
 from shaketable.core.errors import InputError
-from shaketable.corruptions import (
-    corrupt,
-)
+from shaketable.corruptions import corrupt
+from shaketable.corruptions.common.severities import NAMES
 from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
 
@@ -54,7 +56,8 @@ def test_the_result_can_be_written_to_an_array_such_as_the_input():
     [
         (np.zeros((0, 2)), {}, "at least one point"),
         (np.zeros(()), {}, "one per row"),
-        (np.zeros((2, 2), np.uint8), {}, "their range must be declared"),
+        (np.zeros((2, 63), np.uint8), {}, "their range must be declared"),
+        (np.zeros((2, 8, 8), np.int16), {}, "their range must be declared"),
         (np.zeros((2, 2), np.uint8), {"bounds": (0, 9), "dtype": np.int16}, "float type or that"),
         (np.zeros((2, 2)), {"dtype": np.uint8}, "float type or that"),
         (np.zeros((2, 2), complex), {}, "real numbers"),
@@ -95,3 +98,56 @@ def test_bad_bounds_are_refused():
         corrupt(np.zeros((1, 1)), "linf(1)", bounds=(1, 0))
     with pytest.raises(InputError, match="did you mean 'clip'"):
         Bounds(0, 1, "clp")
+
+
+@pytest.mark.parametrize("shape", [(9, 16, 16, 3), (9, 3, 16, 16), (9, 16, 16), (9, 64)])
+@pytest.mark.parametrize(
+    "spec", ["fog(3)", "linf(0.1)", "gaussian(0.2)", "sp(0.1) + l2(1)", "jitter(1)", "clean"]
+)
+def test_uint8_images_count_as_fractions_of_255_and_come_back_as_uint8(spec, shape):
+    if "fog" in spec and len(shape) == 2:
+        pytest.skip("needs images")
+    x = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    given = x.copy()
+    noisy = corrupt(x, spec, rng=0)
+    assert noisy.dtype == np.uint8
+    floats = corrupt(x / np.float32(255), spec, rng=0, bounds=Bounds(0, 1, steps=255))
+    np.testing.assert_array_equal(noisy, np.rint(255 * floats))
+    assert (noisy != x).any() == (spec != "clean")
+    np.testing.assert_array_equal(corrupt(x, spec, rng=0, bounds=(0, 1)), noisy)
+    np.testing.assert_array_equal(corrupt(x, spec, rng=0, dtype="float32"), floats, strict=True)
+    np.testing.assert_array_equal(x, given)
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    there = corrupt(torch.from_numpy(x), spec, rng=0)
+    assert there.dtype == torch.uint8
+    np.testing.assert_array_equal(there, noisy)
+    whole = corrupt(torch.from_numpy(x), spec, rng=0, dtype=torch.float32).numpy()
+    np.testing.assert_array_equal(whole, floats, strict=True)
+    assert corrupt(x, spec, rng=0, out=x) is x
+    np.testing.assert_array_equal(x, noisy)
+
+
+@pytest.mark.parametrize("spec", [*(f"{name}(4)" for name in NAMES), "linf(30)", "gaussian(9)"])
+def test_uint8_with_declared_bounds_is_in_its_own_units(spec):
+    x = make_images(5, 32, 32)
+    floats = corrupt(x.astype(np.float32), spec, rng=1, bounds=Bounds(0, 255, steps=255))
+    np.testing.assert_array_equal(corrupt(x, spec, rng=1, bounds=(0, 255)), floats, strict=True)
+    rounded = corrupt(x, spec, rng=1, bounds=(0, 255), dtype="uint8")
+    np.testing.assert_array_equal(rounded, np.rint(floats).astype(np.uint8), strict=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_uint8_images_are_corrupted_without_copies_in_between(name):
+    x = make_images(1, 32, 32).repeat(300, axis=0)
+    corrupt(x[:2], f"{name}(1)", rng=0)  # makes tables
+    tracemalloc.start()
+    corrupt(x, f"{name}(1)", rng=0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1.5 * x.nbytes  # the result, and the masks of spatter
+
+
+def test_columns_are_those_of_the_points_of_each_call():
+    for mean in (1.0, 5.0):
+        x = np.full((4, 3), mean)
+        np.testing.assert_array_equal(corrupt(x, "missing(1)"), x)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from shaketable.core.errors import InputError
+from shaketable.corruptions import parse
 from shaketable.corruptions.images import (
     check_finite_range,
     find_layout,
@@ -61,4 +62,4 @@ def test_values_come_back_to_the_nearest_level(shape, bounds):
 @pytest.mark.parametrize("bounds", [None, Bounds(0.0, math.inf), Bounds(-math.inf, 1.0)])
 def test_a_finite_range_is_required(bounds):
     with pytest.raises(InputError, match=r"^fog\(1\) needs a finite value range"):
-        check_finite_range(bounds, "fog(1)")
+        check_finite_range(bounds, parse("fog(1)"))

@@ -7,7 +7,9 @@ shapes that are ambiguous.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
 
 ChannelsAt: TypeAlias = Literal["absent", "first", "last", "either", "unknown"]
 
@@ -16,6 +18,23 @@ CHANNELS = frozenset({1, 3, 4})
 
 DISPLAYED_CHANNELS = frozenset({1, 3})
 """Numbers of channels of images that can be displayed: grey, RGB; others can be corrupted only."""
+
+
+PIXEL_COLUMNS = 64
+"""Rows of uint8 with at least so many columns count as images, others as a table."""
+
+
+def counts_as_images(x: Any) -> bool:
+    """Whether an array or a tensor of points counts as x/255: uint8 of the shape of images.
+
+    These are more than two axes, or rows of at least 64 values. Smaller uint8 tables and all other
+    types are in their own units.
+
+    >>> [counts_as_images(np.zeros(shape, np.uint8)) for shape in ((5, 8, 8), (5, 64), (5, 8))]
+    [True, True, False]
+    """
+    levels = x.dtype == np.uint8 or str(x.dtype) == "torch.uint8"
+    return levels and (len(x.shape) > 2 or (len(x.shape) == 2 and x.shape[1] >= PIXEL_COLUMNS))
 
 
 def find_channels(shape: Sequence[int], counts: Collection[int] = CHANNELS) -> ChannelsAt:

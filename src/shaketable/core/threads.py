@@ -34,12 +34,13 @@ def run_over_rows(
     result into the last array.
     """
     n, size = len(arrays[-1]), arrays[-1].size
-    parts = min(n, size // _LEAST_VALUES, 4 * count_threads())
-    if parts < 2 or count_threads() == 1:
+    parts = min(n, size // _LEAST_VALUES)
+    threads = count_threads() if parts > 1 else 1
+    if threads == 1:
         work(*arrays, *settings)
         return
-    edges = np.linspace(0, n, parts + 1).astype(int)
-    with ThreadPoolExecutor(count_threads()) as pool:  # 0.1 ms, where joblib would take 5
+    edges = np.linspace(0, n, min(parts, 4 * threads) + 1).astype(int)
+    with ThreadPoolExecutor(threads) as pool:  # 0.1 ms, where joblib would take 5
         tasks = [
             pool.submit(work, *(array[start:end] for array in arrays), *settings)
             for start, end in pairwise(edges)

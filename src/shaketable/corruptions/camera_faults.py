@@ -73,7 +73,7 @@ class SaltPepper(Corruption):
         # compiled code, slow to load
         from shaketable.corruptions.compiled.replacing import replace_values
 
-        bounds = check_finite_range(self.bounds, self.spec)
+        bounds = check_finite_range(self.bounds, self)
         ends = find_ends(bounds, levels=x.dtype == np.uint8)
         low, high = (np.full(math.prod(x.shape[1:]), end) for end in ends)
         return replace_values(x, drawn, self.density / 2, low, high)
@@ -141,7 +141,7 @@ class CameraGaussian(Corruption):
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Add the noise, scaled to the value range; for 256 levels, draw the resulting level."""
-        bounds = check_finite_range(self.bounds, self.spec)
+        bounds = check_finite_range(self.bounds, self)
         if bounds.rule == "truncate":
             raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
         # compiled code, slow to load
@@ -241,7 +241,7 @@ class Rotation(Corruption):
         # compiled code, slow to load
         from shaketable.corruptions.compiled.rotating import fill_rotated, find_sources
 
-        bounds = check_finite_range(self.bounds, self.spec)
+        bounds = check_finite_range(self.bounds, self)
         low, high = find_ends(bounds, levels=x.dtype == np.uint8)
         height, width, channels, first = find_layout(x.shape[1:], self.spec)
         planes = (-1, height * width, 1) if first else (len(x), height * width, channels)

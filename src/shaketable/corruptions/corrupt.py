@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.keys import Rng, make_key, row_keys
+from shaketable.core.image_layout import counts_as_images
+from shaketable.core.keys import Rng, make_key
+from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import as_corruption
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
+
+_BLOCK = 1 << 17  # values
+_UINT8 = np.dtype(np.uint8)
+_FRACTIONS = Bounds(0.0, 1.0, steps=255)  # of uint8 images that count as x/255
 
 
 def corrupt(
@@ -27,17 +35,22 @@ def corrupt(
 ) -> Any:
     """Return a corrupted copy of `x`, every row with its own noise.
 
+    uint8 images count as x/255: sizes of noise are for values in [0, 1], and results are rounded to
+    uint8 again. Images are arrays with more than two axes, or at least 64 columns. Everything else
+    is in its own units, and so are uint8 images with bounds such as (0, 255).
+
     Parameters
     ----------
     x
-        Points, one per row, in their own units: an array, or a torch tensor, which stays on its
-        device. Integers need `bounds` and become floats.
+        Points, one per row: an array, or a torch tensor, which stays on its device. Integers other
+        than uint8 images need `bounds` and become floats.
     corruption
         A spec such as ``linf(0.1)``, or a corruption.
     rng
         Seed, numpy Generator, or None for fresh noise.
     bounds
-        (low, high) to clip to, or a `Bounds` for another rule; None: no bounds.
+        (low, high) to clip to, or a `Bounds` for another rule; None: no bounds, and [0, 1] for
+        uint8 images. Bounds of uint8 images other than (0, 1) are in units of the 256 levels.
     dtype
         Of the result: a float type, or the integer type of `x`, to which results are rounded.
     out
@@ -46,11 +59,11 @@ def corrupt(
     >>> noisy = corrupt(np.zeros((3, 2)), "linf(0.1)", rng=0)
     >>> noisy.shape, bool(np.abs(noisy).max() <= 0.1)
     ((3, 2), True)
-    >>> corrupt(np.full((1, 3), 7, np.uint8), "linf(0.4)", rng=0, bounds=(0, 255), dtype="uint8")
-    array([[7, 7, 7]], dtype=uint8)
+    >>> images = np.full((1, 8, 8), 100, np.uint8)
+    >>> foggy = corrupt(images, "fog(3)", rng=0)
+    >>> foggy.dtype, corrupt(images, "linf(0.4)", rng=0, bounds=(0, 255), dtype="uint8").max()
+    (dtype('uint8'), np.uint8(100))
     """
-    chosen = as_corruption(corruption)
-    limits = as_bounds(bounds)
     tensor = hasattr(x, "detach")
     if hasattr(x, "fingerprint"):
         raise InputError("x must be an array, got a Dataset; give its x, or use corrupted(dataset)")
@@ -64,16 +77,16 @@ def corrupt(
                 f"{type(out).__name__} of shape {tuple(getattr(out, 'shape', ()))}"
             )
         dtype = out.dtype if dtype is None else dtype
-    whole = not x.dtype.is_floating_point if tensor else x.dtype.kind in "iu"
-    limits = limits.with_whole_steps() if whole and limits is not None else limits
-    columns = Columns(lambda: x.detach().cpu().numpy() if tensor else x)
-    chosen = chosen.for_shape(tuple(x.shape[1:])).for_columns(columns)
-    keys = row_keys(make_key(rng), np.arange(len(x)), np.arange(1))[:, 0]
+    limits = _choose_bounds(x, bounds)
+    chosen = _prepare(corruption, x, limits)
+    from shaketable.corruptions.compiled.streams import first_keys  # compiled code, slow to load
+
+    keys = first_keys(make_key(rng), len(x))
     if tensor:
         from shaketable.corruptions.tensors import device  # x is a tensor, so torch is there
 
-        return device.corrupt(x, chosen.bind(limits), keys, limits, dtype=dtype, out=out)
-    noisy = corrupt_array(x, chosen.bind(limits), keys, limits, dtype=dtype)
+        return device.corrupt(x, chosen, keys, limits, dtype=dtype, out=out)
+    noisy = corrupt_array(x, chosen, keys, limits, dtype=dtype)
     if out is None:
         return noisy
     out[...] = noisy
@@ -84,27 +97,81 @@ def corrupt_array(
     x: Array, corruption: Corruption, keys: KeyArray, bounds: Bounds | None, *, dtype: Any = None
 ) -> Array:
     """Return a corrupted copy of an array of any number type; see `corrupt`."""
-    exact = x.dtype.kind in "iu"
-    if not exact and x.dtype.kind != "f":
-        raise InputError(f"x must hold real numbers, got dtype {x.dtype}")
-    if exact and bounds is None:
-        raise InputError(
-            f"x holds whole numbers ({x.dtype}), so their range must be declared: give bounds, "
-            "such as (0, 255), or convert x to floats"
-        )
-    small = x.dtype.itemsize <= (1 if exact else 4)
-    floats = x.astype(np.float32 if small else np.float64, copy=False)
-    try:
-        wanted = np.dtype((floats if exact else x).dtype if dtype is None else dtype)
-    except TypeError as error:
-        raise InputError(f"dtype must be a number type, got {dtype!r}") from error
-    if wanted.kind != "f" and wanted != x.dtype:
-        raise InputError(f"dtype must be a float type or that of x, {x.dtype}, got {wanted}")
-    if wanted.kind != "f" and bounds is not None:
-        check_room(bounds, np.iinfo(wanted))
-    noisy = corruption(floats, keys)
+    wanted, floats = choose_types(x.dtype, bounds, as_dtype(dtype))
+    if x.dtype == _UINT8 and takes_levels(corruption, bounds):
+        levels = corruption(x, keys)
+        if wanted == _UINT8:
+            return levels.copy() if levels is x else levels
+        return np.asarray(levels / floats.type(find_scale(x.dtype, bounds))).astype(wanted)
+    scale = floats.type(find_scale(x.dtype, bounds))
+    if wanted == _UINT8:
+        out = np.empty(x.shape, _UINT8)
+        if corruption.additive:
+            run_over_rows(_fill_rounded, x, keys, out, settings=(corruption, scale))
+        else:
+            _fill_rounded(x, keys, out, corruption, scale)
+        return out
+    noisy = corruption(x.astype(floats, copy=False) if scale == 1 else x / scale, keys)
     noisy = noisy.copy() if noisy is x else noisy
     return (np.rint(noisy) if wanted.kind != "f" else noisy).astype(wanted, copy=False)
+
+
+def _fill_rounded(
+    x: Array, keys: KeyArray, out: Array, corruption: Corruption, scale: np.floating[Any]
+) -> None:
+    """Corrupt uint8 as floats, and round the results to uint8.
+
+    Noise that is added is drawn for as many rows at a time as fit into a processor's cache.
+    """
+    from shaketable.corruptions.compiled.levels import round_to_levels  # compiled, slow to load
+
+    step = max(1, _BLOCK // math.prod(x.shape[1:])) if corruption.additive else len(x)
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        noisy = corruption(x[rows] / scale, keys[rows])
+        round_to_levels(noisy, 0.0, float(scale), out[rows])
+
+
+def takes_levels(corruption: Corruption, bounds: Bounds | None) -> bool:
+    """Whether uint8 can be corrupted as it is: 0 and 255 are the ends of its range."""
+    return corruption.takes_levels and bounds is not None and (bounds.low, bounds.steps) == (0, 255)
+
+
+def find_scale(dtype: np.dtype[Any], bounds: Bounds | None) -> float:
+    """Return what values are divided by: 255 for uint8 that counts as x/255, else 1."""
+    fractions = dtype == _UINT8 and bounds is not None and (bounds.high, bounds.steps) == (1, 255)
+    return 255.0 if fractions else 1.0
+
+
+def as_dtype(dtype: Any) -> np.dtype[Any] | None:
+    """Return the type of results that was asked for; None if none was."""
+    try:
+        return None if dtype is None else np.dtype(dtype)
+    except TypeError as error:
+        raise InputError(f"dtype must be a number type, got {dtype!r}") from error
+
+
+@lru_cache(maxsize=64)
+def choose_types(
+    given: np.dtype[Any], bounds: Bounds | None, wanted: np.dtype[Any] | None
+) -> tuple[np.dtype[Any], np.dtype[Any]]:
+    """Return the types of the result and of the computation, or raise `InputError`."""
+    exact = given.kind in "iu"
+    if not exact and given.kind != "f":
+        raise InputError(f"x must hold real numbers, got dtype {given}")
+    if exact and bounds is None:
+        raise InputError(
+            f"x holds whole numbers ({given}), so their range must be declared: give bounds, "
+            "such as (0, 255), or convert x to floats"
+        )
+    floats = np.dtype(np.float32 if given.itemsize <= (1 if exact else 4) else np.float64)
+    if wanted is None:
+        wanted = floats if exact and find_scale(given, bounds) == 1 else given
+    if wanted.kind != "f" and wanted != given:
+        raise InputError(f"dtype must be a float type or that of x, {given}, got {wanted}")
+    if wanted.kind != "f" and bounds is not None:
+        check_room(bounds, np.iinfo(wanted))
+    return wanted, floats
 
 
 def check_room(bounds: Bounds, room: Any) -> None:
@@ -114,3 +181,50 @@ def check_room(bounds: Bounds, room: Any) -> None:
             f"bounds must lie in [{room.min}, {room.max}] for results of this integer type, got "
             f"[{bounds.low:g}, {bounds.high:g}]; narrow them, or ask for floats"
         )
+
+
+def _choose_bounds(x: Any, bounds: BoundsLike) -> Bounds | None:
+    """Return the bounds that apply to `x`, with the steps of its values if they are whole numbers.
+
+    uint8 images that count as x/255 get 255 steps from 0 to 1.
+    """
+    if bounds is None:
+        return _FRACTIONS if counts_as_images(x) else None
+    limits = as_bounds(bounds)
+    whole = not x.dtype.is_floating_point if hasattr(x, "detach") else x.dtype.kind in "iu"
+    if limits is None or not whole:
+        return limits
+    if (limits.low, limits.high) == (0, 1) and counts_as_images(x):
+        return replace(limits, steps=255)
+    return limits.with_whole_steps()
+
+
+def _prepare(corruption: str | Corruption, x: Any, limits: Bounds | None) -> Corruption:
+    """Return a corruption with all that shape, columns and range of the points decide."""
+    # the function behind package.module:name may be another one at the next call
+    shape = tuple(x.shape[1:])
+    if isinstance(corruption, str) and ":" not in corruption:
+        fitted = _fit_known(corruption, shape, limits)
+    else:
+        fitted = _fit(corruption, shape, limits)
+    if _ignores_columns(fitted):
+        return fitted
+
+    def read() -> Array:
+        array: Array = x.detach().cpu().numpy() if hasattr(x, "detach") else x
+        return array / find_scale(array.dtype, limits)
+
+    return fitted.for_columns(Columns(read)).bind(limits)
+
+
+def _fit(corruption: str | Corruption, shape: tuple[int, ...], limits: Bounds | None) -> Corruption:
+    """Return a corruption for points of this shape, bound unless columns are to be filled in."""
+    fitted = as_corruption(corruption).for_shape(shape)
+    return fitted.bind(limits) if _ignores_columns(fitted) else fitted
+
+
+_fit_known = lru_cache(maxsize=256)(_fit)
+
+
+def _ignores_columns(corruption: Corruption) -> bool:
+    return type(corruption).for_columns is Corruption.for_columns

@@ -10,6 +10,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.types import Array
+from shaketable.corruptions.corruption import Corruption
 from shaketable.data.bounds import Bounds
 
 
@@ -49,12 +50,27 @@ def move_channels_last(images: Array, layout: ImageLayout) -> Array:
     return np.moveaxis(images, 1, -1) if layout.channels_first else images
 
 
-def check_finite_range(bounds: Bounds | None, spec: str) -> Bounds:
-    """Return the bounds; missing or infinite ones are an error."""
+def to_images(levels: Array, layout: ImageLayout) -> Array:
+    """Return uint8 images as the compiled code takes them: (n, height, width, channels) in order.
+
+    They are copied only if they have to be.
+    """
+    images = move_channels_last(levels, layout).reshape(len(levels), *layout[:3])
+    if images.flags.c_contiguous:
+        return images
+    if not layout.channels_first:
+        return np.ascontiguousarray(images)
+    from shaketable.corruptions.compiled.levels import interleave_channels  # slow to load
+
+    return interleave_channels(levels)
+
+
+def check_finite_range(bounds: Bounds | None, corruption: Corruption) -> Bounds:
+    """Return the bounds; missing or infinite ones are an error that names the corruption."""
     if bounds is None or math.inf in (-bounds.low, bounds.high):
         raise InputError(
-            f"{spec} needs a finite value range, and none is declared; give bounds=(low, high), or "
-            "--range LOW,HIGH"
+            f"{corruption.spec} needs a finite value range, and none is declared; give "
+            "bounds=(low, high), or --range LOW,HIGH"
         )
     return bounds
 
@@ -73,7 +89,9 @@ def to_levels(x: Array, bounds: Bounds) -> Array:
     if x.dtype == np.uint8:
         return x
     bounds.check(x)
-    return np.rint((x - bounds.low) * (255 / (bounds.high - bounds.low))).astype(np.uint8)
+    from shaketable.corruptions.compiled.levels import round_to_levels  # compiled, slow to load
+
+    return round_to_levels(x, bounds.low, 255 / (bounds.high - bounds.low))
 
 
 def from_levels(images: Array, x: Array, bounds: Bounds, *, channels_first: bool) -> Array:

@@ -107,7 +107,7 @@ class Impulse(Corruption):
         return round(self.share * d)
 
     def _ends(self, *, levels: bool) -> tuple[float, float]:
-        return find_ends(check_finite_range(self.bounds, self.spec), levels=levels)
+        return find_ends(check_finite_range(self.bounds, self), levels=levels)
 
     def _to(self) -> tuple[str, ...]:
         return () if self.to == "extremes" else (self.to,)

@@ -109,7 +109,7 @@ class PublishedCorruption(Corruption):
                 f"{self.spec} stands for the images of a test part, row by row, and works in "
                 "evaluate alone; to generate such images here, leave out published="
             )
-        bounds = check_finite_range(self.bounds, self.spec)
+        bounds = check_finite_range(self.bounds, self)
         images = self.source.read(self.name, self.severity, drawn.astype(np.int64))
         layout = find_layout(x.shape[1:], self.name)
         return from_levels(images, x, bounds, channels_first=layout.channels_first)

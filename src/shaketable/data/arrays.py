@@ -8,11 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import counts_as_images
 from shaketable.core.types import Array
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.dataset import Dataset, Label, as_floats
-
-_IMAGE_FEATURES = 64  # uint8 rows of at least this length are taken for pixels
 
 
 def make_dataset(
@@ -137,7 +136,7 @@ def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
             f"got dtype {x.dtype} of shape {x.shape}; encode or drop what is no number"
         )
     x = x[:, None] if x.ndim == 1 else x
-    if x.dtype == np.uint8 and (x.ndim > 2 or x.shape[1] >= _IMAGE_FEATURES):
+    if counts_as_images(x):
         return x, None
     single = x.dtype.kind == "f" and x.dtype.itemsize <= 4
     return x.astype(np.float32 if single else np.float64, order="C", copy=False), None

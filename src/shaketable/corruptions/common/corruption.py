@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -22,10 +23,11 @@ from shaketable.corruptions.common.severities import (
 )
 from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.corruptions.images import (
+    ImageLayout,
     check_finite_range,
     find_layout,
     from_levels,
-    move_channels_last,
+    to_images,
     to_levels,
 )
 from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
@@ -162,13 +164,19 @@ class CommonCorruption(Corruption):
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Corrupt the images, each by its key; those of a tensor on the CPU."""
-        bounds = check_finite_range(self.bounds, self.spec)
-        corruption = self.for_shape(x.shape[1:])
-        layout = find_layout(x.shape[1:], self.name)
-        images = move_channels_last(to_levels(x, bounds), layout)
-        images = np.ascontiguousarray(images.reshape(len(x), *layout[:3]))
+        bounds = check_finite_range(self.bounds, self)
+        corruption, layout = _fit(self, x.shape[1:])
+        images = to_images(to_levels(x, bounds), layout)
         corrupted = corrupt_images(images, drawn, corruption)
         return from_levels(corrupted, x, bounds, channels_first=layout.channels_first)
+
+
+@lru_cache(maxsize=256)
+def _fit(
+    corruption: CommonCorruption, shape: tuple[int, ...]
+) -> tuple[CommonCorruption, ImageLayout]:
+    """Return the corruption for images of this shape, and their layout."""
+    return corruption.for_shape(shape), find_layout(shape, corruption.name)
 
 
 def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) -> Array:
@@ -176,22 +184,32 @@ def corrupt_images(images: Array, keys: KeyArray, corruption: CommonCorruption) 
 
     The profile of the corruption must be known.
     """
-    name, profile = corruption.name, corruption.profile
-    numbers: Parameters = parameters(name, corruption.severity, profile)
+    name = corruption.name
+    numbers, side = _find_numbers(name, corruption.severity, corruption.profile)
     textures = (corruption.textures,) if corruption.textures else ()
-    images = _run(name, images, keys, numbers, side_of(profile), *textures)
+    images = _run(name, images, keys, numbers, side, *textures)
     if corruption.jpeg:
-        images = _run("jpeg_compression", images, keys, (corruption.jpeg,), side_of(profile))
+        images = _run("jpeg_compression", images, keys, (corruption.jpeg,), side)
     return images
+
+
+@lru_cache(maxsize=256)
+def _find_numbers(name: str, severity: int, profile: str) -> tuple[Parameters, int]:
+    """Return the numbers of a corruption, and the side of the images that they are for."""
+    return parameters(name, severity, profile), side_of(profile)
 
 
 def _run(name: str, images: Array, *arguments: Any) -> Array:
     """Return what the function of that name makes of images, grey ones taken as colour images."""
-    family = import_module(f"shaketable.corruptions.common.{_FAMILY[name]}")
     grey = images.shape[3] == 1 and name in _COLOUR
     colour = np.repeat(images, 3, axis=3) if grey else images
-    corrupted: Array = getattr(family, name)(colour, *arguments)
+    corrupted: Array = _find_function(name)(colour, *arguments)
     return np.rint(corrupted @ _GREY_WEIGHTS).astype(np.uint8)[..., None] if grey else corrupted
+
+
+@lru_cache(maxsize=len(_FAMILY))
+def _find_function(name: str) -> Any:
+    return getattr(import_module(f"shaketable.corruptions.common.{_FAMILY[name]}"), name)
 
 
 def check_quality(quality: Any) -> int:

@@ -5,6 +5,8 @@
 import numba
 import numpy as np
 
+from shaketable.core.types import KeyArray
+
 SIDE = np.uint64(0xD1B54A32D192ED03)
 """``mix(key ^ SIDE)`` is a second stream of a key, independent of its first."""
 
@@ -53,3 +55,16 @@ def fill_halves(stream, words, halves):
     for i in range(len(words)):
         halves[2 * i] = np.uint32(words[i])
         halves[2 * i + 1] = np.uint32(words[i] >> _U(32))
+
+
+def first_keys(noise_key: int, n: int) -> KeyArray:
+    """Keys of draw 0 of rows 0 to n - 1: ``row_keys(noise_key, np.arange(n), [0])[:, 0]``."""
+    keys = np.empty(n, np.uint64)
+    _fill_keys(_U(noise_key), keys)
+    return keys
+
+
+@numba.njit(cache=True, nogil=True)
+def _fill_keys(noise_key, keys):
+    for i in range(len(keys)):
+        keys[i] = word_at(word_at(noise_key, i), 0)

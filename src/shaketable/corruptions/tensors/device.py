@@ -22,8 +22,8 @@ from torch import Tensor
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corrupt import corrupt_array
-from shaketable.corruptions.corruption import AddedNoise, Clean, Corruption
+from shaketable.corruptions.corrupt import as_dtype, choose_types, find_scale, takes_levels
+from shaketable.corruptions.corruption import AddedNoise, Corruption
 from shaketable.data.bounds import Bounds
 
 _WORDS = 1 << 25  # random words that are sorted at a time
@@ -41,15 +41,27 @@ def corrupt(
     """Corrupted copy of a tensor of any number type, by the rules of `corrupt_array`."""
     x = x.detach() if x.requires_grad else x  # else it stays the same object
     wanted, floats = _types(x, bounds, dtype)
-    points = x.to(floats)
-    target = points if points is not x else out
-    if target is not None and (target.dtype, target.device) != (points.dtype, x.device):
-        target = None
-    noisy = call(corruption, points, keys, target)
-    noisy = (noisy if wanted.is_floating_point else noisy.round_()).to(wanted)
+    scale = find_scale(_numpy_type(x.dtype), bounds)
+    if x.dtype == torch.uint8 and takes_levels(corruption, bounds):
+        noisy = call(corruption, x, keys)
+        noisy = noisy if wanted == torch.uint8 else _divide(noisy, scale, floats).to(wanted)
+    else:
+        points = _divide(x, scale, floats)
+        target = points if points is not x else out
+        if target is not None and (target.dtype, target.device) != (points.dtype, x.device):
+            target = None
+        noisy = call(corruption, points, keys, target)
+        if not wanted.is_floating_point:
+            noisy = (noisy if scale == 1 else noisy.mul_(scale)).round_()
+        noisy = noisy.to(wanted)
     if out is not None:
         return out if noisy is out else out.copy_(noisy)
     return noisy.clone() if noisy is x else noisy
+
+
+def _divide(x: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
+    """Values as floats, divided by a scale; by a tensor, as CUDA multiplies by 1 / scale else."""
+    return x.to(dtype) if scale == 1 else x.to(dtype).div_(torch.tensor(scale, device=x.device))
 
 
 def call(corruption: Corruption, x: Any, keys: Any, out: Any = None) -> Any:
@@ -188,17 +200,17 @@ def _fill(
 
 def _types(x: Tensor, bounds: Bounds | None, dtype: Any) -> tuple[torch.dtype, torch.dtype]:
     """Types of the result and of the computation, by the rules for arrays."""
-    nothing, keys = np.empty((0, 1), _numpy_type(x.dtype)), np.empty(0, np.uint64)
+    given = _numpy_type(x.dtype)
+    ours = isinstance(dtype, torch.dtype)
+    wanted, floats = choose_types(given, bounds, _numpy_type(dtype) if ours else as_dtype(dtype))
+    computed = x.dtype if x.dtype.is_floating_point else _torch_type(floats)
+    if ours:
+        return dtype, computed
+    return (x.dtype if dtype is None and wanted == given else _torch_type(wanted)), computed
 
-    def result(dtype: Any) -> torch.dtype:
-        return torch.from_numpy(corrupt_array(nothing, Clean(), keys, bounds, dtype=dtype)).dtype
 
-    plain = result(None)
-    floats = x.dtype if x.dtype.is_floating_point else plain
-    if isinstance(dtype, torch.dtype):
-        result(_numpy_type(dtype))
-        return dtype, floats
-    return floats if dtype is None else result(dtype), floats
+def _torch_type(dtype: np.dtype[Any]) -> torch.dtype:
+    return torch.from_numpy(np.empty(0, dtype)).dtype
 
 
 def _float_type(x: Tensor) -> torch.dtype:
