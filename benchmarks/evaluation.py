@@ -65,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--n", type=int, default=10_000, help="number of images")
-    parser.add_argument("--width", type=int, default=32, help="channels of the first layer")
+    parser.add_argument("--width", type=int, default=128, help="channels of the first layer")
     parser.add_argument("--batch", type=int, default=1000, help="images per bare forward pass")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--suites", nargs="+", default=SUITES)

@@ -38,7 +38,7 @@ class ModuleAnswer:
     name: str
     module: nn.Module
 
-    @property
+    @cached_property
     def device(self) -> torch.device:
         """Device of the module; the CPU if it has neither parameters nor buffers."""
         tensors = chain(self.module.parameters(), self.module.buffers())
@@ -50,7 +50,7 @@ class ModuleAnswer:
             )
         return devices[0] if devices else torch.device("cpu")
 
-    @property
+    @cached_property
     def dtype(self) -> torch.dtype:
         """Floating type that the module takes."""
         dtypes = (parameter.dtype for parameter in self.module.parameters())
@@ -201,10 +201,13 @@ def arrange_images(x: Tensor, module: nn.Module) -> Tensor:
 @contextmanager
 def _evaluation_mode(module: nn.Module) -> Iterator[None]:
     """Evaluation mode; afterwards every part is back in the mode it was in before."""
-    before = [(part, part.training) for part in module.modules()]
+    modes = [(part, part.training) for part in module.modules()]
+    if not any(training for _, training in modes):
+        yield
+        return
     try:
         module.eval()
         yield
     finally:
-        for part, training in before:
+        for part, training in modes:
             part.training = training
