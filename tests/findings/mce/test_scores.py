@@ -1,20 +1,28 @@
 """Scores are the metrics, and their errors those of the cells."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.commands import run_command, run_json
 from helpers.findings import print_results, score_boards
+from helpers.pages import read_page
 from shaketable import metrics
 from shaketable.core.errors import InputError
-from shaketable.corruptions.suites.suite import suite
+from shaketable.corruptions.suites.suite import Suite, suite
+from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Record, Records
-from shaketable.findings.mce.scores import Scoreboard
+from shaketable.evaluation.store import Store
+from shaketable.findings.mce.scores import TITLES, Scoreboard
+from shaketable.findings.page import write_report
+from shaketable.findings.results import find
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_brief, format_interval, format_percent
 
 
 def error(cell: Record) -> float:
@@ -109,3 +117,75 @@ def test_models_of_the_same_name_are_numbered(suite_records: Records) -> None:
     for board in score_boards(replace(suite_records, cells=cells)):
         assert board.labels == ["net #1", "net #2"]
         assert [s.first.recipe for s in board.scores] == ["half", "whole"]
+
+
+SHAPES = build("shapes(n=20)").classes
+MODELS = {
+    "dark": lambda x: np.array(SHAPES)[(10 * x.mean(axis=(1, 2, 3))).astype(int) % 10],
+    "bright": lambda x: np.array(SHAPES)[(10 * x.max(axis=(1, 2, 3))).astype(int) % 10],
+}
+
+
+@pytest.fixture(scope="module")
+def of_all_19(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results file of two models under common-19 alone."""
+    path = tmp_path_factory.mktemp("common") / "s.sqlite"
+    shapes = build("shapes(n=20)")
+    for name in ("dark", "bright"):
+        evaluate(MODELS[name], shapes, suite("common-19"), store=path, name=name, model_id=name)
+    return path
+
+
+def test_parts_of_the_19_common_corruptions_have_their_scores_without_another_run(
+    of_all_19: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with Store(of_all_19) as store:
+        records = store.records()
+    shapes = build("shapes(n=20)")
+    found = run_json(capsys, "score", of_all_19)
+    by_suite = {(s["model"], s["suite"]): s for s in found["suites"]}
+    assert len(by_suite) == len(found["suites"]) == 6
+    out = run_command(capsys, "score", of_all_19)[1]
+    text = " ".join(read_page(write_report(tmp_path / "p.html", records)).text.split())
+    for name, metric in (("common-15", "mce_15"), ("common-xn", "mce_xn")):
+        compute, parts = getattr(metrics, metric), {}
+        for model in MODELS:
+            parts[model] = part = compute(records.select(model=model))
+            assert f"75 corruptions of suite {name}, part of common-19" in part.method
+            assert part.value != metrics.mce(records.select(model=model)).value
+            assert by_suite[model, name]["metric"]["mean"] == 100 * part.value
+            shown = f"{TITLES[metric]} {format_brief(part)}: mean error over the 75 corruptions"
+            assert f"\n{model}: {shown} of {name}, part of common-19\n" in out
+            assert f"{TITLES[metric]} {format_percent(part)} ({format_interval(part)}): " in text
+        alone = evaluate(MODELS["dark"], shapes, suite(name), name="dark")
+        assert replace(compute(alone), method="") == replace(parts["dark"], method="")
+        (whole,), entry = find(alone).json()["suites"], by_suite["dark", name]
+        assert (entry["part_of"], whole["part_of"]) == ("common-19", None)
+        for key in ("metric_name", "clean", "cells", "ladders", "n", "k"):
+            assert entry[key] == whole[key]
+        (gap,) = [d for d in found["suite_differences"] if d["suite"] == name]
+        expected = 100 * (parts["dark"].value - parts["bright"].value)
+        assert gap["mean"] == pytest.approx(expected)
+        assert f"Differences in {TITLES[metric]}" in text
+
+
+def test_a_part_that_was_evaluated_as_a_suite_is_not_shown_twice(of_all_19: Path) -> None:
+    shapes = build("shapes(n=20)")
+    with Store(of_all_19) as store:
+        records = store.records()
+    records += evaluate(
+        MODELS["dark"], shapes, suite("common-15"), name="dark", model_id="dark", store=of_all_19
+    )
+    boards = score_boards(records.select(model="dark"))
+    names = [board.suite.name for board in boards]
+    assert sorted(names) == ["common-15", "common-19"]
+    assert [p.suite.name for b in boards for p in b.parts] == ["common-xn"]
+
+
+def test_a_suite_with_some_of_the_kinds_has_no_parts() -> None:
+    few = Suite("few", "some kinds", ("fog(1)", "fog(2)", "gaussian_noise(1)"), "mce", k=1)
+    records = evaluate(MODELS["dark"], build("shapes(n=20)"), few, name="dark")
+    (board,) = score_boards(records)
+    assert board.parts == ()
+    with pytest.raises(InputError, match="mce_15 needs exactly one model under one whole suite"):
+        metrics.mce_15(records)

@@ -19,11 +19,12 @@ class SuiteErrors:
 
     def json(self) -> dict[str, Any]:
         """Return scores and their differences, in per cent."""
+        boards = [b for board in self.boards for b in (board, *board.parts)]
         return {
-            "suites": [score.json() for board in self.boards for score in board.scores],
+            "suites": [score.json() for board in boards for score in board.scores],
             "suite_differences": [
                 {"suite": board.suite.name, **d.json()}
-                for board in self.boards
+                for board in boards
                 for d in board.differences
             ],
         }

@@ -24,7 +24,7 @@ from shaketable.findings.mce.numbers import (
     relative_mce_alexnet,
 )
 from shaketable.findings.series import Series
-from shaketable.findings.suite_results import SuiteResult, meets_same_suite
+from shaketable.findings.suite_results import PARTS, SuiteResult, meets_same_suite, take_part
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
 
@@ -170,6 +170,7 @@ class Score:
             "label": self.label,
             "data": cell.data,
             "suite": suite.name,
+            "part_of": self.result.part_of or None,
             "derived": suite.derived or None,
             "published": find_published_folder(suite.specs) or None,
             "metric_name": suite.metric,
@@ -207,6 +208,8 @@ class Scoreboard:
 
     suite: SuiteRecord
     scores: tuple[Score, ...]
+    parts: tuple[Scoreboard, ...] = ()
+    """Boards of suites that this one contains, such as common-15 in common-19."""
 
     @cached_property
     def sizes(self) -> str:
@@ -262,7 +265,10 @@ class Scoreboard:
 
 
 def make_boards(groups: RecordGroups) -> list[Scoreboard]:
-    """Return one board per suite that is scored by its mean error and was evaluated completely."""
+    """Return one board per suite that is scored by its mean error and was evaluated completely.
+
+    A board also has those of the suites that are contained in its own and were not evaluated.
+    """
     order = [(s.first.fingerprint, s.first.recipe) for s in groups.subjects]
     by_suite: dict[SuiteRecord, list[SuiteResult]] = {}
     for result in groups.suite_results:
@@ -271,8 +277,21 @@ def make_boards(groups: RecordGroups) -> list[Scoreboard]:
     boards = []
     for suite, results in by_suite.items():
         results.sort(key=lambda r: order.index((r.first.fingerprint, r.first.recipe)))
-        boards.append(Scoreboard(suite, tuple(map(Score, make_suite_labels(results), results))))
+        scores = tuple(map(Score, make_suite_labels(results), results))
+        known = {s.metric for s in by_suite if s.fingerprint == suite.fingerprint}
+        boards.append(Scoreboard(suite, scores, _make_parts(scores, known)))
     return boards
+
+
+def _make_parts(scores: tuple[Score, ...], known: set[str]) -> tuple[Scoreboard, ...]:
+    """Return boards for the metrics that parts of a suite have, except the known ones."""
+    boards = []
+    for metric in (metric for metric in PARTS if metric not in known):
+        parts = [(score.label, take_part(score.result, metric)) for score in scores]
+        part_scores = tuple(Score(label, part) for label, part in parts if part is not None)
+        if part_scores:
+            boards.append(Scoreboard(part_scores[0].result.suite, part_scores))
+    return tuple(boards)
 
 
 def _estimate_mean_error(result: SuiteResult) -> Estimate:

@@ -45,6 +45,9 @@ def _render(macro: str, **content: object) -> Markup:
 
 
 def _note_methods(board: Scoreboard, methods: Methods) -> None:
+    for score in (s for part in board.parts for s in part.scores):
+        if score.value is not None:
+            methods.note(score.metric, score.value)
     for score in board.scores:
         methods.note("Error", score.clean)
         if board.levels == 1:
@@ -89,6 +92,11 @@ class SuiteSection:
     def more_differences(self) -> int:
         """How many differences are left out."""
         return len(self.board.differences[page.MAX_COMPARISONS :])
+
+    @property
+    def parts(self) -> list[SuiteSection]:
+        """Suites that this one contains, for their differences."""
+        return [SuiteSection(self.anchor, part) for part in self.board.parts]
 
     @property
     def steps(self) -> range:

@@ -28,11 +28,15 @@ def print_board(board: Scoreboard) -> None:
             rows = [_make_row(ladder, steps) for ladder in score.ladders]
             print_table(title, [kind, "mean", *map(str, steps)], rows, spaces=2)
         print_lines(f"{score.label}: {score}")
-    for d in board.differences:
         print_lines(
-            f"{board.scores[0].metric} of {d.first} minus {d.second}, on the same points and "
-            f"noise: {format_entry(d.value)} percentage points; {d.words}"
+            *(f"{s.label}: {s}" for p in board.parts for s in p.scores if s.label == score.label)
         )
+    for each in (board, *board.parts):
+        for d in each.differences:
+            print_lines(
+                f"{each.scores[0].metric} of {d.first} minus {d.second}, on the same points and "
+                f"noise: {format_entry(d.value)} percentage points; {d.words}"
+            )
 
 
 def _make_row(ladder: Ladder, steps: Iterable[int]) -> list[str]:

@@ -33,10 +33,11 @@ def format_metric(score: Score) -> str:
 
 
 def _describe_mean(score: Score) -> str:
-    text = (
-        f"mean error over {len(score.result.series)} corruptions, "
-        f"against {format_brief(score.clean)} on clean points"
-    )
+    corruptions = f"{len(score.result.series)} corruptions"
+    if score.result.part_of:
+        name = score.result.suite.name
+        return f"mean error over the {corruptions} of {name}, part of {score.result.part_of}"
+    text = f"mean error over {corruptions}, against {format_brief(score.clean)} on clean points"
     for name, value in score.against_alexnet.items():
         text += f"; {name} {value.value:.3f} [{value.low:.3f}, {value.high:.3f}]"
     if score.worst.mean.value <= score.clean.value:
