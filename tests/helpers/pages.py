@@ -21,26 +21,57 @@ EVIL = "<script>alert('x')</script></script><!--<script>&\"\u2028"
 
 
 class Outline(HTMLParser):
-    """Elements of a page with their attributes, its JSON scripts, and the text outside scripts."""
+    """Elements of a page with their attributes, its JSON scripts, and the text outside scripts.
+
+    Tables are lists of rows, by their label; rows are lists of the texts of their cells, where a
+    small second line follows after a blank. Facts are the terms of lists with their definitions.
+    """
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.specs: list[dict[str, Any]] = []
+        self.tables: dict[str, list[list[str]]] = {}
+        self.facts: dict[str, str] = {}
         self.text = ""
+        self._label, self._term = "", ""
         self._inside: str | None = None
+        self._place = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
         self._inside = tag if tag in ("script", "style") else self._inside
+        self._label = dict(attrs).get("aria-label") or self._label
+        if tag == "table":
+            self.tables[self._label] = []
+        if tag == "tr":
+            self.tables[self._label].append([])
+        if tag in ("th", "td", "dt", "dd"):
+            self._place = tag
+            if tag in ("th", "td"):
+                self.tables[self._label][-1].append("")
+        if tag in ("small", "br"):
+            self._add(" ")
 
     def handle_endtag(self, tag: str) -> None:
         self._inside = None if tag == self._inside else self._inside
+        self._place = "" if tag == self._place else self._place
+
+    def _add(self, data: str) -> None:
+        """Add text to the cell, the term or the definition that is open."""
+        if self._place in ("th", "td"):
+            row = self.tables[self._label][-1]
+            row[-1] = " ".join(f"{row[-1]}{data}".split()) + (" " if data == " " else "")
+        elif self._place == "dt":
+            self._term = data.strip()
+        elif self._place == "dd":
+            self.facts[self._term] = f"{self.facts.get(self._term, '')}{data}".strip()
 
     def handle_data(self, data: str) -> None:
         if self._inside is None:
             self.text += data
+            self._add(data)
         elif self._inside == "script" and self.elements[-1][1].get("type") == "application/json":
             self.specs.append(json.loads(data))
 

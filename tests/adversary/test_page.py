@@ -1,0 +1,211 @@
+"""Facts on the page, in the table and in the JSON of a worst case, against numbers made here."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+import shaketable as st
+from helpers.pages import chart_rows, read_page
+from shaketable.adversary.charts import curves_chart, map_chart
+from shaketable.adversary.page import write_worst_case
+from shaketable.adversary.worst_case import worst_case
+
+KINDS = ["none", "genuine-max"]
+LADDER = [0.3, 0.5, 1.2, 3.0]
+CUTS = {"early": 4.4, "late": 7.2}
+
+
+def early(x):
+    return (x[:, 0] > CUTS["early"]).astype(int)
+
+
+def late(x):
+    return (x[:, 0] > CUTS["late"]).astype(int)
+
+
+X = np.stack([np.arange(12.0), np.zeros(12)], axis=1)
+Y = (X[:, 0] > 5.5).astype(int)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Two models that cut a line of points off centre; eps_min is 0.5."""
+    data = st.make_dataset(X, Y, name="line", features=("along", "across"))
+    one, two = (
+        worst_case(model, data, LADDER, constraints=KINDS, random=7, seed=3, name=name)
+        for name, model in (("early", early), ("late", late))
+    )
+    return one + two
+
+
+def count_withstanding(cut, epsilon):
+    """Points that keep their label within epsilon: right, and farther from the cut than that."""
+    right = (cut < X[:, 0]) == (Y == 1)
+    return int((right & (np.abs(X[:, 0] - cut) > epsilon)).sum())
+
+
+def percent(share, digits=2):
+    return f"{100 * share:.{digits}f}%"
+
+
+def limits(hits, n=12):
+    """Clopper-Pearson limits at 95 %."""
+    low = beta.ppf(0.025, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(0.975, hits + 1, n - hits) if hits < n else 1.0
+    return low, high
+
+
+def entry(hits, n=12):
+    low, high = limits(hits, n)
+    return f"{percent(hits / n)} {percent(low)} to {percent(high)}"
+
+
+def test_json_has_the_counts_of_the_line(found):
+    facts = found.json()
+    assert json.loads(json.dumps(facts)) == facts
+    assert (facts["data"], facts["norm"], facts["eps_min"], facts["seed"]) == ("line", 2, 0.5, 3)
+    for curve in facts["curves"]:
+        cut = CUTS[curve["model"]]
+        clean = count_withstanding(cut, 0)
+        assert curve["clean"] == pytest.approx(100 * clean / 12)
+        if curve["points"][0]["constraint"] != "none":
+            continue
+        shares = [clean / 12]
+        for point, epsilon in zip(curve["points"], LADDER, strict=True):
+            hits = count_withstanding(cut, epsilon)
+            low, high = limits(hits)
+            assert (point["epsilon"], point["n"], point["share"]) == (epsilon, 12, 100)
+            assert point["mean"] == pytest.approx(100 * hits / 12)
+            assert (point["low"], point["high"]) == pytest.approx((100 * low, 100 * high))
+            assert point["found"] == clean - hits
+            assert point["queries"] == sum(trial["queries"] for trial in point["trials"])
+            assert sum(trial["found"] for trial in point["trials"]) <= point["found"]
+            shares.append(hits / 12)
+        tried = [sum(t["tried"] for t in point["trials"]) for point in curve["points"]]
+        # those that withstood the epsilon before
+        assert tried == [round(12 * share) for share in shares[:-1]]
+        means = (np.array(shares[1:]) + shares[:-1]) / 2
+        assert curve["area"] == pytest.approx((np.diff([0, *LADDER]) * means).sum())
+
+
+def test_avoidable_losses_and_differences_are_those_of_the_line(found):
+    facts = found.json()
+    # at eps_min the points 5 and 6 touch, and do not count
+    assert [(a["model"], a["constraint"], a["epsilon"]) for a in facts["avoidable"]] == [
+        (model, *at) for model in ("early", "late") for at in (("none", 0.5), ("genuine-max", 3.0))
+    ]
+    standard = [(a["lost"], a["of"]) for a in facts["avoidable"] if a["constraint"] == "none"]
+    assert standard == [(1, 10), (0, 9)]  # 4 is 0.4 from its cut, and 8 is 0.8 from the other
+    for d in facts["differences"]:
+        if d["constraint"] == "none":
+            gap = count_withstanding(4.4, d["epsilon"]) - count_withstanding(7.2, d["epsilon"])
+            assert d["mean"] == pytest.approx(100 * gap / 12)
+            assert d["low"] <= d["mean"] <= d["high"]
+
+
+def test_a_page_has_the_facts_of_the_line(found, tmp_path):
+    page = read_page(write_worst_case(tmp_path / "w.html", found))
+    queries = sum(a.queries for curve in found.curves for a in curve)
+    expected = {
+        "Data": "line",
+        "Points": "12",
+        "Points attacked": "12",
+        "Norm": "L2",
+        "eps_min": "0.5",
+        "Epsilon": "0.3, 0.5, 1.2, 3",
+        "Value range": "none",
+        "Seed": "3",
+        "Queries": f"{queries:,}",
+    }
+    assert {name: page.facts[name] for name in expected} == expected
+    for model, cut in CUTS.items():
+        rows = page.tables[f"Adversarial accuracy, {model}"]
+        assert rows[0] == ["L2 epsilon", "standard", "genuine-max", "Random noise"]
+        assert [row[0] for row in rows[1:]] == ["0.3", "0.5", "1.2", "3", "Area under it"]
+        shown = [row[1] for row in rows[1:-1]]
+        assert shown == [entry(count_withstanding(cut, epsilon)) for epsilon in LADDER]
+        noise = [f"{percent(v.value)} " for v in found.random[model].values()]
+        assert [row[3][: len(n)] for row, n in zip(rows[1:-1], noise, strict=True)] == noise
+    marked = [a for tag, a in page.elements if tag == "tr" and a.get("class") == "mark"]
+    assert len(marked) == 2  # the row of eps_min, of each model
+    trials = [(a, t) for a in found.of("late")[0] for t in a.trials]
+    assert page.tables["Attacks, late, standard adversarial accuracy"][1:] == [
+        [f"{a.epsilon:g}", t.spec, str(t.tried), str(t.found), f"{t.queries:,}"] for a, t in trials
+    ]
+
+
+def test_cards_have_the_values_of_their_own_model(tmp_path):
+    sure = worst_case(lambda z: (z[:, 0] > 5.5) * 1, (X, Y), [0.4], name="sure")
+    wrong = worst_case(lambda z: (z[:, 0] > 9.7) * 1, (X, Y), [0.4], name="wrong")
+    nearest = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier(1).fit(X, Y)
+    proven = worst_case(nearest, (X, Y), [0.4], name="proven")
+    page = read_page(write_worst_case(tmp_path / "w.html", wrong + sure + proven))
+    cards = [
+        a["class"] for tag, a in page.elements if tag == "li" and "card" in (a.get("class") or "")
+    ]
+    assert cards == ["card lost", "card open", "card kept"]
+    text = page.text.partition("Accuracy by epsilon")[2]
+    clean = [part[:6].strip() for part in text.split("Accuracy: ")[1:]]
+    assert clean == ["66.67%", "100.00", "100.00"]
+
+
+def test_examples_are_those_of_the_smallest_epsilon_and_rows_those_of_the_source(tmp_path):
+    kept = np.array([0, *range(2, 13)])  # row 1 was left out before
+    data = replace(st.make_dataset(X, Y, features=("along", "across")), kept=kept)
+    page = read_page(write_worst_case(tmp_path / "w.html", worst_case(late, data, LADDER)))
+    (name,) = (name for name in page.tables if name.startswith("Examples"))
+    assert "epsilon 1.2: 1 of 1, rows counted from 0" in " ".join(page.text.split())
+    ((row, label, *_),) = page.tables[name][1:]
+    assert (row, label) == ("9", "1 model says 0")  # the point at 8, 0.8 from the cut
+
+
+def test_examples_come_in_order_of_their_distance_and_name_label_and_answer(tmp_path):
+    data = st.make_dataset(X, np.array(["low", "high"])[Y], features=("along", "across"))
+    answer = lambda z: np.where(z[:, 0] > 6.2, "high", "low")  # noqa: E731
+    found = worst_case(answer, data, [3.0, 6.0], name="late")
+    page = read_page(write_worst_case(tmp_path / "w.html", found))
+    (name,) = (name for name in page.tables if name.startswith("Examples"))
+    rows = page.tables[name][1:]
+    away = np.sort(found.curves[0].accuracies[0].examples.distances(data, 2))
+    assert [float(row[2]) for row in rows] == pytest.approx(away[: len(rows)].tolist(), rel=1e-4)
+    for row in rows:
+        own, other = ("high", "low") if int(row[0]) > 5 else ("low", "high")
+        assert row[1] == f"{own} model says {other}"
+        assert row[3].startswith(f"along: {X[int(row[0]), 0]:g} to ")
+
+
+def test_the_terminal_has_the_facts_of_the_line(found, capsys):
+    found.print()
+    out = capsys.readouterr().out
+    assert "line: 12 points; L2 eps_min = 0.5" in out
+    assert [out.partition(f"\n{m}: accuracy")[2].partition("\n")[0] for m in found.models] == [
+        " in %, L2; clean accuracy 91.67 %",
+        " in %, L2; clean accuracy 83.33 %",
+    ]
+    for curve in found.curves:
+        assert f"{curve.name}: area {curve.area:.4g} up to epsilon 3; " in out
+    last = out.partition("Which withstands more at epsilon 3?")[2]
+    assert last.count("early") == 2  # one row per constraint, at the largest epsilon only
+
+
+def test_charts_have_the_intervals_and_mark_eps_min(found):
+    rows = chart_rows(curves_chart(found))
+    assert any(row.get("text") == "eps_min" for row in rows)
+    assert {row["at"] for row in rows if "at" in row} == {0.5}
+    drawn = {
+        (r["model"], r["epsilon"], round(r["value"], 6), round(r["low"], 6), round(r["high"], 6))
+        for r in rows
+        if "low" in r
+    }
+    for cut in CUTS.values():
+        for epsilon in LADDER:
+            hits = count_withstanding(cut, epsilon)
+            values = (100 * hits / 12, *(100 * v for v in limits(hits)))
+            assert ("standard", epsilon, *(round(v, 6) for v in values)) in drawn
+    spec = map_chart(found.curves[0], found.curves[0].accuracies[-1]).to_dict()
+    axes = [layer["encoding"] for layer in spec["layer"]]
+    assert {a["x"]["title"] for a in axes} == {"along"}
+    assert {a["y"]["title"] for a in axes} == {"across"}
