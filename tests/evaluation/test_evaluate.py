@@ -4,6 +4,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from helpers.threshold import X, Y, list_hits, threshold
 from shaketable.core.errors import InputError
+from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.arrays import join, make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.store import Store
@@ -132,3 +133,29 @@ def test_stopped_ladders_go_on_where_they_were(tmp_path):
     records = evaluate(model, (X, Y), levels, **settings_)
     assert len(asked) == 12
     assert list_hits(records) == list_hits(evaluate(threshold, (X, Y), levels, k=2, draws="ladder"))
+
+
+def test_a_suite_has_its_number_of_draws_unless_another_is_asked_for():
+    both = [Suite("mine", "two levels", ("l2(0.1)", "l2(0.2)"), k=4), "l1(0.2)"]
+    assert [c.k for c in evaluate(threshold, (X, Y), both)] == [1, 4, 4, 10]
+    assert [c.k for c in evaluate(threshold, (X, Y), both, k=3)] == [1, 3, 3, 3]
+
+
+def test_records_name_the_suites_that_they_hold_and_no_others(tmp_path):
+    small = Suite("small", "one level", ("l2(0.1)",))
+    large = Suite("large", "two levels", ("l2(0.1)", "l2(0.2)"))
+    store = tmp_path / "r.sqlite"
+    options = {"store": store, "model_id": "m", "draws": "ladder", "k": 2}
+    assert [s.name for s in evaluate(threshold, (X, Y), large, **options).suites] == ["large"]
+    assert [s.name for s in evaluate(threshold, (X, Y), small, **options).suites] == ["small"]
+
+
+def test_models_without_an_identity_are_measured_each_time(tmp_path):
+    store = tmp_path / "r.sqlite"
+    first, second = (
+        evaluate(answer, (X, Y), LEVELS, store=store, name="same")
+        for answer in (threshold, lambda x: 1 - threshold(x))
+    )
+    assert first.cells[0].accuracy == 1
+    assert second.cells[0].accuracy == 0
+    assert not {c.key for c in first} & {c.key for c in second}

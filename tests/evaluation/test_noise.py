@@ -2,9 +2,13 @@ import numpy as np
 import pytest
 
 from helpers.threshold import X, Y, threshold
+from shaketable.core.errors import InputError
+from shaketable.corruptions import parse
 from shaketable.data.arrays import make_dataset
+from shaketable.data.bounds import Bounds
 from shaketable.evaluation import cells as cells_module
 from shaketable.evaluation.evaluate import evaluate
+from shaketable.evaluation.noise import Noise, choose_bounds, choose_range
 
 LADDER = ["l2(0.02)", "l2(0.1)", "linf(0.05)", "l2(0.3)", "l0(0.5)", "l0(1)"]
 
@@ -96,3 +100,46 @@ def test_a_level_of_a_ladder_is_the_same_whatever_is_measured_beside_it():
         small = evaluate(threshold, (X, Y), LADDER[:4], k=3, draws="ladder")
     for cell in small:
         np.testing.assert_array_equal(cell.hits, whole[cell.corruption])
+
+
+def test_keys_depend_on_all_that_noise_is_to_depend_on():
+    data, other = make_dataset(X, Y), make_dataset(X + 1, Y)
+    rows, draws = np.arange(5), np.arange(3)
+
+    def keys(data=data, spec="linf(0.1)", **settings):
+        noise = Noise(**{"k": 3, "seed": 0, "run": 0} | settings)
+        return noise.keys(data, parse(spec), rows, draws)
+
+    different = [
+        keys(),
+        keys(seed=1),
+        keys(run=1),
+        keys(seed=1, run=1),
+        keys(data=other),
+        keys(spec="linf(0.2)"),
+        keys(spec="linf(0.1)", draws="ladder"),
+        keys(spec="l2(0.1)"),
+    ]
+    assert len(np.unique(np.stack(different))) == len(different) * 15
+    np.testing.assert_array_equal(keys(), keys(k=7))
+    along = [keys(spec=spec, draws="ladder") for spec in ("linf(0.1)", "linf(0.2)")]
+    np.testing.assert_array_equal(*along)
+
+
+@pytest.mark.parametrize("choose", [choose_bounds, choose_range])
+def test_data_beyond_either_end_of_the_bounds_are_refused(choose):
+    data = make_dataset(X, Y)
+    low, high = X.min(), X.max()
+    assert choose(data, (low, high)) == Bounds(low, high)
+    for bounds in ((low + 1e-9, high), (low, high - 1e-9)):
+        with pytest.raises(InputError, match="lie in the bounds"):
+            choose(data, bounds)
+
+
+def test_only_the_range_of_uint8_images_has_levels():
+    images = np.arange(2 * 64, dtype=np.uint8).reshape(2, 8, 8)
+    data = make_dataset(images, [0, 1])
+    assert choose_bounds(data, "declared").steps == 255
+    assert choose_bounds(data, (0, 1)).steps == 255
+    assert [choose_bounds(data, b).steps for b in ((0, 2), (-1, 1))] == [0, 0]
+    assert choose_bounds(make_dataset(images / 255, [0, 1]), (0, 1)).steps == 0

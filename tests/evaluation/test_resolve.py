@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from shaketable.evaluation import resolve as resolve_module
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.resolve import resolve
 from shaketable.evaluation.store import Store
+from shaketable.separations.separation import separation
 
 
 def test_eps_min_is_taken_from_the_data_and_recorded():
@@ -90,3 +93,13 @@ def test_what_is_no_corruption_is_refused_in_one_line(given, many):
     with pytest.raises(InputError, match="@shaketable.corruption") as refusal:
         evaluate(threshold, (X, Y), [given] if many else given)
     assert "\n" not in str(refusal.value)
+
+
+def test_eps_min_is_measured_in_every_norm():
+    data = make_dataset(X, Y)
+    norms = {"linf": math.inf, "l2": 2, "l1": 1, "l0.5": 0.5}
+    resolved = resolve([f"{name}(eps_min)" for name in norms], data, None)
+    exact = [separation(data, norm=p).epsilon_min for p in norms.values()]
+    assert [c.size for c in resolved.corruptions] == exact
+    assert len({*exact}) == 4
+    assert [s.norm for s in resolved.separations] == [*norms.values()]

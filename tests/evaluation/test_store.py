@@ -290,3 +290,24 @@ def test_a_missing_folder_or_file_is_named(tmp_path):
         Store(tmp_path / "no" / "r.sqlite")
     with pytest.raises(InputError, match="does not exist"):
         Store(tmp_path / "r.sqlite", must_exist=True)
+
+
+def test_records_come_in_the_order_added_or_in_the_order_asked_for(filled):
+    with Store(filled) as store:
+        keys = [cell.key for cell in store.records()]
+        assert [c.corruption for c in store.records()][:2] == ["clean", "linf(0.1)"]
+        for wanted in (keys, keys[::-1], [keys[2], keys[0]], []):
+            assert [cell.key for cell in store.records(wanted)] == wanted
+
+
+def test_separations_are_found_by_data_and_norm(filled):
+    evaluate(model, (X, Y), ["l2(eps_min)"], store=filled, model_id="m")
+    evaluate(model, (X + 1, Y), ["l2(eps_min)"], store=filled, model_id="m")
+    first, second = (st.make_dataset(x, Y).fingerprint for x in (X, X + 1))
+    with Store(filled) as store:
+        for data, norm in ((first, 2.0), (first, np.inf), (second, 2.0)):
+            found = store.separation(data, norm)
+            assert (found.fingerprint, found.norm) == (data, norm)
+        assert store.separation(second, np.inf) is None
+        assert store.separation(first, 1.0) is None
+        assert store.separation("other", 2.0) is None

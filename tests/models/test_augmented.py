@@ -26,6 +26,7 @@ def test_the_inner_estimator_sees_k_noisy_copies_and_no_originals():
     distance = np.abs(trained - x[:, None])
     assert distance.min() > 0
     assert distance.max() <= 0.1
+    assert len(np.unique(trained - x[:, None])) == 80  # every copy has noise of its own
     assert model.n_features_in_ == 2
     plain = NoiseAugmented(KNeighborsClassifier(1), epsilon=0).fit(x, y)
     np.testing.assert_array_equal(plain.estimator_._fit_X, x)

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
+from shaketable.models.identity import content_hash
 
 X = np.array([[0.0], [0.2], [0.8], [1.0]])
 DATA = make_dataset(X, ["no", "no", "yes", "yes"])
@@ -139,3 +141,28 @@ def test_models_that_are_no_modules_need_no_torch():
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_bare_callable_is_identified_by_its_model_id_alone():
+    for answer in (threshold, partial(threshold, limit=0.5)):
+        assert as_classifier(answer, DATA).identity is None
+        assert as_classifier(answer, DATA, model_id="mine").identity == "mine"
+    fitted = KNeighborsClassifier(1).fit(X, DATA.labels)
+    assert as_classifier(fitted, DATA).identity == content_hash(fitted) is not None
+    assert as_classifier(fitted, DATA, model_id="mine").identity == "mine"
+
+
+def test_a_model_behind_another_scaling_is_another_model():
+    fitted = KNeighborsClassifier(1).fit(X, DATA.labels)
+    scaled, otherwise = DATA.scaled(), make_dataset(2 * X, DATA.labels).scaled()
+    np.testing.assert_array_equal(scaled.x, otherwise.x)
+    identities = [
+        as_classifier(fitted, data, unscale=unscale).identity
+        for data, unscale in ((scaled, True), (otherwise, True), (scaled, False), (DATA, True))
+    ]
+    assert identities[2] == identities[3]
+    assert len({*identities}) == 3
+
+
+def threshold(x, limit=0.5):
+    return np.where(x[:, 0] > limit, "yes", "no")

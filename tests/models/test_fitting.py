@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -18,6 +19,8 @@ def test_seeding_reaches_every_nested_part_and_leaves_the_original_alone():
     assert copy[0].n_jobs == 1
     assert original[0].random_state is None
     assert clone_seeded(original, 4)[0].random_state != copy[0].random_state
+    both = clone_seeded(make_pipeline(PCA(), RandomForestClassifier()), 3)
+    assert both[0].random_state != both[1].random_state  # parts have random numbers of their own
 
 
 def test_a_callable_cannot_be_fitted():

@@ -267,3 +267,18 @@ def test_points_are_sent_to_the_device_as_they_are(device):
     assert np.array_equal(there.cpu().numpy(), images)
     assert np.array_equal(send(images, floats=True).cpu().numpy(), images / np.float32(255))
     assert send.batches_ahead(1 << 40) == (device == "cuda")
+
+
+def test_points_take_the_type_of_the_first_parameter_that_holds_floats():
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.steps = nn.Parameter(torch.zeros(1, dtype=torch.int64), requires_grad=False)
+            self.layer = nn.Linear(3, 2, dtype=torch.float64)
+
+        def forward(self, x):
+            assert x.dtype == torch.float64
+            return self.layer(x)
+
+    data = make_dataset(np.eye(3), [0, 1, 1])
+    assert as_classifier(Mixed(), data)(np.eye(3, dtype=np.float32)).shape == (3,)
