@@ -589,11 +589,10 @@ def try_input(kind: Kind, folder: Path, expected: str) -> tuple[str, str]:
         code, out, err = _run(kind.argv(folder))
     except BaseException as error:  # whatever leaves main is what is looked for
         return "memory" if isinstance(error, MemoryError) else "mistake", f"left main: {error!r}"
-    lines = err.splitlines()
-    told = code == 2 and len(lines) == 1 and lines[0].startswith("shaketable: error: ")
-    strange = [line for line in lines if not line.startswith(("note: ", "shaketable: error: "))]
+    lines = [line for line in err.splitlines() if not line.startswith("note: ")]
+    strange = [line for line in lines if not line.startswith("shaketable: error: ")]
     outcome, said = "fine", ""
-    if told:
+    if code == 2 and len(lines) == 1 and not strange:
         outcome, said = "input error", lines[0]
     elif code not in (0, 2):
         outcome, said = "mistake", lines[-1] if lines else f"exit code {code}"

@@ -38,6 +38,16 @@ class Percent(Hail):
     def run(self, args):
         return 0
 
+def read_size(text):
+    return {"small": 1}[text]
+
+class Picky(Hail):
+    def add_flags(self, parser):
+        parser.add_argument("--size", type=read_size)
+
+    def run(self, args):
+        return args.size
+
 class Crash(Hail):
     def run(self, args):
         raise RuntimeError("no\\nluck")
@@ -63,14 +73,14 @@ class Evaluate(Hail):
 
 hail, silent, twice, weather, evaluate = Hail(), Silent(), Twice(), Weather(), Evaluate()
 clumsy, percent, crash, yes, large = Clumsy(), Percent(), Crash(), Yes(), Large()
-refusal = Refusal()
+refusal, picky = Refusal(), Picky()
 """
 
 
 @pytest.fixture
 def hail(monkeypatch, tmp_path):
     names = ["hail", "silent", "twice", "weather", "evaluate", "gone", "clumsy", "percent"]
-    names += ["crash", "yes", "large", "refusal"]
+    names += ["crash", "yes", "large", "refusal", "picky"]
     install_plugin(
         monkeypatch,
         tmp_path,
@@ -125,6 +135,13 @@ def test_what_other_packages_get_wrong_is_one_line(capsys, argv, message):
 def test_a_failing_command_of_another_package_is_named(capsys):
     err = run_failing(capsys, "crash", "roof", code=4)
     assert "command 'crash' of an installed package failed: RuntimeError: no luck; update" in err
+
+
+@pytest.mark.usefixtures("hail")
+def test_whatever_the_type_of_a_flag_raises_names_the_flag(capsys):
+    assert run_command(capsys, "picky", "--size", "small")[0] == 1
+    err = run_failing(capsys, "picky", "--size", "huge")
+    assert "argument --size: cannot be read: KeyError: 'huge'" in err
 
 
 @pytest.mark.usefixtures("hail")

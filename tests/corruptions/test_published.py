@@ -232,16 +232,16 @@ def damage(kind):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("cut off", "fog.npy cannot be read"),
-        ("empty", "fog.npy cannot be read"),
-        ("text", "fog.npy cannot be read"),
-        ("objects", "fog.npy cannot be read"),
+        ("cut off", "fog.npy' cannot be read"),
+        ("empty", "fog.npy' cannot be read"),
+        ("text", "fog.npy' cannot be read"),
+        ("objects", "fog.npy' cannot be read"),
         ("short", r"fog.npy holds 48 images, and 5 x 12 are needed"),
         ("floats", r"fog.npy holds float64"),
         ("size", r"fog.npy holds uint8 of shape \(7, 8, 3\)"),
         ("no labels", "labels.npy is missing"),
         ("few labels", "labels.npy holds"),
-        ("bad labels", "labels.npy cannot be read"),
+        ("bad labels", "labels.npy' cannot be read"),
         ("other labels", "labels.npy holds other labels"),
     ],
 )

@@ -181,3 +181,11 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         join(replace(dataset(), bounds=Bounds(0, 99)), dataset())
     with pytest.raises(InputError, match=r"as there are classes \(2\), got 1"):
         join(pair, (np.zeros((1, 2)), [0]))
+
+
+def test_labels_that_differ_by_a_nul_at_their_end_do_not_become_one_class() -> None:
+    assert make_dataset([0, 1], ["a", "a\0b"]).labels.tolist() == ["a", "a\0b"]
+    with pytest.raises(InputError, match=r"must not end in a NUL .*'a\\x00'; rename that class"):
+        make_dataset([0, 1], ["a", "a\0"])
+    with pytest.raises(InputError, match="must not end in a NUL"):
+        make_dataset([0, 1], ["a", "b"], classes=("a", "b", "b\0"))

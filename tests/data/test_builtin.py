@@ -148,6 +148,10 @@ def test_options_are_given_by_place_or_name(spec: str) -> None:
         ("shapes(n=1)", "n must be a whole number, 2 or more"),
         ("toy1d(n=1)", "n must be a whole number, 2 or more"),
         ("bands(n=50", "spec must read"),
+        ("bands(n=99999999999999)", "n must be at most 500000000 for points of 2 values, got 9999"),
+        ("sunset(n=2000, d=1000000)", "n must be at most 1000 for points of 1000000 values"),
+        ("shapes(n=1000000)", "n must be at most 325520"),
+        ("toy1d(n=2000000000)", "n must be at most 1000000000"),
     ],
 )
 def test_wrong_options_are_refused(spec: str, message: str) -> None:

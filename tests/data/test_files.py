@@ -1,6 +1,7 @@
 """Files, arrays and names become data sets, and what is no data is refused."""
 
 import gzip
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -122,3 +123,39 @@ def test_sources_that_are_nothing_are_refused(tmp_path: Path) -> None:
         load(write_table(tmp_path, "a.csv"))
     with pytest.raises(InputError, match="label and test are for files"):
         load("iris", label="species")
+
+
+def write_set(folder: Path, manifest: Any, codes: Any = (0, 1, 1)) -> Path:
+    np.save(folder / "x.npy", np.arange(3.0))
+    np.save(folder / "labels.npy", np.array(codes, np.uint8))
+    text = manifest if isinstance(manifest, str) else json.dumps(manifest)
+    (folder / "manifest.json").write_text(text)
+    return folder / "x.npy"
+
+
+def test_the_manifest_names_the_classes_and_keeps_their_types(tmp_path: Path) -> None:
+    assert load(write_set(tmp_path, {"classes": ["a", "b"]})).classes == ("a", "b")
+    assert load(write_set(tmp_path, {"classes": [1.5, 7]})).classes == (1.5, 7)
+    assert load(write_set(tmp_path, {"data": "of another tool"})).classes == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ("{", r"manifest\.json' cannot be read"),
+        ("[" * 100_000, r"manifest\.json' cannot be read"),
+        ("true", r"manifest\.json' must name the classes"),
+        ("null", "must name the classes"),
+        ([], "must name the classes"),
+        ({"classes": None}, "must name the classes"),
+        ({"classes": "ab"}, "must name the classes"),
+        ({"classes": {"a": 0}}, "must name the classes"),
+        ({"classes": [["a"], ["b"]]}, "must name the classes"),
+        ({"classes": ["a", "a"]}, "different"),
+        ({"classes": ["a"]}, "holds the code 1, and manifest.json beside it names 1 classes"),
+        ({"classes": ["a", "a\0"]}, "must not end in a NUL"),
+    ],
+)
+def test_odd_manifests_are_refused(tmp_path: Path, manifest: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load(write_set(tmp_path, manifest))

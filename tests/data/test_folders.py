@@ -1,4 +1,6 @@
+import struct
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -156,5 +158,20 @@ def test_pillow_is_asked_for(tmp_path, monkeypatch):
 def test_png_is_lossless(tmp_path, channels):
     (x,) = make_images(1, 13, 9, channels)
     (tmp_path / "a.png").write_bytes(images.encode_png(x))
-    assert images.read_shape(tmp_path / "a.png") == x.shape
+    assert images.read_shapes([tmp_path / "a.png"]) == [x.shape]
     np.testing.assert_array_equal(images.read_image(tmp_path / "a.png", channels), x)
+
+
+def test_an_image_that_declares_a_huge_size_is_refused_without_a_warning(tmp_path):
+    fill(tmp_path)
+    path = tmp_path / "cat" / "p1.png"
+    content = path.read_bytes()
+    for width in (10_000, 2**31 - 1):  # Pillow warns of the first, and refuses the second
+        header = b"IHDR" + struct.pack(">II", width, 10_000) + content[24:29]
+        path.write_bytes(
+            content[:12] + header + struct.pack(">I", zlib.crc32(header)) + content[33:]
+        )
+        with pytest.raises(InputError, match=r"p1.png' cannot be read: Image size .*exceeds limit"):
+            st.load(tmp_path)
+        with pytest.raises(InputError, match=r"p1.png' cannot be read: Image size .*exceeds limit"):
+            images.read_images([path], (9, 12, 3))

@@ -180,6 +180,24 @@ def test_sets_that_differ_only_by_case_are_refused(form, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("form", "names"),
+    [
+        ("arrays", ["labels"]),
+        ("arrays", ["Labels"]),
+        ("pictures", ["manifest.json"]),
+        ("pictures", ["turn", "turn.sha256"]),
+    ],
+)
+def test_sets_that_would_replace_another_file_are_refused(form, names, tmp_path):
+    data = sets()["uint8 with a test part"]
+    specs = tuple(f"rotation({30 + i}) as {name}" for i, name in enumerate(names))
+    suite = replace(st.grid(["sp(0.1)"], ["rotation(30)"]), names=specs)
+    with pytest.raises(InputError, match=f"^set '{names[-1]}' would replace another file; name it"):
+        write_suite(tmp_path / "c", data, suite, form=form)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_interrupted_array_does_not_pass_for_a_whole_one(tmp_path, monkeypatch):
     data, suite = sets()["uint8 with a test part"], st.suite("common-15")
 

@@ -8,13 +8,15 @@ import os
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
+from typing import Any
 
 from shaketable.cli.commands import COMMANDS
 from shaketable.cli.parser import parse_args
 from shaketable.core.errors import ShaketableError
-from shaketable.views.terminal import print_lines
+from shaketable.views.terminal import print_lines, print_notes
 
 _PATH_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR)
 
@@ -35,7 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print_lines(f"shaketable {version('shaketable')}")
             return 0
         args = parse_args(argv, COMMANDS)
-        code: int = args.run(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
+            code: int = args.run(args)
         return code
     except KeyboardInterrupt:
         store = getattr(args, "store", None)
@@ -58,6 +62,11 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.errno in _PATH_ERRORS:
         return f"error: {error.filename!r}: {error.strerror}; check the path", 2
     return f"error: {type(error).__name__}: {error}; --debug shows where", 4
+
+
+def _note_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
+    """Print a warning of a library, such as a model's, as a note of one line."""
+    print_notes([f"{category.__name__}: {' '.join(str(message).split())}"])
 
 
 def _report_thread_error(error: threading.ExceptHookArgs) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, describe_error
+from shaketable.core.errors import InputError, ShaketableError, describe_error
 
 if TYPE_CHECKING:
     from shaketable.cli.commands import Command
@@ -26,6 +26,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise `message` as an input error."""
         raise InputError(f"{message}; see {self.prog} --help")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Read the value of a flag; an error names the flag, whatever its type raises."""
+        try:
+            return super()._get_value(action, arg_string)
+        except (argparse.ArgumentError, ShaketableError):
+            raise
+        except Exception as error:  # argparse itself expects a TypeError or ValueError
+            raise argparse.ArgumentError(
+                action, f"cannot be read: {describe_error(error)}"
+            ) from error
 
     def format_help(self) -> str:
         """Return the help; an error names the command whose texts cannot be shown."""
@@ -106,7 +117,7 @@ def _read_study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
     """Read a study file, whose keys are the flags' names with underscores, as argparse defaults."""
     try:
         settings = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # all that tomllib raises
         raise InputError(f"study file {str(path)!r} cannot be read: {error}") from error
     allowed = set(known) - {"run", "file", "debug", "version"}
     defaults: dict[str, Any] = {}

@@ -21,6 +21,8 @@ _CALL = re.compile(
 )
 _NAMED = re.compile(r"(.*\S)\s+as\s+([A-Za-z0-9][\w.-]*)\s*", re.DOTALL)
 
+_HALVES = re.compile("[\ud800-\udfff]")  # of characters; in file names that are not UTF-8
+
 
 @dataclass(frozen=True)
 class Call:
@@ -49,6 +51,8 @@ def parse_call(text: str) -> Call:
     match = _CALL.fullmatch(text)
     if match is None:
         raise InputError(f"spec must read name(argument, …), got {text!r}")
+    if _HALVES.search(text):
+        raise InputError(f"spec must be text in UTF-8, got {text!r}; rename what it names")
     args: list[Value] = []
     options: dict[str, Value] = {}
     for word in split_top_level(match[2] or "", ","):

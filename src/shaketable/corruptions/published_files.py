@@ -19,6 +19,7 @@ from shaketable.core.types import Array, IntArray
 from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.images import find_layout
+from shaketable.data.array_files import map_npy, read_npy
 from shaketable.data.images import SUFFIXES, read_images
 
 if TYPE_CHECKING:
@@ -123,8 +124,8 @@ class _Arrays:
         file = self.file(kind)
         try:
             images = self._array(kind)
-        except (OSError, ValueError, EOFError) as error:
-            return f"{file} cannot be read ({(str(error).splitlines() or ['it is empty'])[0]})"
+        except InputError as error:
+            return str(error)
         shapes = [self.shape, *([self.shape[:2]] if self.shape[2] == 1 else [])]
         if images.dtype != np.uint8 or images.shape[1:] not in shapes:
             return (
@@ -139,12 +140,12 @@ class _Arrays:
         return ""
 
     def _labels_fault(self) -> str:
-        try:
-            labels = np.load(self.folder / "labels.npy", allow_pickle=False)
-        except FileNotFoundError:
+        if not (self.folder / "labels.npy").exists():
             return "labels.npy is missing"
-        except (OSError, ValueError, EOFError) as error:
-            return f"labels.npy cannot be read ({(str(error).splitlines() or ['it is empty'])[0]})"
+        try:
+            labels = read_npy(self.folder / "labels.npy")
+        except InputError as error:
+            return str(error)
         if labels.shape not in ((self.n,), (SEVERITIES * self.n,)):
             return f"labels.npy holds {labels.shape} labels for {self.n} test points"
         first = self.data.n_train or 0
@@ -154,7 +155,7 @@ class _Arrays:
         return f"labels.npy holds other labels than the test part of {self.data.name}"
 
     def _array(self, kind: str) -> Array:
-        return np.lib.format.open_memmap(self.folder / self.file(kind), mode="r")
+        return map_npy(self.folder / self.file(kind))
 
     def read(self, kind: str, severity: int, rows: IntArray) -> Array:
         images = np.asarray(self._array(kind)[(severity - 1) * self.n + rows])

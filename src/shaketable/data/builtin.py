@@ -35,6 +35,7 @@ SHAPES = (
 _SIDE = 32  # pixels of a side of an image of `shapes`
 _HEIGHT, _WIDTH, _KNOTS = 0.3, 0.08, 2**14  # of the wave between the bands
 _MAX_DOUBLINGS = 6
+_MAX_VALUES = 10**9
 
 
 def build(spec: str) -> Dataset:
@@ -66,7 +67,7 @@ def bands(n: int = 1000, separation: float = 0.02, seed: int = 0) -> Dataset:
     >>> data.x.shape, np.bincount(data.y).tolist()
     ((100, 2), [50, 50])
     """
-    n, seed = _check_whole("n", n, least=2), _check_whole("seed", seed, least=0)
+    n, seed = _check_points(n, 2), _check_whole("seed", seed, least=0)
     separation = _check_number("separation", separation)
     if not 1e-9 <= separation < 1:  # below, the coordinates' own rounding shows
         raise InputError(f"separation must lie between 1e-9 and 1, got {separation!r}")
@@ -98,7 +99,7 @@ def toy1d(n: int = 200) -> Dataset:
     >>> toy1d(n=4).x.ravel(), toy1d(n=4).labels
     (array([-2. , -1.5,  1. ,  1.5]), array([-1, -1,  1,  1]))
     """
-    n = _check_whole("n", n, least=2)
+    n = _check_points(n, 1)
     left, right = n // 2, n - n // 2
     x = np.concatenate([np.arange(left) / left - 2, np.arange(right) / right + 1])
     return make_dataset(x, np.repeat([-1, 1], [left, right]), name="toy1d")
@@ -113,7 +114,8 @@ def sunset(n: int = 1000, d: int = 2, seed: int = 0) -> Dataset:
     >>> sunset(n=10, d=3).x.shape
     (10, 3)
     """
-    n, d = _check_whole("n", n, least=2), _check_whole("d", d, least=2)
+    d = _check_whole("d", d, least=2)
+    n = _check_points(n, d)
     u = uniforms(_keys(digest("sunset", _check_whole("seed", seed, least=0)), n), d)
     x = special.ndtri(u)
     x /= np.sqrt((x * x).sum(axis=1, keepdims=True))
@@ -130,7 +132,7 @@ def shapes(n: int = 2000, seed: int = 0) -> Dataset:
     >>> shapes(n=20).x.shape
     (20, 32, 32, 3)
     """
-    n = _check_whole("n", n, least=2)
+    n = _check_points(n, _SIDE * _SIDE * 3)
     keys = _keys(digest("shapes", _check_whole("seed", seed, least=0)), n)
     kind = np.arange(n) % len(SHAPES)
     u = uniforms(keys, 9 + _SIDE * _SIDE * 3)
@@ -188,6 +190,16 @@ def _check_whole(option: str, value: Any, *, least: int) -> int:
     if not (number >= least and number.is_integer()):
         raise InputError(f"{option} must be a whole number, {least} or more, got {value!r}")
     return int(value)
+
+
+def _check_points(n: Any, d: int) -> int:
+    """Return the number of points with `d` values each, if they can be kept in memory."""
+    number = _check_whole("n", n, least=2)
+    if number * d > _MAX_VALUES:
+        raise InputError(
+            f"n must be at most {_MAX_VALUES // d} for points of {d} values, got {number}"
+        )
+    return number
 
 
 def _keys(key: int, n: int) -> KeyArray:

@@ -17,6 +17,7 @@ from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.duplicates import find_equal_rows
 from shaketable.views.numbers import format_distance
+from shaketable.views.text import to_utf8
 
 Label: TypeAlias = "str | int | float | bool"
 
@@ -90,6 +91,13 @@ class Dataset:
     files: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", to_utf8(self.name))
+        for label in self.classes:
+            if isinstance(label, str) and label.endswith("\0"):
+                raise InputError(
+                    f"a label must not end in a NUL character, which arrays of text drop, got "
+                    f"{label!r}; rename that class"
+                )
         if not self.x.size:
             raise InputError(
                 f"x must have at least one row and one feature, got shape {self.x.shape}; "

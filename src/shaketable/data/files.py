@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -12,11 +10,12 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
+from shaketable.data.array_files import list_npz, read_npy, read_npz
 from shaketable.data.arrays import check_pair, join, keep_own_units, make_dataset
 from shaketable.data.builtin import BUILTIN, build
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import load_folder
-from shaketable.data.sources import explain_read_errors, find_file
+from shaketable.data.sources import find_file, read_json
 from shaketable.data.tables import NonNumeric, load_tables
 
 DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path"
@@ -108,24 +107,19 @@ def _load_archives(paths: list[Path]) -> Dataset:
 def _read_archive(path: Path) -> list[tuple[Array, Array]]:
     """One (x, y) pair, or those of the training and the test part."""
     if path.suffix.lower() == ".npy":
-        return [_read_array(path)]
-    with (
-        explain_read_errors(path),
-        zipfile.ZipFile(path),
-        np.load(path, allow_pickle=False) as archive,
-    ):
-        key = {name.lower(): name for name in archive.files}
-        for names in (["x_train", "y_train", "x_test", "y_test"], ["x", "y"]):
-            if key.keys() >= set(names):
-                x, y, *rest = [archive[key[name]] for name in names]
-                return [(x, y), (rest[0], rest[1])] if rest else [(x, y)]
+        return [_read_set(path)]
+    key = {name.lower(): name for name in list_npz(path)}
+    for names in (["x_train", "y_train", "x_test", "y_test"], ["x", "y"]):
+        if key.keys() >= set(names):
+            x, y, *rest = [read_npz(path, key[name]) for name in names]
+            return [(x, y), (rest[0], rest[1])] if rest else [(x, y)]
     raise InputError(
         "an .npz file must hold x and y, or x_train, y_train, x_test and y_test, "
         f"but {str(path)!r} holds: {', '.join(key.values()) or 'nothing'}"
     )
 
 
-def _read_array(path: Path) -> tuple[Array, Array]:
+def _read_set(path: Path) -> tuple[Array, Array]:
     """Points that `write_suite` has written, and their labels from ``labels.npy`` beside them."""
     beside, manifest = path.with_name("labels.npy"), path.with_name("manifest.json")
     if not beside.is_file():
@@ -133,8 +127,26 @@ def _read_array(path: Path) -> tuple[Array, Array]:
             f"an .npy file holds points without labels; put labels.npy beside {str(path)!r}, or "
             "save x and y as an .npz file"
         )
-    with explain_read_errors(path):
-        x, y = np.load(path, allow_pickle=False), np.load(beside, allow_pickle=False)
-        about = json.loads(manifest.read_text()) if manifest.is_file() else {}
-        classes = np.array(about.get("classes", []))
-        return x, classes[y] if y.dtype.kind == "u" and y.max(initial=0) < len(classes) else y
+    x, y = read_npy(path), read_npy(beside)
+    classes = _read_classes(manifest) if manifest.is_file() else []
+    if not classes or y.dtype.kind != "u":
+        return x, y
+    if y.size and y.max() >= len(classes):
+        raise InputError(
+            f"file {str(beside)!r} holds the code {y.max()}, and {manifest.name} beside it names "
+            f"{len(classes)} classes; restore both files"
+        )
+    return x, np.array(classes, dtype=object)[y]
+
+
+def _read_classes(manifest: Path) -> list[Any]:
+    """Labels that the codes in ``labels.npy`` stand for; none if the manifest names none."""
+    about = read_json(manifest)
+    classes = about.get("classes", []) if isinstance(about, dict) else None
+    listed = isinstance(classes, list) and all(isinstance(c, str | int | float) for c in classes)
+    if classes is not None and listed and len(set(classes)) == len(classes):
+        return list(classes)
+    raise InputError(
+        f"file {str(manifest)!r} must name the classes as a list of different texts or numbers; "
+        "restore it, or remove it if the labels are no codes"
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,8 +95,7 @@ def _list_images(folder: Path) -> list[tuple[Path, str]]:
 
 def _read_images(paths: Sequence[Path]) -> Array:
     """Images as one array; an error lists those whose size differs from that of most."""
-    with ThreadPoolExecutor() as pool:
-        shapes = list(pool.map(images.read_shape, paths))
+    shapes = images.read_shapes(paths)
     (height, width), _ = Counter(shape[:2] for shape in shapes).most_common(1)[0]
     odd = [
         f"{str(path)!r} has {shape[0]} x {shape[1]}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,6 +17,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.image_layout import DISPLAYED_CHANNELS, find_channels
 from shaketable.core.types import Array
 from shaketable.data.dataset import Dataset
+from shaketable.data.sources import explain_read_errors
 
 SUFFIXES = (".png", ".jpg", ".jpeg")
 """Endings of the files that count as images, in lower case."""
@@ -30,8 +31,13 @@ def is_image(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES and not path.name.startswith(".")
 
 
-def read_shape(path: Path) -> tuple[int, int, int]:
-    """Height, width and number of channels, 1 or 3, read from a file's header."""
+def read_shapes(paths: Sequence[Path]) -> list[tuple[int, int, int]]:
+    """Height, width and number of channels, 1 or 3, of every image, read from its header."""
+    with _refuse_huge(), ThreadPoolExecutor() as pool:
+        return list(pool.map(_read_shape, paths))
+
+
+def _read_shape(path: Path) -> tuple[int, int, int]:
     with _open_image(path) as image:
         if image.mode not in (*_GREY, *_COLOUR):
             raise ValueError(f"its values have more than 8 bits (mode {image.mode})")
@@ -59,7 +65,8 @@ def read_images(paths: Sequence[Path], shape: tuple[int, int, int]) -> Array:
             )
         x[row] = image
 
-    with ThreadPoolExecutor() as pool:  # Pillow releases the interpreter lock
+    # Pillow releases the interpreter lock
+    with _refuse_huge(), ThreadPoolExecutor() as pool:
         for _ in pool.map(fill, range(len(paths))):
             pass
     return x
@@ -89,15 +96,16 @@ def import_pillow() -> ModuleType:
 def _open_image(path: Path) -> Iterator[Any]:
     """Open an image; every error of Pillow's becomes an `InputError` of one line."""
     library = import_pillow()
-    bomb = library.DecompressionBombError
-    try:
-        with library.open(path) as image:
-            yield image
-    except (OSError, SyntaxError, ValueError, struct.error, bomb) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(
-            f"image {str(path)!r} cannot be read: {reason}; replace or remove it"
-        ) from error
+    with explain_read_errors(path, "image", "; replace or remove it"), library.open(path) as image:
+        yield image
+
+
+@contextmanager
+def _refuse_huge() -> Iterator[None]:
+    """Refuse images that Pillow only warns of; for the caller of threads that open images."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", import_pillow().DecompressionBombWarning)
+        yield
 
 
 def are_images(data: Dataset) -> bool:

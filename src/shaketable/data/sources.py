@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
+import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 
 SUFFIXES = (".npz", ".npy", ".csv", ".csv.gz", ".parquet")
 """Endings of the files that points are read from."""
-
-_READ_ERRORS = (
-    OSError,
-    ValueError,
-    EOFError,
-    NotImplementedError,
-    Warning,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def find_file(source: str | Path, builtin: Iterable[str]) -> Path:
@@ -50,16 +40,26 @@ def find_file(source: str | Path, builtin: Iterable[str]) -> Path:
 
 
 @contextmanager
-def explain_read_errors(path: Path) -> Iterator[None]:
-    """Turn what a reader raises for a damaged or unreadable file into an `InputError`."""
+def explain_read_errors(path: Path, kind: str = "file", remedy: str = "") -> Iterator[None]:
+    """Turn whatever a library raises for a damaged or unreadable file into an `InputError`.
+
+    Parsers raise errors of every type for damaged input. Only the library's reading belongs in this
+    context: mistakes of ours must not look like damage.
+    """
     try:
         yield
+    except (InputError, MemoryError):
+        raise
     except ImportError as error:
         raise InputError(
-            f"file {str(path)!r} needs pyarrow; pip install 'shaketable[parquet]'"
+            f"{kind} {str(path)!r} needs pyarrow; pip install 'shaketable[parquet]'"
         ) from error
-    except _READ_ERRORS as error:
+    except Exception as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        if "Object arrays" in reason:
-            reason = "it holds Python objects; save x as numbers and y for example as y.astype(str)"
-        raise InputError(f"file {str(path)!r} cannot be read: {reason}") from error
+        raise InputError(f"{kind} {str(path)!r} cannot be read: {reason}{remedy}") from error
+
+
+def read_json(path: Path) -> Any:
+    """Content of a JSON file."""
+    with explain_read_errors(path):
+        return json.loads(path.read_text(encoding="utf-8"))

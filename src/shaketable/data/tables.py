@@ -123,6 +123,11 @@ def _encode_one_hot(table: DataFrame, text_columns: list[str]) -> DataFrame:
                 f"column {column!r} has no value in row {int(values.isna().argmax())} (from 0); "
                 "drop or fill such rows"
             )
+        if (odd := values.map(lambda value: isinstance(value, bytes))).any():
+            raise InputError(
+                f"column {column!r} must hold text, got bytes in row {int(odd.argmax())} (from 0); "
+                "write it as text, or drop it"
+            )
         values = values.astype(str)
         encoded |= {f"{column}={value}": values == value for value in sorted(set(values))}
     return pd.DataFrame(encoded, index=table.index)

@@ -57,6 +57,11 @@ def write_dataset(
             _write_npz(path, x, data, facts or {})
         else:
             _write_table(path, ending, x, data, label)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"labels and column names must be text in UTF-8 in a {ending} file, got "
+            f"{error.object!r}; rename it, or write an .npz file"
+        ) from error
     except OSError as error:
         raise InputError(
             f"file {str(path)!r} cannot be written ({error.strerror or error}); name another file"

@@ -35,6 +35,8 @@ from shaketable.views.progress import count_steps
 
 Form: TypeAlias = Literal["arrays", "pictures"]
 
+_RENAME = "name it otherwise, as in 'rotation(30) as RO30'"
+
 
 def write_suite(
     folder: str | Path,
@@ -84,6 +86,7 @@ def write_suite(
     plan = Plan(Path(folder), data, suite, members, limits)
     as_files = data.files is not None if form is None else form == "pictures"
     layout: SuiteLayout = PngLayout(plan) if as_files else ArrayLayout(plan)
+    _check_files(plan, layout)
     _try_each(plan, noise)
     try:
         layout.start()
@@ -109,9 +112,19 @@ def check_target(folder: str | Path, suite: Suite) -> None:
         raise InputError(f"suite {suite.name!r} is read from a folder of images; copy that folder")
 
 
+def _check_files(plan: Plan, layout: SuiteLayout) -> None:
+    """Raise an error for sets whose files would lie elsewhere, or replace another file."""
+    check_names(plan.folder, "set", plan.sets, _RENAME)
+    taken = {"labels.npy", "manifest.json"}
+    for name in plan.sets:
+        files = {name.lower(), layout.file(name).lower()}
+        if files & taken:
+            raise InputError(f"set {name!r} would replace another file; {_RENAME}")
+        taken |= files
+
+
 def _try_each(plan: Plan, noise: Noise) -> None:
     """Apply every corruption to one point, so that errors come before anything is written."""
-    check_names(plan.folder, "set", plan.sets, "name it otherwise, as in 'rotation(30) as RO30'")
     rows = plan.rows[:1]
     for name, levels in plan.sets.items():
         if len(levels) > 1 and not plan.is_common:

@@ -7,6 +7,7 @@ under all severities of one kind.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -193,7 +194,7 @@ class PngLayout:
         yield put
         for place, lines in lists.items():
             path = plan.folder / f"{place}.sha256"
-            path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+            path.write_bytes(os.fsencode("\n".join([*lines, ""])))  # names as they are on disk
             self.checksums[f"{place}.sha256"] = _checksum(path)
 
     @cached_property

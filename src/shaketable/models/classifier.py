@@ -14,6 +14,7 @@ from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
 from shaketable.models.identity import content_hash, is_module
 from shaketable.models.onnx_models import OnnxModel
+from shaketable.views.text import to_utf8
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -138,7 +139,7 @@ def as_classifier(
     unscale
         Whether to undo the scaling of features to [0, 1], for a model trained on raw units.
     """
-    name, device = name or model_name(model), None
+    name, device = to_utf8(name or model_name(model)), None
     if is_estimator(model):
         _require_fitted(model, name)
         answer = _estimator_answer(model, data.features, name)
@@ -156,9 +157,11 @@ def as_classifier(
             f"model must be an estimator or a callable, got {type(model).__name__}; "
             "wrap it in a function from points to labels"
         )
-    if model_id is None and isinstance(model, OnnxModel):
+    if model_id is not None:
+        model_id = to_utf8(model_id)
+    elif isinstance(model, OnnxModel):
         model_id = model.identity
-    elif model_id is None and (is_estimator(model) or is_module(model)):
+    elif is_estimator(model) or is_module(model):
         model_id = content_hash(model)
     if data.scaling is not None and unscale:
         answer, device = _undo_first(data.scaling.undo, answer), None  # scaling takes arrays

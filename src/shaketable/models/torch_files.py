@@ -30,6 +30,8 @@ def load_module(path: Path) -> Any:
             f"model file {str(path)!r} must hold a whole module, got {type(loaded).__name__}: it "
             "holds weights only; name an object package.module:attribute that loads them"
         )
+    if isinstance(loaded, torch.nn.Module):
+        loaded.state_dict()  # fails if parts are missing
     return loaded
 
 

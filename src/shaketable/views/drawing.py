@@ -13,6 +13,7 @@ import altair as alt
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.views.text import make_all_visible
 
 Chart: TypeAlias = (
     "alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.ConcatChart"
@@ -207,7 +208,7 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
         raise InputError(
             f"a chart's file must end in {', '.join(FORMATS)}, got {str(path)!r}; rename it"
         )
-    options = FORMATS[path.suffix.lower()]
+    chart, options = _make_visible(chart), FORMATS[path.suffix.lower()]
     try:
         if options["format"] == "html":
             path.write_text(_make_page(chart, **options), encoding="utf-8")
@@ -218,6 +219,13 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
             f"chart cannot be written to {str(path)!r} ({error.strerror}); name another file"
         ) from error
     return path
+
+
+def _make_visible(chart: Chart) -> Chart:
+    """Write out in all texts what does not show: images cannot hold control codes."""
+    spec = chart.to_dict(validate=False)
+    shown = make_all_visible(spec)
+    return chart if shown == spec else type(chart).from_dict(shown, validate=False)
 
 
 class _ScriptEncoder(json.JSONEncoder):

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from shaketable.core.errors import InputError
 from shaketable.views import drawing, numbers
-from shaketable.views.text import to_sentence
+from shaketable.views.text import make_all_visible, make_visible, to_sentence
 
 ENDINGS = (".html", ".htm")
 """Endings of the files that a page can be written to."""
@@ -156,7 +156,7 @@ def make_small_figures(
 def _to_spec(chart: drawing.Chart) -> dict[str, Any]:
     # charts are checked against the Vega-Lite schema by the tests; here that would take longer
     # than all numbers of a report
-    spec: dict[str, Any] = chart.to_dict(validate=False)
+    spec: dict[str, Any] = make_all_visible(chart.to_dict(validate=False))
     return spec
 
 
@@ -184,6 +184,7 @@ def _environment(package: str) -> jinja2.Environment:
             [jinja2.PackageLoader(package, ""), jinja2.PackageLoader("shaketable", "")]
         ),
         autoescape=True,
+        finalize=lambda value: make_visible(value) if type(value) is str else value,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -40,6 +40,28 @@ def _write_out(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
+def make_all_visible(value: Any) -> Any:
+    r"""Apply `make_visible` to all texts in lists and in the values of dictionaries.
+
+    >>> make_all_visible({"name": ["a\x1b", 1]})
+    {'name': ['a\\x1b', 1]}
+    """
+    if isinstance(value, str):
+        return make_visible(value)
+    if isinstance(value, dict):
+        return {key: make_all_visible(part) for key, part in value.items()}
+    return [*map(make_all_visible, value)] if isinstance(value, list | tuple) else value
+
+
+def to_utf8(text: str) -> str:
+    r"""Write out halves of characters, which file names that are not UTF-8 are read with.
+
+    >>> to_utf8("file\udcff")
+    'file\\udcff'
+    """
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def to_one_line(text: str) -> str:
     r"""Replace white space by single blanks, and write out what else does not show.
 

@@ -45,7 +45,7 @@ def read_textures(path: str | Path) -> tuple[Array, ...]:
         import_pillow,
         is_image,
         read_image,
-        read_shape,
+        read_shapes,
     )
 
     import_pillow()
@@ -65,8 +65,7 @@ def read_textures(path: str | Path) -> tuple[Array, ...]:
     named = {f.stem.lower(): f for f in reversed(files)}
     if all(name in named for name in _ORIGINALS):
         files = [named[name] for name in _ORIGINALS]
-    for file in files:
-        read_shape(file)  # refuses what has more than 8 bits
+    read_shapes(files)  # refuses what has more than 8 bits
     return tuple(read_image(file, 3) for file in files)
 
 

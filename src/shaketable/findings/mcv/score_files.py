@@ -146,7 +146,12 @@ def _read_numbers(table: DataFrame, column: str, names: list[str]) -> FloatArray
     wrong = np.flatnonzero(~np.isfinite(numbers))
     if wrong.size:
         value = given.iloc[wrong[0]]
-        got = "no value" if pd.isna(value) else repr(value)
+        missing = pd.api.types.is_scalar(value) and pd.isna(value)
+        got = (
+            "no value"
+            if missing
+            else repr(value.item() if isinstance(value, np.generic) else value)
+        )
         raise InputError(
             f"column {column!r} must hold a finite number for every model, got {got} for "
             f"{names[wrong[0]]!r}; fill it in, or drop the column or the row"
