@@ -151,3 +151,9 @@ def test_columns_are_those_of_the_points_of_each_call():
     for mean in (1.0, 5.0):
         x = np.full((4, 3), mean)
         np.testing.assert_array_equal(corrupt(x, "missing(1)"), x)
+
+
+@pytest.mark.parametrize("spec", ["linf(0.1)", "l2(1)", "gaussian(1)", "l0(0.5)", "sp(0.5)"])
+def test_rows_have_noise_of_their_own(spec):
+    noisy = corrupt(np.full((50, 40), 0.5), spec, rng=0, bounds=(0, 1))
+    assert len(np.unique(noisy, axis=0)) == 50

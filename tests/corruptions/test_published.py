@@ -369,3 +369,17 @@ def test_suites_of_other_noise_have_no_images():
         one = getattr(st.suite("common-19"), first)(options[first])
         with pytest.raises(InputError, match="not for published ones"):
             getattr(one, second)(options[second])
+
+
+def test_images_in_folders_are_those_of_the_test_part(named, tmp_path):
+    x = write_files(tmp_path, named, kinds=("fog",))
+    before = 5
+    classes = np.array(["cat", "dog", "emu"])
+    labels = np.concatenate([classes[[0, 1, 2, 0, 1]], named.labels])
+    images = np.concatenate([make_images(before, 8, 8), named.x])
+    files = (*(f"{label}/t{i}.png" for i, label in enumerate(labels[:before])), *named.files)
+    data = replace(st.make_dataset(images, labels, n_train=before), files=files)
+    answer = lambda p: classes[first_pixel(p)]  # noqa: E731
+    record = st.evaluate(answer, data, f"fog(2, published={tmp_path})").cells[1]
+    right = x["fog"][1][:, 0, 0, 0] % 3 == data.y[before:]
+    np.testing.assert_array_equal(record.hits, right)

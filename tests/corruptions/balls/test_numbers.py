@@ -217,3 +217,10 @@ def test_tables_show_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["0.5", "0.0", "[0.0,", "16.8]", "0.0", "[0.0,", "16.8]"] in lines
     assert ["0.01", "100.0", "[83.2,", "100.0]", "0.0", "[0.0,", "16.8]"] in lines
+
+
+def test_the_points_of_the_two_balls_are_drawn_apart():
+    found = overlap(2, 2, epsilon_q=4, d=20, n=201)
+    # were they the same points, the two sizes at which half lies in the other would multiply to 16
+    assert found.first_in_second.half * found.second_in_first.half != pytest.approx(16, rel=1e-9)
+    assert found.first_in_second.half == pytest.approx(4, rel=0.2)

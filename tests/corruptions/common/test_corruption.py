@@ -248,3 +248,9 @@ def test_alexnet_is_compared_with_at_224_pixels_alone(records):
     (board,) = score_boards(zero)
     assert f"mCE relative to AlexNet's {value.value:.3f}" in str(board.scores[0])
     assert board.scores[0].json()["relative mCE"]["mean"] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(7, 20, 3), (20, 7, 3), (3, 7, 20), (7, 20), (20, 7)])
+def test_images_must_be_eight_pixels_high_and_wide(shape):
+    with pytest.raises(InputError, match="at least 8 x 8 pixels"):
+        parse("fog(1)").for_shape(shape)

@@ -15,6 +15,7 @@ from shaketable.core.norms import pnorm
 from shaketable.core.types import Array
 from shaketable.corruptions.gallery import gallery as galleries
 from shaketable.corruptions.gallery.gallery import Gallery, gallery
+from shaketable.corruptions.parse import parse
 
 SPECS = ["linf(0.1)", "l2(0.5)", "l0.5(500)"]
 
@@ -178,3 +179,13 @@ def test_what_cannot_be_seen_is_an_error(x: Array, rule: str) -> None:
 def test_row_must_be_one_of_the_data(row: float) -> None:
     with pytest.raises(InputError, match="row must be"):
         gallery(make_images(4, 4), SPECS, row=row)  # type: ignore[arg-type]  # wrong on purpose
+
+
+@pytest.mark.parametrize("spec", ["l2(3, surface)", "l1(40, surface)", "linf(2, surface)"])
+def test_distances_are_those_of_the_noise_also_where_the_image_is_cut(spec):
+    name, size = spec.partition("(")[0], parse(spec).size
+    made = gallery(np.full((1, 8, 8), 0.5), [spec], bounds=(-99, 99))
+    title = {"l2": "L2", "l1": "L1", "linf": "L-inf"}[name]
+    assert made.pictures[1].distances[title] == pytest.approx(size)
+    cut = gallery(np.full((1, 8, 8), 0.5), [spec], bounds=(0, 1))
+    assert cut.pictures[1].distances[title] < size

@@ -8,7 +8,7 @@ import shaketable as st
 from helpers.commands import run_json
 from helpers.images import make_images
 from shaketable.core.errors import InputError
-from shaketable.core.keys import fold
+from shaketable.core.keys import digest, fold
 from shaketable.core.norms import pnorm_level
 from shaketable.core.spec import display_name, split_factors
 from shaketable.corruptions import PNormNoise, parse
@@ -338,3 +338,41 @@ def test_two_factor_suites_need_a_range():
     data = st.make_dataset(np.random.default_rng(0).normal(size=(20, 8, 8)), np.arange(20) % 2)
     with pytest.raises(InputError, match="needs a finite value range.*give bounds"):
         st.evaluate(lambda x: np.zeros(len(x), int), data, suite("two-factor"))
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "draws", "pinned"),
+    [
+        ("mscr-2d", 8, 10, 0x0D9E7E5673BEF80C),
+        ("mscr-cifar", 7, 10, 0xE824EDE8D49B2159),
+        ("pnorm-cifar", 90, 1, 0x4F962B8346030AEB),
+        ("pnorm-tiny", 90, 1, 0x327BE823D1D901AF),
+        ("ice-cifar", 6, 1, 0x3D4494DDD9F10A30),
+        ("ice-tiny", 6, 1, 0xCF789B464729D2E9),
+        ("common-19", 95, 1, 0x884152952C403976),
+        ("common-15", 75, 1, 0x516B93B343238364),
+        ("common-xn", 75, 1, 0x8DB79E59A671C319),
+        ("two-factor", 69, 1, 0x5C24B60ADD21F78D),
+        ("two-factor-variance", 69, 1, 0x209B953EC70AA3C1),
+        ("two-factor-train", 9, 1, 0x488B438FAADBE14D),
+        ("two-factor-table", 69, 1, 0x6D3FA9D21DFB0869),
+    ],
+)
+def test_what_suites_consist_of_does_not_move(name, count, draws, pinned):
+    chosen = suite(name)
+    assert (len(chosen.names), chosen.k, digest(*chosen.names)) == (count, draws, pinned)
+    # a long list is shown by its ends
+    assert str(chosen).endswith(display_name(chosen.names[-1]))
+    assert f": {display_name(chosen.names[0])}, " in str(chosen)
+
+
+def test_shares_of_replaced_values_do_not_depend_on_the_range():
+    def sizes(bounds, p):
+        levels = [pnorm_level(n) for n in suite("pnorm").on((1000,), bounds).names]
+        return [size for q, size in levels if q == p]
+
+    unit, wide = sizes(Bounds(0, 1), 0.0), sizes(Bounds(-2, 3), 0.0)
+    assert unit == wide == [s for p, s in map(pnorm_level, suite("pnorm-cifar").names) if p == 0]
+    for p in (1.0, math.inf):
+        ratio = np.divide(sizes(Bounds(-2, 3), p), sizes(Bounds(0, 1), p))
+        np.testing.assert_allclose(ratio, 5, rtol=0.01)  # three digits are kept
