@@ -74,3 +74,11 @@ def test_specs_may_have_a_name():
     assert split_name(spec) == ("sp(0.1) + rotation(30)", "SP0.1RO30")
     assert (display_name(spec), display_name("sp(0.1)")) == ("SP0.1RO30", "sp(0.1)")
     assert split_factors("clean") == ()
+
+
+def test_brackets_keep_their_commas_and_pluses():
+    call = parse_call("f(a (1, 2), g(3), option=h(4, (5)), last=6)")
+    assert call.args == ("a (1, 2)", "g(3)")
+    assert call.options == {"option": "h(4, (5))", "last": 6.0}
+    assert split_top_level("f(a+b) + g((c+d)+e) + h", "+") == ["f(a+b)", "g((c+d)+e)", "h"]
+    assert split_top_level("f(a, b), g(c, (d, e)), h", ",") == ["f(a, b)", "g(c, (d, e))", "h"]

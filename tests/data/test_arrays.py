@@ -189,3 +189,13 @@ def test_labels_that_differ_by_a_nul_at_their_end_do_not_become_one_class() -> N
         make_dataset([0, 1], ["a", "a\0"])
     with pytest.raises(InputError, match="must not end in a NUL"):
         make_dataset([0, 1], ["a", "b"], classes=("a", "b", "b\0"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bounds"),
+    [(0, 1, Bounds(0, 1)), (0.2, 0.7, Bounds(0, 1)), (-0.01, 1, None), (0, 1.01, None)],
+)
+def test_only_images_from_0_to_1_have_that_range(low, high, bounds):
+    x = np.linspace(low, high, 2 * 64).reshape(2, 8, 8)
+    assert make_dataset(x, [0, 1]).bounds == bounds
+    assert make_dataset(x.reshape(2, 64), [0, 1]).bounds is None

@@ -1,5 +1,7 @@
 """Bounds: values are moved into the range and onto its steps, and no farther."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -60,3 +62,29 @@ def test_bounds_of_a_pair_clip():
         Bounds(0, 1, "cut")
     with pytest.raises(InputError, match=r"must lie in the bounds \[0, 1\], .* span \[0.0, 2.0\]"):
         Bounds(0, 1).check(np.array([0.0, 2.0]))
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-2.0, 3.0), (0.5, 9.5), (-7.0, -4.0)])
+def test_values_beyond_either_end_are_refused(low, high):
+    bounds, middle = Bounds(low, high), (low + high) / 2
+    bounds.check(np.array([low, middle, high]))
+    for value in (low - 1e-9, high + 1e-9, -math.inf, math.inf, math.nan):
+        with pytest.raises(InputError, match="lie in the bounds"):
+            bounds.check(np.array([middle, value]))
+
+
+@given(low=hs.integers(-9, 9), width=hs.integers(1, 20), x=hs.floats(-40, 40))
+def test_steps_are_counted_from_the_lower_end(low, width, x):
+    half = Bounds(low + 0.5, low + width + 0.5, steps=width).enforce(np.array([x]))
+    assert (half - low - 0.5) % 1 == 0
+    assert low + 0.5 <= half <= low + width + 0.5
+    assert abs(half - np.clip(x, low + 0.5, low + width + 0.5)) <= 0.5
+    fine = Bounds(low, low + width, steps=4 * width).enforce(np.array([x]))
+    assert (4 * fine) % 1 == 0
+
+
+@pytest.mark.parametrize(
+    ("bounds", "steps"), [((0, 255), 255), ((-3, 4), 7), ((0.5, 4), 0), ((0, 4.5), 0)]
+)
+def test_whole_steps_need_two_whole_ends(bounds, steps):
+    assert Bounds(*bounds).with_whole_steps().steps == steps

@@ -157,3 +157,23 @@ def test_dropping_clashes_keeps_the_split_in_place() -> None:
     assert dataset().drop_clashes().n == 50
     with pytest.raises(InputError, match="leaves no points of 'data'"):
         make_dataset([0, 0], [0, 1]).drop_clashes()
+
+
+def test_statistics_of_columns_are_those_of_the_training_part():
+    x = np.arange(24.0).reshape(8, 3) ** 2
+    data = make_dataset(x, np.arange(8) % 2, n_train=5)
+    np.testing.assert_allclose(data.columns.mean, x[:5].mean(axis=0))
+    np.testing.assert_allclose(data.columns.spread, x[:5].std(axis=0))
+    whole = make_dataset(x, np.arange(8) % 2)
+    np.testing.assert_allclose(whole.columns.mean, x.mean(axis=0))
+
+
+def test_rows_are_those_of_the_source_after_several_clean_ups():
+    x = np.array([0.0, 0.0, 1.0, 2.0, 3.0, 3.0, 4.0])[:, None]
+    data = make_dataset(x, [0, 1, 0, 1, 0, 1, 1])
+    once = data.drop_clashes()
+    assert [once.source_row(i) for i in range(once.n)] == [2, 3, 6]
+    # with other values two of these clash as well
+    x, y = np.array([[5.0], [4.0], [5.0], [6.0]]), np.array([0, 1, 1, 0])
+    left = replace(once, x=x, y=y, kept=np.array([2, 3, 6, 9])).drop_clashes()
+    assert [left.source_row(i) for i in range(left.n)] == [3, 9]

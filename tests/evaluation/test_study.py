@@ -10,9 +10,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
+from shaketable.evaluation import study as study_module
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.metrics import series
+from shaketable.separations.separation import separation
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(100, 2))
@@ -210,3 +212,31 @@ def test_a_network_is_one_model_that_cannot_be_trained_here():
     for models, name in ((layers, "Sequential"), (nn.Linear(2, 2), "Linear"), (5, "int")):
         with pytest.raises(InputError, match=f"^model {name} cannot be trained here: .*evaluate$"):
             study(DATA, models, **OPTIONS)
+
+
+def test_records_come_by_run_model_training_and_test_noise():
+    records = study(DATA, MODELS, **OPTIONS | {"runs": 2})
+    cells = [(c.run, c.model, c.train, c.corruption) for c in records]
+    eps_min = separation(DATA).epsilon_min
+    assert cells == [
+        (run, model, train, test)
+        for run in (0, 1)
+        for model in ("tree", "1nn")
+        for train in ("clean", "linf(0.01)")
+        for test in ("clean", "linf(0.05)", f"linf({eps_min!r})")
+    ]
+
+
+def test_libraries_and_training_noise_are_part_of_the_identity(monkeypatch):
+    def identify(**options):
+        records = study(DATA, "1nn", **OPTIONS | {"runs": 1, "test_eps": [0]} | options)
+        return {(c.model_id, c.key) for c in records}
+
+    first = identify()
+    assert first == identify()
+    assert not first & identify(seed=1)
+    assert not first & identify(k=4)
+    assert not first & identify(train_eps=[0.02])
+    versions = study_module.list_versions() | {"scikit-learn": "0.0"}
+    monkeypatch.setattr(study_module, "list_versions", lambda *_: versions)
+    assert not first & identify()
