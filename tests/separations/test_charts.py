@@ -18,6 +18,7 @@ def test_nearest_counts_every_point_and_starts_at_the_separation(data: Dataset) 
     steps = [r for r in rows if "share" in r]
     assert steps[0] == {"distance": result.two_r, "share": 100 / data.n}
     assert steps[-1]["share"] == 100
+    assert [r["at"] for r in rows if "at" in r] == [result.two_r]
 
 
 def test_nearest_needs_every_point(data: Dataset) -> None:

@@ -8,10 +8,12 @@ import pytest
 
 from helpers.pages import EVIL, decode_png, make_image_data, read_page
 from shaketable.core.errors import InputError
+from shaketable.data.arrays import make_dataset
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.page import write_separation
+from shaketable.separations.record import rank_class_pairs
 from shaketable.separations.separation import separation
 from shaketable.views import numbers
 
@@ -110,3 +112,23 @@ def test_points_are_drawn_where_they_have_two_features(tmp_path: Path, data: Dat
         "The data, and the closest pair of different classes",
         "Distance of every point to the nearest point of another class",
     ]
+
+
+def test_a_page_names_the_rows_of_the_source_and_the_part_of_2r(tmp_path: Path) -> None:
+    x = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [9.0, 9.0]])
+    data = make_dataset(x, list("ababa"), name="tiny").drop_clashes()
+    for norm, words in ((2, "Half of it"), (0.5, "The 2^(1/p)-th part of it")):
+        result = separation(data, norm=norm)
+        assert data.source_row(result.pair[0]) != result.pair[0]
+        page = read_page(write_separation(tmp_path / "s.html", result, data))
+        rows = " and ".join(str(data.source_row(row)) for row in result.pair)
+        assert f"rows {rows})" in " ".join(page.text.split())
+        assert words in page.text
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+
+
+def test_pairs_of_classes_are_ranked_from_the_closest_on() -> None:
+    by_class = [[None, 3.0, 1.0], [3.0, None, 2.0], [1.0, 2.0, None]]
+    ranked = rank_class_pairs("abc", by_class)
+    assert ranked == [("a", "c", 1.0), ("b", "c", 2.0), ("a", "b", 3.0)]

@@ -4,10 +4,12 @@ import html
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from shaketable.core.errors import InputError
+from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing, page
 
 
@@ -75,3 +77,34 @@ def test_nothing_to_draw_is_an_error():
     for arrange in (drawing.stack_panels, lambda p, **o: drawing.arrange_panels(p, columns=2, **o)):
         with pytest.raises(InputError, match="nothing to draw: no model"):
             arrange([], title="empty", otherwise="no model")
+
+
+def test_bars_reach_from_the_lower_to_the_upper_end():
+    rows = [{"at": 1, "value": 2.0, "low": 1.5, "high": 3.0}]
+    scale = drawing.alt.Scale(domain=[0, 4])
+    for draw, axis in ((drawing.line_with_bars, "y"), (drawing.dots_with_bars, "x")):
+        bars, *marks = (
+            chart.to_dict()["encoding"]
+            for chart in draw(drawing.make_chart(rows), title="value", scale=scale)
+        )
+        assert (bars[axis]["field"], bars[f"{axis}2"]["field"]) == ("low", "high")
+        assert [mark[axis]["field"] for mark in marks] == ["value"] * len(marks)
+
+
+def test_figures_of_a_page_are_numbered(tmp_path: Path) -> None:
+    panels = [drawing.vertical_rule(at, "here") for at in (1.0, 2.0)]
+    charts = [drawing.stack_panels([panel], title="A line") for panel in panels]
+    figures = [figure for chart in charts for figure in page.make_figures(chart, caption="")]
+    path = page.write(
+        tmp_path / "p.html",
+        "adversary/page.html.j2",
+        **{"title": "", "notes": [], "cards": [], "tables": {}, "differences": []},
+        **{"more_differences": 0, "examples": [], "facts": {}, "worst": SimpleNamespace(curves=[])},
+        figures={"curves": figures, "maps": []},
+    )
+    assert re.findall(r'<figure id="([^"]+)"', path.read_text("utf-8")) == ["figure-1", "figure-2"]
+
+
+def test_an_upper_bound_is_the_upper_end():
+    upper = page._environment("shaketable").filters["upper"]
+    assert upper(Estimate(0.1, 0.05, 0.25, 0.95, "by hand")) == "25.00%"

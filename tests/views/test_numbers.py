@@ -60,3 +60,22 @@ def test_distances_have_six_or_four_digits():
     assert numbers.format_distance(1234567.0) == "1.23457e+06"
     assert numbers.format_short_distance(0.000123456) == "0.0001235"
     assert numbers.format_distance(None) == "–"
+
+
+def test_intervals_have_signs_where_they_go_below_zero():
+    for low, high, text in (
+        (-0.1, 0.2, "-10.00% to +20.00%"),
+        (-0.2, -0.1, "-20.00% to -10.00%"),
+        (0.1, 0.2, "10.00% to 20.00%"),
+    ):
+        e = Estimate((low + high) / 2, low, high, 0.95, "by hand")
+        assert numbers.format_interval(e) == text
+        assert numbers.format_points_interval(e) == text.replace("%", "")
+
+
+@pytest.mark.parametrize("confidence", [0.9, 0.95, 0.995])
+def test_intervals_state_their_confidence(confidence):
+    e = Estimate(0.5, 0.25, 0.75, confidence, "by hand")
+    level = f"{100 * confidence:g} % interval"
+    assert numbers.format_full(e) == f"50.00 % ({level} 25.00 to 75.00)"
+    assert level in str(e)

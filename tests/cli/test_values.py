@@ -1,0 +1,96 @@
+"""What flags stand for: bounds as they say, and a seed that reaches the numbers."""
+
+from argparse import Namespace
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import shaketable as st
+from helpers.commands import run_command, run_json
+from shaketable.cli.output import conclude
+from shaketable.cli.values import read_bounds
+from shaketable.data.bounds import Bounds
+from shaketable.findings import requirement
+from shaketable.findings.requirement import Verdict
+from shaketable.models.builtin import builtin
+from shaketable.statistics.estimate import Estimate
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+DATA = st.make_dataset(np.array([[0.2], [0.4], [0.8]]), [0, 1, 1], bounds=(0, 1))
+
+
+@pytest.mark.parametrize(
+    ("rule", "limits", "bounds"),
+    [
+        (None, None, "declared"),
+        ("clip", None, Bounds(0, 1)),
+        ("truncate", None, Bounds(0, 1, "truncate")),
+        ("none", None, None),
+        (None, (-1.0, 2.0), Bounds(-1, 2)),
+        ("clip", (-1.0, 2.0), Bounds(-1, 2)),
+        ("truncate", (-1.0, 2.0), Bounds(-1, 2, "truncate")),
+        ("none", (-1.0, 2.0), None),
+    ],
+)
+def test_flags_come_before_what_the_data_declare(rule, limits, bounds):
+    assert read_bounds(Namespace(bounds=rule, range=limits), DATA) == bounds
+    careful = replace(DATA, bounds=Bounds(0, 1, "truncate"))
+    if rule is None and limits is None:
+        assert read_bounds(Namespace(bounds=None, range=None), careful) == "declared"
+    if rule == "clip" and limits is None:
+        assert read_bounds(Namespace(bounds=rule, range=None), careful) == Bounds(0, 1)
+
+
+def test_the_seed_reaches_the_noise(capsys):
+    np.savez("d.npz", x=np.random.default_rng(0).uniform(size=(60, 2)), y=np.arange(60) % 2)
+    base = ["evaluate", "--data", "d.npz", "--model", "1nn", "--corruptions", "linf(0.2)"]
+    data = st.load("d.npz")
+    for seed in (0, 5):
+        (found,) = run_json(capsys, *base, "--seed", seed, "--quiet")["models"]
+        records = st.evaluate(builtin("1nn"), data, "linf(0.2)", seed=seed, refit=True)
+        assert found["seed"] == seed
+        expected = [100 * cell.accuracy for cell in records]
+        assert [cell["mean"] for cell in found["cells"]] == pytest.approx(expected)
+
+
+def test_a_written_copy_states_how_it_was_made(capsys):
+    run_command(
+        capsys,
+        *("corrupt", "shapes(n=20)", "--corruption", "linf(0.3)", "-o", "f.npz", "--seed", 4),
+        *("--draws", "ladder"),
+    )
+    with np.load("f.npz") as file:
+        facts = {name: file[name].item() for name in ("corruption", "seed", "bounds", "draws")}
+    assert facts == {
+        "corruption": "linf(0.3)",
+        "seed": 4,
+        "bounds": "clip[0, 1]",
+        "draws": "ladder",
+    }
+
+
+@pytest.mark.parametrize(
+    ("intervals", "code"),
+    [
+        ([(-0.01, 0.0)], 0),
+        ([(-0.01, 0.0), (-0.04, -0.02)], 3),
+        ([(-0.09, -0.05)], 1),
+        ([(-0.04, -0.02), (-0.09, -0.05), (-0.01, 0.0)], 1),
+        ([(-0.09, -0.05), (-0.04, -0.02)], 1),
+    ],
+)
+def test_what_is_not_met_comes_before_what_is_open(intervals, code, monkeypatch, capsys):
+    asked = []
+
+    def check(finding, least):
+        asked.append(least)
+        ends = [Estimate((low + high) / 2, low, high, 0.95, "by hand") for low, high in intervals]
+        return [Verdict("model", e, least) for e in ends]
+
+    monkeypatch.setattr(requirement, "check_min_mscr", check)
+    monkeypatch.setattr(requirement, "check_defined", lambda finding: None)
+    results = Namespace(robustness=None)
+    assert conclude(Namespace(min_mscr=-3.0, report=None), results) == code
+    assert asked == [-0.03]
+    assert capsys.readouterr().err.count("requirement MSCR >= -3.00%") == len(intervals)
