@@ -52,6 +52,8 @@ def test_class_and_column_names_are_harmless(capsys, tmp_path, name):
     write_points(tmp_path / "plain.csv", "plain")
     plain = run_command(capsys, "separation", tmp_path / "plain.csv", "--label", "y")[1]
     assert_harmless(out, plain.count("\n"))
+    if name.isprintable() and len(name) < 80:
+        assert f"{name} a" in out, "neither markup nor codes of emoji mean anything"
     exact = run_json(capsys, "separation", tmp_path / "a.csv", "--label", "y")
     assert exact["classes"] == sorted([f"{name} a", f"{name} b", "c"])
 

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow
+import pyarrow.parquet as pq
 import pytest
 
 from helpers.tables import TABLE, write_table
@@ -134,3 +136,15 @@ def test_parquet_without_pyarrow_says_what_to_install(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InputError, match=r"pip install 'shaketable\[parquet\]'"):
         load(write_table(tmp_path, "a.parquet"), label="kind")
+
+
+def test_what_is_wrong_with_a_parquet_file_is_an_input_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"a": [b"\xff", b"\xfe"], "y": [0, 1]}).to_parquet(path)
+    with pytest.raises(InputError, match=r"column 'a' must hold text, got bytes in row 0"):
+        load(path, label="y", non_numeric="onehot")
+    table = pyarrow.table({"a": [1.0, 2.0], "y": [0, 1]})
+    for about in ("{", "{}", "[1]"):
+        pq.write_table(table.replace_schema_metadata({"pandas": about}), path)
+        with pytest.raises(InputError, match=r"a\.parquet' cannot be read: \S"):
+            load(path, label="y")

@@ -23,6 +23,14 @@ def test_a_saved_module_comes_back(tmp_path):
     assert torch.equal(loaded.weight, module.weight)
 
 
+def test_a_module_without_its_parts_is_refused_when_it_is_loaded(tmp_path):
+    module = torch.nn.Linear(5, 2)
+    del module.__dict__["_parameters"]
+    torch.save(module, tmp_path / "m.pt")
+    with pytest.raises(AttributeError, match="_parameters"):  # an InputError of the loader
+        load_module(tmp_path / "m.pt")
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="no device is missing")
 def test_a_module_saved_on_a_missing_device_comes_back_on_the_cpu(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.serialization, "location_tag", lambda storage: "cuda:0")

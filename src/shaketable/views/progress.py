@@ -36,7 +36,7 @@ def count_steps(
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(make_visible(description, limit=60), total=total)
+        task = progress.add_task(make_visible(description, limit=40), total=total)
         yield lambda: progress.advance(task)
 
 

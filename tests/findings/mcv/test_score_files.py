@@ -83,3 +83,18 @@ def test_a_frame_with_the_models_as_its_index_is_read(tmp_path):
     assert [(row.label, dict(row.scores)) for row in rows] == [
         ("net", {"clean": 0.9, "rain": 0.7}), ("rf", {"clean": 0.8, "rain": 0.8})
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("scores", "got"),
+    [
+        ([[1.0, 2.0], [3.0, 4.0]], r"got array\(\[1., 2.\]\)"),
+        ([b"\xff", b"\xfe"], r"got b'\\xff'"),
+        ([0.5, float("inf")], "got inf"),
+        ([{"a": 1}, {"a": 2}], r"got \{'a': 1\}"),
+    ],
+)
+def test_columns_of_other_types_are_no_scores(tmp_path, scores, got):
+    pd.DataFrame({"model": ["a", "b"], "rain": scores}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=f"column 'rain' must hold a finite number .*{got}"):
+        read_scores(tmp_path / "t.parquet")
