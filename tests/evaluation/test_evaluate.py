@@ -77,7 +77,9 @@ def test_image_shaped_points_reach_callables_in_their_shape():
 
     evaluate(model, make_dataset(x, np.arange(20) % 2), ["linf(0.1)"], k=2)
     assert shapes == {((8, 8, 3), "<f4", True)}
-    evaluate(model, (x, np.arange(20) % 2), ["linf(0.1)"], k=2)  # arrays keep their own units
+    evaluate(model, (x, np.arange(20) % 2), ["linf(0.1)"], k=2)
+    assert shapes == {((8, 8, 3), "<f4", True)}
+    evaluate(model, (x.astype(np.float32), np.arange(20) % 2), ["linf(0.1)"], k=2)
     assert ((8, 8, 3), "<f4", False) in shapes
 
 

@@ -90,12 +90,18 @@ def test_minima_of_parts():
     assert separation(one_class).by_part["test-test"] is None
 
 
-def test_uint8_datasets_count_as_fractions_of_255_and_arrays_in_their_own_units():
-    x = np.zeros((4, 8, 8), np.uint8)
+@pytest.mark.parametrize("shape", [(4, 8, 8), (4, 64)])
+def test_uint8_images_count_as_fractions_of_255_and_tables_in_their_own_units(shape):
+    x = np.zeros(shape, np.uint8)
     x[2:] = 54
     y = [0, 0, 1, 1]
-    assert separation(x, y).two_r == 54
-    assert separation(make_dataset(x, y)).two_r == 54 / 255
+    for images in ((x, y), ((x, y),), (make_dataset(x, y),)):
+        result = separation(*images)
+        assert result.two_r == 54 / 255
+        assert "uint8 values count as x/255" in result.notes[0]
+    table = separation(x.reshape(4, -1)[:, :63], y)
+    assert table.two_r == 54
+    assert not table.notes
 
 
 def test_eps_min_noise_cannot_carry_a_point_over():
@@ -146,7 +152,7 @@ def image_like(n, d, *, seed=0):
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 def test_many_dimensions_give_what_all_pairs_give(p, dtype):
     x, y = image_like(150, 70).astype(dtype), np.arange(150) * 7 % 5
-    distance = brute(x.astype(float), y, p)
+    distance = brute(x.astype(float), y, p) / (255 if dtype == np.uint8 else 1)
     pairs = np.argwhere(np.triu(np.isfinite(distance)))
     order = np.argsort(distance[*pairs.T], kind="stable")[:20]
     result = separation(x, y, norm=p, closest=20)
@@ -180,9 +186,9 @@ def test_minima_of_parts_in_many_dimensions(p):
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])
-def test_images_are_measured_in_255ths_of_what_arrays_are(p):
+def test_images_are_measured_in_255ths_of_their_levels(p):
     x, y = image_like(40, 64).reshape(40, 8, 8), np.arange(40) % 4
-    array, data = separation(x, y, norm=p), separation(make_dataset(x, y), norm=p)
+    array, data = separation(x.astype(float), y, norm=p), separation(x, y, norm=p)
     assert data.two_r == array.two_r / 255
     assert data.pair == array.pair
     for name in ("nearest", "closest_distance", "by_class"):

@@ -159,7 +159,8 @@ def adversarial_accuracy(
     data = data if bounds is None else replace(data, bounds=choose_bounds(data, bounds))
     target = Target.of(model, data, seed=seed)
     curve = compute_curve(target, [epsilon], norm=norm, constraint=constraint, attacks=attacks)
-    return curve.accuracies[0]
+    accuracy = curve.accuracies[0]
+    return replace(accuracy, notes=(*data.notes(), *accuracy.notes))
 
 
 def adversarial_curve(

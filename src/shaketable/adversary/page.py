@@ -127,14 +127,14 @@ def write_worst_case(
     title
         Heading of the page; by default it names the models and the data.
     notes
-        Sentences to show near the top.
+        Sentences to show near the top, besides those of the worst case.
     """
     models, comparisons = join_names(found.models, "models"), _list_comparisons(found)
     return page.write(
         path,
         "adversary/page.html.j2",
         title=title or f"The worst case for {models} on {found.data.name}",
-        notes=list(notes),
+        notes=[*found.notes, *notes],
         worst=found,
         cards=[Card.of(found, model) for model in found.models],
         tables={model: _list_rows(found, model) for model in found.models},

@@ -6,7 +6,7 @@ from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.worst_case import WorstCase
 from shaketable.views.numbers import format_distance, format_entry, format_share
-from shaketable.views.terminal import print_lines, print_table
+from shaketable.views.terminal import print_lines, print_notes, print_table
 
 
 def print_worst_case(worst: WorstCase) -> None:
@@ -43,6 +43,7 @@ def print_worst_case(worst: WorstCase) -> None:
         print_table(
             f"Which withstands more at epsilon {largest:g}? In percentage points", header, rows
         )
+    print_notes(worst.notes)
 
 
 def _describe_accuracy(a: AdversarialAccuracy) -> str:

@@ -28,6 +28,7 @@ from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import AS_GIVEN
+from shaketable.findings.guessing import note_guessing
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within
 from shaketable.separations.separation import separation
@@ -87,6 +88,15 @@ class WorstCase:
     def _setting(self) -> tuple[Any, ...]:
         accuracies = {(c.constraint, tuple(a.epsilon for a in c)) for c in self.curves}
         return self.data.fingerprint, self.p, accuracies, self.curves[0].target.rows.tobytes()
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """What a reader should know about data and models, one sentence per note."""
+        notes = self.data.notes()
+        for curve in {curve.model: curve for curve in self.curves}.values():
+            right = intervals.mean_share(curve.target.right.astype(int), 1)
+            notes += note_guessing(curve.model, right, curve.target.y, self.data.classes)
+        return notes
 
     @property
     def models(self) -> list[str]:
@@ -236,6 +246,7 @@ class WorstCase:
                 for avoidable in self.avoidable(model)
             ],
             "seed": self.curves[0].target.seed,
+            "notes": self.notes,
         }
 
     def print(self) -> None:

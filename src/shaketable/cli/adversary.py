@@ -26,7 +26,7 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, model_names, read_bounds
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
+from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
@@ -134,18 +134,16 @@ def run(args: argparse.Namespace) -> int:
     worst = parts[0]
     for part in parts[1:]:
         worst += part
-    notes = data.notes()
     with ignore_broken_pipe():
         if args.json:
-            print_json(worst.json() | {"notes": notes})
+            print_json(worst.json())
         else:
             worst.print()
-            print_notes(notes)
-    _write(args, worst, notes)
+    _write(args, worst)
     return 0
 
 
-def _write(args: argparse.Namespace, worst: WorstCase, notes: list[str]) -> None:
+def _write(args: argparse.Namespace, worst: WorstCase) -> None:
     """Write the charts, the examples and the page that the flags name."""
     if args.out is not None or args.map is not None:
         from shaketable.adversary.charts import curves_chart, map_chart  # altair is slow to import
@@ -162,5 +160,5 @@ def _write(args: argparse.Namespace, worst: WorstCase, notes: list[str]) -> None
     if args.report is not None:
         from shaketable.adversary.page import write_worst_case
 
-        page = write_worst_case(args.report, worst, notes=notes)
+        page = write_worst_case(args.report, worst)
         print_lines(f"page: {page}", to_stderr=True)

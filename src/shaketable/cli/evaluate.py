@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args)
-    notes = data.notes()
+    notes = []
     if data.n_train is None and not args.fit and set(names) - set(BUILTIN):
         notes.append(
             f"all {data.n} points were used; if a model was trained on some of them, pass held-out "

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
     names = model_names(args)
     data = load_data(args)
-    notes = data.notes()
+    notes = []
     if data.n_train is not None:
         notes.append(
             "the data have a fixed test part, so runs differ only in training and noise, and the "

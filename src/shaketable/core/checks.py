@@ -7,6 +7,7 @@ import math
 import operator
 import sys
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from shaketable.core.errors import InputError
 
@@ -44,6 +45,22 @@ def check_real(name: str, value: object, rule: str, *, low: float, high: float) 
     if not low <= number <= high:
         raise InputError(f"{name} must {rule}, got {value!r}")
     return number
+
+
+EXACT = 2**53
+"""Float64 holds every whole number up to this size; beyond it, different ones become equal."""
+
+
+def check_exact(x: Any, name: str) -> None:
+    """Raise `InputError` if an array or a tensor holds integers that float64 cannot tell apart."""
+    if getattr(x.dtype, "itemsize", 0) < 8 or "int" not in str(x.dtype) or not len(x):
+        return
+    least, most = int(x.min()), int(x.max())
+    if least < -EXACT or most > EXACT:
+        raise InputError(
+            f"{name} must hold integers of at most 2**53 in size, got {least} to {most}: they "
+            "become float64, which cannot tell larger ones apart; subtract an offset first"
+        )
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

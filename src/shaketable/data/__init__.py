@@ -3,5 +3,5 @@
 `files.load` and `files.as_dataset` choose the reader; `arrays.make_dataset` checks what is read and
 builds the `dataset.Dataset` that every other package takes.
 
-Arrays keep their own units. A uint8 `Dataset`, such as a file of images, stands for x/255.
+uint8 images count as x/255, wherever they come from; everything else keeps its own units.
 """

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from shaketable.core.checks import check_exact
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.types import Array
@@ -29,9 +30,10 @@ def make_dataset(
     Parameters
     ----------
     x
-        Points, one per row. uint8 stands for x/255 in images: arrays with more than two axes or at
-        least 64 columns. Smaller uint8 tables, data frames and all other integers become float64
-        in their own units.
+        Points, one per row: an array, a torch tensor, a list or a data frame. uint8 stands for
+        x/255 in images: arrays with more than two axes or at least 64 columns. Smaller uint8
+        tables, data frames and all other integers become float64 in their own units; integers
+        beyond 2**53, which float64 cannot tell apart, are refused.
     y
         One label per row: text, numbers or booleans.
     name
@@ -79,7 +81,10 @@ def make_dataset(
     if bounds is not None and x.dtype != np.uint8:
         bounds.check(x)
     elif bounds is not None and (bounds.low, bounds.high) != (0, 1):
-        raise InputError(f"bounds of uint8 x, which stands for x/255, must be (0, 1), got {bounds}")
+        raise InputError(
+            f"bounds of uint8 x, which stands for x/255, must be (0, 1), got {bounds}; for values "
+            "from 0 to 255 give floats: x.astype('float32')"
+        )
     return data
 
 
@@ -108,6 +113,7 @@ def join(
             f"train and test must have the same bounds, got {bounds} and {more_bounds}"
         )
     if first.dtype != second.dtype:
+        _check_same_units(first, second)
         first, second = as_floats(first), as_floats(second)
     return make_dataset(
         np.concatenate([first, second]),
@@ -119,11 +125,24 @@ def join(
     )
 
 
+def _check_same_units(first: Array, second: Array) -> None:
+    """Raise `InputError` if one part is uint8 images, which count as x/255, the other greater."""
+    for pixels, floats in ((first, second), (second, first)):
+        if pixels.dtype == np.uint8 and not (floats.min() >= 0 and floats.max() <= 1):
+            raise InputError(
+                "train and test must be in the same units, got uint8, which counts as x/255, and "
+                f"{floats.dtype} from {floats.min():g} to {floats.max():g}; give both in one type"
+            )
+
+
 def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
     """Points as float32, float64 or the uint8 of images, and the columns of a data frame."""
     if hasattr(x, "columns"):
         if text := find_text_columns(x):
             raise InputError(f"x must hold numbers, got columns that do not: {', '.join(text)}")
+        for column, numbers in x.items():
+            if (kind := numbers.dtype.kind) in "iu":
+                check_exact(numbers.to_numpy(f"{kind}8", na_value=0), f"column {column} of x")
         values = np.array(x.to_numpy(np.float64, na_value=np.nan), order="C")
         return values, tuple(str(column) for column in x.columns)
     try:
@@ -138,6 +157,7 @@ def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
     x = x[:, None] if x.ndim == 1 else x
     if counts_as_images(x):
         return x, None
+    check_exact(x, "x")
     single = x.dtype.kind == "f" and x.dtype.itemsize <= 4
     return x.astype(np.float32 if single else np.float64, order="C", copy=False), None
 
@@ -186,16 +206,6 @@ def _sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
         return tuple(sorted(distinct))
     except TypeError:  # text and numbers
         return tuple(sorted(distinct, key=lambda label: (type(label).__name__, repr(label))))
-
-
-def keep_own_units(data: Any) -> Any:
-    """Keep the x of an (x, y) pair in its own units: uint8 becomes 0 to 255 in float32.
-
-    A `Dataset` is returned unchanged.
-    """
-    if isinstance(data, tuple) and getattr(data[0], "dtype", None) == np.uint8:
-        return data[0].astype(np.float32), *data[1:]
-    return data
 
 
 def check_pair(data: Any, argument: str) -> tuple[Any, Any]:

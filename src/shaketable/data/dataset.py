@@ -139,6 +139,11 @@ class Dataset:
         return int(np.prod(self.shape))
 
     @property
+    def unit(self) -> float:
+        """How much of `x` counts as 1: 255 for uint8, which stands for x/255, else 1."""
+        return 255.0 if self.x.dtype == np.uint8 else 1.0
+
+    @property
     def labels(self) -> Array:
         """Original label of every row."""
         same = len({type(label) for label in self.classes}) == 1
@@ -213,7 +218,10 @@ class Dataset:
     def notes(self) -> list[str]:
         """What a reader of results on these data should know, one sentence per note."""
         if self.x.dtype == np.uint8:
-            return ["uint8 values count as x/255: models and noise see values in [0, 1]"]
+            return [
+                "uint8 values count as x/255: models and noise see values in [0, 1]; for a model "
+                "of values from 0 to 255, give floats (in Python x.astype('float32'))"
+            ]
         if not self.has_uneven_ranges:
             return []
         ranges = self._ranges()

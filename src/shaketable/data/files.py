@@ -11,7 +11,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.data.array_files import list_npz, read_npy, read_npz
-from shaketable.data.arrays import check_pair, join, keep_own_units, make_dataset
+from shaketable.data.arrays import check_pair, join, make_dataset
 from shaketable.data.builtin import BUILTIN, build
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import load_folder
@@ -32,10 +32,10 @@ def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "dat
     if isinstance(data, str | Path) or isinstance(test, str | Path):
         raise InputError("data and test must both be files or both be in memory, got one of each")
     if test is not None:
-        return join(keep_own_units(data), keep_own_units(test), name=name)
+        return join(data, test, name=name)
     if isinstance(data, Dataset):
         return data
-    return make_dataset(*check_pair(keep_own_units(data), "data"), name=name)
+    return make_dataset(*check_pair(data, "data"), name=name)
 
 
 def load(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -49,8 +49,9 @@ def evaluate(
     model
         Fitted estimator, or a callable from points to labels or scores.
     data
-        ``(x, y)``, a `Dataset`, or what `load` takes. The model is evaluated on the test part, or
-        on all points if there is none and the model comes fitted.
+        ``(x, y)``, a `Dataset`, or what `load` takes; uint8 images count as x/255, as in
+        `make_dataset`. The model is evaluated on the test part, or on all points if there is none
+        and the model comes fitted.
     corruptions
         Specs such as ``linf(0.1)``, corruptions, or suites such as ``suite("pnorm-cifar")``: one or
         many. In specs, ``eps_min`` stands for half the class separation of the data.
@@ -135,8 +136,8 @@ def _measure_missing(
     return load_records(store, cells)
 
 
-def load_records(store: Store, cells: Iterable[Cell]) -> Records:
-    """Load the records of these cells; models have the names that the cells give them.
+def load_records(store: Store, cells: Sequence[Cell]) -> Records:
+    """Load the records of these cells, which are of one data set, with the names that they give.
 
     Suites that other calls recorded in the same file are left out unless these cells cover them.
     """
@@ -147,4 +148,5 @@ def load_records(store: Store, cells: Iterable[Cell]) -> Records:
         records,
         cells=tuple(replace(r, model=names[r.key]) for r in records),
         suites=tuple(s for s in records.suites if specs.issuperset(s.specs)),
+        notes=tuple(cells[0].data.notes()),
     )

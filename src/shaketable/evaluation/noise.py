@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from shaketable.core.checks import check_whole, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import IntArray
 from shaketable.corruptions import Corruption
@@ -64,6 +65,11 @@ def choose_bounds(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bo
     """Bounds that noise is kept in; raises `InputError` if the data exceed them."""
     chosen = data.bounds if bounds == "declared" else as_bounds(bounds)
     if chosen is not None:
+        if data.x.dtype == np.uint8 and (chosen.low, chosen.high) == (0, 255):
+            raise InputError(
+                "bounds of uint8 images, which count as x/255, must not be (0, 255): values are "
+                "from 0 to 1; leave bounds out, or give floats, x.astype('float32')"
+            )
         chosen.check(as_floats(np.array([data.x.min(), data.x.max()], dtype=data.x.dtype)))
         if data.x.dtype == np.uint8 and (chosen.low, chosen.high) == (0, 1):
             chosen = replace(chosen, steps=255)

@@ -91,6 +91,8 @@ class Records:
     cells: tuple[Record, ...]
     separations: tuple[SeparationRecord, ...] = ()
     suites: tuple[SuiteRecord, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the data; results files do not hold it."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -102,7 +104,8 @@ class Records:
         cells = {c.key: c for c in (*self.cells, *other.cells)}
         known = {(s.fingerprint, s.norm): s for s in (*self.separations, *other.separations)}
         suites = tuple(dict.fromkeys((*self.suites, *other.suites)))
-        return Records(tuple(cells.values()), tuple(known.values()), suites)
+        notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return Records(tuple(cells.values()), tuple(known.values()), suites, notes)
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"

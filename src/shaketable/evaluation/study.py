@@ -61,7 +61,7 @@ def study(
     Parameters
     ----------
     data
-        ``(x, y)``, a `Dataset`, or what `load` takes.
+        ``(x, y)``, a `Dataset`, or what `load` takes; uint8 images count as x/255.
     models
         Names of built-in models, or unfitted scikit-learn estimators: one, a list, or a mapping
         from names to them.

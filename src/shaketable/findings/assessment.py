@@ -30,12 +30,16 @@ class Assessment:
 
     data: Dataset
     records: Records
-    notes: tuple[str, ...]
 
     @cached_property
     def results(self) -> Results:
         """All findings."""
-        return find(self.records, notes=self.notes)
+        return find(self.records, notes=note_pairs(self.data, self.records.separations))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know, one sentence per note."""
+        return self.results.notes
 
     @property
     def separation(self) -> SeparationRecord:
@@ -130,7 +134,8 @@ def assess(
     model
         Fitted estimator, or a callable from points to labels or scores.
     train, test
-        ``(x, y)`` or a file each. The separation is that of both, the accuracy that on `test`.
+        ``(x, y)`` or a file each; uint8 images count as x/255. The separation is that of both, the
+        accuracy that on `test`.
     norm
         Norm of separation and noise.
     k, seed
@@ -158,4 +163,4 @@ def assess(
         unscale=scale,
         progress=progress,
     )
-    return Assessment(data, records, (*data.notes(), *note_pairs(data, records.separations)))
+    return Assessment(data, records)

@@ -11,6 +11,7 @@ from shaketable.core.errors import InputError, ShaketableError
 from shaketable.evaluation.records import Records
 from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
 from shaketable.findings.groups import RecordGroups
+from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.views.terminal import print_notes
 
@@ -74,7 +75,7 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
     notes
-        Sentences that a reader should know.
+        Sentences that a reader should know, besides those of the records.
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
@@ -86,7 +87,8 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
         for name, kind in kinds.items()
         if (finding := _call(name, "find()", lambda kind=kind: kind.find(groups))) is not None
     }
-    return Results(groups, findings, (*notes, *problems))
+    sentences = (*records.notes, *notes, *note_guessing_models(groups.series), *problems)
+    return Results(groups, findings, tuple(dict.fromkeys(sentences)))
 
 
 def _check_json(numbers: Any) -> dict[str, Any]:

@@ -39,6 +39,8 @@ class OneNN:
     classes: tuple[Any, ...]
     y: IntArray
     """True class codes of the test points."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the data, such as that uint8 counts as x/255."""
 
     @property
     def labels(self) -> Array:
@@ -83,8 +85,8 @@ def one_nn(
     ----------
     data, test
         Training and test points, each a `Dataset` or a pair (x, y); or `data` alone, which is
-        split as in `Dataset.parts`. Arrays and torch tensors are taken in their own units; a uint8
-        `Dataset` counts as x/255.
+        split as in `Dataset.parts`. uint8 images count as x/255, as in `make_dataset`; all else is
+        taken in its own units.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     seed
@@ -100,7 +102,6 @@ def one_nn(
     (array([0, 1]), (0.5, 1.0), ['a', 'b'])
     """
     p = as_p(norm)
-    own_units = not isinstance(data, Dataset)
     if not isinstance(data, Dataset):
         data = check_pair(data, "data")
         device = device or find_device(data[0])
@@ -128,10 +129,9 @@ def one_nn(
     winning = votes == most[voter]
     winner = np.full(len(test_rows), len(data.classes))
     np.minimum.at(winner, voter[winning], candidate[winning])
-    unit = 255.0 if data.x.dtype == np.uint8 and not own_units else 1.0
     return OneNN(
         p=p,
-        distance=answer.distance(answer.nearest[test_rows]) / unit,
+        distance=answer.distance(answer.nearest[test_rows]) / data.unit,
         test=test_rows,
         pairs=pairs,
         winner=winner,
@@ -139,4 +139,5 @@ def one_nn(
         winner_count=np.bincount(voter[winning], minlength=len(test_rows)),
         classes=data.classes,
         y=data.y[test_rows],
+        notes=tuple(data.notes()),
     )

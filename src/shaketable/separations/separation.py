@@ -59,6 +59,8 @@ class Separation:
     classes: tuple[Any, ...]
     y: IntArray
     """Class code of every point: index into `classes`."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the data, such as that uint8 counts as x/255."""
 
     @property
     def epsilon_min(self) -> float:
@@ -105,8 +107,8 @@ def separation(
     Parameters
     ----------
     x, y
-        Points, one per row, and their labels; or a `Dataset` or a pair (x, y) alone. Arrays and
-        torch tensors are taken in their own units; a uint8 `Dataset` counts as x/255.
+        Points, one per row, and their labels; or a `Dataset` or a pair (x, y) alone. uint8 images
+        count as x/255, as in `make_dataset`; all else is taken in its own units.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     points
@@ -136,11 +138,12 @@ def separation(
     if closest > MAX_CLOSEST:
         raise InputError(f"closest must be at most {MAX_CLOSEST}, got {closest}")
     if isinstance(x, Dataset):
-        data, unit = x, 255.0 if x.x.dtype == np.uint8 else 1.0
+        data = x
     else:
         x, y = check_pair(x, "x without y") if y is None else (x, y)
         device = device or find_device(x)
-        data, unit = make_dataset(x, y), 1.0
+        data = make_dataset(x, y)
+    unit = data.unit
     _refuse_clashes(data)
     per_class = per_class and len(data.classes) <= MAX_CLASSES
     answer = search(
@@ -173,6 +176,7 @@ def separation(
         by_part={} if data.n_train is None else _by_part(answer.distance(answer.by_part) / unit),
         classes=data.classes,
         y=data.y,
+        notes=tuple(data.notes()),
     )
 
 

@@ -1,0 +1,63 @@
+"""A clean accuracy that is not better than guessing is pointed out."""
+
+import numpy as np
+import pytest
+
+import shaketable as st
+from shaketable.findings.guessing import note_guessing
+from shaketable.findings.results import find
+from shaketable.statistics.estimate import Estimate
+
+RNG = np.random.default_rng(0)
+Y = np.arange(200) % 4
+X = RNG.integers(0, 40, (200, 8, 8), dtype=np.uint8) + (60 * Y[:, None, None]).astype(np.uint8)
+
+
+def trained_on_levels(x):
+    """Right on values from 0 to 255."""
+    return np.clip(np.asarray(x).reshape(len(x), -1).mean(axis=1) // 60, 0, 3).astype(int)
+
+
+def trained_on_fractions(x):
+    """Right on values from 0 to 1."""
+    return trained_on_levels(255 * x)
+
+
+def test_a_model_of_other_units_is_pointed_out_everywhere(tmp_path, capsys):
+    records = st.evaluate(trained_on_levels, (X, Y), "linf(0.01)", k=1)
+    results = find(records)
+    (note,) = (note for note in results.json()["notes"] if "clean accuracy" in note)
+    assert note.startswith("trained_on_levels has a clean accuracy of 25.00 % (95 % interval")
+    assert "and always answering 0 has 25.00 %" in note
+    assert "outside the range that the model was trained on" in note
+    results.print()
+    assert "outside the range" in capsys.readouterr().err
+    page = st.write_report(tmp_path / "page.html", records)
+    assert "outside the range" in page.read_text()
+    assessment = st.assess(trained_on_levels, (X[:100], Y[:100]), (X[100:], Y[100:]))
+    assert "outside the range" in str(assessment)
+    worst = st.worst_case(trained_on_levels, (X, Y), [0.01], norm="inf")
+    assert "outside the range" in worst.json()["notes"][-1]
+
+
+def test_a_model_in_its_range_is_not_pointed_out():
+    for model, x in ((trained_on_fractions, X), (trained_on_levels, X.astype(np.float32))):
+        records = st.evaluate(model, (x, Y), "linf(0.01)", k=1)
+        assert records.cells[0].accuracy == 1
+        assert not any("clean accuracy" in note for note in find(records).notes)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "near"),
+    [
+        (0.62, 0.56, 0.68, True),
+        (0.62, 0.61, 0.63, False),  # better than the most frequent class, by little
+        (0.30, 0.25, 0.35, True),  # worse than it
+        (0.71, 0.40, 0.90, False),  # few points: the interval says nothing
+        (0.69, 0.55, 0.80, True),
+    ],
+)
+def test_the_rate_of_the_most_frequent_class_decides(value, low, high, near):
+    y = np.array([1] * 6 + [0] * 2 + [2] * 2)
+    clean = Estimate(value, low, high, 0.95, "by hand")
+    assert bool(note_guessing("net", clean, y, ("a", "b", "c"))) == near
