@@ -1,12 +1,16 @@
 """Records grouped by suite, and whether two models were evaluated under the same one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from helpers.records import make_records, make_suite_result
 from shaketable import metrics
 from shaketable.core.errors import InputError
-from shaketable.findings.suite_results import group_suites, meets_same_suite
+from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
+from shaketable.corruptions.common.severities import NAMES
+from shaketable.findings.suite_results import group_suites, meets_same_suite, take_part
 
 RNG = np.random.default_rng(4)
 N, K = 30, 6
@@ -76,3 +80,37 @@ def test_shares_need_one_fitted_model_and_independent_draws():
     (shared,) = group_suites(make_records(HITS, k=K, draws="shared"))
     with pytest.raises(InputError, match="draws must be independent"):
         shared.shares()
+
+
+def test_a_suite_is_scored_on_its_own_data_only():
+    hits = {"clean": [1, 1, 0], "linf(0.1)": [1, 0, 0]}
+    made = make_records(hits, metric="mce_lp", sets=("linf(0.1)",))
+    assert len(group_suites(made)) == 1
+    (suite,) = made.suites
+    elsewhere = replace(made, suites=(replace(suite, fingerprint="other"),))
+    assert group_suites(elsewhere) == []
+
+
+def test_parts_of_the_19_common_corruptions_keep_their_order():
+    specs = tuple(f"{kind}({s}, cifar)" for kind in NAMES for s in range(1, 6))
+    made = make_records({s: [1, 1, 0] for s in ("clean", *specs)}, metric="mce", sets=specs)
+    (result,) = group_suites(made)
+    for metric, kinds in (("mce_15", BENCHMARK), ("mce_xn", NO_NOISE)):
+        part = take_part(result, metric)
+        expected = tuple(s for s in specs if s.partition("(")[0] in kinds)
+        assert part.specs == part.suite.specs == expected
+        assert part.part_of == "by-hand"
+    assert take_part(result, "mce_lp") is None
+
+
+def test_results_are_paired_only_on_the_same_points_in_the_same_noise():
+    hits = {"clean": [1, 1, 0], "linf(0.1)": [1, 0, 0]}
+
+    def make(**settings):
+        sets = ("linf(0.1)",)
+        (result,) = group_suites(make_records(hits, metric="mce_lp", sets=sets, **settings))
+        return result
+
+    assert meets_same_suite(make(), make(model="other"))
+    for other in (make(seed=1), make(run=1), make(draws="ladder")):
+        assert not meets_same_suite(make(), other)
