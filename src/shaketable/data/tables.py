@@ -87,10 +87,12 @@ def check_column_names(path: Path, columns: list[str]) -> None:
         raise InputError(
             f"file {str(path)!r} must be separated by commas, but its header reads {columns[0]!r}"
         )
-    if unnamed := [column for column in columns if column.startswith("Unnamed: ")]:
+    for i, column in enumerate(columns):
+        if column.strip() and not column.startswith("Unnamed: "):
+            continue
         raise InputError(
-            f"file {str(path)!r} has a column without a name ({unnamed[0]}), such as a row index; "
-            "leave it out (pandas: to_csv(index=False)) or name it"
+            f"file {str(path)!r} has a column without a name, column {i} (from 0), such as a row "
+            "index; leave it out (pandas: to_csv(index=False)) or name it"
         )
 
 

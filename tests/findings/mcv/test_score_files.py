@@ -98,3 +98,31 @@ def test_columns_of_other_types_are_no_scores(tmp_path, scores, got):
     pd.DataFrame({"model": ["a", "b"], "rain": scores}).to_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match=f"column 'rain' must hold a finite number .*{got}"):
         read_scores(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"c": [None, "x"] * 2}, r"column 'c' must name every condition, got none in row 0"),
+        ({"c": ["y", ""] * 2}, r"column 'c' must name every condition, got none in row 1"),
+        (
+            {"c": [[1, 2], [2, 3]] * 2},
+            r"column 'c' must name every condition by text .*got array",
+        ),
+        ({"c": [b"y", b"x"] * 2}, r"column 'c' must name .* by text .*got b'y' in row 0"),
+        ({"model": [b"a", b"a", b"b", b"b"]}, r"column 'model' must name every model by text"),
+        ({"": [0.5] * 4}, r"a column without a name, column 3 \(from 0\)"),
+        ({" ": [0.5] * 4}, r"a column without a name, column 3 \(from 0\)"),
+    ],
+)
+def test_models_and_conditions_without_a_name_are_refused(tmp_path, columns, message):
+    table = {"model": ["a", "a", "b", "b"], "c": ["x", "y"] * 2, "score": [1.0, 2, 3, 4]}
+    pd.DataFrame(table | columns).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=message):
+        read_scores(tmp_path / "t.parquet")
+
+
+def test_a_condition_of_a_csv_file_needs_a_name(tmp_path):
+    path = write_table(tmp_path, "model,condition,score\na,,1\na,x,2\nb,,3\nb,x,4\n")
+    with pytest.raises(InputError, match="column 'condition' must name every condition, got none"):
+        read_scores(path)

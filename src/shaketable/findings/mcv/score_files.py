@@ -67,6 +67,7 @@ def read_scores(
         table = read_table(file, model)  # again with names as text: a model may be called NA
     if model not in columns:
         raise unknown_name("model column", model, columns)
+    _check_names(table, model, "model")
     table = _widen(table, model)
     names = _read_names(table, model)
     available = [column for column in map(str, table.columns) if column != model]
@@ -95,6 +96,7 @@ def _widen(table: DataFrame, model: str) -> DataFrame:
     if len(columns) != 3 or sum(column in texts for column in others) != 1:
         return table
     score, condition = sorted(others, key=lambda column: column in texts)
+    _check_names(table, condition, "condition")
     if (twice := table.duplicated([model, condition])).any():
         pair = table[twice][[model, condition]].iloc[0].tolist()
         raise InputError(
@@ -120,13 +122,24 @@ def _find_model_column(file: Path, table: DataFrame) -> str:
     )
 
 
+def _check_names(table: DataFrame, column: str, what: str) -> None:
+    """Refuse a column that does not name a model or a condition in every row."""
+    import pandas as pd  # slow to import, and needed only here
+
+    for row, name in enumerate(table[column].tolist()):
+        if pd.api.types.is_scalar(name) and (pd.isna(name) or name == ""):
+            raise InputError(
+                f"column {column!r} must name every {what}, got none in row {row} (from 0); fill it"
+            )
+        if not isinstance(name, str | int | float):
+            raise InputError(
+                f"column {column!r} must name every {what} by text or a number, got {name!r} in "
+                f"row {row} (from 0); write it as text"
+            )
+
+
 def _read_names(table: DataFrame, model: str) -> list[str]:
-    column = table[model]
-    if (empty := np.flatnonzero(column.isna() | (column == ""))).size:
-        raise InputError(
-            f"column {model!r} must name every model, got none in row {empty[0]} (from 0); fill it"
-        )
-    names = [str(name) for name in column]
+    names = [str(name) for name in table[model]]
     for name in names:
         if names.count(name) > 1:
             raise InputError(
