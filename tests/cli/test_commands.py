@@ -71,6 +71,15 @@ class Weather:
 class Evaluate(Hail):
     pass
 
+class Leave(Hail):
+    def run(self, args):
+        raise SystemExit(0)
+
+class Flee(Hail):
+    def add_flags(self, parser):
+        raise SystemExit(0)
+
+leave, flee = Leave(), Flee()
 hail, silent, twice, weather, evaluate = Hail(), Silent(), Twice(), Weather(), Evaluate()
 clumsy, percent, crash, yes, large = Clumsy(), Percent(), Crash(), Yes(), Large()
 refusal, picky = Refusal(), Picky()
@@ -80,7 +89,7 @@ refusal, picky = Refusal(), Picky()
 @pytest.fixture
 def hail(monkeypatch, tmp_path):
     names = ["hail", "silent", "twice", "weather", "evaluate", "gone", "clumsy", "percent"]
-    names += ["crash", "yes", "large", "refusal", "picky"]
+    names += ["crash", "yes", "large", "refusal", "picky", "leave", "flee"]
     install_plugin(
         monkeypatch,
         tmp_path,
@@ -135,6 +144,10 @@ def test_what_other_packages_get_wrong_is_one_line(capsys, argv, message):
 def test_a_failing_command_of_another_package_is_named(capsys):
     err = run_failing(capsys, "crash", "roof", code=4)
     assert "command 'crash' of an installed package failed: RuntimeError: no luck; update" in err
+    err = run_failing(capsys, "leave", "roof")
+    assert "command 'leave' of an installed package failed: sys.exit(0); update" in err
+    err = run_failing(capsys, "flee")
+    assert "command 'flee' of an installed package failed to declare its flags: sys.exit(0)" in err
 
 
 @pytest.mark.usefixtures("hail")

@@ -12,10 +12,11 @@ from shaketable.core.importing import import_object
         ("1 / 0", r"module 'faulty' fails when it is imported \(ZeroDivisionError: division"),
         ("def (", r"module 'faulty' fails when it is imported \(SyntaxError: invalid syntax"),
         ("import math; math.nix", r"fails when it is imported \(AttributeError: module 'math'"),
-        ("raise SystemExit(3)", r"fails when it is imported \(SystemExit: 3"),
+        ("raise SystemExit(3)", r"fails when it is imported \(sys.exit\(3\)\)"),
         ("raise ValueError('no\\nluck')", r"\(ValueError: no luck\); correct the module"),
         ("import no_such_module", r"cannot import 'faulty' \(No module named 'no_such_module'"),
         ("", "has no attribute 'model'; name an attribute of the module"),
+        ("def __getattr__(name): raise SystemExit(0)", r"cannot be read \(sys.exit\(0\)\)"),
         ("def __getattr__(name): return 1 / 0", r"cannot be read \(ZeroDivisionError: division"),
     ],
 )

@@ -191,7 +191,10 @@ def test_a_model_that_fails_is_named():
         def fit(self, x, y):
             raise ValueError("no luck")
 
-    with pytest.raises(InputError, match="model Broken could not be trained: no luck"):
+    with pytest.raises(
+        InputError,
+        match="training with clean, run 0: model broken could not be trained: ValueError: no luck",
+    ):
         study(DATA, {"broken": Broken()}, runs=1)
 
 

@@ -1,5 +1,8 @@
+import os
+import pickle
 import subprocess
 import sys
+from contextlib import suppress
 
 import joblib
 import numpy as np
@@ -7,7 +10,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers.plugin import install_plugin
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError
 from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
 from shaketable.models.examples import EXAMPLES
@@ -25,7 +28,12 @@ def test_models_are_found_by_name_module_and_file(tmp_path, monkeypatch):
     assert not unfitted
     assert model([1, 2]) == ["no", "no"]
     joblib.dump(KNeighborsClassifier(1).fit(X, DATA.labels), "model.joblib")
-    assert as_classifier(load_model("model.joblib")[0], DATA)(X).tolist() == [0, 0, 1, 1]
+    assert as_classifier(load_model("model.joblib", trust=True)[0], DATA)(X).tolist() == [
+        0,
+        0,
+        1,
+        1,
+    ]
     assert load_model("rf")[1]
 
 
@@ -49,7 +57,44 @@ def test_a_model_that_is_not_there_says_so(source, message):
 def test_a_damaged_model_file_says_so(tmp_path):
     (tmp_path / "bad.pkl").write_bytes(b"nothing")
     with pytest.raises(InputError, match="cannot be loaded"):
-        load_model(str(tmp_path / "bad.pkl"))
+        load_model(str(tmp_path / "bad.pkl"), trust=True)
+
+
+class Marks:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (os.mkdir, (str(self.path),))
+
+
+@pytest.mark.parametrize("ending", [".pkl", ".pickle", ".joblib", ".pt", ".pth"])
+def test_a_file_that_may_hold_code_is_loaded_only_if_it_is_trusted(tmp_path, ending):
+    mark, file = tmp_path / "mark", tmp_path / f"model{ending}"
+    if ending in (".pt", ".pth"):
+        torch = pytest.importorskip("torch", reason="torch is not installed")
+        torch.save(Marks(mark), file)
+    else:
+        file.write_bytes(pickle.dumps(Marks(mark)))
+    with pytest.raises(InputError, match=rf"a {ending} file may hold code.* add --trust .trust=Tr"):
+        load_model(str(file))
+    assert not mark.exists()
+    with suppress(InputError):  # what it holds is None, not a model
+        load_model(str(file), trust=True)
+    assert mark.exists(), "the code in it runs"
+
+
+class Exits:
+    def __reduce__(self):
+        return (sys.exit, (0,))
+
+
+def test_a_model_that_ends_the_program_when_it_is_loaded_is_an_error(tmp_path):
+    (tmp_path / "exits.pkl").write_bytes(pickle.dumps(Exits()))
+    with pytest.raises(ModelError, match=r"exits\.pkl' cannot be loaded: sys\.exit\(0\)$"):
+        load_model(str(tmp_path / "exits.pkl"), trust=True)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -86,7 +131,7 @@ def test_a_file_of_torch_without_torch_says_what_to_install(tmp_path, monkeypatc
     (tmp_path / "net.pt").write_bytes(b"nothing")
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InputError, match=r"pip install 'shaketable\[torch\]'"):
-        load_model(str(tmp_path / "net.pt"))
+        load_model(str(tmp_path / "net.pt"), trust=True)
 
 
 TOY = """

@@ -50,14 +50,66 @@ def test_modules_are_found_in_files_of_torch(suffix, tmp_path, monkeypatch):
     (tmp_path / f"{name}.py").write_text(source)
     code = f"import torch, {name}\ntorch.save({name}.Net(), 'net{suffix}')"
     subprocess.run([sys.executable, "-c", code], check=True)
-    model, unfitted = load_model(f"net{suffix}")  # its class is in the working directory
+    model, unfitted = load_model(
+        f"net{suffix}", trust=True
+    )  # its class is in the working directory
     assert not unfitted
     assert as_classifier(model, DATA)(X).tolist() == [0, 0, 1, 1]
 
     torch.save(torch.nn.Linear(1, 2).state_dict(), f"weights{suffix}")
-    with pytest.raises(InputError, match="got OrderedDict: it holds weights only; name an object"):
-        load_model(f"weights{suffix}")
+    with pytest.raises(InputError, match=rf"weights only; .*network@weights\{suffix}$"):
+        load_model(f"weights{suffix}", trust=True)
     (tmp_path / f"{name}.py").unlink()
     monkeypatch.delitem(sys.modules, name)
     with pytest.raises(InputError, match=f"No module named '{name}'; run from the directory"):
-        load_model(f"net{suffix}")
+        load_model(f"net{suffix}", trust=True)
+
+
+NETWORKS = """
+import torch
+def make():
+    return torch.nn.Sequential(torch.nn.Linear(1, 2))
+net = make()
+number = 3
+def fail():
+    raise SystemExit(0)
+"""
+
+
+@pytest.fixture
+def networks(tmp_path, monkeypatch):
+    (tmp_path / "networks_for_test.py").write_text(NETWORKS)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "networks_for_test", raising=False)
+    module = torch.nn.Sequential(torch.nn.Linear(1, 2))
+    torch.save(module.state_dict(), "weights.pt")
+    torch.save(module, "whole.pt")
+    torch.save(torch.nn.Linear(3, 2).state_dict(), "others.pt")
+    return module
+
+
+@pytest.mark.parametrize("network", ["make", "net"])
+def test_weights_with_their_network_need_no_trust(networks, network):
+    model, unfitted = load_model(f"networks_for_test:{network}@weights.pt")
+    assert not unfitted
+    assert torch.equal(model[0].weight, networks[0].weight)
+    named = sys.modules["networks_for_test"].net
+    assert not torch.equal(named[0].weight, networks[0].weight), "the object named is not changed"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("make@none.pt", "file of weights 'none.pt' does not exist; check the path"),
+        ("make@whole.pt", r"'whole.pt' does not hold weights alone \(UnpicklingError\); save them"),
+        ("make@others.pt", r"do not fit network 'networks_for_test:make': Error.* Missing key"),
+        ("number@weights.pt", "could not be made: TypeError: 'int' object is not callable"),
+        ("fail@weights.pt", r"networks_for_test:fail could not be made: sys.exit\(0\); correct it"),
+        ("gone@weights.pt", "network 'networks_for_test:gone': .* name an attribute"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_one_line(networks, source, message):
+    with pytest.raises(InputError, match=message) as error:
+        load_model(f"networks_for_test:{source}", trust=True)
+    assert "\n" not in str(error.value)

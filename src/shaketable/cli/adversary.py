@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from contextlib import redirect_stdout
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -24,7 +22,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, model_names, read_bounds
+from shaketable.cli.values import load_data, model_names, read_bounds, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
@@ -107,11 +105,14 @@ def run(args: argparse.Namespace) -> int:
     data = load_data(args)
     if args.map is not None and (data.d != 2 or len(names) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
-    models = {name: load_model(name) for name in names}
+    models = {}
+    for name in names:
+        with run_model(name):
+            models[name] = load_model(name, trust=args.trust)
     split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
     parts = []
     for name, (model, unfitted) in models.items():
-        with redirect_stdout(sys.stderr):  # whatever models print must not end up in results
+        with run_model(name):
             part = worst_case(
                 model,
                 data,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from contextlib import redirect_stdout
 from itertools import combinations
 from typing import Any
 
@@ -17,7 +15,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, model_names
+from shaketable.cli.values import load_data, model_names, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
@@ -60,8 +58,8 @@ def run(args: argparse.Namespace) -> int:
     classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
     labels: dict[str, Any] = {}
     for name in names:
-        model, unfitted = load_model(name)
-        with redirect_stdout(sys.stderr):
+        with run_model(name):
+            model, unfitted = load_model(name, trust=args.trust)
             target = Target.of(
                 model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
             )

@@ -20,7 +20,7 @@ from shaketable.cli import (
     separation,
     study,
 )
-from shaketable.core.errors import InputError, ShaketableError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.core.registry import Registry
 
 
@@ -54,7 +54,7 @@ class ForeignCommand:
             self.command.add_flags(parser)
         except ShaketableError:
             raise
-        except Exception as error:
+        except FOREIGN_ERRORS as error:
             raise InputError(
                 f"command {self.name!r} of an installed package failed to declare its flags: "
                 f"{describe_error(error)}; update the package or uninstall it"
@@ -66,8 +66,9 @@ class ForeignCommand:
             code: object = self.command.run(args)
         except (ShaketableError, BrokenPipeError):
             raise
-        except Exception as error:
-            raise ShaketableError(
+        except FOREIGN_ERRORS as error:
+            kind = InputError if isinstance(error, SystemExit) else ShaketableError
+            raise kind(
                 f"command {self.name!r} of an installed package failed: {describe_error(error)}; "
                 "update the package or uninstall it; --debug shows where"
             ) from error

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +19,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import conclude, show
-from shaketable.cli.values import load_data, model_names, read_bounds, read_suites
+from shaketable.cli.values import load_data, model_names, read_bounds, read_suites, run_model
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 
@@ -109,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
         store=args.store,
         model_id=args.model_id,
         fit=args.fit,
+        trust=args.trust,
         draws=args.draws,
         device_noise=args.device_noise,
         progress=not args.quiet,
@@ -130,13 +129,15 @@ def evaluate_models(
     store: str | Path | None = None,
     model_id: str | None = None,
     fit: bool = False,
+    trust: bool = False,
     draws: Draws | None = None,
     device_noise: bool = False,
     progress: bool = True,
 ) -> Records:
     """Load models by name and evaluate each, all under the same corruptions.
 
-    Models that come unfitted are trained on the training part, all models if `fit` is true.
+    Models that come unfitted are trained on the training part, all models if `fit` is true; `trust`
+    is as in `load_model`.
     """
     from shaketable.evaluation.evaluate import evaluate
     from shaketable.evaluation.records import Records
@@ -146,8 +147,8 @@ def evaluate_models(
         raise InputError("--model-id names one model; evaluate them one at a time")
     records = Records(())
     for name in names:
-        model, unfitted = load_model(name)
-        with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+        with run_model(name):
+            model, unfitted = load_model(name, trust=trust)
             records += evaluate(
                 model,
                 data,

@@ -42,7 +42,12 @@ def add_model_flag(parser: argparse.ArgumentParser, kinds: str) -> None:
         "--model",
         action="append",
         metavar="MODEL",
-        help=f"{kinds}; repeat it to compare models. Importing a model runs its code",
+        help=f"{kinds}; repeat it to compare models. A module that is named is imported",
+    )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="load model files that may hold code (.joblib, .pkl, .pt of a whole module): it runs",
     )
 
 
@@ -55,7 +60,10 @@ def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "") -> No
         "--test, 20 %% of the points are drawn as test points",
     )
     add_data_flags(parser)
-    files = "file.joblib, file.pt, file.onnx, package.module:attribute or built-in"
+    files = (
+        "file.joblib, file.pt, file.onnx, package.module:attribute, "
+        "package.module:network@weights.pt or built-in"
+    )
     add_model_flag(parser, files + how_many)
     parser.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"

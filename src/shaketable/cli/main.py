@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import signal
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import Any
 
 from shaketable.cli.commands import COMMANDS
 from shaketable.cli.parser import parse_args
-from shaketable.core.errors import ShaketableError
+from shaketable.core.errors import InputError, ModelError, ShaketableError, describe_error
 from shaketable.views.terminal import print_lines, print_notes
 
 _PATH_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR)
@@ -37,10 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             print_lines(f"shaketable {version('shaketable')}")
             return 0
         args = parse_args(argv, COMMANDS)
-        with warnings.catch_warnings():
+        with _treat_termination_as_interrupt(), warnings.catch_warnings():
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
-            code: int = args.run(args)
-        return code
+            return _run(args)
     except KeyboardInterrupt:
         store = getattr(args, "store", None)
         kept = f"what was measured is in {store}, run the same command to go on"
@@ -55,10 +56,39 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(*_explain(error))
 
 
+def _run(args: argparse.Namespace) -> int:
+    """Run the command; only `main` decides when the program ends, and with which exit code."""
+    try:
+        code: int = args.run(args)
+    except SystemExit as error:  # of a model or another package; 0 must not pass for success
+        raise InputError(
+            f"code of a model or of another package ended the command ({describe_error(error)}); "
+            "remove that from it; --debug shows where"
+        ) from error
+    return code
+
+
+@contextmanager
+def _treat_termination_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM stop the command as Ctrl-C does: its workers end, and what it has is kept."""
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    ):
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 def _explain(error: Exception) -> tuple[str, int]:
     """Return what to say of an error, and the exit code."""
     if isinstance(error, ShaketableError):
-        return f"error: {error}", error.exit_code
+        hint = "; --debug shows where" if isinstance(error, ModelError) else ""
+        return f"error: {error}{hint}", error.exit_code
     if isinstance(error, OSError) and error.errno in _PATH_ERRORS:
         return f"error: {error.filename!r}: {error.strerror}; check the path", 2
     return f"error: {type(error).__name__}: {error}; --debug shows where", 4

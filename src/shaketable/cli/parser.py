@@ -119,9 +119,14 @@ def _read_study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
         settings = tomllib.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as error:  # all that tomllib raises
         raise InputError(f"study file {str(path)!r} cannot be read: {error}") from error
-    allowed = set(known) - {"run", "file", "debug", "version"}
+    allowed = set(known) - {"run", "file", "debug", "version", "trust"}
     defaults: dict[str, Any] = {}
     for key, value in settings.items():
+        if key == "trust":
+            raise InputError(
+                f"study file {str(path)!r}: trust cannot be given by a file; add --trust to the "
+                "command if you trust the model files that it names"
+            )
         if key not in allowed:
             raise unknown_name(f"key in study file {str(path)!r}:", key, allowed)
         values = value if isinstance(value, list) else [value]

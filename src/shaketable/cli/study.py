@@ -81,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
             bounds=read_bounds(args, data),
             store=args.store,
             n_jobs=args.jobs,
+            trust=args.trust,
             progress=not args.quiet,
         )
     results = find(records, notes=[*notes, *note_pairs(data, records.separations)])

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError, describe_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +34,16 @@ def model_names(args: argparse.Namespace) -> list[str]:
     if not args.model:
         raise InputError("--model must name a model; see shaketable list models")
     return list(args.model)
+
+
+@contextmanager
+def run_model(name: str) -> Iterator[None]:
+    """Context for code of a model: what it prints stays out of results, and it cannot exit."""
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except SystemExit as error:
+        raise ModelError(f"model {name} failed: {describe_error(error)}; correct it") from error
 
 
 def read_bounds(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["declared"] | None:

@@ -16,8 +16,16 @@ class InputError(ShaketableError, ValueError):
     exit_code = 2
 
 
+class ModelError(InputError):
+    """A model whose own code fails while it is loaded, trained or asked."""
+
+
 class UndefinedError(InputError):
     """A quantity that has no value for these data, such as eps_min if classes coincide."""
+
+
+class WorkerError(ShaketableError):
+    """A worker process that ended before its work was done."""
 
 
 class StoreError(ShaketableError, OSError):
@@ -26,10 +34,18 @@ class StoreError(ShaketableError, OSError):
     exit_code = 2
 
 
+FOREIGN_ERRORS = (Exception, SystemExit)
+"""What code of models and of other packages may raise; it must not end the program either."""
+
+
 def describe_error(error: BaseException) -> str:
     r"""Type and text of an error that is not ours, in one line.
 
     >>> describe_error(ValueError("no\nluck")), describe_error(KeyError())
     ('ValueError: no luck', 'KeyError')
+    >>> describe_error(SystemExit(0))
+    'sys.exit(0)'
     """
+    if isinstance(error, SystemExit):
+        return f"sys.exit({error.code!r})"
     return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any
 
-from shaketable.core.errors import InputError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -45,7 +45,7 @@ def import_object(kind: str, reference: str) -> Any:
             f"{kind} {reference!r}: cannot import {module_name!r} ({error}); "
             "run from the directory that holds it, or install its package"
         ) from error
-    except (Exception, SystemExit) as error:  # whatever its code does
+    except FOREIGN_ERRORS as error:  # whatever its code does
         raise InputError(
             f"{kind} {reference!r}: module {module_name!r} fails when it is imported "
             f"({describe_error(error)}); correct the module"
@@ -57,7 +57,7 @@ def import_object(kind: str, reference: str) -> Any:
         raise InputError(
             f"{kind} {reference!r}: {error}; name an attribute of the module"
         ) from error
-    except Exception as error:  # a module may compute its attributes
+    except FOREIGN_ERRORS as error:  # a module may compute its attributes
         raise InputError(
             f"{kind} {reference!r} cannot be read ({describe_error(error)}); correct the module"
         ) from error

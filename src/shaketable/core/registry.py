@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, ShaketableError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.core.importing import import_object, is_reference
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Registry(Generic[T]):
         for name in self:
             try:
                 described |= lines(name, self.get(name))
-            except Exception as error:  # of another package
+            except FOREIGN_ERRORS as error:  # of another package
                 reason = error if isinstance(error, ShaketableError) else describe_error(error)
                 described[name] = f"cannot be used: {reason}"
         return described
@@ -121,7 +121,7 @@ class Registry(Generic[T]):
             return self.admit(name, thing)
         except ShaketableError:
             raise
-        except Exception as error:  # a function, a property or a constructor of another package
+        except FOREIGN_ERRORS as error:  # in a function or a constructor of its package
             raise InputError(
                 f"{self.kind} {name!r} cannot be used: {describe_error(error)}; correct it, or "
                 "update or uninstall its package"
@@ -130,8 +130,9 @@ class Registry(Generic[T]):
     def _load(self, point: EntryPoint) -> Any:
         try:
             return point.load()
-        except (Exception, SystemExit) as error:  # whatever its code does when it is imported
+        except FOREIGN_ERRORS as error:  # whatever its code does when it is imported
             raise InputError(
-                f"{self.kind} {point.name!r} of an installed package cannot be loaded: {error}; "
+                f"{self.kind} {point.name!r} of an installed package cannot be loaded: "
+                f"{describe_error(error) if isinstance(error, SystemExit) else error}; "
                 "update the package or uninstall it"
             ) from error

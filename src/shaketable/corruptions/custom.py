@@ -24,7 +24,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
 from shaketable.core.importing import import_object, is_reference
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
@@ -228,10 +228,10 @@ class FunctionCorruption(Corruption):
         try:
             with ONE_AT_A_TIME:
                 return self.decorated.function(np.array(point), rng, **dict(self.arguments))
-        except Exception as error:
+        except FOREIGN_ERRORS as error:
             raise InputError(
                 f"corruption {self.spec} failed on a point of shape {np.shape(point)}: "
-                f"{type(error).__name__}: {error}; correct the function"
+                f"{describe_error(error)}; correct the function"
             ) from error
 
 
@@ -275,9 +275,9 @@ def _make_from_class(call: Call, thing: Any) -> Corruption:
     if isinstance(thing, type):
         try:
             made: Corruption = thing(*call.args, **call.options)
-        except Exception as error:  # whatever its code does
-            what = "" if isinstance(error, InputError) else f"{type(error).__name__}: "
-            raise InputError(f"corruption {call}: {what}{error}; check its arguments") from error
+        except FOREIGN_ERRORS as error:  # whatever its code does
+            what = error if isinstance(error, InputError) else describe_error(error)
+            raise InputError(f"corruption {call}: {what}; check its arguments") from error
     elif call.args or call.options:
         raise InputError(f"corruption {call.name} takes no arguments, got {call}")
     else:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import AddedNoise, Corruption
 from shaketable.data.bounds import Bounds
@@ -34,7 +34,7 @@ def admit_corruption(corruption: Corruption) -> Corruption:
     for member, (wanted, what) in _VALUES.items():
         try:
             value = getattr(corruption, member)
-        except Exception as error:
+        except FOREIGN_ERRORS as error:
             raise _failure(f"{name}: {member}", error) from error
         if not isinstance(value, wanted):  # bodies of the protocol return None
             raise InputError(
@@ -146,7 +146,7 @@ class ForeignCorruption(Corruption):
                 return function(*args)
         except ShaketableError:
             raise
-        except Exception as error:
+        except FOREIGN_ERRORS as error:
             raise _failure(f"{self.spec}: {method}", error) from error
 
 
@@ -197,7 +197,5 @@ def _is_finite(values: Any) -> Any:
     return values.isfinite() if hasattr(values, "detach") else np.isfinite(values)
 
 
-def _failure(what: str, error: Exception) -> InputError:
-    return InputError(
-        f"corruption {what} failed with {type(error).__name__}: {error}; correct the class"
-    )
+def _failure(what: str, error: BaseException) -> InputError:
+    return InputError(f"corruption {what} failed with {describe_error(error)}; correct the class")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from shaketable.core.errors import ModelError
 from shaketable.core.keys import SCHEME, digest
 from shaketable.core.threads import map_ahead
 from shaketable.core.types import IntArray
@@ -20,7 +21,7 @@ from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
-from shaketable.evaluation.records import Points, Record
+from shaketable.evaluation.records import AS_GIVEN, Points, Record
 from shaketable.models.classifier import Classifier
 from shaketable.views.progress import count_steps
 
@@ -81,6 +82,14 @@ class Cell:
         return "none" if self.is_clean else "device" if on_device else "cpu"
 
     @property
+    def place(self) -> str:
+        """Corruption, and in studies training noise and run, for messages."""
+        under = "on clean points" if self.is_clean else f"under {self.corruption.spec}"
+        if self.origin.train == AS_GIVEN:
+            return under
+        return f"{under}, trained with {self.origin.train}, run {self.noise.run}"
+
+    @property
     def key(self) -> str:
         """Hash of everything that the counts depend on."""
         parts = (
@@ -129,6 +138,15 @@ class Cell:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=seconds,
         )
+
+
+@contextmanager
+def locate_errors(place: str) -> Iterator[None]:
+    """Say in errors of a model where they happened."""
+    try:
+        yield
+    except ModelError as error:
+        raise ModelError(f"{place}: {error}") from error
 
 
 def make_points(data: Dataset, rows: IntArray) -> Points:
@@ -233,14 +251,26 @@ def _answer(
     made = map_ahead(lambda task: task[0].make_inputs(*task[1:], send), tasks, ahead=ahead)
     waiting: deque[tuple[Place, Callable[[], IntArray]]] = deque()
     with closing(made):
-        for (_, batch, draws), inputs in zip(tasks, made, strict=True):
+        for (group, batch, draws), inputs in zip(tasks, made, strict=True):
             for i, x in enumerate(inputs):
-                waiting.append(((i, batch, len(draws)), model.start(x)))
+                waiting.append(((i, batch, len(draws)), _start(group.cells[i], model, x)))
                 if len(waiting) > (ahead > 0):  # a GPU works while answers before it are read
                     place, wait = waiting.popleft()
                     yield place, wait()
         for place, wait in waiting:
             yield place, wait()
+
+
+def _start(cell: Cell, model: Classifier, x: Any) -> Callable[[], IntArray]:
+    """Start to compute the answers for a cell; the function returned waits for them."""
+    with locate_errors(cell.place):
+        wait = model.start(x)
+
+    def finish() -> IntArray:
+        with locate_errors(cell.place):
+            return wait()
+
+    return finish
 
 
 def _count_hits(

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError, WorkerError
 from shaketable.core.keys import digest
 from shaketable.corruptions import Clean, Corruption
 from shaketable.corruptions.suites.suite import Suite
@@ -85,7 +86,7 @@ def evaluate(
     data = as_dataset(data)
     if refit:
         train, rows = data.parts(seed=seed)
-        model = fit(model, data, train, seed=seed)
+        model = fit(model, data, train, seed=seed, name=name)
     else:
         rows = np.arange(data.n_train or 0, data.n)
         data.check_test_size(len(rows))
@@ -131,9 +132,22 @@ def _measure_missing(
     """Measure the cells that `store` does not contain yet, and return the records of all."""
     known = store.keys()
     groups = group_by_draws(cell for cell in cells if cell.key not in known)
-    for records in measure_groups(groups, classifier, progress=progress):
-        store.add(records)
+    with say_what_is_kept(store):
+        for records in measure_groups(groups, classifier, progress=progress):
+            store.add(records)
     return load_records(store, cells)
+
+
+@contextmanager
+def say_what_is_kept(store: Store) -> Iterator[None]:
+    """Add to errors of models and workers that the same call goes on from the results file."""
+    try:
+        yield
+    except (ModelError, WorkerError) as error:
+        if store.in_memory:
+            raise
+        kept = f"what was measured is in {store.path}, run the same command to go on"
+        raise type(error)(f"{error}; {kept}") from error
 
 
 def load_records(store: Store, cells: Sequence[Cell]) -> Records:

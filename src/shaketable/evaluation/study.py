@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -21,12 +20,20 @@ from shaketable.corruptions import Clean, Corruption, noisy_copies
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
-from shaketable.evaluation.evaluate import load_records
+from shaketable.evaluation.cells import (
+    Cell,
+    Origin,
+    group_by_draws,
+    locate_errors,
+    make_points,
+    measure_groups,
+)
+from shaketable.evaluation.evaluate import load_records, say_what_is_kept
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
+from shaketable.evaluation.workers import run_tasks
 from shaketable.models.classifier import as_classifier, is_estimator
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.identity import content_hash
@@ -50,6 +57,7 @@ def study(
     bounds: BoundsLike | Literal["declared"] = "declared",
     store: str | Path | None = None,
     n_jobs: int | None = None,
+    trust: bool = False,
     progress: bool = False,
 ) -> Records:
     """Train every model with every training noise and evaluate it under every test noise.
@@ -82,16 +90,16 @@ def study(
         Results file. If a study is killed, the same call continues where it stopped.
     n_jobs
         Number of processes, as in joblib; a surrounding ``joblib.parallel_config`` applies.
+    trust
+        Whether model files that may hold code, such as ``.joblib``, are loaded.
     progress
         Show a bar on stderr.
     """
-    import joblib  # 0.1 s
-
     runs = check_whole("runs", runs, least=1)
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data, p = as_dataset(data), as_p(norm)
-    estimators = _load_estimators(models)
+    estimators = _load_estimators(models, trust=trust)
     with Store(store) as results:
         train_levels = _resolve_levels(train_eps, p, data, results)
         test_levels = _resolve_levels([*test_eps, "eps_min"], p, data, results)
@@ -112,14 +120,11 @@ def study(
         ]
         known = results.keys()
         todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
-        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        several = joblib.effective_n_jobs(n_jobs) > 1
-        with _shield_workers_from_interrupts() if several else nullcontext():
-            finished = parallel(joblib.delayed(_Task.work)(task) for task in todo)
-        for records in show_progress(
-            finished, "training and testing", total=len(todo), enabled=progress
-        ):
-            results.add(records)
+        with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as finished:
+            for records in show_progress(
+                finished, "training and testing", total=len(todo), enabled=progress
+            ):
+                results.add(records)
         return load_records(results, [cell for task in plan for cell in task.cells])
 
 
@@ -133,22 +138,27 @@ class _Task:
     cells: tuple[Cell, ...]
     """The cells that it measures; their keys are known before training."""
 
-    def work(self) -> list[Record]:
-        """Train the model and measure its cells."""
+    def work(self, report: Callable[[str], None]) -> list[Record]:
+        """Train the model and measure its cells; `report` is called with what is being done."""
         first = self.cells[0]
+        name, place = first.origin.name, f"training with {self.train.spec}, run {first.noise.run}"
+        report(f"model {name}, {place}")
         data, noise = first.data, first.noise
         x, y = data.rows(self.train_rows), data.labels[self.train_rows]
         if not isinstance(self.train, Clean):
             keys = noise.keys(data, self.train, self.train_rows, np.arange(noise.k))
             x = noisy_copies(self.train.bind(noise.bounds), x, keys)
             y = np.repeat(y, noise.k)
-        model = fit_arrays(clone_seeded(self.estimator, digest("fit", noise.run, noise.seed)), x, y)
-        classifier = as_classifier(model, data, name=first.origin.name)
-        return [
-            record
-            for records in measure_groups(group_by_draws(self.cells), classifier)
-            for record in records
-        ]
+        with locate_errors(place):
+            copy = clone_seeded(self.estimator, digest("fit", noise.run, noise.seed), name=name)
+            model = fit_arrays(copy, x, y, name=name)
+        classifier = as_classifier(model, data, name=name)
+        done: list[Record] = []
+        for group in group_by_draws(self.cells):
+            report(f"model {name}, {group[0].place}")
+            for records in measure_groups([group], classifier):
+                done += records
+        return done
 
 
 def _plan_task(
@@ -187,31 +197,7 @@ def _identify(estimators: Mapping[str, Any]) -> dict[str, str]:
     return identities
 
 
-@contextmanager
-def _shield_workers_from_interrupts() -> Iterator[None]:
-    """Start workers that ignore Ctrl-C: the parent receives it, and stops them.
-
-    A blocked signal stays pending for the parent, and is blocked in its children for good.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    with suppress(ImportError, AttributeError):
-        # joblib's helper processes unblock the signal when they start, so they start first
-        from multiprocessing import resource_tracker
-
-        from joblib.externals.loky.backend import resource_tracker as loky_tracker
-
-        resource_tracker.ensure_running()
-        loky_tracker.ensure_running()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _load_estimators(models: Any) -> dict[str, Any]:
+def _load_estimators(models: Any, *, trust: bool) -> dict[str, Any]:
     """Estimators by name, from what users give as `models`."""
     if isinstance(models, Mapping):
         named = dict(models)
@@ -220,7 +206,10 @@ def _load_estimators(models: Any) -> dict[str, Any]:
         named = {m if isinstance(m, str) else type(m).__name__: m for m in listed}
     if not named:
         raise InputError("models must name at least one model, got none")
-    loaded = {name: load_model(m)[0] if isinstance(m, str) else m for name, m in named.items()}
+    loaded = {
+        name: load_model(m, trust=trust)[0] if isinstance(m, str) else m
+        for name, m in named.items()
+    }
     for name, model in loaded.items():
         if not is_estimator(model) or not hasattr(model, "fit"):
             raise InputError(

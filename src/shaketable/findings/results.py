@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.evaluation.records import Records
 from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
 from shaketable.findings.groups import RecordGroups
@@ -111,10 +111,10 @@ def _call(name: str, what: str, function: Any) -> Any:
         return function()
     except ShaketableError:
         raise
-    except Exception as error:
+    except FOREIGN_ERRORS as error:
         if name in FINDINGS.declared:
             raise
         raise InputError(
             f"finding {name!r} of an installed package failed in {what}: "
-            f"{type(error).__name__}: {error}; update the package or uninstall it"
+            f"{describe_error(error)}; update the package or uninstall it"
         ) from error

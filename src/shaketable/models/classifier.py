@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
+from shaketable.models.failures import report_failures
 from shaketable.models.identity import content_hash, is_module
 from shaketable.models.onnx_models import OnnxModel
 from shaketable.views.text import to_utf8
@@ -48,15 +49,16 @@ class Classifier:
         if self.device is not None:
             wait = self._module.start(x)
             return lambda: self._codes(wait(), len(x))
-        try:
-            answer = self.answer(as_floats(np.asarray(x)))
-        except InputError:
-            raise
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {error}"
-            ) from error
-        codes = self._codes(np.asarray(answer), len(x))
+        with report_failures(self.name):
+            try:
+                answer = np.asarray(self.answer(as_floats(np.asarray(x))))
+            except InputError:
+                raise
+            except (TypeError, ValueError) as error:
+                raise ModelError(
+                    f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {error}"
+                ) from error
+        codes = self._codes(answer, len(x))
         return lambda: codes
 
     def sender(self) -> Sender | None:

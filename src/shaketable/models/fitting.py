@@ -9,22 +9,25 @@ from shaketable.core.keys import digest
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset
 from shaketable.models.classifier import is_estimator, model_name
+from shaketable.models.failures import report_failures
 
 
-def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int) -> Any:
-    """Return a copy of an estimator, fitted on rows of the data; `clone_seeded` says how."""
-    return fit_arrays(clone_seeded(model, seed), data.rows(rows), data.labels[rows])
+def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int, name: str | None = None) -> Any:
+    """Return a copy of an estimator, fitted on rows of the data; `clone_seeded` says how.
+
+    `name` is that of the model in messages.
+    """
+    copy = clone_seeded(model, seed, name=name)
+    return fit_arrays(copy, data.rows(rows), data.labels[rows], name=name)
 
 
-def fit_arrays(model: Any, x: Array, y: Array) -> Any:
+def fit_arrays(model: Any, x: Array, y: Array, *, name: str | None = None) -> Any:
     """Fit an estimator in place on points of any shape, flattened, and their original labels."""
-    try:
+    with report_failures(name or model_name(model), "could not be trained"):
         return model.fit(x.reshape(len(x), -1), y)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"model {model_name(model)} could not be trained: {error}") from error
 
 
-def clone_seeded(model: Any, seed: int) -> Any:
+def clone_seeded(model: Any, seed: int, *, name: str | None = None) -> Any:
     """Return an unfitted copy that fits the same way each time.
 
     Every nested ``random_state`` follows from `seed`, and every nested ``n_jobs`` that is set
@@ -32,12 +35,13 @@ def clone_seeded(model: Any, seed: int) -> Any:
     """
     if not is_estimator(model) or not hasattr(model, "fit"):
         raise InputError(
-            f"model {model_name(model)} cannot be fitted: it is no scikit-learn estimator; "
+            f"model {name or model_name(model)} cannot be fitted: it is no scikit-learn estimator; "
             "pass a fitted model, or wrap it in an estimator"
         )
     from sklearn.base import clone
 
-    model = clone(model)
+    with report_failures(name or model_name(model), "could not be copied"):
+        model = clone(model)
     settings: dict[str, Any] = {}
     for parameter, value in model.get_params(deep=True).items():
         leaf = parameter.rpartition("__")[2]

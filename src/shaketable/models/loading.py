@@ -6,6 +6,9 @@ file ending; it refers to a `ModelLoader`, or to a function from a path to a mod
 
     [project.entry-points."shaketable.model_loaders"]
     ".toy" = "toypackage.files:load"
+
+A module that is named is imported, and so runs: its name says so. A file is expected to hold data
+only, so one that may hold code is loaded only if the user says that it is trusted.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
-from shaketable.core.importing import import_object
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error
+from shaketable.core.importing import import_object, is_reference
 from shaketable.core.registry import Registry
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.examples import EXAMPLES, example
@@ -40,6 +43,11 @@ class ModelLoader:
     """Optional package that `load` needs, by the name under which it is imported."""
     install: str | None = None
     """What to install to get that package, if it has another name."""
+    safer: str | None = None
+    """What to use instead, if loading a file runs code in it; None if it runs none.
+
+    Such a file is loaded only if the user trusts it.
+    """
 
     def import_needed(self) -> Any:
         """Import the package that `needs` names; an error says how to install it."""
@@ -53,10 +61,16 @@ class ModelLoader:
                 f"pip install '{self.install or self.needs}'"
             ) from error
 
-    def __call__(self, path: Path) -> Any:
-        """Return the model in a file."""
+    def __call__(self, path: Path, *, trust: bool = False) -> Any:
+        """Return the model in a file; one that may hold code must be trusted."""
         if not path.is_file():
             raise InputError(f"model file {str(path)!r} does not exist; check the path")
+        if self.safer is not None and not trust:
+            raise InputError(
+                f"model file {str(path)!r} must be trusted: a {path.suffix} file may hold code, "
+                "which runs when it is loaded; if you know who made it, add --trust (trust=True in "
+                f"Python), else use {self.safer}"
+            )
         self.import_needed()
         try:
             return self.load(path)
@@ -67,9 +81,11 @@ class ModelLoader:
                 f"model file {str(path)!r} cannot be loaded: {error}; "
                 "run from the directory that holds its classes, or install their package"
             ) from error
-        except Exception as error:
-            reason = str(error).partition("\n")[0]
-            raise InputError(f"model file {str(path)!r} cannot be loaded: {reason}") from error
+        except FOREIGN_ERRORS as error:
+            reason = describe_error(error)
+            if isinstance(error, Exception) and str(error):
+                reason = str(error).partition("\n")[0]
+            raise ModelError(f"model file {str(path)!r} cannot be loaded: {reason}") from error
 
 
 def _admit(ending: str, loader: Any) -> ModelLoader:
@@ -102,22 +118,34 @@ def declare_loader(loader: ModelLoader) -> ModelLoader:
     return loader
 
 
-def load_model(source: str) -> tuple[Any, bool]:
+def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
     """Return the model that a text names, and whether it still has to be fitted.
 
-    `source` is the name of a built-in model or of a teaching example, a file with one of the
-    endings in `LOADERS`, or ``package.module:attribute``; modules in the working directory can be
-    imported. Importing and unpickling run the code of the model; ONNX files hold none.
+    Parameters
+    ----------
+    source
+        Name of a built-in model or of a teaching example; ``package.module:attribute``, which is
+        imported, also from the working directory; a file with one of the endings in `LOADERS`; or
+        ``package.module:network@weights.pt``, weights of a torch module and the module, or what
+        makes it when it is called.
+    trust
+        Whether files may be loaded that may hold code: those of joblib and pickle, and whole torch
+        modules. Weights and ONNX files hold none.
     """
     if source in BUILTIN:
         return builtin(source), True
     if source in EXAMPLES:
         return example(source), False
+    network, _, weights = source.rpartition("@")
+    if is_reference(network):
+        from shaketable.models.torch_files import load_weights
+
+        return load_weights(network, Path(weights)), False
     path = Path(source)
     if path.suffix in LOADERS:
         if "" not in sys.path:  # pickles refer to classes, which may be defined in this directory
             sys.path.insert(0, "")
-        return LOADERS.get(path.suffix)(path), False
+        return LOADERS.get(path.suffix)(path, trust=trust), False
     module, _, attribute = source.partition(":")
     if not module or not attribute:
         files = (f"file{ending}" for ending in LOADERS)

@@ -20,5 +20,6 @@ declare_loader(
         (".joblib", ".pkl", ".pickle"),
         load_pickled,
         help="fitted estimator or another callable, saved with joblib or pickle",
+        safer="an .onnx file",
     )
 )

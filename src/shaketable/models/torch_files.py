@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import InputError
+from shaketable.core.importing import import_object
+from shaketable.models.failures import report_failures
 from shaketable.models.loading import ModelLoader, declare_loader
 
 
@@ -28,11 +31,48 @@ def load_module(path: Path) -> Any:
     if not callable(loaded):
         raise InputError(
             f"model file {str(path)!r} must hold a whole module, got {type(loaded).__name__}: it "
-            "holds weights only; name an object package.module:attribute that loads them"
+            "holds weights only; name their network too, as in package.module:network@"
+            f"{path.name}"
         )
     if isinstance(loaded, torch.nn.Module):
         loaded.state_dict()  # fails if parts are missing
     return loaded
+
+
+def load_weights(reference: str, path: Path) -> Any:
+    """Return a module with the weights in a file, which runs no code in the file.
+
+    `reference` is ``package.module:network``: a module, or a class or function that makes one when
+    it is called without arguments. The file holds its ``state_dict()``, saved with ``torch.save``.
+    """
+    TORCH.import_needed()
+    import torch
+
+    if not path.is_file():
+        raise InputError(f"file of weights {str(path)!r} does not exist; check the path")
+    network = import_object("network", reference)
+    with report_failures(reference, "could not be made"):
+        module = deepcopy(network) if isinstance(network, torch.nn.Module) else network()
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(
+            f"network {reference!r} must be a torch module, or a class or function that makes one, "
+            f"got {type(module).__name__}"
+        )
+    try:
+        weights = torch.load(path, map_location=_restore, weights_only=True)
+    except Exception as error:  # of many kinds, for a file of another kind
+        raise InputError(
+            f"file {str(path)!r} does not hold weights alone ({type(error).__name__}); save them "
+            "with torch.save(network.state_dict(), file)"
+        ) from error
+    try:
+        module.load_state_dict(weights)
+    except (RuntimeError, TypeError) as error:
+        raise InputError(
+            f"weights in {str(path)!r} do not fit network {reference!r}: "
+            f"{' '.join(str(error).split())[:300]}; name the network that they were saved from"
+        ) from error
+    return module
 
 
 def _restore(storage: Any, location: str) -> Any:
@@ -46,12 +86,13 @@ def _restore(storage: Any, location: str) -> Any:
         return storage
 
 
-declare_loader(
+TORCH = declare_loader(
     ModelLoader(
         (".pt", ".pth"),
         load_module,
         help="whole torch module, saved with torch.save",
         needs="torch",
         install="shaketable[torch]",
+        safer="an .onnx file, or weights with their network (package.module:network@weights.pt)",
     )
 )

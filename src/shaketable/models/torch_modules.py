@@ -14,10 +14,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.conv import _ConvNd
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
+from shaketable.models.failures import report_failures
 
 _REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
 """What layers raise when points have the wrong shape for them."""
@@ -104,21 +105,22 @@ class ModuleAnswer:
 
     @contextmanager
     def report_refusals(self, x: Array | Tensor) -> Iterator[None]:
-        """Report errors of the module as `InputError`."""
-        try:
-            yield
-        except InputError:
-            raise
-        except _REFUSALS as error:
-            raise self._refusal(x, error) from error
+        """Report errors of the module as `ModelError`."""
+        with report_failures(self.name):
+            try:
+                yield
+            except InputError:
+                raise
+            except _REFUSALS as error:
+                raise self._refusal(x, error) from error
 
-    def _refusal(self, x: Array | Tensor, error: Exception) -> InputError:
+    def _refusal(self, x: Array | Tensor, error: Exception) -> ModelError:
         reason = str(error).partition("\n")[0] or type(error).__name__
         message = f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {reason}"
         if "out of memory" in reason or "can't allocate memory" in reason:
             message += f"; {len(x)} points are too many for it on {self.device}: use a smaller "
             message += "model, or move it to another device"
-        return InputError(message)
+        return ModelError(message)
 
 
 def to_floats(x: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shaketable.adversary.attacks.attack import Attack, AttackResult, confirm
 from shaketable.adversary.region import Region
-from shaketable.core.errors import InputError, ShaketableError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.core.registry import Registry
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import IntArray, KeyArray
@@ -60,7 +60,7 @@ class AttackEntry:
         except TypeError as error:
             hint = f"; write {self.usage}" if self.arguments else f": {error}"
             raise InputError(f"attack {call} is not understood{hint}") from error
-        except Exception as error:
+        except FOREIGN_ERRORS as error:
             raise InputError(
                 f"attack {call} cannot be made: {describe_error(error)}; correct its arguments or "
                 "its code"
@@ -89,7 +89,7 @@ def admit(attack: Any, name: str = "") -> Attack:
         return attack  # type: ignore[no-any-return]  # ours follow the protocol
     try:
         spec = getattr(attack, "spec", None)
-    except Exception as error:
+    except FOREIGN_ERRORS as error:
         shown = repr(name) if name else type(attack).__name__
         raise InputError(
             f"attack {shown}: its spec cannot be read: {describe_error(error)}; correct its code"
@@ -115,7 +115,7 @@ class ForeignAttack:
         try:
             describe = getattr(self.attack, "covers", None)
             return str(describe(region)) if describe else ""
-        except Exception as error:
+        except FOREIGN_ERRORS as error:
             raise self._explain(error, " in covers()") from error
 
     def __call__(
@@ -126,7 +126,7 @@ class ForeignAttack:
             result = self.attack(model, region, rows, y, keys)
         except ShaketableError:
             raise
-        except Exception as error:
+        except FOREIGN_ERRORS as error:
             raise self._explain(error) from error
         try:
             moved = np.array(result.moved, np.float64).reshape(len(rows), region.x.shape[1])
@@ -134,7 +134,7 @@ class ForeignAttack:
             proven = None if result.proven is None else np.array(result.proven, bool)
             settled = None if proven is None else proven.reshape(len(rows))
             queries = int(result.queries)
-        except Exception as error:  # it may be anything
+        except FOREIGN_ERRORS as error:  # it may be anything
             raise InputError(
                 f"attack {self.spec} must return an AttackResult for {len(rows)} rows of "
                 f"{region.x.shape[1]} values: {error}"
@@ -145,7 +145,7 @@ class ForeignAttack:
             settled[claimed] &= hit[claimed]
         return AttackResult(moved, hit, queries + len(claimed), settled)
 
-    def _explain(self, error: Exception, where: str = "") -> InputError:
+    def _explain(self, error: BaseException, where: str = "") -> InputError:
         return InputError(
             f"attack {self.spec} failed{where} with {describe_error(error)}; correct its code or "
             "choose another attack"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
 from shaketable.core.registry import Registry
 from shaketable.core.spec import display_name, parse_call, split_factors, split_name
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
@@ -263,9 +263,9 @@ def _call(name: str, function: Callable[..., Any]) -> Any:
         return function()
     except InputError as error:  # such as a Suite that cannot be scored
         raise InputError(f"suite {name}: {error}") from error
-    except Exception as error:
+    except FOREIGN_ERRORS as error:
         raise InputError(
-            f"suite {name} failed with {type(error).__name__}: {error}; correct the function"
+            f"suite {name} failed with {describe_error(error)}; correct the function"
         ) from error
 
 

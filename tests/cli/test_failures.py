@@ -1,0 +1,207 @@
+"""Models that misbehave, killed workers, signals and full disks, with the real command."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers.commands import run_failing, run_json
+from shaketable.evaluation.store import Store
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+MODELS = """
+import os, pathlib, sys
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+def leave(x):
+    sys.exit(0)
+
+class Model(ClassifierMixin, BaseEstimator):
+    def __init__(self, copies=0):
+        self.copies = copies
+
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, x):
+        return np.full(len(x), self.classes_[0])
+
+class LeavesWhenFitted(Model):
+    def fit(self, x, y):
+        sys.exit(0)
+
+class LeavesWhenMade(Model):
+    def __init__(self, copies=0):
+        self.copies = copies
+        if "leaves_when_made" in globals():
+            sys.exit(0)
+
+class LeavesWhenLookedAt(Model):
+    def fit(self, x, y):
+        self.fitted_ = True
+        return self
+
+    @property
+    def classes_(self):
+        sys.exit(0)
+
+class FailsAtTenth(Model):
+    def predict(self, x):
+        calls = pathlib.Path("calls")
+        with calls.open("a") as file:
+            file.write("x")
+        if len(calls.read_text()) == 10:
+            self.fail()
+        return super().predict(x)
+
+class Raises(FailsAtTenth):
+    def fail(self):
+        raise RuntimeError("out of\\nluck")
+
+class Exits(FailsAtTenth):
+    def fail(self):
+        os._exit(0)
+
+class Slow(Model):
+    def fit(self, x, y):
+        import time
+
+        time.sleep(0.05)
+        return super().fit(x, y)
+
+leaves_when_fitted, leaves_when_made = LeavesWhenFitted(), LeavesWhenMade()
+leaves_when_looked_at, raises, exits, slow = LeavesWhenLookedAt(), Raises(), Exits(), Slow()
+"""
+
+STUDY = ["study", "--data", "bands(n=60)", "--runs", "20", "--k", "1", "--quiet"]
+
+
+@pytest.fixture(autouse=True)
+def models(own_directory):
+    Path("misbehaving.py").write_text(MODELS)
+    yield
+    sys.modules.pop("misbehaving", None)
+
+
+def start(*argv, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "shaketable", *argv],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+
+
+def run_in_process(*argv, **options):
+    """Run a command in a process of its own; return its exit code and its one line of stderr."""
+    process = start(*argv, **options)
+    out, err = process.communicate(timeout=120)
+    assert out == ""
+    assert err.count("\n") == 1, err
+    return process.returncode, err
+
+
+def count_cells(path):
+    try:
+        with Store(path, must_exist=True) as store:
+            return len(store.keys())
+    except (OSError, ValueError):
+        return -1
+
+
+def test_a_model_that_exits_does_not_pass_a_gate():
+    argv = ["--data", "bands(n=60)", "--min-mscr", "-100", "--quiet"]
+    code, err = run_in_process("evaluate", "--model", "misbehaving:leave", *argv)
+    assert code == 2
+    assert "on clean points: model misbehaving:leave failed: sys.exit(0); correct it" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "model", "what"),
+    [
+        ("evaluate --fit", "leaves_when_fitted", "could not be trained"),
+        ("evaluate --fit", "leaves_when_made", "could not be copied"),
+        ("evaluate --fit", "leaves_when_looked_at", "failed"),
+        ("study --runs 2 --jobs 1", "leaves_when_fitted", "could not be trained"),
+        ("adversary --eps 0.1", "leave", "failed"),
+        ("agreement --model 1nn", "leave", "failed"),
+    ],
+)
+def test_a_model_that_exits_is_an_error_that_names_it(capsys, command, model, what):
+    argv = ["--model", f"misbehaving:{model}", "--data", "bands(n=60)", "--quiet"]
+    err = run_failing(capsys, *command.split(), *argv)
+    assert f"model misbehaving:{model} {what}: sys.exit(0); correct it" in err
+
+
+def test_a_model_that_raises_names_its_place_and_the_same_command_goes_on(capsys):
+    argv = [*STUDY, "--model", "misbehaving:raises", "--jobs", "1", "--store", "s.sqlite"]
+    err = run_failing(capsys, *argv)
+    assert err.startswith("shaketable: error: under linf(0.0")
+    assert "), trained with clean, run 2: model misbehaving:raises failed: RuntimeError: out" in err
+    assert "; what was measured is in s.sqlite, run the same command to go on; --debug" in err
+    assert count_cells("s.sqlite") == 8, "two training noises in two runs, of two cells each"
+    assert run_json(capsys, *argv)
+    assert count_cells("s.sqlite") == 80
+    assert len(Path("calls").read_text()) == 10 + 2 * 2 * 20 - 8
+
+
+def test_a_worker_that_exits_names_its_place_and_the_same_command_goes_on(capsys):
+    argv = [*STUDY, "--model", "misbehaving:exits", "--jobs", "2", "--store", "s.sqlite"]
+    code, err = run_in_process(*argv)
+    assert code == 4
+    assert "a worker process was killed or exited (EXIT(0)) while at work: model " in err
+    assert re.search(
+        r"model misbehaving:exits, (under linf|on clean).* trained with .*, run \d", err
+    )
+    assert "what was measured is in s.sqlite, run the same command to go on" in err
+    assert run_json(capsys, *argv, "--jobs", "1")
+    assert count_cells("s.sqlite") == 80
+
+
+def list_workers(process):
+    """Processes that a command has started and that have not ended, by their number."""
+    command = ["ps", "-o", "pid=,stat=", "-g", str(process.pid)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+    running = (line.split()[0] for line in lines if "Z" not in line)
+    return {int(number) for number in running} - {process.pid}
+
+
+def test_sigterm_stops_a_command_and_its_workers():
+    argv = [*STUDY, "--runs", "200", "--model", "misbehaving:slow", "--jobs", "2"]
+    process = start(*argv, "--store", "s.sqlite")
+    for _ in range(6000):
+        time.sleep(0.01)
+        if count_cells("s.sqlite") >= 4:
+            break
+    assert len(list_workers(process)) >= 2
+    os.kill(process.pid, signal.SIGTERM)
+    out, err = process.communicate(timeout=60)  # waits for workers that hold the pipes, too
+    assert process.returncode == 130
+    assert out == ""
+    assert err == (
+        "shaketable: interrupted; what was measured is in s.sqlite, run the same command to go on\n"
+    )
+    assert not list_workers(process)
+    assert 4 <= count_cells("s.sqlite") < 800
+
+
+def test_a_full_disk_with_two_workers_is_one_line():
+    code, err = run_in_process(
+        *[*STUDY, "--runs", "200", "--model", "1nn", "--jobs", "2", "--store", "s.sqlite"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)),
+    )
+    assert code == 4
+    assert "results file 's.sqlite': d" in err
+    assert "what was measured before is kept" in err
+    assert count_cells("s.sqlite") > 0
