@@ -1,5 +1,6 @@
 """The one-line way to corrupt an array."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 
 from helpers.images import make_images
 from shaketable.core.errors import InputError
-from shaketable.corruptions import corrupt
+from shaketable.corruptions import corrupt, parse
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
+from shaketable.evaluation.copies import corrupted
 
 
 def test_corrupt_leaves_its_input_alone_and_follows_its_seed():
@@ -157,3 +159,58 @@ def test_columns_are_those_of_the_points_of_each_call():
 def test_rows_have_noise_of_their_own(spec):
     noisy = corrupt(np.full((50, 40), 0.5), spec, rng=0, bounds=(0, 1))
     assert len(np.unique(noisy, axis=0)) == 50
+
+
+def as_given(x, kind):
+    return x if kind == "array" else pytest.importorskip("torch").from_numpy(x)
+
+
+@pytest.mark.parametrize("kind", ["array", "tensor"])
+@pytest.mark.parametrize(
+    "spec", ["linf(0.1)", "gaussian(1)", "scaling(2)", "clean", "missing(0.5)"]
+)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_refused_with_their_place(value, spec, kind):
+    x = np.zeros((4, 3, 2))
+    x[2, 1, 1] = value
+    message = rf"x must be finite, got {value} in row 2 \(from 0\), value 3; drop or fill"
+    for bounds in (None, (0, 1)):
+        with pytest.raises(InputError, match=message):
+            corrupt(as_given(x, kind), spec, rng=0, bounds=bounds)
+
+
+@pytest.mark.parametrize("kind", ["array", "tensor"])
+@pytest.mark.parametrize(
+    ("spec", "dtype", "options"),
+    [
+        ("scaling(1e300)", "float64", {}),
+        ("linf(3e38)", "float32", {}),
+        ("gaussian(1e308)", "float64", {}),
+        ("scaling(1e5)", "float64", {"dtype": "float16"}),
+        ("scaling(3e38)", "float32", {}),
+    ],
+)
+def test_results_that_overflow_are_refused(spec, dtype, options, kind):
+    x = np.full((5, 9), 3e38, "float64").clip(max=1e30 if options else 3e38).astype(dtype)
+    x[:2] = 0
+    name = re.escape(parse(spec).spec)
+    with pytest.raises(InputError, match=rf"{name} takes values beyond .*float\d\d: -?inf in row"):
+        corrupt(as_given(x, kind), spec, rng=0, **options)
+    if kind == "array":
+        data = make_dataset(x, np.arange(5) % 2)
+        if not options:
+            with pytest.raises(InputError, match="takes values beyond the range of"):
+                corrupted(data, spec)
+
+
+@pytest.mark.parametrize("kind", ["array", "tensor"])
+@pytest.mark.parametrize("value", [2**53 + 1, -(2**53) - 1, 2**62])
+def test_integers_that_floats_cannot_tell_apart_are_refused(value, kind):
+    x = np.array([[1, 2], [3, value]])
+    with pytest.raises(InputError, match=rf"x must hold integers of at most 2\*\*53.*{value}"):
+        corrupt(as_given(x, kind), "linf(1)", bounds=(-(2.0**63), 2.0**63))
+    if kind == "array":
+        with pytest.raises(InputError, match=r"x must hold integers of at most 2\*\*53"):
+            corrupt([*x.tolist(), [2**63, 0.5]], "clean")
+    x[1, 1] = 2**53
+    assert corrupt(as_given(x, kind), "clean", bounds=(0, 2**53))[1, 1] == 2**53

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
+from shaketable.data.files import load
 
 
 def dataset(n: int = 50, *, n_train: int | None = None, name: str = "data") -> Dataset:
@@ -199,3 +201,34 @@ def test_only_images_from_0_to_1_have_that_range(low, high, bounds):
     x = np.linspace(low, high, 2 * 64).reshape(2, 8, 8)
     assert make_dataset(x, [0, 1]).bounds == bounds
     assert make_dataset(x.reshape(2, 64), [0, 1]).bounds is None
+
+
+@pytest.mark.parametrize("kind", ["array", "tensor", "frame", "nullable frame", "list"])
+@pytest.mark.parametrize(("value", "dtype"), [(2**53 + 1, "i8"), (-(2**60), "i8"), (2**63, "u8")])
+def test_integers_that_floats_cannot_tell_apart_are_refused(value, dtype, kind):
+    def form(x: np.ndarray) -> Any:
+        if kind == "tensor":
+            if value >= 2**63:
+                pytest.skip("has no such numbers")
+            return pytest.importorskip("torch").from_numpy(x.astype("i8"))
+        if kind == "list":
+            return x.tolist()
+        if "frame" not in kind:
+            return x
+        frame = pd.DataFrame({"a": x[:, 0], "big": x[:, 1]})
+        return frame.convert_dtypes() if kind == "nullable frame" else frame
+
+    x = np.array([[1, value], [1, value - 1]], dtype)  # equal as float64
+    with pytest.raises(InputError, match=rf"at most 2\*\*53 in size, got .*{str(value)[:-1]}"):
+        make_dataset(form(x), [0, 1])
+    if "frame" in kind:
+        with pytest.raises(InputError, match="column big of x must hold integers"):
+            make_dataset(form(x), [0, 1])
+    x[:, 1] = [2**53, 2**53 - 1]
+    assert not make_dataset(form(x), [0, 1]).clashes()
+
+
+def test_a_file_with_such_integers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"id,y\n{2**53 + 1},a\n{2**53},b\n")
+    with pytest.raises(InputError, match="column id of x must hold integers of at most"):
+        load(tmp_path / "a.csv", label="y")

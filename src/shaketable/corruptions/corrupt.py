@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.core.checks import check_exact, find_not_finite
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import Rng, make_key
@@ -43,7 +44,8 @@ def corrupt(
     ----------
     x
         Points, one per row: an array, or a torch tensor, which stays on its device. Integers other
-        than uint8 images need `bounds` and become floats.
+        than uint8 images need `bounds` and become floats. NaN, infinities and integers beyond 2**53
+        are refused, and so are results that overflow; on a GPU, values are not checked.
     corruption
         A spec such as ``linf(0.1)``, or a corruption.
     rng
@@ -67,7 +69,7 @@ def corrupt(
     tensor = hasattr(x, "detach")
     if hasattr(x, "fingerprint"):
         raise InputError("x must be an array, got a Dataset; give its x, or use corrupted(dataset)")
-    x = x if tensor else np.asarray(x)
+    given, x = x, x if tensor else np.asarray(x)
     if not math.prod(x.shape) or not x.shape:
         raise InputError(f"x must hold at least one point, one per row, got shape {tuple(x.shape)}")
     if out is not None:
@@ -77,6 +79,7 @@ def corrupt(
                 f"{type(out).__name__} of shape {tuple(getattr(out, 'shape', ()))}"
             )
         dtype = out.dtype if dtype is None else dtype
+    _check_values(x, given)
     limits = _choose_bounds(x, bounds)
     chosen = _prepare(corruption, x, limits)
     from shaketable.corruptions.compiled.streams import first_keys  # compiled code, slow to load
@@ -85,12 +88,39 @@ def corrupt(
     if tensor:
         from shaketable.corruptions.tensors import device  # x is a tensor, so torch is there
 
-        return device.corrupt(x, chosen, keys, limits, dtype=dtype, out=out)
-    noisy = corrupt_array(x, chosen, keys, limits, dtype=dtype)
+        with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
+            noisy = device.corrupt(x, chosen, keys, limits, dtype=dtype, out=out)
+        return check_noisy(noisy, chosen)
+    noisy = check_noisy(corrupt_array(x, chosen, keys, limits, dtype=dtype), chosen)
     if out is None:
         return noisy
     out[...] = noisy
     return out
+
+
+def check_noisy(noisy: Any, corruption: Corruption) -> Any:
+    """Return corrupted points; raise `InputError` if noise took values beyond the range of floats.
+
+    Tensors that are not on the CPU are not checked.
+    """
+    if is_floating(noisy) and (where := find_not_finite(noisy)):
+        raise InputError(
+            f"{corruption.spec} takes values beyond the range of {noisy.dtype}: {where}; choose a "
+            "smaller size, scale the data, or ask for a larger type"
+        )
+    return noisy
+
+
+def _check_values(x: Any, given: Any) -> None:
+    """Raise `InputError` for values that are not finite, and for integers too large for floats."""
+    check_exact(x, "x", given)
+    if is_floating(x) and (where := find_not_finite(x)):
+        raise InputError(f"x must be finite, got {where}; drop or fill such rows")
+
+
+def is_floating(x: Any) -> bool:
+    """Whether an array or a tensor holds floats."""
+    return bool(x.dtype.is_floating_point if hasattr(x, "detach") else x.dtype.kind == "f")
 
 
 def corrupt_array(
@@ -111,9 +141,10 @@ def corrupt_array(
         else:
             _fill_rounded(x, keys, out, corruption, scale)
         return out
-    noisy = corruption(x.astype(floats, copy=False) if scale == 1 else x / scale, keys)
-    noisy = noisy.copy() if noisy is x else noisy
-    return (np.rint(noisy) if wanted.kind != "f" else noisy).astype(wanted, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
+        noisy = corruption(x.astype(floats, copy=False) if scale == 1 else x / scale, keys)
+        noisy = noisy.copy() if noisy is x else noisy
+        return (np.rint(noisy) if wanted.kind != "f" else noisy).astype(wanted, copy=False)
 
 
 def _fill_rounded(
@@ -191,8 +222,7 @@ def _choose_bounds(x: Any, bounds: BoundsLike) -> Bounds | None:
     if bounds is None:
         return _FRACTIONS if counts_as_images(x) else None
     limits = as_bounds(bounds)
-    whole = not x.dtype.is_floating_point if hasattr(x, "detach") else x.dtype.kind in "iu"
-    if limits is None or not whole:
+    if limits is None or is_floating(x):
         return limits
     if (limits.low, limits.high) == (0, 1) and counts_as_images(x):
         return replace(limits, steps=255)

@@ -145,6 +145,7 @@ def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
                 check_exact(numbers.to_numpy(f"{kind}8", na_value=0), f"column {column} of x")
         values = np.array(x.to_numpy(np.float64, na_value=np.nan), order="C")
         return values, tuple(str(column) for column in x.columns)
+    given = x
     try:
         x = np.asarray(to_host(x))
     except ValueError as error:
@@ -157,7 +158,7 @@ def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
     x = x[:, None] if x.ndim == 1 else x
     if counts_as_images(x):
         return x, None
-    check_exact(x, "x")
+    check_exact(x, "x", given)
     single = x.dtype.kind == "f" and x.dtype.itemsize <= 4
     return x.astype(np.float32 if single else np.float64, order="C", copy=False), None
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.corruptions import Corruption
+from shaketable.corruptions.corrupt import check_noisy
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.cells import BATCH_VALUES
@@ -53,7 +54,9 @@ def corrupted(
     noise, bound = Noise(k=1, seed=seed, draws=draws, bounds=limits), resolved.bind(limits)
     x = np.empty(data.x.shape, data.rows(slice(0, 1)).dtype)
     step = max(1, BATCH_VALUES // data.d)
-    for start in range(0, data.n, step):
-        rows = np.arange(start, min(data.n, start + step))
-        x[rows] = bound(data.rows(rows), noise.keys(data, resolved, rows, np.arange(1))[:, 0])
+    with np.errstate(over="ignore"):
+        for start in range(0, data.n, step):
+            rows = np.arange(start, min(data.n, start + step))
+            x[rows] = bound(data.rows(rows), noise.keys(data, resolved, rows, np.arange(1))[:, 0])
+    check_noisy(x, resolved)
     return replace(data, name=f"{data.name} under {resolved.spec}", x=x)
