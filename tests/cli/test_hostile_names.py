@@ -187,6 +187,7 @@ def test_models_in_files_that_are_not_utf8_can_be_evaluated_and_stored(capsys, t
     except OSError:
         pytest.skip("the file system takes UTF-8 only")
     argv = ["evaluate", "--data", tmp_path / f"{NOT_UTF8}.npz", "--model", path, "--k", "1"]
+    argv.append("--trust")
     argv += ["--corruptions", "linf(0.01)", "--store", tmp_path / "s.sqlite"]
     code, out, err = run_command(capsys, *argv)
     assert code == 0, err

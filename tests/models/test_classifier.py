@@ -166,3 +166,10 @@ def test_a_model_behind_another_scaling_is_another_model():
 
 def threshold(x, limit=0.5):
     return np.where(x[:, 0] > limit, "yes", "no")
+
+
+def test_an_estimator_that_lost_a_part_is_named():
+    model = LogisticRegression().fit(X, DATA.labels)
+    del model.intercept_
+    with pytest.raises(InputError, match=r"model LogisticRegression .*'intercept_'"):
+        as_classifier(model, DATA)(X)

@@ -23,11 +23,12 @@ def test_a_saved_module_comes_back(tmp_path):
     assert torch.equal(loaded.weight, module.weight)
 
 
-def test_a_module_without_its_parts_is_refused_when_it_is_loaded(tmp_path):
+@pytest.mark.parametrize("part", ["_parameters", "_buffers", "_modules", "training"])
+def test_a_module_without_its_parts_is_refused_when_it_is_loaded(tmp_path, part):
     module = torch.nn.Linear(5, 2)
-    del module.__dict__["_parameters"]
+    del module.__dict__[part]
     torch.save(module, tmp_path / "m.pt")
-    with pytest.raises(AttributeError, match="_parameters"):  # an InputError of the loader
+    with pytest.raises(AttributeError, match=part):  # an InputError of the loader
         load_module(tmp_path / "m.pt")
 
 

@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
             return super()._get_value(action, arg_string)
         except (argparse.ArgumentError, ShaketableError):
             raise
-        except Exception as error:  # argparse itself expects a TypeError or ValueError
+        except FOREIGN_ERRORS as error:  # argparse itself expects a TypeError or ValueError
             raise argparse.ArgumentError(
                 action, f"cannot be read: {describe_error(error)}"
             ) from error

@@ -35,7 +35,7 @@ def load_module(path: Path) -> Any:
             f"{path.name}"
         )
     if isinstance(loaded, torch.nn.Module):
-        loaded.state_dict()  # fails if parts are missing
+        _check_parts(loaded)
     return loaded
 
 
@@ -73,6 +73,13 @@ def load_weights(reference: str, path: Path) -> Any:
             f"{' '.join(str(error).split())[:300]}; name the network that they were saved from"
         ) from error
     return module
+
+
+def _check_parts(module: Any) -> None:
+    """Fail with an `AttributeError` if a module lacks parts that all modules have."""
+    module.state_dict()
+    for part in module.modules():
+        _ = part.training
 
 
 def _restore(storage: Any, location: str) -> Any:

@@ -20,8 +20,8 @@ from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
 from shaketable.models.failures import report_failures
 
-_REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError)
-"""What layers raise when points have the wrong shape for them."""
+_REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError, AttributeError)
+"""What layers raise for points of the wrong shape, and if a damaged file left out parts."""
 
 
 @dataclass(frozen=True, eq=False)
