@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, ShaketableError, describe_error
+from shaketable.core.errors import (
+    FOREIGN_ERRORS,
+    InputError,
+    ShaketableError,
+    describe_error,
+)
 
 if TYPE_CHECKING:
     from shaketable.cli.commands import Command
