@@ -246,8 +246,8 @@ def _answer(
     """Yield the answers of the model, batch by batch, and where they belong."""
     send = model.sender()
     tasks = [(group, *batch) for group in groups for batch in group.batches]
-    largest = max((len(group.cells) for group in groups), default=1)
-    ahead = 0 if send is None else send.batches_ahead(largest * BATCH_VALUES * 4)
+    largest = max((len(group.cells) * (1 if group.on_levels else 4) for group in groups), default=1)
+    ahead = 0 if send is None else send.batches_ahead(largest * BATCH_VALUES)
     made = map_ahead(lambda task: task[0].make_inputs(*task[1:], send), tasks, ahead=ahead)
     waiting: deque[tuple[Place, Callable[[], IntArray]]] = deque()
     with closing(made):

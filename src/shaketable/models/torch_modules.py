@@ -167,11 +167,14 @@ class Sender:
             return there
 
     def batches_ahead(self, size: int) -> int:
-        """Number of batches of `size` bytes to send in advance: up to 2 GB, on CUDA alone."""
+        """Number of batches of `size` bytes to send in advance: up to 2 GB, on CUDA alone.
+
+        There may be more than threads, so that slow corruptions among fast ones do not hold it up.
+        """
         if self.user is None:
             return 0
         total = torch.cuda.get_device_properties(self.answer.device).total_memory
-        return min(max(1, min(2 << 30, total // 10) // size), count_threads() + 2)
+        return min(max(1, min(2 << 30, total // 10) // size), 4 * count_threads())
 
 
 def as_tensor(x: Array | Tensor) -> Tensor:
