@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
@@ -23,7 +24,6 @@ from shaketable.findings.mce.numbers import (
 from shaketable.findings.mcv.numbers import cv_difference, mcv
 from shaketable.findings.mcv.stability import Stability
 from shaketable.findings.mscr.numbers import (
-    ErrorProbability,
     accuracy,
     accuracy_difference,
     error_probability,

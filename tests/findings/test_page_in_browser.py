@@ -106,6 +106,33 @@ def test_every_chart_is_drawn_in_a_browser(browser: Any, page_with_all: Path, wi
     assert browser.execute_script(fetched) == 0
 
 
+@pytest.mark.parametrize("screen", [(1280, 800), (390, 844)])
+@pytest.mark.parametrize("source", ["noise_records", "suite_records"])
+def test_the_risk_of_a_wrong_answer_is_on_the_first_screen(
+    browser: Any,
+    *,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    source: str,
+    screen: tuple[int, int],
+) -> None:
+    width, height = screen
+    records = request.getfixturevalue(source)
+    notes = ["a note that is as long as notes may be; " * 6] * 3
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(write_report(tmp_path / "r.html", records, notes=notes).as_uri())
+    boxes = browser.execute_script(
+        "return [...document.querySelectorAll('#summary td')]"
+        ".map(c => [c.textContent, c.getBoundingClientRect()])"
+    )
+    assert len(boxes) == 2 * (3 if source == "noise_records" else 2)
+    for text, box in boxes:
+        assert "below" in text
+        assert 0 <= box["left"] < box["right"] <= width, text
+        assert 0 <= box["top"] < box["bottom"] <= height, text
+
+
 @pytest.mark.parametrize(("width", "columns"), [(1200, 3), (360, 1)])
 def test_panels_of_a_suite_fit_the_window(
     browser: Any, tmp_path: Path, suite_records: Records, width: int, columns: int

@@ -32,7 +32,10 @@ def test_corruptions_outside_suites_are_printed_as_without_suites(
     records = evaluate(model, tiles, [suite("pnorm"), *specs], name="net", model_id="net")
     plain = evaluate(model, tiles, specs, name="net", model_id="net")
     out = print_results(capsys, records)
-    assert out.startswith(print_results(capsys, plain)), "and the suite follows"
+    before, risk, after = print_results(capsys, plain).partition("\nnet: probability of a wrong")
+    assert out.startswith(before), "and the suite follows"
+    assert "the highest of 2 corruptions" in after
+    assert "the highest of 91 corruptions" in out.partition(risk)[2]
     assert out.count("no MSCR") == 1, "of the L2 noise"
     assert "MSCR" not in out.partition("suite pnorm")[2]
 
@@ -124,11 +127,19 @@ def test_two_findings_must_not_use_the_same_json_key(noise_records: Records) -> 
 def test_findings_are_printed_in_the_order_of_their_kinds(
     capsys: pytest.CaptureFixture[str], mixed_records: Records
 ) -> None:
-    assert list(load_kinds()[0])[:4] == ["mscr", "study", "mce", "mcv"]
-    assert list(find(mixed_records).findings) == ["mscr", "study"]
+    kinds = ["mscr", "study", "mce", "mcv", "risk", "comparison"]
+    assert [kind for kind in load_kinds()[0] if kind in kinds] == kinds
+    assert list(find(mixed_records).findings) == ["mscr", "study", "risk", "comparison"]
     add_finding(mixed_records, OtherFinding()).print()
     out = capsys.readouterr().out
-    places = [out.index(text) for text in ("95 % intervals in brackets", "test \\ train", "other")]
+    texts = (
+        "95 % intervals in brackets",
+        "test \\ train",
+        "the highest of",
+        "which model",
+        "other f",
+    )
+    places = [out.index(text) for text in texts]
     assert places == sorted(places)
 
 
@@ -137,18 +148,22 @@ def test_sections_are_sorted_by_their_order(
 ) -> None:
     results = add_finding(mixed_records, OtherFinding())
     ids = [section.id for section in results.sections(Methods())]
-    assert ids == ["first", "verdict", "risk", "accuracy", "study", "differences", "last"]
+    summary = ["summary", "answer", "first"]
+    after = ["risk", "accuracy", "study", "differences", "last"]
+    assert ids == [*summary, "verdict", "comparison", *after]
     page = read_page(write_report(tmp_path / "r.html", results, dataset=data))
     sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
     assert sections == [*ids, "data", "method"]
     links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
-    assert links == sections
+    contents = [name for name in sections if name not in summary]
+    assert links[: len(contents)] == contents
+    assert set(links[len(contents) :]) <= {"comparison", "risk"}, "of the summary"
 
 
 def test_sections_of_suites_follow_the_verdict(suite_records: Records, tiles: Dataset) -> None:
     more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, ["linf(eps_min)"], name="dot")
     ids = [section.id for section in find(suite_records + more).sections(Methods())]
-    assert ids[:3] == ["verdict", "suite-1", "suite-2"]
+    assert ids[:5] == ["summary", "answer", "verdict", "comparison", "suite-1"]
 
 
 def test_records_without_a_cell_are_refused() -> None:

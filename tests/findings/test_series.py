@@ -24,6 +24,7 @@ Y = np.where(X[:, 0] > 0.5, "right", "left")
 ESTIMATORS = (
     "mean_share",
     "mean_share_over_runs",
+    "mean_difference",
     "relative_change",
     "relative_change_over_runs",
 )

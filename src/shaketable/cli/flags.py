@@ -75,8 +75,9 @@ def add_reference_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--reference",
         metavar="MODEL",
-        help="model that others are compared with on the mCV plot (default: the only one whose "
-        "name is clean or ends in (clean), else the first)",
+        help="model that others are compared with on the mCV plot, and in accuracy if there are "
+        "more than five (default: the only one whose name is clean or ends in (clean), else the "
+        "first)",
     )
 
 

@@ -13,7 +13,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
-from shaketable.findings.mscr.numbers import ErrorProbability
+from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.mscr.words import describe_risk, verdict
 from shaketable.findings.results import Results, find
 from shaketable.findings.series import Series
@@ -70,7 +70,7 @@ class Assessment:
     @property
     def error(self) -> ErrorProbability:
         """Probability of a wrong answer under the noise."""
-        return self.results.robustness.error_probability(self._series)
+        return self._series.error_probability
 
     @property
     def verdict(self) -> str:

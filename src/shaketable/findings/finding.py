@@ -44,8 +44,8 @@ class Section:
     """Its entry in the page's table of contents."""
     html: Markup
     order: int = 35
-    """Place on the page: 10 verdict, 20 and 30 suites, 40 risk, 50 accuracy, 60 studies, 70
-    differences, 80 data."""
+    """Place on the page: below 10 the summary above all notes, 10 verdict, 15 comparison, 20 and 30
+    suites, 40 risk, 50 accuracy, 60 studies, 70 differences, 80 data."""
     definitions: Markup | str = ""
     """Formulas and sources of its numbers, for the end of the page."""
 
@@ -73,7 +73,8 @@ class FindingKind:
     suite_metrics: tuple[str, ...] = ()
     """Metrics of suites that it scores; the corruptions of such suites are left to it."""
     order: int = 50
-    """Its place among all findings that are printed: 10 MSCR, 20 studies, 30 and 40 suites."""
+    """Its place among all findings that are printed: 10 MSCR, 20 studies, 30 and 40 suites, 44 the
+    probability of a wrong answer, 46 the comparison of models."""
 
     def __post_init__(self) -> None:
         rules = {
@@ -102,6 +103,8 @@ FINDINGS: Registry[FindingKind] = Registry(
     admit=_admit,
     homes=(
         "shaketable.findings.mscr.finding",
+        "shaketable.findings.risk.finding",
+        "shaketable.findings.comparison.finding",
         "shaketable.findings.study.finding",
         "shaketable.findings.mce.finding",
         "shaketable.findings.mcv.finding",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shaketable.evaluation.records import Records
+from shaketable.findings.conditions import Condition, group_conditions
 from shaketable.findings.series import Series, group_series
 from shaketable.findings.subjects import Subject, group_subjects
 from shaketable.findings.suite_results import SuiteResult, group_suites
@@ -39,6 +40,11 @@ class RecordGroups:
         """Every model in every setting, without the corruptions of scored suites."""
         scored = [r for r in self.suite_results if r.suite.metric in self.scored]
         return group_subjects(self.records, self.series, scored)
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """Every corruption, also those of suites, with the models under it."""
+        return group_conditions(self.series)
 
     @cached_property
     def unfinished(self) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
+from shaketable.findings.error_probability import ErrorProbability, estimate_error_probability
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
@@ -76,6 +77,22 @@ class Series:
             return self.relative_loss
         except UndefinedError:
             return None
+
+    @cached_property
+    def error_bound(self) -> Estimate:
+        """Probability of a wrong answer of one fitted model, with a one-sided 95 % upper bound."""
+        refuse_shared(self.first, over_runs=False)
+        if self.runs > 1:
+            raise InputError(
+                f"error_probability is about one fitted model, got {self.runs} runs of a study; "
+                "pass records.select(run=0), or take_runs(1) of the series"
+            )
+        return intervals.error_upper_bound(self.first.hits, self.first.k)
+
+    @cached_property
+    def error_probability(self) -> ErrorProbability:
+        """`error_bound`, and the same for every class and point."""
+        return estimate_error_probability(self.first, self.error_bound)
 
     @cached_property
     def on_clean(self) -> Series:
@@ -155,22 +172,22 @@ def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
     return np.asarray((after - before) / before)
 
 
+def get_pairing(series: Series) -> tuple[object, ...]:
+    """Return what two series must share to be paired: points, corruption and noise of every run."""
+    return tuple(
+        (
+            c.points.id,
+            c.corruption,
+            c.run,
+            () if c.corruption == "clean" else get_noise_setting(c),  # clean: the same for any seed
+        )
+        for c in series.noisy
+    )
+
+
 def meets_same_noise(first: Series, second: Series) -> bool:
     """Whether two series can be paired: same points, same noise, run by run."""
-
-    def setting(series: Series) -> list[tuple[object, ...]]:
-        return [
-            # clean points are the same for every seed
-            (
-                c.points.id,
-                c.corruption,
-                c.run,
-                () if c.corruption == "clean" else get_noise_setting(c),
-            )
-            for c in series.noisy
-        ]
-
-    return setting(first) == setting(second)
+    return get_pairing(first) == get_pairing(second)
 
 
 def refuse_shared(cell: Record, *, over_runs: bool = True) -> None:

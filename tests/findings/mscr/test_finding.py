@@ -9,6 +9,7 @@ import pytest
 
 from shaketable import metrics
 from shaketable.evaluation.records import Records
+from shaketable.findings import series
 from shaketable.findings.mscr import numbers
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
@@ -19,25 +20,25 @@ def test_error_probabilities_and_differences_are_computed_once(
 ) -> None:
     calls: Counter[Any] = Counter()
 
-    def count(name: str) -> Any:
-        function = getattr(numbers, name)
+    def count(module: Any, name: str) -> None:
+        function = getattr(module, name)
 
-        def counting(*series: Any) -> Any:
-            calls[name, series] += 1
-            return function(*series)
+        def counting(*args: Any) -> Any:
+            calls[name, args[0]] += 1
+            return function(*args)
 
-        return counting
+        monkeypatch.setattr(module, name, counting)
 
-    for name in ("error_probability", "mscr_difference"):
-        monkeypatch.setattr(numbers, name, count(name))
+    count(series, "estimate_error_probability")
+    count(numbers, "mscr_difference")
     results = find(noise_records)
     results.json()
     results.print()
     write_report(tmp_path / "r.html", results)
-    noisy = [s for subject in results.groups.subjects for s in subject.noisy]
+    chosen = [s for subject in results.groups.subjects for s in subject.at_eps_min]
     assert calls == Counter(
-        [("error_probability", (s,)) for s in noisy]
-        + [("mscr_difference", p) for p in combinations([s for s in noisy if s.at_eps_min], 2)]
+        [("estimate_error_probability", s.first) for s in chosen]
+        + [("mscr_difference", first) for first, _ in combinations(chosen, 2)]
     )
 
 
@@ -51,8 +52,8 @@ def test_json_has_the_numbers_of_the_metrics(noise_records: Records) -> None:
         by_spec = {s.first.corruption: metrics.accuracy(s) for s in metrics.series(records)}
         cells = {cell["corruption"]: cell["mean"] for cell in model["cells"]}
         assert cells == {spec: 100 * e.value for spec, e in by_spec.items()}
-        (series,) = (s for s in metrics.series(records) if s.at_eps_min)
-        error = metrics.error_probability(series)
+        (at_eps_min,) = (s for s in metrics.series(records) if s.at_eps_min)
+        error = metrics.error_probability(at_eps_min)
         bounds = {"mean": 100 * error.overall.value, "upper": 100 * error.overall.high}
         assert model["error_probability"]["overall"] == bounds
     assert len(result["models"]) == 2

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from shaketable.core.checks import HUGE, check_real, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray
+from shaketable.findings.reference import choose_reference
 
 Group: TypeAlias = Literal["I", "II", "III", "IV"]
 Row: TypeAlias = "Variation | Summary"
@@ -233,13 +234,7 @@ class VariationTable:
                     f"rows must have different labels, got {label!r} "
                     f"{labels.count(label)} times; rename one"
                 )
-        named = [label for label in labels if label == "clean" or label.endswith("(clean)")]
-        if self.reference:
-            chosen, why = self.reference, "as chosen"
-        elif len(named) == 1:
-            chosen, why = named[0], "the only model whose name says it was trained on clean data"
-        else:
-            chosen, why = labels[0], "the first of the table"
+        chosen, why = choose_reference(labels, self.reference)
         if chosen not in labels:
             raise unknown_name("reference", chosen, labels)
         object.__setattr__(self, "rows", tuple(self.rows))

@@ -11,7 +11,6 @@ from shaketable.core.errors import InputError
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr import numbers, words
-from shaketable.findings.mscr.numbers import ErrorProbability
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.subjects import Subject
 from shaketable.statistics.difference import Difference
@@ -20,13 +19,12 @@ from shaketable.statistics.estimate import Estimate
 
 @dataclass(frozen=True, eq=False)
 class Robustness:
-    """Accuracies, MSCR and error probabilities of every model in every setting.
+    """Accuracies and MSCR of every model in every setting.
 
     Models of studies are included for verdicts and differences; their tables are in `Study`.
     """
 
     subjects: tuple[Subject, ...]
-    _errors: dict[Series, ErrorProbability] = field(default_factory=dict)
     _differences: dict[tuple[Series, Series], Estimate | None] = field(default_factory=dict)
 
     @cached_property
@@ -61,12 +59,6 @@ class Robustness:
             self._differences[pair] = value
         return self._differences[pair]
 
-    def error_probability(self, series: Series) -> ErrorProbability:
-        """Probability of a wrong answer of one fitted model under one corruption."""
-        if series not in self._errors:
-            self._errors[series] = numbers.error_probability(series)
-        return self._errors[series]
-
     def verdict(self, subject: Subject) -> str:
         """Return what the MSCR of a model means, or why there is none."""
         if len(subject.at_eps_min) != 1:
@@ -91,7 +83,7 @@ class Robustness:
             print_models(self)
 
     def sections(self, methods: Methods) -> list[Section]:
-        """Return the verdict, the risk, accuracies and differences."""
+        """Return the verdict, accuracies and differences."""
         from shaketable.findings.mscr.section import make_sections  # loads the charts
 
         return make_sections(self, methods)
@@ -124,7 +116,7 @@ class Robustness:
         if len(subject.at_eps_min) != 1:
             return {"mscr": None, "verdict": self.verdict(subject)}
         (series,) = subject.at_eps_min
-        error = self.error_probability(series)
+        error = series.error_probability
         return {
             "mscr": None if series.change is None else _estimate_json(series.change),
             "verdict": self.verdict(subject),

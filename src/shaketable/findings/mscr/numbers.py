@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from dataclasses import replace
 
 from shaketable.core.errors import InputError
-from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Records
 from shaketable.findings.choosing import choose_series
+from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.series import Series, group_series, meets_same_noise, refuse_shared
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
@@ -100,21 +97,6 @@ def _refuse_unpaired(first: Series, second: Series, metric: str) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorProbability:
-    """Probability of a wrong answer under one corruption, with one-sided 95 % upper bounds."""
-
-    overall: Estimate
-    by_class: dict[Any, Estimate]
-    by_point: FloatArray
-    """Upper bound for every single point; it cannot be below `least_provable`."""
-    least_provable: float
-    """Bound for a point that was never misclassified: the lowest that k draws can prove."""
-    k: int
-    unseen: tuple[Any, ...]
-    """Classes without a test point: nothing is known about them."""
-
-
 def error_probability(
     records: Records | Series, *, corruption: str | None = None
 ) -> ErrorProbability:
@@ -123,29 +105,9 @@ def error_probability(
     The overall and per-class bounds hold for new points of the same distribution and a fixed model;
     the bound of a point holds for new noise on that point.
     """
-    series = choose_series(records, "error_probability", corruption=corruption, needs_clean=False)
-    refuse_shared(series.first, over_runs=False)
-    if series.runs > 1:
-        raise InputError(
-            f"error_probability is about one fitted model, got {series.runs} runs of a study; pass "
-            "records.select(run=0), or take_runs(1) of the series"
-        )
-    cell = series.first
-    y = cell.points.y
-    return ErrorProbability(
-        overall=intervals.error_upper_bound(cell.hits, cell.k),
-        by_class={
-            label: intervals.error_upper_bound(cell.hits[y == code], cell.k)
-            for code, label in enumerate(cell.points.classes)
-            if (y == code).any()
-        },
-        by_point=intervals.point_error_upper_bound(cell.hits, cell.k),
-        least_provable=float(intervals.point_error_upper_bound(np.array([cell.k]), cell.k)[0]),
-        k=cell.k,
-        unseen=tuple(
-            label for code, label in enumerate(cell.points.classes) if not (y == code).any()
-        ),
-    )
+    return choose_series(
+        records, "error_probability", corruption=corruption, needs_clean=False
+    ).error_probability
 
 
 def _choose_mscr_series(records: Records | Series, metric: str, corruption: str | None) -> Series:

@@ -1,25 +1,20 @@
-"""Sections of a page about every model: verdict, risk, accuracy, differences."""
+"""Sections of a page about every model: verdict, accuracy, differences."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-import numpy as np
 from markupsafe import Markup
 
 from shaketable.findings.finding import Methods, Section
 from shaketable.findings.mscr import charts, words
 from shaketable.findings.mscr.finding import Robustness
-from shaketable.findings.mscr.numbers import ErrorProbability
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.subjects import Subject, name_noise
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
-
-MAX_CLASSES = 30
-"""Classes whose error probabilities are listed at most."""
 
 
 def make_sections(finding: Robustness, methods: Methods) -> list[Section]:
@@ -30,8 +25,6 @@ def make_sections(finding: Robustness, methods: Methods) -> list[Section]:
         headlines = [_make_headline(s, methods) for s in subjects]
         html = _render("verdict", headlines=headlines, figures=_make_mscr_figures(finding))
         sections.append(Section("verdict", "Verdict", html, 10, _render("definitions")))
-    if risks := [risk for s in subjects for risk in _make_risks(finding, s, methods)]:
-        sections.append(Section("risk", "Risk", _render("risk", risks=risks), 40))
     if fitted := [s for s in subjects if not s.is_study]:
         tables = [(s.label, _make_rows(s, methods)) for s in fitted]
         figures = page.make_figures(
@@ -112,56 +105,6 @@ def _choose_tone(mscr: Estimate | None) -> str:
     if mscr.high < 0:
         return "lost"
     return "kept" if mscr.low > 0 or mscr.low == mscr.high == 0 else "open"
-
-
-@dataclass(frozen=True, eq=False)
-class Risk:
-    """Error probabilities of one fitted model under one corruption."""
-
-    label: str
-    noise: str
-    n: int
-    error: ErrorProbability
-    classes: list[tuple[str, int, Estimate]]
-    """Label, number of points and bound of every class, the worst first."""
-    more_classes: int
-    never_wrong: int
-    """Points that were classified correctly in all k draws."""
-    others: list[tuple[str, Estimate]]
-    """Bounds under the other corruptions."""
-
-
-def _make_risks(finding: Robustness, subject: Subject, methods: Methods) -> list[Risk]:
-    """Return the risk of every fitted model of a subject; none for models of several runs."""
-    risks = []
-    for clean in subject.clean:
-        train = clean.first.train
-        series = [s for s in subject.noisy if s.first.train == train and s.runs == 1]
-        if not series:
-            continue
-        chosen = next((s for s in series if s.at_eps_min), series[-1])
-        cell, error = chosen.first, finding.error_probability(chosen)
-        methods.note("Probability of a wrong answer", error.overall)
-        classes = [
-            (str(label), int((cell.points.y == code).sum()), error.by_class[label])
-            for code, label in enumerate(cell.points.classes)
-            if label in error.by_class
-        ]
-        classes.sort(key=lambda row: -row[2].high)
-        others = [s for s in series if s is not chosen]
-        risks.append(
-            Risk(
-                label=subject.entry(clean),
-                noise=name_noise(chosen),
-                n=cell.n,
-                error=error,
-                classes=classes[:MAX_CLASSES],
-                more_classes=len(classes[MAX_CLASSES:]),
-                never_wrong=int(np.count_nonzero(error.by_point <= error.least_provable)),
-                others=[(name_noise(s), finding.error_probability(s).overall) for s in others],
-            )
-        )
-    return risks
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from shaketable.findings.mscr.finding import Robustness
 from shaketable.findings.mscr.words import describe_risk
 from shaketable.findings.subjects import name_noise
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.numbers import format_distance, format_entry
+from shaketable.views.numbers import format_bound, format_distance, format_entry, format_percent
 from shaketable.views.terminal import print_lines, print_table
 
 
@@ -22,12 +22,11 @@ def print_models(finding: Robustness) -> None:
         facts[f"{cell.data}: {cell.n} test points{size}"] = None
         for s in subject.all_series:
             change = "" if s.first.corruption == "clean" else _format_change(s.change)
-            rows.append([subject.label, name_noise(s), format_entry(s.accuracy), change])
+            bound = _format_error(s.error_bound)
+            rows.append([subject.label, name_noise(s), format_entry(s.accuracy), bound, change])
         if not subject.left_to_suites:
             sentences.append(f"{subject.label}: {finding.verdict(subject)}")
-        sentences += [
-            f"  {describe_risk(finding.error_probability(s))}" for s in subject.at_eps_min
-        ]
+        sentences += [f"  {describe_risk(s.error_probability)}" for s in subject.at_eps_min]
     for d in finding.differences:
         chance = "" if d.shown else "; the difference may be chance"
         sentences.append(
@@ -35,13 +34,28 @@ def print_models(finding: Robustness) -> None:
             f"{format_entry(d.value)} percentage points{chance}"
         )
     print_lines(*facts)
-    header = ["model", "noise", "accuracy, %", "change, % of clean accuracy (MSCR at eps_min)"]
-    if not any(row[3] for row in rows):
-        header, rows = header[:3], [row[:3] for row in rows]
-    print_table("95 % intervals in brackets", header, rows)
+    header = [
+        "model",
+        "noise",
+        "accuracy, %",
+        "wrong answer, %",
+        "change, % of clean accuracy (MSCR at eps_min)",
+    ]
+    if not any(row[-1] for row in rows):
+        header, rows = header[:-1], [row[:-1] for row in rows]
+    print_table(
+        "95 % intervals in brackets; the probability of a wrong answer with its upper bound",
+        header,
+        rows,
+    )
     if sentences:
         print_lines(*sentences)
 
 
 def _format_change(e: Estimate | None) -> str:
     return "undefined" if e is None else format_entry(e)
+
+
+def _format_error(e: Estimate) -> str:
+    value, bound = format_percent(e), format_bound(e.high)
+    return f"{value}, below {bound}".replace("%", "")

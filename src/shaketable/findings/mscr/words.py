@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shaketable.findings.mscr.numbers import ErrorProbability
+from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.subjects import Subject, name_noise
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_bound, format_percent

@@ -1,0 +1,1 @@
+"""Comparison: which model is more accurate, on clean points and under every corruption."""

@@ -1,0 +1,254 @@
+"""The finding: paired differences in accuracy of models, on clean points and everywhere else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from shaketable.evaluation.records import Record
+from shaketable.findings.comparison import words
+from shaketable.findings.conditions import Condition
+from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.mscr.numbers import estimate_accuracy_difference
+from shaketable.findings.reference import choose_reference
+from shaketable.statistics import intervals
+from shaketable.statistics.difference import Difference
+from shaketable.statistics.estimate import Estimate
+
+MAX_PAIRS = 10
+"""Of more models than make so many pairs, each is compared with one reference only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """Accuracy of the first model minus that of the second under one condition."""
+
+    condition: Condition
+    first: str
+    second: str
+    judged: int
+    """Number of differences of its kind on these data, which are judged together."""
+
+    @cached_property
+    def value(self) -> Estimate:
+        """The difference with its own 95 % interval."""
+        return self._estimate(0.95)
+
+    @cached_property
+    def shown(self) -> bool:
+        """Whether it differs from 0; see `is_shown`."""
+        return is_shown(self._estimate, self.value, self.judged)
+
+    @property
+    def better(self) -> str:
+        """Label of the model that is shown to be more accurate; empty if none is."""
+        if not self.shown:
+            return ""
+        return self.first if self.value.value > 0 else self.second
+
+    def _estimate(self, confidence: float) -> Estimate:
+        first, second = (self.condition.series[label] for label in (self.first, self.second))
+        return estimate_accuracy_difference(first, second, confidence=confidence)
+
+    def json(self) -> dict[str, Any]:
+        """Return the difference in percentage points."""
+        cell = self.condition.first
+        about = {"data": cell.data, "corruption": cell.corruption, "k": cell.k, "seed": cell.seed}
+        return {**about, **_difference_json(self.first, self.second, self.value, self.shown)}
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two models under all conditions that they share."""
+
+    first: str
+    second: str
+    gaps: tuple[Gap, ...]
+    judged: int
+    """Number of pairs on these data, whose means are judged together."""
+
+    @property
+    def clean(self) -> Gap | None:
+        """Difference on clean points; None if it is not known."""
+        return next((gap for gap in self.gaps if gap.condition.is_clean), None)
+
+    @cached_property
+    def corrupted(self) -> tuple[Gap, ...]:
+        """Differences under corruptions."""
+        return tuple(gap for gap in self.gaps if not gap.condition.is_clean)
+
+    @cached_property
+    def mean(self) -> Estimate | None:
+        """Mean difference over several corruptions, each with the same weight.
+
+        None for one corruption, for models of several runs, and if corruptions have other points.
+        """
+        cells = [gap.condition.series[self.first].noisy for gap in self.corrupted]
+        points = {cell.points.id for runs in cells for cell in runs}
+        if len(cells) < 2 or len(points) > 1 or any(len(runs) > 1 for runs in cells):
+            return None
+        return self._estimate_mean(0.95)
+
+    @cached_property
+    def mean_shown(self) -> bool:
+        """Whether the mean differs from 0; see `is_shown`."""
+        return self.mean is not None and is_shown(self._estimate_mean, self.mean, self.judged)
+
+    def _estimate_mean(self, confidence: float) -> Estimate:
+        pairs = [
+            [gap.condition.series[label].first for label in (self.first, self.second)]
+            for gap in self.corrupted
+        ]
+        values = np.mean([(a.hits - b.hits) / a.k for a, b in pairs], axis=0)
+        e = intervals.mean_of_values(values, low=-1, high=1, confidence=confidence)
+        return replace(e, method=f"mean over {len(pairs)} corruptions, paired by point; {e.method}")
+
+    def at(self, condition: Condition) -> Gap | None:
+        """Return the difference under a condition; None if the two do not share it."""
+        return next((gap for gap in self.gaps if gap.condition is condition), None)
+
+    def count_better(self, label: str) -> int:
+        """Return the number of corruptions under which a model is shown to be more accurate.
+
+        An empty label counts the corruptions under which neither is.
+        """
+        return sum(gap.better == label for gap in self.corrupted)
+
+    @property
+    def largest(self) -> Gap:
+        """The largest difference in either direction, as measured."""
+        return max(self.gaps, key=lambda gap: abs(gap.value.value))
+
+    @property
+    def words(self) -> str:
+        """Which model is more accurate, as far as it is shown."""
+        return words.describe_pair(self)
+
+    def json(self) -> dict[str, Any] | None:
+        """Return the mean difference in percentage points; None if there is none."""
+        if self.mean is None:
+            return None
+        about = {"data": self.gaps[0].condition.first.data, "corruptions": len(self.corrupted)}
+        return {**about, **_difference_json(self.first, self.second, self.mean, self.mean_shown)}
+
+
+def is_shown(estimate: Callable[[float], Estimate], value: Estimate, judged: int) -> bool:
+    """Whether a difference is other than 0, among several that are judged together.
+
+    The probability that any of them is shown although it is 0 is at most 5 % (Bonferroni).
+    `value` is the estimate with a confidence of 95 %, `estimate` makes it with another one.
+    """
+    if value.low <= 0 <= value.high:
+        return False
+    strict = estimate(1 - 0.05 / judged) if judged > 1 else value
+    return not strict.low <= 0 <= strict.high
+
+
+def _difference_json(first: str, second: str, value: Estimate, shown: bool) -> dict[str, Any]:
+    return {**Difference(first, second, value, "is more accurate").json(), "shown": shown}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All pairs of models, on clean points and under every corruption."""
+
+    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        """All conditions of the pairs, in order."""
+        return list(dict.fromkeys(gap.condition for pair in self.pairs for gap in pair.gaps))
+
+    @property
+    def judged(self) -> str:
+        """How differences are judged, as a sentence."""
+        return words.describe_judging(max(g.judged for pair in self.pairs for g in pair.gaps))
+
+    def json(self) -> dict[str, Any]:
+        """Return every difference, and the means over corruptions, in percentage points."""
+        means = [pair.json() for pair in self.pairs]
+        return {
+            "accuracy_differences": [gap.json() for pair in self.pairs for gap in pair.gaps],
+            "mean_accuracy_differences": [mean for mean in means if mean is not None],
+        }
+
+    def print(self) -> None:
+        """Print all differences if they are few, else one row per pair."""
+        from shaketable.findings.comparison.table import print_comparison
+
+        print_comparison(self)
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return the answer for the top of the page, and the section with all differences."""
+        from shaketable.findings.comparison.section import make_sections  # loads the charts
+
+        return make_sections(self, methods)
+
+
+def find(groups: RecordGroups) -> Comparison | None:
+    """Take the finding from records; None without two models under the same noise."""
+    by_data: dict[str, list[Condition]] = {}
+    for condition in groups.conditions:
+        by_data.setdefault(condition.first.fingerprint, []).append(condition)
+    pairs = [
+        pair
+        for conditions in by_data.values()
+        for pair in _make_pairs(conditions, groups.reference)
+    ]
+    return Comparison(tuple(pairs)) if pairs else None
+
+
+def _make_pairs(conditions: Sequence[Condition], reference: str) -> list[Pair]:
+    """Return the pairs of models on the same data."""
+    models = {label: s.first for c in conditions for label, s in c.series.items()}
+    chosen = _choose_pairs(models, reference)
+    shared = {
+        pair: [c for c in conditions if set(pair) <= c.series.keys() and _has_interval(c)]
+        for pair in chosen
+    }
+    kinds = Counter(c.is_clean for common in shared.values() for c in common)
+    pairs = sum(map(bool, shared.values()))
+    return [
+        Pair(*pair, tuple(Gap(c, *pair, kinds[c.is_clean]) for c in common), pairs)
+        for pair, common in shared.items()
+        if common
+    ]
+
+
+def _choose_pairs(models: dict[str, Record], reference: str) -> list[tuple[str, str]]:
+    """Return the pairs of labels to compare.
+
+    Models as given are compared with each other, or with the reference if there are many. Of a
+    study, models with the same training noise are compared, and every training noise with the
+    first one of the same model.
+    """
+    fitted = [label for label, cell in models.items() if cell.train_epsilon is None]
+    pairs = list(combinations(fitted, 2))
+    if len(pairs) > MAX_PAIRS:
+        base, _ = choose_reference(fitted, reference if reference in fitted else "")
+        pairs = [(label, base) for label in fitted if label != base]
+    studied = [(label, cell) for label, cell in models.items() if cell.train_epsilon is not None]
+    weakest: dict[str, str] = {}
+    for label, cell in sorted(studied, key=lambda item: item[1].train_epsilon or 0.0):
+        weakest.setdefault(cell.recipe, label)
+    for (a, first), (b, second) in combinations(studied, 2):
+        to_weakest = first.recipe == second.recipe and weakest[first.recipe] in (a, b)
+        if first.train == second.train or to_weakest:
+            pairs.append((a, b))
+    return pairs
+
+
+def _has_interval(condition: Condition) -> bool:
+    """Whether differences have an interval: not for one run in which all points share noise."""
+    series = next(iter(condition.series.values()))
+    return series.runs > 1 or series.first.draws != "shared"
+
+
+FINDINGS.add("comparison", FindingKind(find, order=46))

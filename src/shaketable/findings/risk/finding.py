@@ -1,0 +1,136 @@
+"""The finding: probability of a wrong answer of every fitted model under every corruption."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from shaketable.findings.conditions import Condition
+from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.risk import words
+from shaketable.findings.series import Series
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.terminal import print_lines
+
+
+@dataclass(frozen=True, eq=False)
+class RiskEntry:
+    """One model under one corruption."""
+
+    noise: str
+    series: Series
+
+    @property
+    def bound(self) -> Estimate:
+        """Share of wrong answers, and its one-sided upper bound."""
+        return self.series.error_bound
+
+    def json(self) -> dict[str, Any]:
+        """Return its numbers in per cent."""
+        cell = self.series.first
+        about = {"corruption": cell.corruption, "at_eps_min": self.series.at_eps_min, "k": cell.k}
+        return {**about, "mean": 100 * self.bound.value, "upper": 100 * self.bound.high}
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRisk:
+    """One fitted model under all corruptions."""
+
+    label: str
+    clean: RiskEntry | None
+    """On clean points; None if these were not evaluated with it."""
+    entries: tuple[RiskEntry, ...]
+    """Under every corruption; not empty."""
+
+    @cached_property
+    def highest(self) -> RiskEntry:
+        """The corruption with the highest share of wrong answers, as measured."""
+        return max(self.entries, key=lambda entry: entry.bound.value)
+
+    @cached_property
+    def upper(self) -> float:
+        """Highest bound: with 95 % confidence the probability is lower under every corruption.
+
+        The bound of the corruption that is worst in truth holds with this confidence, and no
+        bound is higher than the highest, so none has to be widened for their number.
+        """
+        return max(entry.bound.high for entry in self.entries)
+
+    @property
+    def is_in_verdict(self) -> bool:
+        """Whether its only corruption is noise of size eps_min, whose risk stands with the MSCR."""
+        return len(self.entries) == len(self.at_eps_min) == 1
+
+    @property
+    def at_eps_min(self) -> list[RiskEntry]:
+        """Under noise of size eps_min, one per norm and setting."""
+        return [entry for entry in self.entries if entry.series.at_eps_min]
+
+    def json(self) -> dict[str, Any]:
+        """Return all numbers in per cent."""
+        cell, highest = self.entries[0].series.first, self.highest
+        return {
+            "model": cell.model,
+            "label": self.label,
+            "data": cell.data,
+            "n": cell.n,
+            "corruptions": len(self.entries),
+            "highest": {
+                "corruption": highest.series.first.corruption,
+                "mean": 100 * highest.bound.value,
+            },
+            "upper": 100 * self.upper,
+            "cells": [e.json() for e in ([self.clean] if self.clean else []) + [*self.entries]],
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Risks:
+    """Probability of a wrong answer of every fitted model."""
+
+    models: tuple[ModelRisk, ...]
+
+    def json(self) -> dict[str, Any]:
+        """Return every model under every corruption, in per cent."""
+        return {"error_probabilities": [model.json() for model in self.models]}
+
+    def print(self) -> None:
+        """Print one sentence per model."""
+        lines = [words.describe_model(model) for model in self.models if not model.is_in_verdict]
+        print_lines(*([""] if lines else []), *lines)
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return the summary for the top of the page, and the section with all bounds."""
+        from shaketable.findings.risk.section import make_sections  # loads the charts
+
+        return make_sections(self, methods)
+
+
+def find(groups: RecordGroups) -> Risks | None:
+    """Take the finding from records; None without a fitted model under a corruption."""
+    conditions = groups.conditions
+    labels = dict.fromkeys(label for c in conditions for label in c.series)
+    models = [risk for label in labels if (risk := _make_model(label, conditions)) is not None]
+    return Risks(tuple(models)) if models else None
+
+
+def _make_model(label: str, conditions: Sequence[Condition]) -> ModelRisk | None:
+    """Return a model's risk; None if it was trained several times or never had its own noise."""
+    found = [
+        (c.is_clean, RiskEntry(c.noise, c.series[label])) for c in conditions if label in c.series
+    ]
+    usable = [(is_clean, e) for is_clean, e in found if is_bounded(e.series)]
+    clean = next((entry for is_clean, entry in usable if is_clean), None)
+    entries = tuple(entry for is_clean, entry in usable if not is_clean)
+    return ModelRisk(label, clean, entries) if entries else None
+
+
+def is_bounded(series: Series) -> bool:
+    """Whether a bound can be computed: for one fitted model whose points have their own draws."""
+    return series.runs == 1 and series.first.draws != "shared"
+
+
+FINDINGS.add("risk", FindingKind(find, order=44))

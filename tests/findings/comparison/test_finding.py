@@ -1,0 +1,173 @@
+"""Which model is more accurate: every corruption, paired, and judged together."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.findings import print_results
+from helpers.pages import read_page
+from helpers.records import draw_hits, make_records
+from shaketable import metrics
+from shaketable.evaluation.records import Records
+from shaketable.findings.comparison.finding import Comparison
+from shaketable.findings.page import write_report
+from shaketable.findings.results import find
+from shaketable.separations.record import SeparationRecord
+from shaketable.views.numbers import format_points
+
+SPECS = ("clean", "linf(0.1)", "l2(0.2)", "fog(1)")
+COST = {"linf": 0.1, "l2": 0.2, "fog": 0.4}
+
+
+def compare(records: Records, *, reference: str = "") -> Comparison:
+    finding = find(records, reference=reference).findings["comparison"]
+    assert isinstance(finding, Comparison)
+    return finding
+
+
+def join(*names: str, specs: tuple[str, ...] = SPECS, n: int = 50) -> Records:
+    """Records of models that differ by chance."""
+    records = Records(())
+    for seed, name in enumerate(names):
+        records += make_records(draw_hits(seed, specs, COST, n=n), k=4, model=name)
+    return records
+
+
+def test_json_has_the_paired_difference_of_every_two_models_under_every_corruption() -> None:
+    records = join("a", "b", "c")
+    found = find(records).json()["accuracy_differences"]
+    assert {(d["first"], d["second"]) for d in found} == set(combinations("abc", 2))
+    assert len(found) == 3 * len(SPECS)
+    for d in found:
+        pair = (records.select(model=d[side]) for side in ("first", "second"))
+        gap = metrics.accuracy_difference(*pair, corruption=d["corruption"])
+        assert (d["mean"], d["low"], d["high"]) == (100 * gap.value, 100 * gap.low, 100 * gap.high)
+        assert d["k"] == (1 if d["corruption"] == "clean" else 4)
+
+
+def test_the_mean_over_corruptions_is_paired_by_point() -> None:
+    records = join("a", "b")
+    (mean,) = find(records).json()["mean_accuracy_differences"]
+    assert (mean["first"], mean["second"], mean["corruptions"]) == ("a", "b", 3)
+    gaps = [d["mean"] for d in find(records).json()["accuracy_differences"][1:]]
+    assert mean["mean"] == pytest.approx(np.mean(gaps))
+    assert mean["low"] < mean["mean"] < mean["high"]
+    few = find(join("a", "b", specs=SPECS[:2])).json()
+    assert few["mean_accuracy_differences"] == [], "of one corruption it says nothing more"
+
+
+def test_the_best_mscr_may_have_the_worst_accuracy_and_both_are_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    n = 200
+    good = {"clean": [1] * 196 + [0] * 4, "linf(0.1)": [4] * 170 + [0] * 30}
+    flat = {"clean": [1] * 100 + [0] * 100, "linf(0.1)": [4] * 100 + [0] * 100}
+    both = make_records(good, k=4, model="good") + make_records(flat, k=4, model="flat")
+    separation = SeparationRecord("f", np.inf, 0.2, (0, 1), (0, 1), None, {}, None)
+    records = Records(both.cells, (separation,))
+    mscr = {m: metrics.mscr(records.select(model=m)).value for m in ("good", "flat")}
+    assert mscr["flat"] > mscr["good"]
+    assert len(records.cells[0].hits) == n
+    (pair,) = compare(records).pairs
+    assert [gap.better for gap in pair.gaps] == ["good", "good"]
+    assert pair.words == (
+        "on clean points good is more accurate; of 1 corruption one by one, good under 1"
+    )
+    out = print_results(capsys, records)
+    assert "MSCR of good minus flat" in out
+    row = next(line for line in out.splitlines() if line.startswith(" linf(eps_min)"))
+    assert row.strip().endswith("*")
+
+
+def test_differences_of_a_kind_are_judged_together() -> None:
+    """Six of 120 points: shown alone, but not among many such differences."""
+    lost = np.array([4] * 110 + [0] * 10)
+    specs = {f"linf({i / 100})": lost for i in range(1, 9)}
+    clean = {"clean": [1] * 110 + [0] * 10}
+    first = make_records({**clean, **{spec: np.full(120, 4) for spec in specs}}, k=4, model="a")
+    second = make_records({**clean, **specs}, k=4, model="b")
+    (pair,) = compare(first + second).pairs
+    assert all(gap.value.low > 0 for gap in pair.corrupted)
+    alone = [gap for gap in pair.corrupted if gap.shown]
+    assert {gap.judged for gap in pair.corrupted} == {8}
+    assert pair.clean is not None
+    assert pair.clean.judged == 1
+    strict = metrics.accuracy_difference(
+        first.select(model="a"), second.select(model="b"), corruption="linf(0.01)"
+    )
+    assert strict == pair.corrupted[0].value
+    marginal = make_records({**clean, **{s: np.array([4] * 114 + [0] * 6) for s in specs}},
+                            k=4, model="c")  # fmt: skip
+    (close,) = compare(first + marginal).pairs
+    assert all(gap.value.low > 0 for gap in close.corrupted), "each interval excludes 0"
+    assert not any(gap.shown for gap in close.corrupted), "but among eight none is shown"
+    assert close.count_better("") == 8
+    assert len(alone) == 8
+    assert pair.count_better("a") == 8
+
+
+def test_many_models_are_compared_with_one_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"m{i}" for i in range(6)]
+    records = join(*names, n=30)
+    assert {pair.second for pair in compare(records).pairs} == {"m0"}
+    finding = compare(records, reference="m3")
+    assert [(p.first, p.second) for p in finding.pairs] == [
+        (name, "m3") for name in names if name != "m3"
+    ]
+    out = print_results(capsys, records)
+    assert "m5 minus m0" in out
+    assert "first better" in out
+    assert "--json or --report" in out
+    assert len(compare(join(*names[:5], n=30)).pairs) == 10
+
+
+def test_few_differences_are_printed_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    records = join("a", "b")
+    out = print_results(capsys, records).partition("which model is more accurate")[2]
+    (pair,) = compare(records).pairs
+    for gap in pair.gaps:
+        assert f" {gap.condition.noise} " in out
+        assert f"{100 * gap.value.value:+.2f} [" in out
+    assert "mean over corruptions" in out
+    assert "up to 3 differences together" in out
+
+
+def test_the_page_answers_first_and_folds_the_rest(tmp_path: Path) -> None:
+    records = join("a", "b")
+    page = read_page(write_report(tmp_path / "r.html", records, notes=["mind the gap"]))
+    text = " ".join(page.text.split())
+    (pair,) = compare(records).pairs
+    assert f"a or b? {pair.words[0].upper()}{pair.words[1:]}." in text.partition("mind the gap")[0]
+    for gap in pair.gaps:
+        assert format_points(gap.value) in text.partition("Which model is more accurate?")[2]
+    folds = [attrs for tag, attrs in page.elements if tag == "details"]
+    assert any("open" in attrs for attrs in folds)
+    many = join("a", "b", specs=("clean", *(f"linf({i / 100})" for i in range(1, 10))), n=20)
+    page = read_page(write_report(tmp_path / "m.html", many))
+    assert not any("open" in attrs for tag, attrs in page.elements if tag == "details")
+
+
+def test_models_of_studies_are_compared_at_equal_training_and_with_the_weakest(
+    study_records: Records,
+) -> None:
+    finding = compare(study_records)
+    names = [(pair.first, pair.second) for pair in finding.pairs]
+    same = [n for n in names if n[0].partition(", ")[2] == n[1].partition(", ")[2]]
+    assert len(same) == 3, "two models with three training noises"
+    rest = [n for n in names if n not in same]
+    assert len(rest) == 4
+    assert all(n[0].partition(", ")[0] == n[1].partition(", ")[0] for n in rest)
+    assert all(any("training noise clean" in label for label in n) for n in rest)
+    gap = finding.pairs[0].gaps[-1]
+    assert "runs" in gap.value.method
+    assert finding.pairs[0].mean is None
+
+
+def test_models_that_share_no_noise_are_not_compared() -> None:
+    a = make_records(draw_hits(0, SPECS, COST), k=4, model="a")
+    b = make_records(draw_hits(1, SPECS, COST, k=2), k=2, model="b")
+    (pair,) = compare(a + b).pairs
+    assert [gap.condition.noise for gap in pair.gaps] == ["clean"]
+    assert "comparison" not in find(a).findings
