@@ -26,6 +26,7 @@ from shaketable.statistics.intervals import (
     relative_change,
     relative_change_over_runs,
 )
+from shaketable.statistics.limits import compute_limits, mean_estimator
 
 K = 4
 
@@ -51,12 +52,17 @@ def test_one_draw_per_point_is_clopper_pearson(hits: int, n: int, confidence: fl
 
 
 @pytest.mark.parametrize("n", [20, 1000])
-def test_without_a_loss_the_limits_have_a_closed_form(n: int) -> None:
-    # one imagined loss or gain has the weight Beta(1, n) among n points, two of them Beta(2, n)
+def test_without_a_loss_the_limits_are_the_rule_of_three(n: int) -> None:
+    # 0.7 of an imagined loss or gain has the weight Beta(0.7, n) among n points
     sure = np.ones(n, dtype=int), np.full(n, K)
-    one, two = special.betaincinv([1, 2], n, 0.975)
-    assert limits(relative_change(*sure, K)) == pytest.approx((-one, one), rel=1e-6)
-    assert limits(change_difference(sure, sure, K)) == pytest.approx((-two, two), rel=1e-6)
+    reach = special.betaincinv(0.7, n, 0.975)
+    assert reach == pytest.approx(3 / n, rel=0.07)
+    for estimate in (
+        relative_change(*sure, K),
+        change_difference(sure, sure, K),
+        mean_difference(sure[1], sure[1], K),
+    ):
+        assert limits(estimate) == pytest.approx((-reach, reach), rel=1e-6)
 
 
 @pytest.mark.parametrize("runs", [2, 5, 60])
@@ -67,38 +73,107 @@ def test_runs_that_are_all_right_count_as_their_points(runs: int) -> None:
         (exact.low, 1), abs=1e-8
     )
     change = relative_change_over_runs(np.ones((runs, n), dtype=int), np.full((runs, n), K), K)
-    assert limits(change) == pytest.approx((exact.low - 1, 1 - exact.low), abs=1e-8)
+    reach = special.betaincinv(0.7, runs * n, 0.975)
+    assert limits(change) == pytest.approx((-reach, reach), abs=1e-8)
 
 
-def weighted(counts: IntArray, trials: int = 400_000) -> FloatArray:
-    """Random weights of outcomes that occur so often: the definition, by simulation."""
-    return np.random.default_rng(5).standard_gamma(counts, size=(trials, len(counts)))
+def upper_limit(values: FloatArray, most: float, room_below: float) -> float:
+    """The definition, point by point and by simulation; most is the end of the range."""
+    steps = values - values.mean()
+    above, below = steps[steps > 0], -steps[steps < 0]
+    size, size_below = ((d**3).sum() / (d**2).sum() if len(d) else 0 for d in (above, below))
+    seen = (above**2).sum() / max(size, size_below) ** 2
+    room = most - values.mean()
+    distance = size + (room - size) / (1 + seen)
+    filled = values.var() / (room * room_below)
+    weight = filled + (1 - filled) * (0.5 + 0.2 / (1 + seen))
+    rng = np.random.default_rng(5)
+    distinct, counts = np.unique(steps, return_counts=True)
+    weights = rng.standard_gamma([*counts, weight], size=(400_000, len(counts) + 1))
+    means = weights @ [*distinct, distance] / weights.sum(axis=1)
+    return float(values.mean() + np.quantile(means, 0.975))
 
 
 @pytest.mark.parametrize("counts", [[0, 0, 1, 0, 99], [3, 0, 2, 5, 90], [40, 20, 0, 10, 30]])
-def test_clustered_limits_are_those_of_random_weights(counts: list[int]) -> None:
-    estimate = mean_share(np.repeat(np.arange(K + 1), counts), K)
-    values = np.arange(K + 1) / K
-    for worst, level, limit in ((0, 0.025, estimate.low), (1, 0.975, estimate.high)):
-        weights = weighted(np.append(counts, 1))
-        mean = weights @ np.append(values, worst) / weights.sum(axis=1)
-        assert limit == pytest.approx(
-            np.quantile(mean, level), abs=0.03 * (estimate.high - estimate.low)
-        )
+def test_limits_are_those_of_random_weights(counts: list[int]) -> None:
+    hits = np.repeat(np.arange(K + 1), counts)
+    mean = hits.mean() / K
+    share = mean_share(hits, K)
+    gap = mean_difference(hits, np.full(len(hits), 2), K)
+    tolerance = 0.04 * (share.high - share.low)
+    assert share.high == pytest.approx(upper_limit(hits / K, 1, mean), abs=tolerance)
+    assert share.low == pytest.approx(-upper_limit(-hits / K, 0, 1 - mean), abs=tolerance)
+    assert gap.high == pytest.approx(upper_limit(hits / K - 0.5, 1, mean + 0.5), abs=tolerance)
+    assert gap.low == pytest.approx(-upper_limit(0.5 - hits / K, 1, 1.5 - mean), abs=tolerance)
 
 
 @pytest.mark.parametrize("counts", [[10, 0, 1, 89], [100, 5, 15, 880], [30, 4, 26, 140]])
-def test_relative_change_limits_are_those_of_random_weights(counts: list[int]) -> None:
-    # the outcomes (clean, hits) are 00, 01, 10, 11; here the ratio is not linearised
+def test_limits_of_a_relative_change_are_those_of_the_linearised_ratio(counts: list[int]) -> None:
+    # the outcomes (clean, hits) are 00, 01, 10, 11
     clean, hits = np.repeat([0, 0, 1, 1], counts), np.repeat([0, 1, 0, 1], counts)
     estimate = relative_change(clean, hits, 1)
-    assert estimate.value == pytest.approx(hits.sum() / clean.sum() - 1)
-    for worst, level, limit in ((2, 0.025, estimate.low), (1, 0.975, estimate.high)):
-        weights = weighted(np.array(counts) + (np.arange(4) == worst))
-        ratio = (weights[:, 1] + weights[:, 3]) / (weights[:, 2] + weights[:, 3])
-        assert limit == pytest.approx(
-            np.quantile(ratio - 1, level), abs=0.05 * (estimate.high - estimate.low)
-        )
+    change = hits.sum() / clean.sum() - 1
+    assert estimate.value == pytest.approx(change)
+    values = change + (hits - (1 + change) * clean) / clean.mean()
+    loss, gain = (1 + change) / clean.mean(), 1 / clean.mean()
+    high, low = upper_limit(values, change + gain, loss), -upper_limit(-values, loss - change, gain)
+    assert limits(estimate) == pytest.approx((low, high), abs=0.04 * (high - low))
+
+
+def count_flips(n: int, most: int) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Numbers of gains and losses among n points, and the limits of their mean difference."""
+    flips = np.array([(a, b) for a in range(most) for b in range(most) if a + b <= n])
+    table = np.column_stack([flips[:, 1], n - flips.sum(axis=1), flips[:, 0]]).astype(float)
+    estimator = mean_estimator(np.array([-1.0, 0.0, 1.0]), -1.0, 1.0)
+    _, low, high = compute_limits(estimator, table, 0.025)
+    return flips, low, high
+
+
+def test_few_points_that_change_are_covered_whatever_their_shares_are() -> None:
+    # exact: the probability of every number of gains and losses among 100 points
+    n = 100
+    flips, low, high = count_flips(n, 42)
+    for losses in (0, 0.003, 0.01, 0.03, 0.1):
+        for gains in np.concatenate([np.arange(0.5, 6, 0.25), np.arange(6, 16, 0.7)]) / n:
+            still = 1 - gains - losses
+            chance = stats.multinomial.pmf(
+                np.column_stack([flips, n - flips.sum(axis=1)]), n, [gains, losses, still]
+            )
+            truth = gains - losses
+            assert chance[(low <= truth) & (truth <= high)].sum() >= 0.94
+
+
+def test_nothing_seen_on_one_side_does_not_narrow_that_side() -> None:
+    # losses were seen, gains were not: gains of 2 % remain possible
+    n = 100
+    flips, low, high = count_flips(n, 6)
+    for losses in range(1, 6):
+        limit = high[(flips[:, 0] == 0) & (flips[:, 1] == losses)][0]
+        assert limit + losses / n >= 0.02
+    assert low[(flips == [0, 0]).all(axis=1)] == -high[(flips == [0, 0]).all(axis=1)]
+
+
+def students(values: FloatArray) -> float:
+    """Width of the t interval."""
+    low, high = stats.t.interval(0.95, len(values) - 1, values.mean(), stats.sem(values))
+    return float(high - low)
+
+
+@pytest.mark.parametrize(("n", "bar"), [(100, 1.3), (1000, 1.1)])
+def test_small_changes_of_many_points_do_not_count_with_a_complete_one(n: int, bar: float) -> None:
+    # a third of the points changes by less than a third of its draws
+    rng = np.random.default_rng(n)
+    q = np.where(rng.random(n) < 0.3, rng.uniform(0.2, 1, n), 1.0)
+    first, second = rng.binomial(30, q), rng.binomial(30, np.clip(q - 0.05, 0, 1))
+    gap = mean_difference(first, second, 30)
+    assert 1 <= (gap.high - gap.low) / students((first - second) / 30) <= bar
+    clean = np.ones(n, dtype=int)
+    change = change_difference((clean, first), (clean, second), 30)
+    assert change.high - change.low == pytest.approx(gap.high - gap.low, rel=0.2)
+    # all points are right about as often, so the share is known better than from one draw each
+    alike = rng.binomial(100, 0.7, size=n)
+    share = mean_share(alike, 100)
+    assert 1 <= (share.high - share.low) / students(alike / 100) <= bar
 
 
 @pytest.mark.parametrize("runs", [3, 8, 40])
@@ -204,7 +279,7 @@ def test_mean_differences_are_those_of_the_means_and_swap(columns: IntArray) -> 
     assert mean_difference_over_runs(*runs, K).value == pytest.approx(one.value, abs=1e-12)
 
 
-def test_mean_differences_cover_and_are_sharper_than_relative_changes() -> None:
+def test_mean_differences_cover_and_agree_with_changes_if_all_is_right_without_noise() -> None:
     def counts(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
         q = rng.beta(0.3, 3, size=200)
         return rng.binomial(K, q), rng.binomial(K, np.minimum(1, 1.5 * q))
@@ -214,10 +289,10 @@ def test_mean_differences_cover_and_are_sharper_than_relative_changes() -> None:
     assert covers(truth, lambda rng: mean_difference(*counts(rng), K)) >= 0.93
     first, second = counts(np.random.default_rng(0))
     ones = np.ones_like(first)
-    wide = change_difference((ones, first), (ones, second), K)
-    sharp = mean_difference(first, second, K)
-    assert sharp.value == pytest.approx(wide.value)
-    assert sharp.high - sharp.low < wide.high - wide.low
+    change = change_difference((ones, first), (ones, second), K)
+    plain = mean_difference(first, second, K)
+    assert plain.value == pytest.approx(change.value)
+    assert limits(plain) == pytest.approx(limits(change), abs=0.02 * (plain.high - plain.low))
 
 
 def mixed_points(rng: np.random.Generator, n: int, error: float) -> tuple[IntArray, IntArray]:

@@ -1,28 +1,51 @@
 r"""Confidence limits that cover where those of textbooks do not.
 
-**Fixed model.** Clopper–Pearson adds one pseudo-observation to the data, at the worst possible
-value :math:`y^*`, and takes a quantile of the beta distribution that follows. The same works for
-any mean of bounded values: give all points random weights :math:`\gamma_i` (standard exponential);
-then the upper limit is the t with
+**Fixed model.** Clopper–Pearson adds one imagined point to the data, at the worst possible value
+:math:`y^*`, and takes a quantile of the beta distribution that follows. The same works for any mean
+of bounded values: give the points random weights :math:`\gamma_i` (standard exponential); then the
+upper limit is the t with
 
 .. math:: P\left(\gamma^* (y^* - t) + \textstyle\sum_i \gamma_i (y_i - t) > 0\right) = \alpha / 2
 
-(Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208, who conjecture that it covers for every
-bounded distribution). The positive and the negative part of the sum are close to gamma variables of
-the same mean and variance (Satterthwaite), which makes the probability an incomplete beta function:
-exactly Clopper–Pearson for k = 1, otherwise a few per cent of the width off.
+(Gaffke 2005; Learned-Miller & Thomas, arXiv:1905.06208). The positive and the negative part of the
+sum are close to gamma variables of the same mean and variance (Satterthwaite), which makes the
+probability an incomplete beta function.
+
+**The imagined point.** Gaffke's stands at the end of the range with weight 1, whatever the data
+are. If many points change a little and none changes much, such as in a difference of two models,
+it makes the interval twice as wide as necessary. Here it follows the data. With the deviations
+:math:`d_i = y_i - \bar y`, the typical size of those above, and their number, are
+
+.. math:: s = \sum_{d_i > 0} d_i^3 \Big/ \sum_{d_i > 0} d_i^2, \qquad
+          m = \sum_{d_i > 0} d_i^2 \Big/ \max(s, s_{below})^2
+
+A kind of point that does not occur among m others has a share of about :math:`u = 1 / (1 + m)`, so
+the imagined point stands at :math:`\bar y + s + u (D - s)`, where D is the distance to the end of
+the range: at the end if nothing was seen, at a typical deviation if there are many. Its weight, the
+shape of the gamma variable :math:`\gamma^*`, is
+
+.. math:: \rho + (1 - \rho) (0.5 + 0.2 u), \qquad \rho = \mathrm{var}(y) / (D D_{below})
+
+:math:`\rho` is 1 if all values are at the ends of the range, and then the limits are exactly
+Clopper–Pearson, which a share near 0 or 1 needs; half a point is that of Jeffreys. If all points
+are alike, and not at an end, the weight is 0.7, and the limit is the rule of three:
+:math:`\pm 3 D / n`. With these constants the mean of points that change by -1, 0 or 1 is covered
+in at least 94 % of all studies of 100 points, whatever the shares are. What the points do not show
+is not covered: a rare large change among many small ones that were seen
+(``benchmarks/results/coverage.md``).
 
 **Mean over splits.** The same, with the variances of the points multiplied by the dispersion: the
 variance between runs over that of independent points. The normal tail :math:`\alpha/2` becomes
 Student's, as :math:`\Phi(-t_{1-\alpha/2})`. In the middle of the range this is the t interval with
 ddof 1; if all runs are at 100 % it is Clopper–Pearson for all their points. The degrees of freedom
-grow from runs - 1 with the weight of the pseudo-observation, which needs no t
-(Welch–Satterthwaite).
+grow from runs - 1 with the part that one point at the end of the range would have in the variance:
+the fewer points make up the spread, the less it is one between runs (Welch–Satterthwaite).
 
 **MSCR** is a ratio of means, :math:`m = \bar y / \bar c - 1`, and is linearised: the value of a
 point is :math:`m + (y_i - (1 + m) c_i) / \bar c`. The worst point for the lower limit is right when
 clean and wrong under all noise, for the upper limit the reverse. A difference of two models takes
-the difference of these values, which keeps the pairing, and one pseudo-observation per model.
+the difference of these values, which keeps the pairing; its worst point is that of one model and
+an average point of the other.
 """
 
 from __future__ import annotations
@@ -36,8 +59,9 @@ from scipy import special
 
 from shaketable.core.types import FloatArray
 
-_BISECTIONS = 45
+_BISECTIONS = 40
 _MANY = 1e9  # degrees of freedom from which Student's t is normal
+_ROUNDING = 1e-12  # deviations below this part of the range are 0
 
 # Every estimate is a mean over a table of outcomes. Counts have the shape (..., outcomes); leading
 # axes may hold studies: simulations compute thousands of them at once.
@@ -45,48 +69,59 @@ _MANY = 1e9  # degrees of freedom from which Student's t is normal
 
 @dataclass(frozen=True)
 class LinearEstimate:
-    """An estimate as a mean of outcomes' values, with the pseudo-observations its limits add."""
+    """An estimate as a mean of outcomes' values, and the ends of their range."""
 
     estimate: FloatArray
     values: FloatArray
     """Value of every outcome, on the last axis."""
     low: FloatArray
-    """Pseudo-observations of the lower limit, one per model, on the last axis."""
+    """Lowest value that a point may have."""
     high: FloatArray
-    """The same for the upper limit."""
+    """Highest value that a point may have."""
 
     def shift(self, step: FloatArray) -> LinearEstimate:
         """Return the same deviations around estimate + step."""
-        each = step[..., None]
         return LinearEstimate(
-            self.estimate + step, self.values + each, self.low + each, self.high + each
+            self.estimate + step, self.values + step[..., None], self.low + step, self.high + step
         )
 
     def __neg__(self) -> LinearEstimate:
         return LinearEstimate(-self.estimate, -self.values, -self.high, -self.low)
 
     def __sub__(self, other: LinearEstimate) -> LinearEstimate:
-        # a pseudo-observation of one model is an average point of the other
+        # the worst point of one model is an average point of the other
         own, others = self.shift(-other.estimate), (-other).shift(self.estimate)
         return LinearEstimate(
             own.estimate,
             self.values - other.values,
-            np.concatenate([own.low, others.low], axis=-1),
-            np.concatenate([own.high, others.high], axis=-1),
+            np.minimum(own.low, others.low),
+            np.maximum(own.high, others.high),
         )
+
+
+@dataclass(frozen=True)
+class ImaginedPoint:
+    """What an upper limit adds to the data."""
+
+    distance: FloatArray
+    """How far the point is above the estimate."""
+    weight: FloatArray
 
 
 Estimator: TypeAlias = Callable[[FloatArray], LinearEstimate]
 """Function from a table of counts, (..., outcomes), to the estimate."""
 
+Imagine: TypeAlias = Callable[[LinearEstimate, FloatArray], ImaginedPoint]
+"""Function from an estimate and its counts to the point that the upper limit adds."""
 
-def mean_estimator(y: FloatArray) -> Estimator:
-    """Estimator of the mean of y; `y` has one value in [0, 1] per outcome."""
+
+def mean_estimator(y: FloatArray, low: float = 0.0, high: float = 1.0) -> Estimator:
+    """Estimator of the mean of y; `y` has one value in [low, high] per outcome."""
 
     def estimate(counts: FloatArray) -> LinearEstimate:
-        mean = np.asarray(counts @ y / counts.sum(axis=-1))
-        end = np.ones_like(mean)[..., None]
-        return LinearEstimate(mean, np.broadcast_to(y, counts.shape), 0 * end, end)
+        mean = np.asarray(np.clip(counts @ y / counts.sum(axis=-1), low, high))
+        ends = np.full_like(mean, low), np.full_like(mean, high)
+        return LinearEstimate(mean, np.broadcast_to(y, counts.shape), *ends)
 
     return estimate
 
@@ -95,75 +130,109 @@ def change_estimator(c: FloatArray, y: FloatArray) -> Estimator:
     """Estimator of the mean of y over the mean of c, minus 1, linearised."""
 
     def estimate(counts: FloatArray) -> LinearEstimate:
-        clean = np.asarray(counts @ c / counts.sum(axis=-1))[..., None]
-        ratio = np.asarray(counts @ y / (counts @ c))[..., None]
+        clean = np.asarray(counts @ c / counts.sum(axis=-1))
+        ratio = np.asarray(counts @ y / (counts @ c))
         change = ratio - 1
-        values = change + (y - ratio * c) / clean
-        return LinearEstimate(change[..., 0], values, change - ratio / clean, change + 1 / clean)
+        values = change[..., None] + (y - ratio[..., None] * c) / clean[..., None]
+        return LinearEstimate(change, values, change - ratio / clean, change + 1 / clean)
 
     return estimate
 
 
+def imagine_point(linear: LinearEstimate, counts: FloatArray) -> ImaginedPoint:
+    """Return the point that the upper limit adds; see above for s, m, u and rho."""
+    room, room_below = linear.high - linear.estimate, linear.estimate - linear.low
+    steps = linear.values - linear.estimate[..., None]
+    steps = np.where(np.abs(steps) > _ROUNDING * (room + room_below)[..., None], steps, 0.0)
+
+    def measure(steps: FloatArray) -> tuple[FloatArray, FloatArray]:
+        squares = counts * np.maximum(steps, 0) ** 2
+        total = squares.sum(axis=-1)
+        return total, _ratio((squares * steps).sum(axis=-1), total, 0.0)
+
+    (above, size), (below, size_below) = measure(steps), measure(-steps)
+    unseen = 1 / (1 + _ratio(above, np.maximum(size, size_below) ** 2, 0.0))
+    size = np.minimum(size, room)
+    variance = (above + below) / counts.sum(axis=-1)
+    most = room * room_below  # no distribution in the range has a larger variance
+    most = np.where(most > _ROUNDING * (room + room_below) ** 2, most, 0.0)
+    filled = np.minimum(_ratio(variance, most, 1.0), 1.0)
+    weight = filled + (1 - filled) * (0.5 + 0.2 * unseen)
+    return ImaginedPoint(size + unseen * (room - size), weight)
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray, otherwise: float) -> FloatArray:
+    """Return the ratio, or another value where the denominator is 0."""
+    ratio = np.full(np.shape(denominator), otherwise)
+    np.divide(numerator, denominator, out=ratio, where=denominator > 0)
+    return ratio
+
+
 def compute_limits(
-    estimator: Estimator, counts: FloatArray, tail: float
+    estimator: Estimator, counts: FloatArray, tail: float, imagine: Imagine = imagine_point
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Estimate for a fixed model with its lower and upper limit."""
     linear = estimator(counts)
     return (
         linear.estimate,
-        -find_upper_limit(-linear, counts, tail),
-        find_upper_limit(linear, counts, tail),
+        -find_upper_limit(-linear, counts, tail, imagine),
+        find_upper_limit(linear, counts, tail, imagine),
     )
 
 
 def compute_limits_over_runs(
-    estimator: Estimator, counts: FloatArray, tail: float
+    estimator: Estimator, counts: FloatArray, tail: float, imagine: Imagine = imagine_point
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean over runs with its lower and upper limit; the runs are the last but one axis."""
     runs, total = counts.shape[-2], counts.sum(axis=-2)
     each, pooled = estimator(counts).estimate, estimator(total)
     linear = pooled.shift(each.mean(axis=-1) - pooled.estimate)
-
-    def squares(points: FloatArray, weights: FloatArray | float = 1.0) -> FloatArray:
-        return np.asarray((weights * (points - linear.estimate[..., None]) ** 2).sum(axis=-1))
-
     # variances of the sum over all points: of independent points, and as seen between runs
-    independent = squares(linear.values, total)
+    independent = (total * (linear.values - linear.estimate[..., None]) ** 2).sum(axis=-1)
     between = total.sum(axis=-1) ** 2 * each.var(axis=-1, ddof=1) / runs
     # Runs with equal counts are not runs without spread: they are known to a whole point only, and
     # rounding has the variance 1/12 (Sheppard).
-    rounding = runs / 12 * np.maximum(squares(linear.low), squares(linear.high))
-    between = np.maximum(between, np.minimum(independent, rounding))
+    room = np.maximum(linear.high - linear.estimate, linear.estimate - linear.low)
+    between = np.maximum(between, np.minimum(independent, runs / 12 * room**2))
     dispersion = np.ones_like(between)
     np.divide(between, independent, out=dispersion, where=independent > 0)
 
-    def t_tail(imagined: FloatArray) -> FloatArray:
+    def find(linear: LinearEstimate) -> FloatArray:
+        imagined = imagine(linear, total)
         variance = np.maximum(independent, between)
-        weight = np.full_like(variance, _MANY)
-        np.divide(squares(imagined), variance, out=weight, where=variance > 0)
-        df = np.minimum((runs - 1) * (1 + weight) ** 2, _MANY)
-        return np.asarray(special.ndtr(special.stdtrit(df, tail)))
+        part = _ratio((linear.high - linear.estimate) ** 2, variance, _MANY)
+        df = np.minimum((runs - 1) * (1 + part) ** 2, _MANY)
+        t_tail = np.asarray(special.ndtr(special.stdtrit(df, tail)))
+        return _solve(linear, total, imagined, t_tail, dispersion)
 
-    low = -find_upper_limit(-linear, total, t_tail(linear.low), dispersion)
-    return linear.estimate, low, find_upper_limit(linear, total, t_tail(linear.high), dispersion)
+    return linear.estimate, -find(-linear), find(linear)
 
 
 def find_upper_limit(
+    linear: LinearEstimate, counts: FloatArray, tail: float, imagine: Imagine = imagine_point
+) -> FloatArray:
+    """Upper limit: the t that the randomly weighted mean exceeds with probability `tail`."""
+    return _solve(linear, counts, imagine(linear, counts), tail)
+
+
+def _solve(
     linear: LinearEstimate,
     counts: FloatArray,
+    imagined: ImaginedPoint,
     tail: float | FloatArray,
     dispersion: float | FloatArray = 1.0,
 ) -> FloatArray:
-    """Upper limit: the t that the randomly weighted mean exceeds with probability `tail`."""
-    values = np.concatenate([linear.values, linear.high], axis=-1)
-    imagined = np.ones_like(linear.high)
-    means = np.concatenate([counts, imagined], axis=-1)
-    variances = np.concatenate([counts * np.asarray(dispersion)[..., None], imagined], axis=-1)
-    low = linear.estimate
-    high = low + (linear.high - low[..., None]).sum(axis=-1)
+    """Find the upper limit by bisection, with the variances of points times the dispersion."""
+    steps = linear.values - linear.estimate[..., None]
+    seen = np.where(counts > 0, steps, 0.0).max(axis=-1)
+    steps = np.concatenate([steps, imagined.distance[..., None]], axis=-1)
+    weight = imagined.weight[..., None]
+    means = np.concatenate([counts, weight], axis=-1)
+    variances = np.concatenate([counts * np.asarray(dispersion)[..., None], weight], axis=-1)
+    low, high = np.zeros_like(seen), np.maximum(seen, imagined.distance)
     for _ in range(_BISECTIONS):
         t = (low + high) / 2
-        z = values - t[..., None]
+        z = steps - t[..., None]
         above = np.maximum(z, 0)
         below = above - z
         a, b = (means * above).sum(axis=-1), (means * below).sum(axis=-1)
@@ -175,4 +244,4 @@ def find_upper_limit(
             share = scale_a / (scale_a + scale_b)
             exceeds = special.betainc(b / scale_b, a / scale_a, share) > tail
         low, high = np.where(exceeds, t, low), np.where(exceeds, high, t)
-    return np.asarray((low + high) / 2)
+    return np.asarray(linear.estimate + (low + high) / 2)

@@ -8,7 +8,7 @@ s, and has the value
           w_s = \frac{\partial CV}{\partial a_s} = \frac{1}{S \mu} \left(
           \frac{a_s - \mu}{\sigma} - \frac{\sigma}{\mu} \right), \quad \sum_s w_s a_s = 0
 
-The limits are those of the mean of these values, with one pseudo-observation (`limits`).
+The limits are those of the mean of these values (`shaketable.statistics.limits`).
 
 Chance adds to the spread: if all sets were equally hard, their accuracies would still differ, since
 every set has its own draws. What chance adds to :math:`\sigma^2` follows from the points,
@@ -136,7 +136,7 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
 
     >>> right = np.array([[1] * 90 + [0] * 10, [1] * 80 + [0] * 20, [1] * 60 + [0] * 40])
     >>> print(coefficient(right))
-    0.163 (95 % interval 0.076 to 0.225)
+    0.163 (95 % interval 0.088 to 0.223)
     """
     linearisations = _linearise(shares)
     cv, floor = linearisations[0].cv, linearisations[0].floor
@@ -174,7 +174,7 @@ def coefficient_difference(
     >>> steady = np.array([[1] * 90 + [0] * 10, [1] * 88 + [0] * 12])
     >>> unsteady = np.array([[1] * 90 + [0] * 10, [1] * 60 + [0] * 40])
     >>> print(coefficient_difference(unsteady, steady))
-    0.189 (95 % interval 0.103 to 0.276)
+    0.189 (95 % interval 0.119 to 0.266)
     """
     all_first, all_second = _linearise(first), _linearise(second)
     value = all_first[0].cv - all_second[0].cv
