@@ -205,3 +205,15 @@ def test_a_full_disk_with_two_workers_is_one_line():
     assert "results file 's.sqlite': d" in err
     assert "what was measured before is kept" in err
     assert count_cells("s.sqlite") > 0
+
+
+def test_a_copy_that_cannot_be_written_leaves_the_old_file():
+    Path("copy.npz").write_text("the old one")
+    code, err = run_in_process(
+        *["corrupt", "bands(n=500)", "--corruption", "linf(0.1)", "-o", "copy.npz", "--quiet"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500)),
+    )
+    assert code == 2
+    assert "data cannot be written to 'copy.npz' (File too large); name another file" in err
+    assert Path("copy.npz").read_text() == "the old one"
+    assert {path.name for path in Path().iterdir()} <= {"copy.npz", "misbehaving.py"}

@@ -21,6 +21,7 @@ from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import Array, IntArray
+from shaketable.core.writing import write_beside
 from shaketable.corruptions import PNormNoise
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
@@ -183,14 +184,9 @@ class WorstCase:
                 "predicted": classes[examples.codes],
             }.items():
                 columns.setdefault(name, []).append(values)
-        try:
-            with Path(path).open("wb") as file:
-                arrays: dict[str, Any] = {n: np.concatenate(parts) for n, parts in columns.items()}
-                np.savez_compressed(file, **arrays)
-        except OSError as error:
-            raise InputError(
-                f"examples cannot be written to {str(path)!r} ({error.strerror}); name another file"
-            ) from error
+        arrays: dict[str, Any] = {n: np.concatenate(parts) for n, parts in columns.items()}
+        with write_beside(path, "examples") as beside, beside.open("wb") as file:
+            np.savez_compressed(file, **arrays)
         return Path(path)
 
     def differences(self) -> list[tuple[AdversarialAccuracy, Difference]]:

@@ -11,6 +11,7 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
+from shaketable.core.writing import write_beside
 from shaketable.data.dataset import Dataset
 
 ENDINGS = (".npz", ".csv", ".csv.gz", ".parquet")
@@ -53,18 +54,15 @@ def write_dataset(
             )
         x = np.rint(x * 255).astype(np.uint8)
     try:
-        if ending == ".npz":
-            _write_npz(path, x, data, facts or {})
-        else:
-            _write_table(path, ending, x, data, label)
+        with write_beside(path, "data") as beside:
+            if ending == ".npz":
+                _write_npz(beside, x, data, facts or {})
+            else:
+                _write_table(beside, ending, x, data, label)
     except UnicodeEncodeError as error:
         raise InputError(
             f"labels and column names must be text in UTF-8 in a {ending} file, got "
             f"{error.object!r}; rename it, or write an .npz file"
-        ) from error
-    except OSError as error:
-        raise InputError(
-            f"file {str(path)!r} cannot be written ({error.strerror or error}); name another file"
         ) from error
     return path
 

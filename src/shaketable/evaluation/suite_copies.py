@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import product
@@ -66,7 +67,7 @@ def write_suite(
     Parameters
     ----------
     folder
-        Where to write; it must be new or empty.
+        Where to write; it must be new or empty, and is so again if writing fails.
     data
         Images, or any other points if the suite applies to them.
     suite
@@ -88,16 +89,31 @@ def write_suite(
     layout: SuiteLayout = PngLayout(plan) if as_files else ArrayLayout(plan)
     _check_files(plan, layout)
     _try_each(plan, noise)
+    is_new = not plan.folder.exists()
     try:
         layout.start()
         _write_sets(plan, noise, layout, progress=progress)
         manifest = json.dumps(_manifest(plan, noise, layout), indent=1)
         (plan.folder / "manifest.json").write_text(f"{manifest}\n", encoding="utf-8")
-    except OSError as error:
+    except BaseException as error:
+        _remove_content(plan.folder, itself=is_new)
+        if not isinstance(error, OSError):
+            raise
         raise InputError(
             f"folder {str(folder)!r} cannot be written ({error.strerror or error}); name another"
         ) from error
     return Path(folder)
+
+
+def _remove_content(folder: Path, *, itself: bool) -> None:
+    """Remove all that is in a folder, and the folder `itself` too."""
+    for entry in folder.glob("*"):
+        if entry.is_dir():
+            shutil.rmtree(entry, ignore_errors=True)
+        else:
+            entry.unlink(missing_ok=True)
+    if itself and folder.is_dir():
+        folder.rmdir()
 
 
 def check_target(folder: str | Path, suite: Suite) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array, IntArray
+from shaketable.core.writing import write_beside
 from shaketable.corruptions import Corruption
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.images import find_layout, move_channels_last, to_levels
@@ -131,21 +132,24 @@ class ArrayLayout:
         if plan.is_common:
             shape = find_layout(shape, name)[: len(shape)]
         path = plan.folder / self.file(name)
-        unfinished = path.with_suffix(".npy.part")  # the file has its full size from the start
         dtype = np.dtype(np.uint8) if plan.as_uint8 else plan.data.rows(slice(0, 1)).dtype
-        blocks = len(plan.sets[name])
-        array = np.lib.format.open_memmap(
-            unfinished, mode="w+", dtype=dtype, shape=(blocks * n, *shape)
-        )
+        header = {
+            "descr": np.lib.format.dtype_to_descr(dtype),
+            "fortran_order": False,
+            "shape": (len(plan.sets[name]) * n, *shape),
+        }
+        done = 0
+        with write_beside(path, "set") as beside, beside.open("wb") as file:
+            np.lib.format.write_array_header_1_0(file, header)
 
-        def put(number: int, rows: IntArray, values: Array) -> None:
-            start = number * n + rows[0] - first
-            ordered = _channels_last(values) if plan.is_common else values
-            array[start : start + len(rows)] = ordered.reshape(-1, *shape)
+            def put(number: int, rows: IntArray, values: Array) -> None:
+                nonlocal done
+                assert number * n + rows[0] - first == done, "points come in order"
+                done += len(rows)
+                ordered = _channels_last(values) if plan.is_common else values
+                file.write(np.ascontiguousarray(ordered, dtype).data)
 
-        yield put
-        array.flush()
-        unfinished.rename(path)
+            yield put
         self.checksums[path.name] = _checksum(path)
 
 

@@ -13,6 +13,7 @@ import altair as alt
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.core.writing import write_beside
 from shaketable.views.text import make_all_visible
 
 Chart: TypeAlias = (
@@ -209,15 +210,11 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
             f"a chart's file must end in {', '.join(FORMATS)}, got {str(path)!r}; rename it"
         )
     chart, options = _make_visible(chart), FORMATS[path.suffix.lower()]
-    try:
+    with write_beside(path, "chart") as beside:
         if options["format"] == "html":
-            path.write_text(_make_page(chart, **options), encoding="utf-8")
+            beside.write_text(_make_page(chart, **options), encoding="utf-8")
         else:
-            chart.save(path, **options)
-    except OSError as error:
-        raise InputError(
-            f"chart cannot be written to {str(path)!r} ({error.strerror}); name another file"
-        ) from error
+            chart.save(beside, **options)
     return path
 
 

@@ -15,6 +15,7 @@ import vl_convert
 from markupsafe import Markup
 
 from shaketable.core.errors import InputError
+from shaketable.core.writing import write_beside
 from shaketable.views import drawing, numbers
 from shaketable.views.text import make_all_visible, make_visible, to_sentence
 
@@ -76,15 +77,8 @@ def write(
             vega=_bundle_vega(),
         )
     )
-    beside = path.with_name(f".{path.name}.part")
-    try:
+    with write_beside(path, "report") as beside:
         beside.write_text(page, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise InputError(
-            f"report cannot be written to {str(path)!r} ({error.strerror}); name another file"
-        ) from error
     return path
 
 

@@ -16,6 +16,7 @@ from shaketable.core.keys import Rng, digest, make_key, row_keys
 from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array
+from shaketable.core.writing import write_beside
 from shaketable.corruptions import Corruption, Impulse, PNormNoise, as_corruption
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
@@ -86,12 +87,8 @@ class Gallery:
                     (p, images.to_data_uri(p.image, max_side=_MAX_SIDE)) for p in self.pictures
                 ],
             )
-        try:
-            path.write_bytes(images.encode_png(self.sheet()))
-        except OSError as error:
-            raise InputError(
-                f"gallery cannot be written to {str(path)!r} ({error.strerror}); name another file"
-            ) from error
+        with write_beside(path, "gallery") as beside:
+            beside.write_bytes(images.encode_png(self.sheet()))
         return path
 
 
