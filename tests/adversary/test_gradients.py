@@ -145,18 +145,24 @@ def apgd_by_the_book(f, slope, x, epsilon, steps):
     return passed
 
 
-def test_apgd_goes_where_the_algorithm_says():
+@pytest.mark.parametrize("steep", [1, 6])  # steep: steps go beyond the best point, and come back
+def test_apgd_goes_where_the_algorithm_says(steep):
     x, module, epsilon, steps = make_points(6, 5), make_network(5).double(), 3.0, 40
+    with torch.no_grad():
+        module[0].weight.mul_(steep)
     y, targets = torch.zeros(6, dtype=int), torch.ones(6, dtype=int)
     around = region_tensors.TensorRegion.of(make_region(x, epsilon, p=2.0), np.arange(6), "cpu")
     active = ascent.ActiveRows(np.arange(6), around, y, targets, make_keys(6))
     state = ascent.APGDState.start(around.x, epsilon, ascent.plan_checkpoints(steps))
-    passed = [state.moved]
+    passed, returned = [state.moved], 0
     with losses.open_gradients(make_classifier(module, 3), (5,)) as gradients_of:
         for _ in range(steps):
             _, loss, gradient = gradients_of.differentiate("targeted", state.moved, y, targets)
+            last = state
             state = state.advance(active, loss, gradient)
             passed.append(state.moved)
+            back = (state.size < last.size).flatten() & (last.best != last.moved).any(dim=1)
+            returned += int((back & (loss <= last.best_loss)).sum())
 
         def one(i):
             def ask(z):
@@ -169,6 +175,7 @@ def test_apgd_goes_where_the_algorithm_says():
 
         expected = np.array([one(i) for i in range(6)])
     assert state.size.unique().numel() > 1  # rows differ in when their steps are halved
+    assert returned or steep == 1
     assert np.allclose(np.array([step.numpy() for step in passed]).swapaxes(0, 1), expected)
 
 

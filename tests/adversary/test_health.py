@@ -80,3 +80,10 @@ def test_a_loss_that_falls_along_its_gradient_is_reported():
 def test_points_are_needed():
     with pytest.raises(InputError, match="rows must name points"):
         inspect(make_network(5), n=0)
+
+
+def test_random_tries_are_as_many_as_asked_for():
+    once = inspect(make_network(5), epsilon=2.0, tries=1)
+    assert 0 < once.random < 40
+    more = inspect(make_network(5), epsilon=2.0, tries=8)
+    assert once.random < more.random <= 40

@@ -214,3 +214,13 @@ def test_integers_that_floats_cannot_tell_apart_are_refused(value, kind):
             corrupt([*x.tolist(), [2**63, 0.5]], "clean")
     x[1, 1] = 2**53
     assert corrupt(as_given(x, kind), "clean", bounds=(0, 2**53))[1, 1] == 2**53
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int32, np.int64])
+def test_whole_numbers_are_rounded_to_the_nearest(dtype):
+    x = np.tile(np.arange(100, dtype=dtype), (30, 1))[:, :40]
+    options = {"rng": 0, "bounds": (0, 120), "dtype": dtype}
+    np.testing.assert_array_equal(corrupt(x, "linf(0.49)", **options), x)
+    noisy = corrupt(x[:, 5:], "linf(1.2)", **options).astype(int) - x[:, 5:]
+    assert set(np.unique(noisy)) == {-1, 0, 1}
+    assert abs(noisy.mean()) < 0.1
