@@ -93,3 +93,21 @@ def test_bad_input_is_refused():
         agreement([0, 1], [1, 1], nearest, ties="majorty")
     with pytest.raises(InputError, match=r"first \+ second must be at most differing"):
         Agreement(5, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (60, 20, "plain labels more like 1-NN (p < 0.01)"),
+        (20, 60, "robust labels more like 1-NN (p < 0.01)"),
+        (40, 38, "neither is shown to label more like 1-NN (p >= 0.01)"),
+    ],
+)
+def test_the_model_that_agrees_more_is_named(first, second, words):
+    found = Agreement(100, first, second, ("plain", "robust"))
+    assert found.words == words
+    assert found.shares == (first / 100, second / 100)
+    assert [(m["model"], m["agrees"], m["share"]) for m in found.json()["models"]] == [
+        ("plain", first, pytest.approx(first)),
+        ("robust", second, pytest.approx(second)),
+    ]
