@@ -1,9 +1,11 @@
-import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import shaketable as st
 from helpers.commands import run_command, run_failing, run_json
+from shaketable.evaluation.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -55,23 +57,12 @@ def test_a_shared_store_keeps_data_apart(capsys):
 
 
 def test_an_unfinished_suite_is_reported(capsys):
-    run_command(
-        capsys,
-        "evaluate",
-        "--data",
-        "digits",
-        "--model",
-        "logistic",
-        "--suite",
-        "ice",
-        "--store",
-        "s.sqlite",
-        "--quiet",
-        "--report",
-        "p.html",
-    )
-    with sqlite3.connect("s.sqlite") as db:
-        db.execute("DELETE FROM cells WHERE corruption LIKE 'l50%'")
+    data = st.load("digits")
+    records = st.evaluate(lambda x: np.zeros(len(x), int), data, st.suite("ice"), name="zeros")
+    with Store("s.sqlite") as store:
+        for suite in records.suites:
+            store.add_suite(suite)
+        store.add(cell for cell in records if not cell.corruption.startswith("l50"))
     code, _, err = run_command(capsys, "score", "s.sqlite")
     assert code == 0
     assert "suite ice is not finished, 5 of 6" in err
