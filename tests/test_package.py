@@ -1,6 +1,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,17 @@ def test_functions_are_not_shadowed_by_modules():
         "assert all(callable(getattr(st, name)) for name in names)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_oldest_versions_tested_are_those_admitted():
+    root = Path(__file__).parents[1]
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *extras["parquet"], *extras["onnx"], *extras["image"]]
+    needed += [line for line in extras["test"] if not line.startswith(("shaketable", "selenium"))]
+    admitted = dict(line.split(">=") for line in needed if ">=" in line)
+    lines = (root / ".ci" / "oldest.txt").read_text().splitlines()
+    assert dict(line.split("==") for line in lines if not line.startswith("#")) == admitted
 
 
 def test_assess_tells_the_whole_story(tmp_path):

@@ -4,13 +4,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-import torch
 
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import CHANNELS, find_channels
 from shaketable.corruptions.images import find_layout
 from shaketable.data.images import have_image_shape
-from shaketable.models import onnx_models, torch_modules
+from shaketable.models import onnx_models
 from shaketable.views.images import to_uint8
 
 SIDES = (1, 2, 3, 4, 5, 8)
@@ -41,6 +40,9 @@ def test_channels_are_found_where_their_number_is_admitted():
     ],
 )
 def test_callers_agree_on_shapes(shape, as_network_input, height_width_channels, can_be_displayed):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from shaketable.models import torch_modules
+
     x = np.arange(2 * np.prod(shape), dtype=np.uint8).reshape(2, *shape)
     moved = torch_modules.arrange_images(torch.from_numpy(x), torch.nn.Flatten())
     assert moved.shape[1:] == as_network_input

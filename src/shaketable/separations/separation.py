@@ -101,8 +101,8 @@ def separation(
     """Exact class separation of a data set.
 
     Up to 16 dimensions, k-d trees are searched; in more, compiled loops compare a few features of
-    each pair of points, and the points themselves only if these do not decide. uint8 is compared
-    in whole numbers.
+    each pair of points, and the points themselves only if these do not decide. Few points are
+    compared directly. uint8 is compared in whole numbers.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def separation(
         Torch device to search on, such as ``"cuda"``. None: the device of `x` if that is a tensor,
         else the CPU, without torch. The result is the same.
     progress
-        Show a progress bar; searches of k-d trees have none.
+        Show a progress bar; searches of k-d trees and of few points have none.
 
     Raises
     ------

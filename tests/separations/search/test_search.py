@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import shaketable as st
 from helpers.searches import NORMS, check_answer, relative_error
-from shaketable.separations.search import blocks, trees
+from shaketable.separations.search import blocks, direct, trees
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import MAX_TREE_DIMENSION, search
 
@@ -23,7 +24,22 @@ def test_no_scale_is_too_large_or_too_small(p, scale, d):
         check_answer(blocks.search(question), question, rtol=relative_error(p))
 
 
-@pytest.mark.parametrize("way", [trees, blocks])
+def test_few_points_are_compared_without_preparation(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("features of few points take longer than their distances")
+
+    rng, group = np.random.default_rng(0), np.arange(6) % 2
+    x = rng.standard_normal((6, 100_000))
+    monkeypatch.setattr(blocks, "sketch", refuse)
+    assert st.separation(x, group, norm=2).two_r == pytest.approx(
+        min(np.linalg.norm(a - b) for a in x[::2] for b in x[1::2]), rel=1e-14
+    )
+    wide = Question(np.zeros((3000, 64), np.uint8), np.arange(3000) % 2, 2.0, closest=1)
+    with pytest.raises(AssertionError, match="take longer"):
+        search(wide)
+
+
+@pytest.mark.parametrize("way", [trees, blocks, direct])
 def test_a_single_group_has_no_opponents(way):
     answer = way.search(
         Question(

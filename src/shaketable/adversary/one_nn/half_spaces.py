@@ -58,10 +58,10 @@ def find_least_step(
             return step
         added = 0.0
         while excess > 0:
-            share = np.linalg.lstsq(active, normal)[0] if active.size else weight
+            share = np.linalg.lstsq(active, normal, rcond=None)[0] if active.size else weight
             ahead = normal - active @ share
             if active.size and ahead @ ahead < _MENDED:
-                more = np.linalg.lstsq(active, ahead)[0]
+                more = np.linalg.lstsq(active, ahead, rcond=None)[0]
                 share, ahead = share + more, ahead - active @ more
             square = float(ahead @ ahead)
             falls = np.flatnonzero(share > 1e-14)

@@ -1,9 +1,9 @@
 """Search for nearest opponents: points of other groups, exactly, in any norm.
 
-`search.search` takes a `Question` and returns an `Answer`; `search.pairs_within` lists pairs. Three
-modules answer the same questions: `trees` (k-d trees) up to 16 dimensions, `blocks` (compiled
-loops) in more, and `tensors` on a torch device. A module for another way needs these two functions
-and a line in `search`.
+`search.search` takes a `Question` and returns an `Answer`; `search.pairs_within` lists pairs. Four
+modules answer the same questions: `trees` (k-d trees) up to 16 dimensions, in more `direct` (every
+pair) for few points and `blocks` (compiled loops) for many, and `tensors` on a torch device. A
+module for another way needs these two functions and a line in `search`.
 
 How `blocks` works. Nearly every pair of points is decided by a lower bound of its distance. A pair
 passes four stages, each more expensive and closer to the distance than the one before:

@@ -26,9 +26,11 @@ from shaketable.views.progress import show_progress
 
 _BLOCK = 4096  # least number of positions in a block
 _BLOCKS = 64  # largest number of blocks
-_NO_ROW = np.iinfo(np.int64).max
 _CHUNK = 1024  # pairs that a thread measures at a time
 _ROOM = 1 << 17  # pairs that a task can hold
+
+NO_ROW = np.iinfo(np.int64).max
+"""Stands for the row of an opponent that there is not."""
 
 Block = tuple[int, int]
 """First position, and the one after the last."""
@@ -71,7 +73,7 @@ def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
     """Measures of pairs of rows, equal to those of a search to the last bit."""
     chunks = np.array_split(pairs, len(pairs) // _CHUNK + 1)
     with ThreadPoolExecutor(count_threads()) as pool:
-        return np.concatenate([*pool.map(lambda chunk: measure_pairs(x, chunk, p), chunks)])
+        return np.concatenate([*pool.map(lambda chunk: measure_pairs(x, chunk, _order(p)), chunks)])
 
 
 def _run(jobs: Iterable[tuple[Any, Any, Any]], count: int) -> Iterator[Any]:
@@ -132,7 +134,7 @@ class _State:
         whole_tiles = -(-n // LANES) * LANES
         self.nearest = np.full(whole_tiles, -1.0)
         self.nearest[:n][question.asked[points.rows]] = math.inf
-        self.opponent = np.full(whole_tiles, _NO_ROW)
+        self.opponent = np.full(whole_tiles, NO_ROW)
         has_classes = question.classes is not None
         count = int(points.classes[-1]) + 1 if has_classes else 1
         self.by_class = np.full((count, count), math.inf if has_classes else -1.0)
@@ -141,7 +143,7 @@ class _State:
         self.by_part = np.full(3, -1.0 if question.parts is None else math.inf)
         length = max(1, question.closest)
         self.closest = np.full(length, math.inf if question.closest else -1.0)
-        self.closest_rows = np.full((length, 2), _NO_ROW)
+        self.closest_rows = np.full((length, 2), NO_ROW)
         self.lock = threading.Lock()
 
     def tasks(self, touching: bool) -> list[Task]:

@@ -1,8 +1,12 @@
-"""Answers a question in the way that suits the data: k-d trees, compiled loops or a device."""
+"""Answers a question in the way that suits the data.
+
+Every pair of few points, k-d trees in few dimensions, compiled loops over blocks, or a device.
+"""
 
 from __future__ import annotations
 
 import math
+from types import ModuleType
 
 import numpy as np
 
@@ -21,18 +25,8 @@ MAX_TREE_GROUPS = 100
 
 def search(question: Question) -> Answer:
     """Find nearest opponents and least distances, exactly."""
-    if question.device is not None:
-        _require_torch()
-        from shaketable.separations.search import tensors
-
-        return tensors.search(question)
-    if _suits_trees(question):
-        from shaketable.separations.search import trees
-
-        return trees.search(question)
-    from shaketable.separations.search import blocks  # compiles
-
-    return blocks.search(question)
+    answer: Answer = _choose_way(question).search(question)
+    return answer
 
 
 def pairs_within(question: Question, radius: FloatArray) -> IntArray:
@@ -47,18 +41,24 @@ def pairs_within(question: Question, radius: FloatArray) -> IntArray:
         Radius around every point, (n,), as a measure (see `Answer`): such as ``answer.nearest`` of
         the same question. Within a negative radius there is nothing.
     """
+    rows: IntArray = _choose_way(question).pairs_within(question, radius)
+    return rows
+
+
+def _choose_way(question: Question) -> ModuleType:
+    """Return the module that answers a question."""
     if question.device is not None:
         _require_torch()
         from shaketable.separations.search import tensors
 
-        return tensors.pairs_within(question, radius)
+        return tensors
     if _suits_trees(question):
         from shaketable.separations.search import trees
 
-        return trees.pairs_within(question, radius)
-    from shaketable.separations.search import blocks
+        return trees
+    from shaketable.separations.search import blocks, direct  # compile
 
-    return blocks.pairs_within(question, radius)
+    return direct if direct.suits(question) else blocks
 
 
 def _require_torch() -> None:
