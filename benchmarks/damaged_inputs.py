@@ -2,7 +2,7 @@
 
 Each input is a good file, or a folder of them, with one damage: bits, bytes and parts of a file
 changed, lost or repeated, and values and headers replaced by others that are well formed but odd. A
-command reads it, in this process' worker; what may come out is the result, or an input error: exit
+command reads it, in a worker process; what may come out is the result, or an input error: exit
 code 2 and one line. Everything else is a fault of ours:
 
 - mistake: exit code 4, or an exception that leaves `main`;
@@ -10,7 +10,7 @@ code 2 and one line. Everything else is a fault of ours:
 - noise: a warning, or more than one line, on stderr;
 - other numbers: a damaged results file that is read without an error, and gives other results.
 
-    python benchmarks/damaged_inputs.py [--inputs 10000] [--seed 0] [--kinds npy npz]
+    python benchmarks/damaged_inputs.py [--inputs 10000] [--seed 0] [--jobs 1] [--kinds npy npz]
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -439,6 +441,22 @@ def make_pt(folder: Path) -> None:
     torch.save(torch.nn.Linear(3, 3), folder / "model.pt")
 
 
+def make_network() -> Any:
+    """Return the network that the weights of `make_weights` are for."""
+    import torch
+
+    return torch.nn.Linear(3, 3)
+
+
+def make_weights(folder: Path) -> None:
+    """Weights of a network."""
+    import torch
+
+    _save_model_data(folder)
+    torch.manual_seed(0)
+    torch.save(make_network().state_dict(), folder / "weights.pt")
+
+
 def make_joblib(folder: Path) -> None:
     """Fitted estimator of scikit-learn."""
     import joblib
@@ -468,11 +486,11 @@ def _separate(file: str, *more: str) -> Callable[[Path], list[str]]:
     return lambda folder: ["separation", str(folder / file), "--quiet", *more]
 
 
-def _ask_model(file: str) -> Callable[[Path], list[str]]:
+def _evaluate_model(model: str, *more: str) -> Callable[[Path], list[str]]:
     def argv(folder: Path) -> list[str]:
         data = str(folder / "data" / "clean.npz")
-        args = ["evaluate", "--data", data, "--model", str(folder / file), "--quiet"]
-        return [*args, "--corruptions", "linf(0.1)", "--k", "1", *TRUST]
+        args = ["evaluate", "--data", data, "--model", model.format(folder), "--quiet"]
+        return [*args, "--corruptions", "linf(0.1)", "--k", "1", *more]
 
     return argv
 
@@ -484,16 +502,6 @@ def _corrupt_images(data: str, spec: str) -> Callable[[Path], list[str]]:
 
     return argv
 
-
-def _accepts_trust() -> bool:
-    from shaketable.cli import evaluate
-
-    parser = argparse.ArgumentParser()
-    evaluate.add_flags(parser)
-    return "--trust" in parser.format_help()
-
-
-TRUST = ["--trust"] if _accepts_trust() else []
 
 KINDS = (
     Kind("npy", make_npy, _separate("x.npy"), "x.npy", (change_npy_header,) * 3),
@@ -551,14 +559,20 @@ KINDS = (
         odd=(copy_page,) * 3,
         same=True,
     ),
-    Kind("onnx", make_onnx, _ask_model("model.onnx"), "model.onnx"),
-    Kind("pt", make_pt, _ask_model("model.pt"), "model.pt"),
-    Kind("joblib", make_joblib, _ask_model("model.joblib"), "model.joblib"),
+    Kind("onnx", make_onnx, _evaluate_model("{}/model.onnx"), "model.onnx"),
+    Kind("pt", make_pt, _evaluate_model("{}/model.pt", "--trust"), "model.pt"),
+    Kind("joblib", make_joblib, _evaluate_model("{}/model.joblib", "--trust"), "model.joblib"),
     Kind(
         "study file",
         make_study,
         lambda folder: ["study", str(folder / "study.toml"), "--quiet"],
         odd=(change_toml_value,) * 5,
+    ),
+    Kind(
+        "weights",
+        make_weights,
+        _evaluate_model(f"{Path(__file__).stem}:make_network@{{}}/weights.pt"),
+        "weights.pt",
     ),
 )
 
@@ -633,12 +647,11 @@ def work(kinds: Sequence[Kind], seed: int, start: int, stop: int) -> None:
 # All inputs
 
 
-def watch(argv: Sequence[str], inputs: int) -> dict[int, tuple[str, str, str]]:
-    """Have workers try all inputs; one that hangs or crashes is replaced by the next."""
+def watch(argv: Sequence[str], start: int, stop: int) -> dict[int, tuple[str, str, str]]:
+    """Have a worker try inputs; one that hangs or crashes is replaced by the next."""
     outcomes: dict[int, tuple[str, str, str]] = {}
-    start = 0
-    while start < inputs:
-        command = [sys.executable, __file__, *argv, "--start", str(start)]
+    while start < stop:
+        command = [sys.executable, __file__, *argv, "--share", str(start), str(stop)]
         worker = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
@@ -663,13 +676,13 @@ def watch(argv: Sequence[str], inputs: int) -> dict[int, tuple[str, str, str]]:
             if rest:
                 outcomes[at] = (rest[0], rest[1], rest[2])
                 if at % 500 == 0:
-                    print(f"{at} of {inputs}", file=sys.stderr)
+                    print(f"{at} of {start} to {stop}", file=sys.stderr)
             else:
                 current = at
         worker.kill()
         worker.wait()
         if current is None:
-            raise RuntimeError("a worker ended before its first input; try --start 0 to see why")
+            raise RuntimeError("a worker ended before its first input; --share 0 1 shows why")
         if current not in outcomes:
             outcomes[current] = (why, "", "")
         start = current + 1
@@ -703,14 +716,18 @@ def parse_flags() -> argparse.Namespace:
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="+", default=[kind.name for kind in KINDS])
-    parser.add_argument("--start", type=int, help="be a worker, and begin with this input")
+    parser.add_argument("--jobs", type=int, default=1, help="workers at a time")
+    parser.add_argument("--share", type=int, nargs=2, help="be a worker: try these inputs")
     return parser.parse_args()
 
 
 if __name__ == "__main__":
     flags = parse_flags()
     chosen = [kind for kind in KINDS if kind.name in flags.kinds]
-    if flags.start is not None:
-        work(chosen, flags.seed, flags.start, flags.inputs)
+    if flags.share is not None:
+        work(chosen, flags.seed, *flags.share)
     else:
-        print_outcomes(chosen, watch(sys.argv[1:], flags.inputs))
+        ends = [flags.inputs * i // flags.jobs for i in range(flags.jobs + 1)]
+        with ThreadPoolExecutor(flags.jobs) as pool:
+            shares = pool.map(partial(watch, sys.argv[1:]), ends[:-1], ends[1:])
+            print_outcomes(chosen, {i: found for share in shares for i, found in share.items()})

@@ -131,6 +131,19 @@ def test_charts_hold_names_of_any_kind(capsys, tmp_path, ending):
         assert "\u202e" not in content
 
 
+def test_pages_show_names_of_any_kind_and_run_none(capsys, tmp_path):
+    name = "<b>\x1b[31m\u202e\x00\ud800</script>"
+    x = np.random.default_rng(0).random((20, 2))
+    np.savez(tmp_path / "a.npz", x=x, y=np.resize([f"{name}a", "b"], 20))
+    argv = ["separation", tmp_path / "a.npz", "--html", tmp_path / "p.html"]
+    code, out, err = run_command(capsys, *argv)
+    assert code == 0, err
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert r"&lt;b&gt;\x1b[31m\u202e\x00\ud800&lt;/script&gt;a" in page
+    assert not {"\x1b", "\u202e", "\x00"} & set(page)
+    assert r"<b>\x1b[31m\u202e\x00\ud800</script>a" in out
+
+
 NOT_UTF8 = os.fsdecode(b"caf\xe9")  # Latin-1
 
 
