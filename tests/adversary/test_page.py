@@ -209,3 +209,16 @@ def test_charts_have_the_intervals_and_mark_eps_min(found):
     axes = [layer["encoding"] for layer in spec["layer"]]
     assert {a["x"]["title"] for a in axes} == {"along"}
     assert {a["y"]["title"] for a in axes} == {"across"}
+
+
+@pytest.mark.parametrize("bounds", [None, (0, 11)])
+def test_random_noise_is_that_of_evaluate(bounds):
+    data = st.make_dataset(np.column_stack([X[:, 0], X[:, 0] % 4]), Y, bounds=bounds)
+    answer = lambda z: (z[:, 0] + 0.3 * z[:, 1] > CUTS["late"]).astype(int)  # noqa: E731
+    for seed in (0, 3):
+        found = worst_case(answer, data, LADDER, random=9, seed=seed, name="m", attacks="random(1)")
+        specs = [f"l2({epsilon})" for epsilon in LADDER]
+        records = st.evaluate(answer, data, specs, k=9, seed=seed, draws="ladder")
+        shares = [cell.accuracy for cell in records][1:]
+        assert [e.value for e in found.random["m"].values()] == pytest.approx(shares)
+        assert len({*shares}) > 1
