@@ -114,3 +114,7 @@ def test_results_are_paired_only_on_the_same_points_in_the_same_noise():
     assert meets_same_suite(make(), make(model="other"))
     for other in (make(seed=1), make(run=1), make(draws="ladder")):
         assert not meets_same_suite(make(), other)
+    made = make_records(hits, metric="mce_lp", sets=("linf(0.1)",))
+    moved = tuple(replace(c, points=replace(c.points, id="other points")) for c in made)
+    (elsewhere,) = group_suites(replace(made, cells=moved))
+    assert not meets_same_suite(make(), elsewhere)
