@@ -120,7 +120,10 @@ def main() -> None:
     options = parser.parse_args()
     x, y = (np.load(options.file)[name][: options.points] for name in ("x_test", "y_test"))
     data = make_dataset(x, y.ravel(), classes=tuple(range(10)))
-    model, given = as_classifier(load_model(options.model)[0], data), data.rows(slice(None))
+    model, given = (
+        as_classifier(load_model(options.model, trust=True)[0], data),
+        data.rows(slice(None)),
+    )
     right, attack = model(given) == data.y, PGD(options.steps)
     device = fast_device(model)
     rows, clean = np.flatnonzero(right)[: options.attacked], float(right.mean())

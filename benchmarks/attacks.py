@@ -166,7 +166,7 @@ def main() -> None:
     parser.add_argument("--against", default="", help="only this library")
     options = parser.parse_args()
     torch.manual_seed(0)
-    module, data = load_model(options.model)[0], np.load(options.file)
+    module, data = load_model(options.model, trust=True)[0], np.load(options.file)
     part = slice(options.first, options.first + options.rows)
     x = (data["x_test"][part] / 255).astype(np.float32)
     y = data["y_test"][part].ravel().astype(np.int64)
