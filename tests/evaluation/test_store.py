@@ -1,7 +1,9 @@
+import re
 import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -132,6 +134,11 @@ def copy_page(file, earlier, rng):
     file[target : target + 4096] = file[source : source + 4096]
 
 
+def swap_pages(file, earlier, rng):
+    a, b = rng.choice(len(file) // 4096, 2, replace=False) * 4096
+    file[a : a + 4096], file[b : b + 4096] = file[b : b + 4096], file[a : a + 4096]
+
+
 def restore_page(file, earlier, rng):
     start = int(rng.integers(len(earlier) // 4096)) * 4096
     file[start : start + 4096] = earlier[start : start + 4096]
@@ -144,7 +151,7 @@ def list_content(path):
     return cells, [s.two_r for s in records.separations], records.suites
 
 
-@pytest.mark.parametrize("damage", [flip_letter, flip_bit, copy_page, restore_page])
+@pytest.mark.parametrize("damage", [flip_letter, flip_bit, copy_page, swap_pages, restore_page])
 def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
     earlier = filled.read_bytes()
     names = [f"linf(0.{i})" for i in range(2, 9)]
@@ -166,6 +173,38 @@ def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
         except StoreError:
             refused += 1
     assert refused > 5
+
+
+def test_rows_in_another_order_are_damage(filled):
+    with Store(filled) as store:
+        cell = store.records().cells[0]
+        store.add([replace(cell, key=f"{i}", data="d" * 900) for i in range(40)])
+    intact = filled.read_bytes()
+    pages = [intact[i : i + 4096] for i in range(0, len(intact), 4096)]
+    leaves = [i for i, page in enumerate(pages) if page[0] == 0x0D and b"d" * 900 in page]
+    for a, b in pairwise(leaves):
+        swapped = list(pages)
+        swapped[a], swapped[b] = pages[b], pages[a]
+        filled.write_bytes(b"".join(swapped))
+        with pytest.raises(StoreError, match="of table cells was changed"):
+            list_content(filled)
+    assert len(leaves) > 3
+
+
+def test_a_damaged_index_is_refused_before_any_work(filled):
+    content, intact = list_content(filled), filled.read_bytes()
+    with Store(filled, must_exist=True) as store:
+        key = store.records().cells[0].key.encode()
+    places = [match.start() for match in re.finditer(key, intact)]
+    assert len(places) == 2, "in the table and in its index"
+    for place in places:
+        file = bytearray(intact)
+        file[place] ^= 1
+        filled.write_bytes(file)
+        with pytest.raises(StoreError, match="is damaged"):
+            Store(filled)
+    filled.write_bytes(intact)
+    assert list_content(filled) == content
 
 
 def make_version_2(path):
