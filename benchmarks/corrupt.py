@@ -1,10 +1,10 @@
 """Time `st.corrupt` on uint8 images against the compiled kernels alone, for several batch sizes.
 
 Both sides corrupt the same uint8 images with the same noise, in batches of the same size, in one
-process and on one core, alternately; the least of several times counts. `st.corrupt` gets a spec
-and a seed. The kernels get the keys, derived from the seed for every batch, and a corruption that
-was made before; of noise that is computed in floats, they are what draws it and adds it to images
-that are floats already.
+process and on one core, alternately; the median CPU time of several calls counts. `st.corrupt` gets
+a spec and a seed. The kernels get the keys, derived from the seed for every batch, and a corruption
+that was made before; of noise that is computed in floats, they are what draws it and adds it to
+images that are floats already.
 
     python benchmarks/corrupt.py cifar10.npz     # x_test; without a file, random images
     python benchmarks/corrupt.py --batches 1 100 --kinds fog linf
@@ -14,6 +14,7 @@ Results: results/corrupt.md.
 
 import argparse
 import os
+import statistics
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -60,16 +61,15 @@ def make_calls(x: Array, spec: str) -> tuple[Callable[[], Array], Callable[[], A
 
 
 def time_both(calls: tuple[Callable[[], Array], ...], seconds: float) -> list[float]:
-    """Return the least time of each call; they are called alternately for so many seconds."""
-    best, end = [float("inf")] * len(calls), time.perf_counter() + seconds
-    rounds = 0
-    while rounds < 3 or time.perf_counter() < end:
-        for i, call in enumerate(calls):
-            started = time.perf_counter()
+    """Return the median time of each call; they are called alternately for so many seconds."""
+    times: list[list[float]] = [[] for _ in calls]
+    end = time.perf_counter() + seconds
+    while len(times[0]) < 3 or time.perf_counter() < end:
+        for call, own in zip(calls, times, strict=True):
+            started = time.thread_time()
             call()
-            best[i] = min(best[i], time.perf_counter() - started)
-        rounds += 1
-    return best
+            own.append(time.thread_time() - started)
+    return [statistics.median(own) for own in times]
 
 
 def main() -> None:
