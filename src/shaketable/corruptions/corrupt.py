@@ -16,7 +16,9 @@ from shaketable.core.keys import Rng, make_key
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.parse import as_corruption
+from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 
@@ -154,13 +156,22 @@ def _fill_rounded(
 
     Noise that is added is drawn for as many rows at a time as fit into a processor's cache.
     """
-    from shaketable.corruptions.compiled.levels import round_to_levels  # compiled, slow to load
+    # compiled code, slow to load
+    from shaketable.corruptions.compiled.levels import add_to_levels, round_to_levels
 
-    step = max(1, _BLOCK // math.prod(x.shape[1:])) if corruption.additive else len(x)
+    added = corruption.additive
+    if added is None:
+        round_to_levels(corruption(x / scale, keys), 0.0, float(scale), out)
+        return
+    step = max(1, _BLOCK // math.prod(x.shape[1:]))
     for start in range(0, len(x), step):
         rows = slice(start, start + step)
-        noisy = corruption(x[rows] / scale, keys[rows])
-        round_to_levels(noisy, 0.0, float(scale), out[rows])
+        if isinstance(corruption, PNormNoise | Gaussian):
+            like = np.broadcast_to(scale, x[rows].shape)  # its shape and type
+            noise = corruption.draw(like, keys[rows])
+            add_to_levels(x[rows], noise, float(scale), added, out[rows])
+        else:
+            round_to_levels(corruption(x[rows] / scale, keys[rows]), 0.0, float(scale), out[rows])
 
 
 def takes_levels(corruption: Corruption, bounds: Bounds | None) -> bool:

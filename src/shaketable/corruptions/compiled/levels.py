@@ -1,12 +1,14 @@
 """Values rounded to levels, 0 to 255, and the channels of such images: compiled loops."""
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
+# ruff: noqa: PLR0917
 
 import numba
 import numpy as np
 
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array
+from shaketable.corruptions.corruption import AddedNoise
 
 
 def round_to_levels(x: Array, low: float, factor: float, out: Array | None = None) -> Array:
@@ -29,6 +31,29 @@ def _fill_levels(x, out, low, factor):
         values, levels = x[row], out[row]
         for c in range(len(values)):
             levels[c] = np.uint8(np.int32(np.rint((values[c] - low) * factor)))
+
+
+def add_to_levels(x: Array, noise: Array, unit: float, added: AddedNoise, out: Array) -> None:
+    """Write uint8 plus noise to `out`, rounded; it counts as x / unit, and noise is in that unit.
+
+    These are the numbers of `adding.add_noise` on floats, without storing floats in between.
+    """
+    flat = np.ascontiguousarray(x.reshape(noise.shape))
+    floats = noise.dtype.type(unit), noise.dtype.type(added.shift)
+    limits = float(added.scale), float(added.low), float(added.high)
+    run_over_rows(
+        _fill_sum_of_levels, flat, noise, out.reshape(noise.shape), settings=(*floats, *limits)
+    )
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _fill_sum_of_levels(x, noise, out, unit, shift, scale, low, high):
+    for row in range(len(x)):
+        given, drawn, levels = x[row], noise[row], out[row]
+        for c in range(len(given)):
+            value = np.float32(np.float32(given[c]) / unit + shift)
+            noisy = np.float32(min(max(value + scale * drawn[c], low), high))
+            levels[c] = np.uint8(np.int32(np.rint(noisy * unit)))
 
 
 def interleave_channels(planes: Array) -> Array:
