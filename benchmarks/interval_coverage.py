@@ -14,7 +14,8 @@ The regimes are explained in interval_regimes.py.
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -39,8 +40,8 @@ ENOUGH = 0.94
 STUDIES = {"likelihood": 500, "betting": 200, "bootstrap t": 400, "BCa": 400}
 """Methods that take long see the first studies only, and at most 1000 points."""
 ALL_METHODS = (*METHODS, "bootstrap t", "BCa")
-CLOSE, AGAIN = 0.945, 10
-"""A lower coverage of ours is simulated again, with so many times the studies."""
+AGAIN = 10
+"""Where our coverage is in doubt, it is simulated again, with so many times the studies."""
 BARS = {100: 1.3, 1000: 1.1}
 """Number of points, and what our width over that of the narrowest method should not exceed."""
 TITLES = {"fixed": "fixed model", "splits": "mean over splits"}
@@ -123,6 +124,10 @@ Row: TypeAlias = tuple[list[str], dict[str, Outcome]]
 """Labels of a regime, and the outcome of every method."""
 
 
+Rows: TypeAlias = dict[str, list[Row]]
+"""Rows of every estimator."""
+
+
 def find_best(row: Row) -> tuple[str, float]:
     """The narrowest method that covers, and our width over its width."""
     covering = [(o.ratio, name) for name, o in row[1].items() if o.coverage >= ENOUGH]
@@ -172,7 +177,9 @@ def compare(
     return outcomes
 
 
-def fixed_model(regime: Regime, trials: int, rng: np.random.Generator) -> dict[str, Row]:
+def fixed_model(
+    regime: Regime, trials: int, doubt: float, rng: np.random.Generator
+) -> dict[str, Row]:
     """Outcomes of every method for one fixed model, by estimator."""
     probabilities, counts = draw_studies(regime, trials, rng)
     names = [name for name in ALL_METHODS if regime.n <= 1000 or name not in STUDIES]
@@ -180,7 +187,7 @@ def fixed_model(regime: Regime, trials: int, rng: np.random.Generator) -> dict[s
     for measure in measures(regime.k):
         truth = float(measure.estimate(measure.reduce(probabilities, regime.k)).estimate)
         outcomes = compare(measure, truth, measure.reduce(counts, regime.k), names, rng)
-        if outcomes["shaketable"].coverage < CLOSE:
+        if outcomes["shaketable"].coverage < doubt:
             more = measure.reduce(draw_studies(regime, AGAIN * trials, rng)[1], regime.k)
             outcomes |= compare(measure, truth, more, ["shaketable"], rng)
         rows[measure.name] = regime.labels, outcomes
@@ -232,47 +239,81 @@ class RunTables:
         return limits.compute_limits_over_runs(estimate, self.tables[chosen], TAIL, imagine)[1:]
 
 
+@dataclass(frozen=True)
+class Settings:
+    """How many studies are simulated."""
+
+    trials: int
+    doubt: float
+    """Coverage below which ours is simulated again, with more studies."""
+    seed: int
+
+
 def over_splits(
-    population: FloatArray, k: int, labels: list[str], trials: int, rng: np.random.Generator
+    population: FloatArray,
+    k: int,
+    labels: list[str],
+    settings: Settings,
+    rng: np.random.Generator,
 ) -> Iterator[tuple[str, Row]]:
     """Outcomes for the mean over splits, by estimator and number of runs."""
     for measure in measures(k):
         tables = measure.reduce(population, k)
         study = RunTables(measure, tables, measure.estimate(tables).estimate)
         for runs in RUNS:
-            outcomes = study.compare(runs, trials, ["shaketable", "Gaffke", "t"], rng)
-            if outcomes["shaketable"].coverage < CLOSE:
-                outcomes |= study.compare(runs, AGAIN * trials, ["shaketable"], rng)
+            outcomes = study.compare(runs, settings.trials, ["shaketable", "Gaffke", "t"], rng)
+            if outcomes["shaketable"].coverage < settings.doubt:
+                outcomes |= study.compare(runs, AGAIN * settings.trials, ["shaketable"], rng)
             yield measure.name, ([*labels, str(runs)], outcomes)
 
 
-Rows: TypeAlias = dict[str, list[Row]]
-"""Rows of every estimator."""
+def fixed_model_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
+    """Rows of one regime of a fixed model."""
+    regime = list(fixed_model_regimes())[number]
+    rng = np.random.default_rng([settings.seed, number])
+    return list(fixed_model(regime, settings.trials, settings.doubt, rng).items())
 
 
-def fixed_model_rows(trials: int, rng: np.random.Generator) -> Iterator[tuple[str, Row]]:
-    """Rows of every regime of a fixed model."""
-    for regime in fixed_model_regimes():
-        yield from fixed_model(regime, trials, rng).items()
+def over_splits_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
+    """Rows of one regime of the mean over splits."""
+    kind, accuracy, split, k, shift = list(split_regimes())[number]
+    rng = np.random.default_rng([settings.seed, number])
+    population = population_of_runs(kind, accuracy, split, k, shift=shift, rng=rng)
+    labels = [kind, f"{100 * accuracy:g}", *map(str, split), str(k)]
+    labels.append("yes" if shift.any() else "no")
+    return list(over_splits(population, k, labels, settings, rng))
 
 
-def over_splits_rows(trials: int, rng: np.random.Generator) -> Iterator[tuple[str, Row]]:
-    """Rows of every regime of the mean over splits."""
-    for kind, accuracy, split, k, shift in split_regimes():
-        population = population_of_runs(kind, accuracy, split, k, shift=shift, rng=rng)
-        labels = [kind, f"{100 * accuracy:g}", *map(str, split), str(k)]
-        labels.append("yes" if shift.any() else "no")
-        yield from over_splits(population, k, labels, trials, rng)
+UNSEEN_SPREADS = {
+    "one run in two has 30 % of its points worse": np.array([0, 0.3]),
+    "one run in twenty has 30 % of its points worse": np.array([0] * 19 + [0.3]),
+}
 
 
-def out_of_reach_rows(trials: int, rng: np.random.Generator) -> Iterator[tuple[str, Row]]:
-    """Rows for spreads between runs that a few runs cannot show."""
-    for name, shift in (
-        ("one run in two has 30 % of its points worse", np.array([0, 0.3])),
-        ("one run in twenty has 30 % of its points worse", np.array([0] * 19 + [0.3])),
-    ):
-        population = population_of_runs("some loss", 0.9, (10_000, 2000), 10, shift=shift, rng=rng)
-        yield from over_splits(population, 10, [name], trials, rng)
+def out_of_reach_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
+    """Rows for one spread between runs that a few runs cannot show."""
+    name, shift = list(UNSEEN_SPREADS.items())[number]
+    rng = np.random.default_rng([settings.seed, number])
+    population = population_of_runs("some loss", 0.9, (10_000, 2000), 10, shift=shift, rng=rng)
+    return list(over_splits(population, 10, [name], settings, rng))
+
+
+def collect(
+    simulate: Callable[[int, Settings], list[tuple[str, Row]]],
+    regimes: int,
+    settings: Settings,
+    workers: int,
+) -> Rows:
+    """Simulate all regimes; the result does not depend on the number of workers."""
+    collected: Rows = {}
+    with ProcessPoolExecutor(workers) as pool:
+        results = pool.map(simulate, range(regimes), [settings] * regimes)
+        for number, rows in enumerate(results, 1):
+            for name, row in rows:
+                collected.setdefault(name, []).append(row)
+            print(f"\r{number} of {regimes} regimes", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    return collected
 
 
 def markdown(labels: list[str], rows: list[Row]) -> list[str]:
@@ -320,44 +361,43 @@ def main() -> None:
         "truth", choices=["fixed", "splits"], help="fixed model or mean over splits"
     )
     parser.add_argument("--trials", type=int, default=2000, help="studies per regime")
+    parser.add_argument(
+        "--doubt", type=float, default=0.945, help="repeat with more studies below this coverage"
+    )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--out", type=Path, help="Markdown file; standard output if not given")
     options = parser.parse_args()
-    rng, start = np.random.default_rng(options.seed), time.process_time()
-
-    def collect(rows: Iterator[tuple[str, Row]]) -> Rows:
-        collected: Rows = {}
-        for number, (name, row) in enumerate(rows, 1):
-            collected.setdefault(name, []).append(row)
-            seconds = time.process_time() - start
-            print(f"\r{number} rows, {seconds:.0f} s", end="", file=sys.stderr)
-        print(file=sys.stderr)
-        return collected
-
+    start = time.perf_counter()
+    settings = Settings(options.trials, options.doubt, options.seed)
     if options.truth == "fixed":
         labels = ["points", "accuracy %", "n", "k"]
-        rows = collect(fixed_model_rows(options.trials, rng))
-        text = summary(rows, labels.index("n"))
+        regimes = len(list(fixed_model_regimes()))
+        rows = collect(fixed_model_rows, regimes, settings, options.workers)
     else:
         labels = ["points", "accuracy %", "n", "tested", "k", "run shift", "runs"]
-        rows = collect(over_splits_rows(options.trials, rng))
-        text = summary(rows, labels.index("n"))
+        regimes = len(list(split_regimes()))
+        rows = collect(over_splits_rows, regimes, settings, options.workers)
+    text = summary(rows, labels.index("n"))
     for name, some in rows.items():
         text += [f"## {name[0].upper()}{name[1:]}", "", *markdown(labels, some)]
     if options.truth == "splits":
         text += ["## Out of reach", "", OUT_OF_REACH, ""]
-        for name, some in collect(out_of_reach_rows(options.trials, rng)).items():
+        for name, some in collect(
+            out_of_reach_rows, len(UNSEEN_SPREADS), settings, options.workers
+        ).items():
             text += [f"### {name[0].upper()}{name[1:]}", ""]
             text += markdown(["spread between runs", "runs"], some)
+    minutes = (time.perf_counter() - start) / 60
+    error = 100 * (0.95 * 0.05 / options.trials) ** 0.5
     head = [
         f"# Coverage and width of the 95 % intervals: {TITLES[options.truth]}",
         "",
         f"Written by `benchmarks/interval_coverage.py {options.truth}` on 2026-11-16: "
-        f"{options.trials} studies per regime, seed {options.seed}, "
-        f"{time.process_time() - start:.0f} CPU seconds on one core of an AMD EPYC. The Monte-"
-        f"Carlo error of a coverage of 95 % is {100 * (0.0475 / options.trials) ** 0.5:.1f} "
-        f"points; where ours was below {100 * CLOSE:g} %, it is from {AGAIN} times as many "
-        "studies.",
+        f"{options.trials} studies per regime, seed {options.seed}, {minutes:.0f} minutes with "
+        f"{options.workers} workers on two shared cores of an AMD EPYC. The Monte-Carlo error of a "
+        f"coverage of 95 % is {error:.1f} points; where ours was below {100 * options.doubt:g} %, "
+        f"it is from {AGAIN} times as many studies.",
         "",
         EXPLANATION,
         "",

@@ -198,7 +198,8 @@ def imagine_worst(points: int) -> Imagine:
 
     def imagine(linear: LinearEstimate, _: FloatArray) -> ImaginedPoint:
         distance = linear.high - linear.estimate
-        return ImaginedPoint(distance, np.full_like(distance, points))
+        weight = np.full_like(distance, points)
+        return ImaginedPoint(distance, weight, np.ones_like(distance))
 
     return imagine
 

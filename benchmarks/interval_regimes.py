@@ -35,7 +35,7 @@ SPLITS = ((100, 20), (1000, 200), (10_000, 2000), (1000, 1000))
 """Points of the data set and of each run's test part; the last one has a fixed test part."""
 DRAWS = (1, 10)
 KINDS = ("hardly any loss", "some loss", "large loss")
-POPULATION = 10_000
+POPULATION = 4000
 STEADY = np.zeros(1)
 SHIFTING = special.gammaincinv(4, (np.arange(9) + 0.5) / 9) / 8
 """Levels of the run shift, in units of the error: mean 0.5, skewed, standard deviation 0.25."""

@@ -136,7 +136,7 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
 
     >>> right = np.array([[1] * 90 + [0] * 10, [1] * 80 + [0] * 20, [1] * 60 + [0] * 40])
     >>> print(coefficient(right))
-    0.163 (95 % interval 0.088 to 0.223)
+    0.163 (95 % interval 0.086 to 0.224)
     """
     linearisations = _linearise(shares)
     cv, floor = linearisations[0].cv, linearisations[0].floor
@@ -174,7 +174,7 @@ def coefficient_difference(
     >>> steady = np.array([[1] * 90 + [0] * 10, [1] * 88 + [0] * 12])
     >>> unsteady = np.array([[1] * 90 + [0] * 10, [1] * 60 + [0] * 40])
     >>> print(coefficient_difference(unsteady, steady))
-    0.189 (95 % interval 0.119 to 0.266)
+    0.189 (95 % interval 0.118 to 0.268)
     """
     all_first, all_second = _linearise(first), _linearise(second)
     value = all_first[0].cv - all_second[0].cv
