@@ -127,6 +127,26 @@ def test_random_search_tries_the_eight_nearest_opponents_first(p):
     assert [bool(find(o, 2)) for o in order[:2]] == [True, False]
 
 
+def test_of_the_rays_of_a_round_the_nearest_hit_is_followed():
+    x = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+
+    def answer(points):  # far along the first axis, near along the second
+        first = (points[:, 0] > 0.9) & (np.abs(points[:, 1:]).max(axis=1) < 1e-6)
+        second = (points[:, 1] > 0.1) & (np.abs(points[:, ::2]).max(axis=1) < 1e-6)
+        return (first | second).astype(int)
+
+    model, _ = count_asked(answer)
+    one_round = RayBisection(42)
+    away = []
+    for seed in range(6):
+        keys = row_keys(seed, np.arange(1), np.arange(1))[:, 0]
+        region = make_region(x, 5.0, p=2.0)
+        found = one_round(model, region, np.array([0]), np.array([0]), keys)
+        assert found.hit.all()
+        away.append(pnorm(found.moved, 2)[0])
+    assert sum(distance < 0.5 for distance in away) >= 4
+
+
 torch = pytest.importorskip("torch", reason="torch is not installed")
 from helpers.networks import make_classifier, make_points  # noqa: E402
 from shaketable.adversary.attacks.gradients import APGD, PGD  # noqa: E402
