@@ -41,6 +41,7 @@ ENOUGH = 0.95
 # loaded once; every run of tests is a copy of a process that has them
 PRELOADED = ("pytest", "hypothesis", "numpy", "scipy.stats", "pandas", "sklearn.ensemble")
 HEAVY = ("numba", "altair", "torch")
+_NO_TESTS = (4, 5)  # exit status of pytest if tests that were named do not exist
 
 
 @dataclass(frozen=True)
@@ -178,10 +179,10 @@ class Planter:
             return Outcome(fault.file, fault.name, "too slow", "", self.limit)
         text = log.read_text(encoding="utf-8", errors="replace")
         failed = re.search(r"^(?:FAILED|ERROR) (?:tests/)?(\S+)", text, re.MULTILINE)
-        crashed = process.exitcode is None or process.exitcode < 0
-        if not crashed and (
-            process.exitcode not in (0, 1, 2) or bool(process.exitcode) != bool(failed)
-        ):
+        if process.exitcode in _NO_TESTS:
+            return Outcome(fault.file, fault.name, "does not apply", "a test does not exist")
+        crashed = process.exitcode not in (0, 1, 2)
+        if bool(process.exitcode) != bool(failed) and not crashed:
             raise RuntimeError(f"{fault.file}, {fault.name}: pytest failed\n{text[-2000:]}")
         seconds = perf_counter() - started
         by = failed[1] if failed else "the process crashed" if crashed else ""
