@@ -14,12 +14,14 @@ from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.blocks import NO_ROW, measure_in_threads
 from shaketable.separations.search.question import Question
 
-_FEW = 128  # points for which preparing features takes longer than comparing them, in any dimension
-_VALUES = 1 << 24  # values of all pairs together that take about as long as the least preparation
+_PAIR, _VALUE = 100, 1  # ns to compare two points, and per value of theirs
+_START, _FEATURES = 30e6, 40e3  # ns to prepare a search by features, and per dimension
 
 
 def suits(question: Question) -> bool:
-    """Whether comparing every pair is the faster way.
+    """Whether comparing every pair is the faster way, by an estimate of both costs.
+
+    The start of the other way counts three times: it also has to be compiled once.
 
     >>> suits(Question(np.zeros((6, 100_000)), np.arange(6), 2.0))
     True
@@ -27,7 +29,8 @@ def suits(question: Question) -> bool:
     False
     """
     n, d = question.x.shape
-    return bool(n <= _FEW or n * (n - 1) // 2 * d <= _VALUES)
+    pairs = n * (n - 1) // 2
+    return bool(pairs * (_PAIR + _VALUE * d) <= _START + _FEATURES * d)
 
 
 def search(question: Question) -> Answer:
