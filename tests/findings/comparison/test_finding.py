@@ -15,6 +15,8 @@ from shaketable.findings.comparison.finding import Comparison
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.separations.record import SeparationRecord
+from shaketable.statistics import intervals
+from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_points
 
 SPECS = ("clean", "linf(0.1)", "l2(0.2)", "fog(1)")
@@ -82,30 +84,29 @@ def test_the_best_mscr_may_have_the_worst_accuracy_and_both_are_said(
 
 
 def test_differences_of_a_kind_are_judged_together() -> None:
-    """Six of 120 points: shown alone, but not among many such differences."""
-    lost = np.array([4] * 110 + [0] * 10)
-    specs = {f"linf({i / 100})": lost for i in range(1, 9)}
+    """Eight equal differences, so small that each is shown alone, but not among eight."""
+
+    def estimate(lost: int, confidence: float) -> Estimate:
+        hits = np.array([0] * lost + [4] * (120 - lost))
+        return intervals.mean_difference(np.full(120, 4), hits, 4, confidence=confidence)
+
+    lost = next(n for n in range(1, 120) if estimate(n, 0.95).low > 0)
+    assert estimate(lost, 1 - 0.05 / 8).low <= 0
+    specs = [f"linf({i / 100})" for i in range(1, 9)]
     clean = {"clean": [1] * 110 + [0] * 10}
-    first = make_records({**clean, **{spec: np.full(120, 4) for spec in specs}}, k=4, model="a")
-    second = make_records({**clean, **specs}, k=4, model="b")
-    (pair,) = compare(first + second).pairs
-    assert all(gap.value.low > 0 for gap in pair.corrupted)
-    alone = [gap for gap in pair.corrupted if gap.shown]
-    assert {gap.judged for gap in pair.corrupted} == {8}
-    assert pair.clean is not None
-    assert pair.clean.judged == 1
-    strict = metrics.accuracy_difference(
-        first.select(model="a"), second.select(model="b"), corruption="linf(0.01)"
-    )
-    assert strict == pair.corrupted[0].value
-    marginal = make_records({**clean, **{s: np.array([4] * 114 + [0] * 6) for s in specs}},
-                            k=4, model="c")  # fmt: skip
-    (close,) = compare(first + marginal).pairs
-    assert all(gap.value.low > 0 for gap in close.corrupted), "each interval excludes 0"
-    assert not any(gap.shown for gap in close.corrupted), "but among eight none is shown"
-    assert close.count_better("") == 8
-    assert len(alone) == 8
-    assert pair.count_better("a") == 8
+
+    def make(model: str, lost: int) -> Records:
+        hits = np.array([0] * lost + [4] * (120 - lost))
+        return make_records({**clean, **dict.fromkeys(specs, hits)}, k=4, model=model)
+
+    (close,) = compare(make("a", 0) + make("b", lost)).pairs
+    assert {gap.judged for gap in close.corrupted} == {8}
+    assert close.clean is not None
+    assert close.clean.judged == 1
+    assert all(gap.value.low > 0 for gap in close.corrupted)
+    assert (close.count_better("a"), close.count_better("")) == (0, 8)
+    (far,) = compare(make("a", 0) + make("b", 40)).pairs
+    assert (far.count_better("a"), far.count_better("")) == (8, 0)
 
 
 def test_many_models_are_compared_with_one_reference(capsys: pytest.CaptureFixture[str]) -> None:
