@@ -22,7 +22,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import overload
 
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.separations.search.distances import REORDER, at, compiled, measure
+from shaketable.separations.search.distances import INNER, REORDER, at, compiled, inner, measure
 
 LANES = 64
 """Positions of a tile."""
@@ -96,7 +96,7 @@ def any_within(bound, point, tile, limit, limits):
     raise NotImplementedError("compiled code only")
 
 
-@overload(any_within, jit_options={"nogil": True})
+@overload(any_within, jit_options=INNER)
 def _any_within(bound, point, tile, limit, limits):
     return _any_codes_within if point.dtype == numba.uint8 else _any_floats_within
 
@@ -127,7 +127,7 @@ def which_within(bound, point, tile, limit, limits):
     raise NotImplementedError("compiled code only")
 
 
-@overload(which_within, jit_options={"nogil": True})
+@overload(which_within, jit_options=INNER)
 def _which_within(bound, point, tile, limit, limits):
     return _which_codes_within if point.dtype == numba.uint8 else _which_floats_within
 
@@ -163,7 +163,7 @@ def lower_bound(bound, fine, q, t, limit):
     raise NotImplementedError("compiled code only")
 
 
-@overload(lower_bound, jit_options={"nogil": True, "fastmath": REORDER})
+@overload(lower_bound, jit_options={**INNER, "fastmath": REORDER})
 def _lower_bound(bound, fine, q, t, limit):
     return _bound_of_codes if fine.dtype == numba.uint8 else _bound_of_floats
 
@@ -202,7 +202,7 @@ def _bound_of_floats(bound, fine, q, t, limit):
     return total
 
 
-@compiled
+@inner
 def _add_gap(bound, total, low, high, other_low, other_high):
     """Add the gap between two ranges of one feature to a lower bound."""
     gap = max(np.float32(0), np.float32(other_low) - np.float32(high))
@@ -212,7 +212,7 @@ def _add_gap(bound, total, low, high, other_low, other_high):
     return total + gap if bound == 1 else max(total, gap)
 
 
-@compiled
+@inner
 def _insert(closest, closest_rows, value, i, j):
     """Insert a pair into the list of the closest, which is sorted by measure, then by rows."""
     k = closest.size - 1
@@ -232,7 +232,7 @@ def _insert(closest, closest_rows, value, i, j):
         k -= 1
 
 
-@compiled
+@inner
 def _offer(sketch, best, q, t, q0, t0, value):
     """Update the least measures by a pair of positions; ties go to the lower rows."""
     i, j = sketch.rows[q], sketch.rows[t]
@@ -254,7 +254,7 @@ def _offer(sketch, best, q, t, q0, t0, value):
         _insert(best.closest, best.closest_rows, value, min(i, j), max(i, j))
 
 
-@compiled
+@inner
 def _loosest(limits, first, last):
     loose = limits[first]
     for k in range(first + 1, last):
@@ -262,7 +262,7 @@ def _loosest(limits, first, last):
     return loose
 
 
-@compiled
+@inner
 def _loosest_classes(by_class, rows, columns, most):
     """Largest of the measures between two ranges of classes and of another."""
     for row in range(rows[0], rows[1] + 1):
@@ -271,7 +271,7 @@ def _loosest_classes(by_class, rows, columns, most):
     return most
 
 
-@compiled
+@inner
 def _which_near(bound, tile, low, high, box, limit, limits, first):
     """Bits of the points of a tile that may be within limits of the points in another's box."""
     bits = np.uint64(0)
