@@ -1,6 +1,6 @@
 """Simulate coverage and width of the 95 % intervals of shaketable.statistics, and of others.
 
-Result: for a fixed model, coverage of 93.0 % or more in all 154 regimes, with a Monte-Carlo error of
+Result: for a fixed model, coverage of 93.0 % or more in all 154 regimes, Monte-Carlo error
 1.3 points; at n = 100 up to 1.6 times as wide as the narrowest method that covers, formerly 3.0,
 at n = 1000 1.45 times, formerly 2.3 (results/coverage.md). Splits: run it with `splits`.
 Trials: 300 simulated studies per regime, seed 0 (`--trials 300 --doubt 0.93`).
