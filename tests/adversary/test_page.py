@@ -222,3 +222,18 @@ def test_random_noise_is_that_of_evaluate(bounds):
         shares = [cell.accuracy for cell in records][1:]
         assert [e.value for e in found.random["m"].values()] == pytest.approx(shares)
         assert len({*shares}) > 1
+
+
+def test_all_attacks_count_and_only_the_points_attacked(tmp_path):
+    found = worst_case(
+        late, (X, Y), [0.5, 1.2], points=9, attacks=["random(20)", "rays(60)"], name="late"
+    )
+    for a in found.curves[0]:
+        assert [trial.spec for trial in a.trials] == ["random(queries=20)", "rays(queries=60)"]
+        assert a.queries == sum(trial.queries for trial in a.trials) > a.trials[1].queries > 0
+    page = read_page(write_worst_case(tmp_path / "w.html", found))
+    assert (page.facts["Points"], page.facts["Points attacked"]) == ("12", "9")
+    assert page.facts["Queries"] == f"{sum(a.queries for a in found.curves[0]):,}"
+    with np.load(found.save_examples(tmp_path / "e.npz")) as kept:
+        assert set(kept["epsilon"]) == {1.2}
+        assert kept["row"].tolist() == [8]
