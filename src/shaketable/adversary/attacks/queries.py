@@ -25,7 +25,7 @@ class LabelQueries:
 
     def are_hits(self, rows: IntArray, y: IntArray, moved: FloatArray) -> Array:
         """Whether points, one per row, lie in the region and are misclassified; see `confirm`."""
-        model = replace(self.model, answer=self._count_and_answer)
+        model = self._make_counting()
         hit = np.zeros(len(rows), bool)
         for part in split_rows(np.arange(len(rows)), moved.shape[1]):
             hit[part] = confirm(model, self.region, rows[part], y[part], moved[part])
@@ -40,9 +40,13 @@ class LabelQueries:
     def label_all(self) -> IntArray:
         """Class codes that the model gives all evaluated points."""
         x = self.region.x
-        model = replace(self.model, answer=self._count_and_answer)
+        model = self._make_counting()
         parts = split_rows(np.arange(len(x)), x.shape[1])
         return np.concatenate([model(self.region.cast_for_model(x[part])) for part in parts])
+
+    def _make_counting(self) -> Classifier:
+        """Return the model as one that counts; as any callable, also if it is a torch module."""
+        return replace(self.model, answer=self._count_and_answer, device=None)
 
     def _count_and_answer(self, x: Array) -> Any:
         self.count += len(x)
