@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shaketable.core.checks import check_exact
+from shaketable.core.array_checks import check_exact
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.types import Array

@@ -38,7 +38,7 @@ def list_gaps(data: Dataset, pair: tuple[int, int], p: float) -> list[FeatureGap
     >>> from shaketable import make_dataset
     >>> x = [[0.0, 5.0, 1.0], [3.0, 5.0, 2.0]]
     >>> data = make_dataset(x, ["a", "b"], name="tiny", features=("hours", "gain", "age"))
-    >>> [(gap.feature, gap.difference, gap.share) for gap in list_gaps(data, (0, 1), 2)]
+    >>> [(g.feature, g.difference, round(g.share, 3)) for g in list_gaps(data, (0, 1), 2)]
     [('hours', 3.0, 0.9), ('age', 1.0, 0.1)]
     """
     if data.x.ndim != 2:

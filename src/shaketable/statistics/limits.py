@@ -167,7 +167,8 @@ def imagine_point(linear: LinearEstimate, counts: FloatArray) -> ImaginedPoint:
 
 def _find_tail(df: FloatArray, tail: float) -> FloatArray:
     """Return the normal tail beyond the quantile of Student's t."""
-    return np.asarray(special.ndtr(special.stdtrit(np.minimum(df, _MANY), tail)))
+    student = special.ndtr(special.stdtrit(np.minimum(df, _MANY), tail))
+    return np.where(df >= _MANY, tail, student)
 
 
 def _ratio(numerator: FloatArray, denominator: FloatArray, otherwise: float) -> FloatArray:

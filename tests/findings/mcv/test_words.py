@@ -20,7 +20,7 @@ def test_a_factor_is_said_to_cost_most_only_if_that_is_shown():
     equal = Effects(make_suite_result(draw_hits(3, specs, {"sp": 0.5, "rotation": 0.5}), k=K))
     assert "costs most as measured" in equal.main_words
     assert equal.main_words.endswith("may cost as much.")
-    none = Effects(make_suite_result(draw_hits(3, specs, {"sp": 0.0, "rotation": 0.0}), k=K))
+    none = Effects(make_suite_result(draw_hits(4, specs, {"sp": 0.0, "rotation": 0.0}), k=K))
     assert none.main_words.startswith("No factor is shown to cost accuracy")
     assert none.interaction_words.startswith("No interaction is shown")
     alone = Effects(make_suite_result(draw_hits(3, specs[:2], {"sp": 0.6}), k=K))

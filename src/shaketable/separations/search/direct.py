@@ -37,6 +37,7 @@ def search(question: Question) -> Answer:
     """Answer as `search.search` does."""
     pairs = _list_pairs(question)
     values = measure_in_threads(question.x, pairs, question.p)
+    values[np.isnan(values)] = math.inf  # differences beyond the range of float64
     nearest = np.where(question.asked, math.inf, -1.0)
     opponent = np.full(question.n, NO_ROW)
     for own in pairs.T:
