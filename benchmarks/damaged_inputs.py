@@ -244,8 +244,8 @@ def change_parquet_column(content: bytes, rng: np.random.Generator) -> bytes:
     import decimal
     from datetime import date, datetime, timedelta
 
-    import pyarrow as pa  # type: ignore[import-untyped]
-    import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     table = pq.read_table(io.BytesIO(content))
     n = table.num_rows
