@@ -42,6 +42,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*ZipFile.__del__")  # numpy before 2 does not close it
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_full_disk_leaves_the_old_file(tmp_path, name):
     if name.endswith(".parquet"):

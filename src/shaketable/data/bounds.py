@@ -64,7 +64,10 @@ class Bounds:
 
     def check(self, x: Array) -> None:
         """Raise `InputError` unless every value of `x` lies in range."""
-        if x.size and not (x.min() >= self.low and x.max() <= self.high):
+        low, high = self.low, self.high
+        if getattr(x.dtype, "kind", "") == "f":  # numpy before 2 would compare as float64
+            low, high = x.dtype.type(low), x.dtype.type(high)
+        if x.size and not (x.min() >= low and x.max() <= high):
             raise InputError(
                 f"x must lie in the bounds [{self.low}, {self.high}], but its values span "
                 f"[{x.min()}, {x.max()}]; widen the bounds or scale the data"
