@@ -19,13 +19,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from scipy import special
 
-from interval_methods import METHODS, TAIL, Studies, bootstraps, imagine_worst
+from interval_methods import METHODS, TAIL, Studies, bootstraps
 from interval_regimes import (
     Regime,
     draw_studies,
@@ -235,7 +236,7 @@ class RunTables:
             each, runs = self.each[chosen], chosen.shape[1]
             half = special.stdtrit(runs - 1, 1 - TAIL) * each.std(axis=-1, ddof=1) / np.sqrt(runs)
             return each.mean(axis=-1) - half, each.mean(axis=-1) + half
-        worst = imagine_worst(self.measure.imagined)
+        worst = partial(limits.imagine_worst, points=self.measure.imagined)
         imagine = limits.imagine_point if name == "shaketable" else worst
         estimate = self.measure.estimate
         return limits.compute_limits_over_runs(estimate, self.tables[chosen], TAIL, imagine)[1:]

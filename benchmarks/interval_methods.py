@@ -17,6 +17,7 @@ _coverage.py` lets them compete.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -25,10 +26,10 @@ from scipy import special
 from shaketable.core.types import FloatArray
 from shaketable.statistics.limits import (
     Imagine,
-    ImaginedPoint,
     LinearEstimate,
     find_upper_limit,
     imagine_point,
+    imagine_worst,
 )
 
 TAIL = 0.025
@@ -193,17 +194,6 @@ def bootstraps(studies: Studies, rng: np.random.Generator) -> tuple[Limits, Limi
     )
 
 
-def imagine_worst(points: int) -> Imagine:
-    """Gaffke's imagined points: at the end of the range, each with weight 1."""
-
-    def imagine(linear: LinearEstimate, _: FloatArray) -> ImaginedPoint:
-        distance = linear.high - linear.estimate
-        weight = np.full_like(distance, points)
-        return ImaginedPoint(distance, weight, np.ones_like(distance))
-
-    return imagine
-
-
 def imagined(studies: Studies, imagine: Imagine = imagine_point) -> Limits:
     """Limits of shaketable, with its own imagined point or another."""
     linear, counts = studies.linear, studies.counts
@@ -215,7 +205,7 @@ def imagined(studies: Studies, imagine: Imagine = imagine_point) -> Limits:
 
 METHODS: dict[str, Method] = {
     "shaketable": lambda studies, _: imagined(studies),
-    "Gaffke": lambda studies, _: imagined(studies, imagine_worst(studies.imagined)),
+    "Gaffke": lambda studies, _: imagined(studies, partial(imagine_worst, points=studies.imagined)),
     "t": student,
     "skewness": skewness,
     "Bonett–Price": with_points_at_the_ends(1),

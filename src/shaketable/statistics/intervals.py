@@ -36,10 +36,12 @@ from shaketable.statistics.counts import (
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.limits import (
     Estimator,
+    Imagine,
     change_estimator,
     compute_limits,
     compute_limits_over_runs,
     find_upper_limit,
+    imagine_point,
     mean_estimator,
 )
 
@@ -164,15 +166,23 @@ def change_difference_over_runs(
 
 
 def mean_of_values(
-    values: FloatArray, *, low: float, high: float, confidence: float = 0.95
+    values: FloatArray,
+    *,
+    low: float,
+    high: float,
+    confidence: float = 0.95,
+    imagine: Imagine = imagine_point,
 ) -> Estimate:
     """Mean of one value per point, all in [low, high], for a fixed model.
+
+    `imagine` says which point the limits add to the data (`shaketable.statistics.limits`).
 
     >>> print(mean_of_values(np.array([0.0, 2.0, 2.0, 4.0]), low=0, high=4))
     2.00 (95 % interval 0.13 to 3.87)
     """
     y, counts = np.unique(np.clip(values, low, high), return_counts=True)
-    return _estimate(mean_estimator(y, low, high), counts.astype(np.float64), 1, confidence)
+    table = counts.astype(np.float64)
+    return _estimate(mean_estimator(y, low, high), table, 1, confidence, imagine=imagine)
 
 
 def mean_difference(
@@ -235,15 +245,21 @@ def point_error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95
 
 
 def _estimate(
-    estimator: Estimator, counts: FloatArray, k: int, confidence: float, *, least: float = -math.inf
+    estimator: Estimator,
+    counts: FloatArray,
+    k: int,
+    confidence: float,
+    *,
+    least: float = -math.inf,
+    imagine: Imagine = imagine_point,
 ) -> Estimate:
     """Estimate from a table of outcomes: (outcomes) for a fixed model, or (runs, outcomes)."""
     tail = (1 - check_confidence(confidence)) / 2
     n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
     if counts.ndim == 1:
-        limits, method = compute_limits(estimator, counts, tail), f"{_FIXED_MODEL}: {n}"
+        limits, method = compute_limits(estimator, counts, tail, imagine), f"{_FIXED_MODEL}: {n}"
     else:
-        limits = compute_limits_over_runs(estimator, counts, tail)
+        limits = compute_limits_over_runs(estimator, counts, tail, imagine)
         method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
     value, low, high = map(float, limits)
     return Estimate(value, max(low, least), high, confidence, method)

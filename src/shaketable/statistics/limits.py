@@ -165,6 +165,16 @@ def imagine_point(linear: LinearEstimate, counts: FloatArray) -> ImaginedPoint:
     return ImaginedPoint(size + unseen * (room - size), weight, filled)
 
 
+def imagine_worst(linear: LinearEstimate, _: FloatArray, points: int = 1) -> ImaginedPoint:
+    """Return Gaffke's point, whatever the data are: at the end of the range, with weight 1.
+
+    For values that are themselves estimates, such as those of a linearised CV, whose spread says
+    too little about the points that were not seen. `points` is the number of such points.
+    """
+    distance = linear.high - linear.estimate
+    return ImaginedPoint(distance, np.full_like(distance, points), np.ones_like(distance))
+
+
 def _find_tail(df: FloatArray, tail: float) -> FloatArray:
     """Return the normal tail beyond the quantile of Student's t."""
     student = special.ndtr(special.stdtrit(np.minimum(df, _MANY), tail))

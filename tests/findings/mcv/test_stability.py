@@ -150,16 +150,15 @@ def test_limits_do_not_depend_on_the_order_of_sets_of_equal_accuracy():
 def test_of_both_signs_the_wider_limit_counts():
     table = np.array([[0.5, 1, 0, 1], [1, 1, 0, 0.5], [0.5, 0.5, 1, 0.5]])
     for order in permutations(range(3)):
-        assert coefficient(table[list(order)]).high == pytest.approx(0.7265, abs=1e-4)
+        assert coefficient(table[list(order)]).high == pytest.approx(0.5606, abs=1e-4)
 
 
 @pytest.mark.parametrize(("sets", "n"), [(2, 50), (8, 1000)])
 def test_without_any_variation_the_upper_limit_has_a_closed_form(sets, n):
-    # 0.7 of an imagined point, wrong in half of the sets, has the weight Beta(0.7, n)
+    # one imagined point, wrong in half of the sets, has the weight Beta(1, n)
     e = coefficient(np.ones((sets, n)))
     assert (e.value, e.low) == (0, 0)
-    level = special.ndtr(special.stdtrit((n - 1) / 2, 0.975))
-    assert e.high == pytest.approx(0.5 * special.betaincinv(0.7, n, level), rel=1e-6)
+    assert e.high == pytest.approx(0.5 * special.betaincinv(1, n, 0.975), rel=1e-6)
 
 
 def test_one_set_does_not_vary():
