@@ -9,7 +9,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.spec import split_name
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import AddedNoise, Corruption
+from shaketable.corruptions.corruption import Corruption, Wrapper
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -93,7 +93,7 @@ class Sequence(Corruption):
 
 
 @dataclass(frozen=True)
-class Named(Corruption):
+class Named(Wrapper):
     """``a as NAME``: the same corruption under a name, with random draws of its own.
 
     >>> from shaketable.corruptions import parse
@@ -124,26 +124,6 @@ class Named(Corruption):
     def size(self) -> float:
         """0: it is alone on its ladder."""
         return 0.0
-
-    @property
-    def on_steps(self) -> bool:
-        """As the named corruption."""
-        return self.corruption.on_steps
-
-    @property
-    def takes_levels(self) -> bool:
-        """As the named corruption."""
-        return self.corruption.takes_levels
-
-    @property
-    def additive(self) -> AddedNoise | None:
-        """As the named corruption."""
-        return self.corruption.additive
-
-    @property
-    def stages(self) -> tuple[Corruption, ...]:
-        """As the named corruption."""
-        return self.corruption.stages
 
     def for_shape(self, shape: tuple[int, ...]) -> Named:
         """Return the same corruption for this shape."""

@@ -128,6 +128,37 @@ class Corruption(Protocol):
         return Sequence((self, other))
 
 
+class Wrapper(Corruption):
+    """A corruption that differs from the one inside in what its subclass defines, and no more."""
+
+    corruption: Corruption
+
+    @property
+    def by_row(self) -> bool:
+        """As the corruption inside."""
+        return self.corruption.by_row
+
+    @property
+    def on_steps(self) -> bool:
+        """As the corruption inside."""
+        return self.corruption.on_steps
+
+    @property
+    def takes_levels(self) -> bool:
+        """As the corruption inside."""
+        return self.corruption.takes_levels
+
+    @property
+    def additive(self) -> AddedNoise | None:
+        """As the corruption inside."""
+        return self.corruption.additive
+
+    @property
+    def stages(self) -> tuple[Corruption, ...]:
+        """As the corruption inside."""
+        return self.corruption.stages
+
+
 def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array, Any], Array]:
     """Extend an `apply` for arrays to tensors, which are moved to the CPU and back."""
 

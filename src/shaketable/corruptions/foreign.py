@@ -12,7 +12,7 @@ import numpy as np
 
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import AddedNoise, Corruption
+from shaketable.corruptions.corruption import Corruption, Wrapper
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -51,7 +51,7 @@ def admit_corruption(corruption: Corruption) -> Corruption:
 
 
 @dataclass(frozen=True, eq=False)
-class ForeignCorruption(Corruption):
+class ForeignCorruption(Wrapper):
     """A corruption of another package: what its methods return is checked.
 
     It equals the corruption itself, and does the same.
@@ -81,31 +81,6 @@ class ForeignCorruption(Corruption):
     def size(self) -> float:
         """As the corruption itself states it."""
         return self.corruption.size
-
-    @property
-    def by_row(self) -> bool:
-        """As the corruption itself states it."""
-        return self.corruption.by_row
-
-    @property
-    def on_steps(self) -> bool:
-        """As the corruption itself states it."""
-        return self.corruption.on_steps
-
-    @property
-    def takes_levels(self) -> bool:
-        """As the corruption itself states it."""
-        return self.corruption.takes_levels
-
-    @property
-    def additive(self) -> AddedNoise | None:
-        """As the corruption itself states it."""
-        return self.corruption.additive
-
-    @property
-    def stages(self) -> tuple[Corruption, ...]:
-        """As the corruption itself states it."""
-        return self.corruption.stages
 
     def for_shape(self, shape: tuple[int, ...]) -> ForeignCorruption:
         """Return the same corruption for this shape."""
