@@ -1,0 +1,324 @@
+"""Good inputs of every kind that a command reads, and that command; for damaged_inputs.py."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from input_damages import (
+    Damage,
+    change_csv_cell,
+    change_image_header,
+    change_json_value,
+    change_npy_header,
+    change_npz_member,
+    change_parquet_column,
+    change_toml_value,
+    copy_page,
+)
+from shaketable.cli.main import main
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of input: how good ones are made, and which command reads them."""
+
+    name: str
+    make: Callable[[Path], None]
+    """Writes good files into an empty folder."""
+    argv: Callable[[Path], list[str]]
+    """Arguments of the command that reads them."""
+    files: str = "**/*"
+    """Pattern of the files that are damaged."""
+    odd: tuple[Damage, ...] = ()
+    """Damages that only this kind has."""
+    same: bool = False
+    """Whether a command that succeeds must give the results of the good input."""
+
+
+POINTS = 24
+_LABELS = np.array(["ape", "bee", "cat"])[np.arange(POINTS) % 3]
+
+
+def _points(shape: tuple[int, ...] = (3,)) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(1).random((POINTS, *shape))
+
+
+def _pixels(side: int = 8) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(2).integers(0, 256, (POINTS, side, side, 3), dtype=np.uint8)
+
+
+def run_command(argv: Sequence[str]) -> tuple[int, str, str]:
+    """Run a command; return exit code, stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = main(list(argv))
+    return code, out.getvalue(), err.getvalue()
+
+
+def make_npy(folder: Path) -> None:
+    """Arrays as ``corrupt --form arrays`` writes them."""
+    data = folder / "clean.npz"
+    np.savez(data, x=_points(), y=_LABELS)
+    run_command(
+        ["corrupt", str(data), "--grid", "linf(0.1)", "linf(0.2)", "-o", str(folder / "sets")]
+    )
+    data.unlink()
+    array = min(p for p in (folder / "sets").glob("*.npy") if p.name != "labels.npy")
+    shutil.copy(array, folder / "x.npy")
+    for name in ("labels.npy", "manifest.json"):
+        shutil.copy(folder / "sets" / name, folder / name)
+    shutil.rmtree(folder / "sets")
+
+
+def make_npz(folder: Path) -> None:
+    """Points and labels in one archive."""
+    np.savez_compressed(folder / "data.npz", x=_points(), y=_LABELS)
+
+
+def make_table(ending: str) -> Callable[[Path], None]:
+    """Points as a table."""
+
+    def make(folder: Path) -> None:
+        import pandas as pd
+
+        table = pd.DataFrame(_points(), columns=["a", "b", "c"]).assign(y=_LABELS)
+        if ending == ".parquet":
+            table.to_parquet(folder / "data.parquet", index=False)
+        else:
+            table.to_csv(folder / f"data{ending}", index=False)
+
+    return make
+
+
+def _save_images(folder: Path, ending: str, pixels: np.ndarray[Any, Any]) -> None:
+    from PIL import Image
+
+    for i, (label, image) in enumerate(zip(_LABELS, pixels, strict=True)):
+        (folder / label).mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(folder / label / f"{i}{ending}")
+
+
+def make_images(ending: str) -> Callable[[Path], None]:
+    """Folder of images, one subfolder per class."""
+    return lambda folder: _save_images(folder, ending, _pixels())
+
+
+def make_published_arrays(folder: Path) -> None:
+    """Corrupted images as in CIFAR-10-C, with the clean ones."""
+    np.savez(folder / "clean.npz", x=_pixels(), y=_LABELS)
+    (folder / "C").mkdir()
+    np.save(folder / "C" / "fog.npy", np.tile(_pixels(), (5, 1, 1, 1)))
+    np.save(folder / "C" / "labels.npy", np.tile(np.arange(POINTS) % 3, 5))
+
+
+def make_published_images(folder: Path) -> None:
+    """Corrupted images as in ImageNet-C, with the clean ones."""
+    _save_images(folder / "clean", ".png", _pixels())
+    _save_images(folder / "C" / "fog" / "3", ".jpg", _pixels())
+
+
+def make_textures(folder: Path) -> None:
+    """Images of ice, with the data they are for."""
+    from PIL import Image
+
+    np.savez(folder / "clean.npz", x=_pixels(), y=_LABELS)
+    (folder / "ice").mkdir()
+    for i in range(2):
+        Image.fromarray(np.tile(_pixels(16)[i], (6, 6, 1))).save(folder / "ice" / f"{i}.png")
+
+
+def make_scores(ending: str) -> Callable[[Path], None]:
+    """Scores of models under conditions."""
+
+    def make(folder: Path) -> None:
+        import pandas as pd
+
+        names = [f"net{i}" for i in range(POINTS)]
+        scores = pd.DataFrame(_points(), columns=["clean", "rain", "snow"])
+        scores.insert(0, "model", names)
+        if ending == ".parquet":
+            scores.to_parquet(folder / "scores.parquet", index=False)
+        else:
+            scores.to_csv(folder / "scores.csv", index=False)
+
+    return make
+
+
+def make_results(folder: Path) -> None:
+    """Results file of a small evaluation."""
+    data = "bands(n=40, separation=0.1)"
+    for model in ("1nn", "rf"):
+        argv = ["evaluate", "--data", data, "--model", model, "--k", "2", "--quiet"]
+        argv += ["--corruptions", "linf(eps_min)", "l2(0.1)", "--store", str(folder / "r.sqlite")]
+        run_command(argv)
+
+
+def make_onnx(folder: Path) -> None:
+    """Linear classifier as an ONNX graph."""
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    _save_model_data(folder)
+    weights = np.random.default_rng(3).normal(size=(3, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["s"])],
+        "linear",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])],
+        [helper.make_tensor_value_info("s", TensorProto.FLOAT, ["n", 3])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(model, str(folder / "model.onnx"))
+
+
+def make_pt(folder: Path) -> None:
+    """Linear classifier as a whole torch module."""
+    import torch
+
+    _save_model_data(folder)
+    torch.manual_seed(0)
+    torch.save(torch.nn.Linear(3, 3), folder / "model.pt")
+
+
+def make_network() -> Any:
+    """Return the network that the weights of `make_weights` are for."""
+    import torch
+
+    return torch.nn.Linear(3, 3)
+
+
+def make_weights(folder: Path) -> None:
+    """Weights of a network."""
+    import torch
+
+    _save_model_data(folder)
+    torch.manual_seed(0)
+    torch.save(make_network().state_dict(), folder / "weights.pt")
+
+
+def make_joblib(folder: Path) -> None:
+    """Fitted estimator of scikit-learn."""
+    import joblib
+    from sklearn.linear_model import LogisticRegression
+
+    _save_model_data(folder)
+    joblib.dump(LogisticRegression().fit(_points(), _LABELS), folder / "model.joblib")
+
+
+def _save_model_data(folder: Path) -> None:
+    (folder / "data").mkdir()
+    np.savez(folder / "data" / "clean.npz", x=_points(), y=_LABELS)
+
+
+def make_study(folder: Path) -> None:
+    """Study file of a small study."""
+    (folder / "study.toml").write_text(
+        'data = "bands(n=40, separation=0.1)"\nmodel = ["1nn"]\nnorm = "inf"\n'
+        "train_eps = [0, 0.05]\ntest_eps = [0, 0.05]\nruns = 1\nk = 1\nseed = 3\nscale = false\n"
+    )
+
+
+# Commands
+
+
+def _separate(file: str, *more: str) -> Callable[[Path], list[str]]:
+    return lambda folder: ["separation", str(folder / file), "--quiet", *more]
+
+
+def _evaluate_model(model: str, *more: str) -> Callable[[Path], list[str]]:
+    def argv(folder: Path) -> list[str]:
+        data = str(folder / "data" / "clean.npz")
+        args = ["evaluate", "--data", data, "--model", model.format(folder), "--quiet"]
+        return [*args, "--corruptions", "linf(0.1)", "--k", "1", *more]
+
+    return argv
+
+
+def _corrupt_images(data: str, spec: str) -> Callable[[Path], list[str]]:
+    def argv(folder: Path) -> list[str]:
+        args = ["evaluate", "--data", str(folder / data), "--model", "1nn", "--fit", "--quiet"]
+        return [*args, "--k", "1", "--corruptions", spec.format(folder)]
+
+    return argv
+
+
+KINDS = (
+    Kind("npy", make_npy, _separate("x.npy"), "x.npy", (change_npy_header,) * 3),
+    Kind("labels npy", make_npy, _separate("x.npy"), "labels.npy", (change_npy_header,) * 3),
+    Kind("manifest", make_npy, _separate("x.npy"), "manifest.json", (change_json_value,) * 5),
+    Kind("npz", make_npz, _separate("data.npz"), odd=(change_npz_member,) * 5),
+    Kind(
+        "csv", make_table(".csv"), _separate("data.csv", "--label", "y"), odd=(change_csv_cell,) * 5
+    ),
+    Kind("csv.gz", make_table(".csv.gz"), _separate("data.csv.gz", "--label", "y")),
+    Kind(
+        "parquet",
+        make_table(".parquet"),
+        _separate("data.parquet", "--label", "y", "--non-numeric", "onehot"),
+        odd=(change_parquet_column,) * 3,
+    ),
+    Kind("png folder", make_images(".png"), _separate("."), odd=(change_image_header,) * 3),
+    Kind("jpg folder", make_images(".jpg"), _separate(".")),
+    Kind(
+        "published arrays",
+        make_published_arrays,
+        _corrupt_images("clean.npz", "fog(3, published={}/C)"),
+        "C/*.npy",
+        (change_npy_header,) * 3,
+    ),
+    Kind(
+        "published images",
+        make_published_images,
+        _corrupt_images("clean", "fog(3, published={}/C)"),
+        "C/**/*.jpg",
+    ),
+    Kind(
+        "frost textures",
+        make_textures,
+        _corrupt_images("clean.npz", "frost(3, textures={}/ice)"),
+        "ice/*",
+        (change_image_header,) * 3,
+    ),
+    Kind(
+        "scores csv",
+        make_scores(".csv"),
+        lambda folder: ["mcv", str(folder / "scores.csv")],
+        odd=(change_csv_cell,) * 5,
+    ),
+    Kind(
+        "scores parquet",
+        make_scores(".parquet"),
+        lambda folder: ["mcv", str(folder / "scores.parquet")],
+        odd=(change_parquet_column,) * 3,
+    ),
+    Kind(
+        "results file",
+        make_results,
+        lambda folder: ["score", str(folder / "r.sqlite"), "--json"],
+        odd=(copy_page,) * 3,
+        same=True,
+    ),
+    Kind("onnx", make_onnx, _evaluate_model("{}/model.onnx"), "model.onnx"),
+    Kind("pt", make_pt, _evaluate_model("{}/model.pt", "--trust"), "model.pt"),
+    Kind("joblib", make_joblib, _evaluate_model("{}/model.joblib", "--trust"), "model.joblib"),
+    Kind(
+        "study file",
+        make_study,
+        lambda folder: ["study", str(folder / "study.toml"), "--quiet"],
+        odd=(change_toml_value,) * 5,
+    ),
+    Kind(
+        "weights",
+        make_weights,
+        _evaluate_model(f"{Path(__file__).stem}:make_network@{{}}/weights.pt"),
+        "weights.pt",
+    ),
+)
