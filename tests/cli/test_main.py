@@ -63,13 +63,28 @@ def test_interrupted_says_what_is_kept_and_goes_on(capsys, tmp_path, cells):
             break
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "s.sqlite, run the same command to go on" in err
     assert "Traceback" not in err
     assert cells <= count_cells(tmp_path / "s.sqlite") < 240
     if cells:
         argv += ["--jobs", "1"]
         assert run_json(capsys, *argv, "--store", "s.sqlite") == run_json(capsys, *argv)
+
+
+def test_an_interrupt_stays_one_whatever_is_made_of_it(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("eager.py").write_text(
+        "import os, signal\n"
+        "def predict(x):\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        while True: pass\n"
+        "    except KeyboardInterrupt:\n"
+        "        raise RuntimeError('a worker was lost')\n"
+    )
+    argv = ["evaluate", "--data", "bands(n=60)", "--model", "eager:predict"]
+    assert "interrupted" in run_failing(capsys, *argv, "--quiet", code=130)
 
 
 HEAVY = ("numpy", "numba", "altair", "torch", "sklearn", "scipy", "pandas", "joblib", "rich")

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print_lines(f"shaketable {version('shaketable')}")
             return 0
         args = parse_args(argv, COMMANDS)
-        with _treat_termination_as_interrupt(), warnings.catch_warnings():
+        with _catch_interrupts(), warnings.catch_warnings():
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
             return _run(args)
     except KeyboardInterrupt:
@@ -69,19 +69,36 @@ def _run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _treat_termination_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM stop the command as Ctrl-C does: its workers end, and what it has is kept."""
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-    ):
-        yield
-        return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _catch_interrupts() -> Iterator[None]:
+    """Let SIGTERM stop the command as Ctrl-C does: its workers end, and what it has is kept.
+
+    An interrupt stays one, also if a library makes another error of it, such as lost workers.
+    """
+    received = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal received
+        received = True
+        raise KeyboardInterrupt
+
+    usual: list[tuple[int, Any]] = [
+        (signal.SIGINT, signal.default_int_handler),
+        (signal.SIGTERM, signal.SIG_DFL),
+    ]
+    if threading.current_thread() is not threading.main_thread():
+        usual = []
+    caught = [(number, handler) for number, handler in usual if signal.getsignal(number) == handler]
+    for number, _ in caught:
+        signal.signal(number, interrupt)
     try:
         yield
+    except Exception as error:
+        if received:
+            raise KeyboardInterrupt from error
+        raise
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number, handler in caught:
+            signal.signal(number, handler)
 
 
 def _explain(error: Exception) -> tuple[str, int]:
