@@ -11,6 +11,7 @@ from typing import Any
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.spec import split_top_level
+from shaketable.views.formats import TABLE_FORMATS
 
 CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
 """Endings of the files that a chart can be written to."""
@@ -186,8 +187,18 @@ def add_output_flags(parser: argparse.ArgumentParser, *, store: bool = True) -> 
 
 
 def add_json_flag(parser: argparse.ArgumentParser, about: str = "") -> None:
-    """Add output for programs."""
-    parser.add_argument("--json", action="store_true", help=f"print JSON, for programs{about}")
+    """Add how results are printed: as JSON for programs, or with tables in another format."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--json", action="store_true", help=f"print JSON, for programs{about}")
+    formats = ["text", *TABLE_FORMATS]
+    group.add_argument(
+        "--format",
+        type=one_of("format", formats),
+        default="text",
+        metavar="|".join(formats),
+        help="how tables and sentences are printed; LaTeX needs the package booktabs (default: "
+        "text)",
+    )
 
 
 def add_page_flag(parser: argparse.ArgumentParser, *names: str, about: str) -> None:

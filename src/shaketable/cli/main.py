@@ -18,7 +18,8 @@ from typing import Any
 from shaketable.cli.commands import COMMANDS
 from shaketable.cli.parser import parse_args
 from shaketable.core.errors import InputError, ModelError, ShaketableError, describe_error
-from shaketable.views.terminal import print_lines, print_notes
+from shaketable.views.formats import TABLE_FORMATS
+from shaketable.views.terminal import print_lines, print_notes, write_as
 
 _PATH_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR)
 
@@ -58,8 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     """Run the command; only `main` decides when the program ends, and with which exit code."""
+    table_format = TABLE_FORMATS.get(str(getattr(args, "format", "text")))
     try:
-        code: int = args.run(args)
+        with write_as(table_format):
+            code: int = args.run(args)
     except SystemExit as error:  # of a model or another package; 0 must not pass for success
         raise InputError(
             f"code of a model or of another package ended the command ({describe_error(error)}); "

@@ -1,19 +1,81 @@
 """Output of the commands: lines, tables that fit the terminal, lists of names, notes.
 
-All text for people is printed here, so that names in it cannot do anything to a terminal.
+All text for people is printed here, so that names in it cannot do anything to a terminal. What
+prints its tables here is also written as Markdown, LaTeX or HTML: `write_as` and `render`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Literal
 
+from shaketable.views.formats import Html, TableFormat
 from shaketable.views.text import make_visible
 
 _LINE, _CELL = 2000, 80  # characters that are shown at most
+
+
+@dataclass(frozen=True)
+class _Output:
+    """Where lines and tables go, if not as text to stdout."""
+
+    format: TableFormat
+    parts: list[str] | None = None
+    """What was written so far; None if it is printed."""
+
+    def write(self, text: str) -> None:
+        """Print a piece of output, or keep it."""
+        if self.parts is None:
+            print(text)
+        else:
+            self.parts.append(text)
+
+
+_OUTPUT: ContextVar[_Output | None] = ContextVar("output", default=None)
+
+
+@contextmanager
+def write_as(table_format: TableFormat | None) -> Iterator[None]:
+    """Context in which lines and tables are printed in a format; None stands for text."""
+    with _send_to(None if table_format is None else _Output(table_format)):
+        yield
+
+
+def render(show: Callable[[], None], table_format: TableFormat) -> str:
+    """Call a function that prints here, and return its lines, tables and notes in a format.
+
+    >>> render(lambda: print_lines("a < b"), Html())
+    '<p>a &lt; b</p>'
+    """
+    parts: list[str] = []
+    with _send_to(_Output(table_format, parts)):
+        show()
+    return "\n".join(parts)
+
+
+@contextmanager
+def _send_to(output: _Output | None) -> Iterator[None]:
+    token = _OUTPUT.set(output)
+    try:
+        yield
+    finally:
+        _OUTPUT.reset(token)
+
+
+class Displayed:
+    """A result that prints itself here, and so is shown as HTML in a notebook."""
+
+    def print(self) -> None:
+        """Print its tables and sentences to the terminal."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return render(self.print, Html())
 
 
 @contextmanager
@@ -28,17 +90,27 @@ def ignore_broken_pipe() -> Iterator[None]:
 
 def print_lines(*lines: object, to_stderr: bool = False) -> None:
     """Print texts, each as one line; what does not show is written out (`make_visible`)."""
+    output = None if to_stderr else _OUTPUT.get()
     for line in lines:
+        if output is not None:
+            if text := str(line).strip():
+                output.write(output.format.write_line(make_visible(text)))
+            continue
         print(make_visible(str(line), limit=_LINE), file=sys.stderr if to_stderr else sys.stdout)
 
 
 def print_notes(notes: Iterable[str]) -> None:
-    """Print notes on stderr, so that stdout holds results only."""
-    print_lines(*(f"note: {note}" for note in notes), to_stderr=True)
+    """Print notes on stderr, so that stdout holds results only; `render` returns them, too."""
+    output = _OUTPUT.get()
+    to_stderr = output is None or output.parts is None
+    print_lines(*(f"note: {note}" for note in notes), to_stderr=to_stderr)
 
 
 def print_list(entries: dict[str, str]) -> None:
     """Print names with their descriptions, one per line."""
+    if _OUTPUT.get() is not None:
+        print_table("", ["name", "description"], [[*entry] for entry in entries.items()])
+        return
     shown = [(make_visible(name, limit=_CELL), about) for name, about in entries.items()]
     width = max((len(name) for name, _ in shown), default=0)
     print_lines(*(f"{name:<{width}}  {about}" for name, about in shown))
@@ -52,6 +124,10 @@ def print_table(
     A cell is one line; one that is longer than 80 characters loses its middle. `spaces` is the
     distance of columns, 1 or more.
     """
+    if (output := _OUTPUT.get()) is not None:
+        visible = [[make_visible(cell) for cell in row] for row in (header, *rows)]
+        output.write(output.format.write_table(make_visible(title), visible[0], visible[1:]))
+        return
     from rich.box import SIMPLE_HEAD  # slow to import, and needed only here
     from rich.console import Console
     from rich.table import Table
