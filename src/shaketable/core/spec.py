@@ -2,12 +2,14 @@
 
 Corruptions, built-in data sets and suites are written in one grammar on the command line, in study
 files, in records and in charts. A spec has one canonical form, which parses back to the same thing.
-A name may refer to an object of another package, as in ``mypackage.noise:rain(0.5)``.
+A name may refer to an object of another package, as in ``mypackage.noise:rain(0.5)``. A value in
+double quotes may hold any sign, as in ``linf(0.1, only="age,net income")``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,6 +23,8 @@ _CALL = re.compile(
 )
 _NAMED = re.compile(r"(.*\S)\s+as\s+([A-Za-z0-9][\w.-]*)\s*", re.DOTALL)
 
+_QUOTED = re.compile(r'(?<==)\s*"(?:\\.|[^"\\])*"', re.DOTALL)
+_NAME = re.compile(r"(?:\\.|[^,\\])+", re.DOTALL)  # between commas; a backslash is before any sign
 _HALVES = re.compile("[\ud800-\udfff]")  # of characters; in file names that are not UTF-8
 
 
@@ -56,7 +60,8 @@ def parse_call(text: str) -> Call:
     args: list[Value] = []
     options: dict[str, Value] = {}
     for word in split_top_level(match[2] or "", ","):
-        key, equals, value = word.rpartition("=")
+        at = _hide_quoted(word).rfind("=")
+        key, equals, value = word[: max(at, 0)], at >= 0, word[at + 1 :]
         if not equals and options:
             raise InputError(f"spec {text!r}: put {value!r} before the options that have a name")
         if equals and key.strip() in options:
@@ -69,13 +74,13 @@ def parse_call(text: str) -> Call:
 
 
 def split_top_level(text: str, separator: str) -> list[str]:
-    """Split at every separator that is outside brackets; blank text gives an empty list.
+    """Split at every separator that is outside brackets and quotes; blank text gives an empty list.
 
     >>> split_top_level("sp(1e+2) + ga(mean=0.1, var=0.01)", "+")
     ['sp(1e+2)', 'ga(mean=0.1, var=0.01)']
     """
     parts, depth, start = [], 0, 0
-    for i, char in enumerate(text):
+    for i, char in enumerate(_hide_quoted(text)):
         depth += (char == "(") - (char == ")")
         if char == separator and depth == 0:
             parts.append(text[start:i].strip())
@@ -92,6 +97,35 @@ def split_name(spec: str) -> tuple[str, str]:
     """
     match = _NAMED.fullmatch(spec)
     return (spec, "") if match is None else (match[1].strip(), match[2])
+
+
+def join_names(names: Iterable[str]) -> str:
+    r"""Write names as one quoted value; backslashes are before signs that would be misread.
+
+    >>> print(join_names(["age", "net income", "rate, in %"]))
+    "age,net income,rate\, in %"
+    """
+    words = (re.sub(r'[\\,"]|^\s|\s$', lambda sign: f"\\{sign[0]}", name) for name in names)
+    return f'"{",".join(words)}"'
+
+
+def split_names(value: Value) -> tuple[str, ...]:
+    """Return the names in a value: one bare word, or several with commas in quotes.
+
+    >>> split_names('"age, net income"'), split_names("age")
+    (('age', 'net income'), ('age',))
+    """
+    text = format_value(value)
+    text = text[1:-1] if _QUOTED.fullmatch(f"={text}", 1) else text
+    words = (
+        re.fullmatch(r"\s*((?:\\.|[^\\])*?)\s*", word, re.DOTALL) for word in _NAME.findall(text)
+    )
+    return tuple(re.sub(r"\\(.)", r"\1", word[1], flags=re.DOTALL) for word in words if word)
+
+
+def _hide_quoted(text: str) -> str:
+    """Return the text with every quoted value overwritten, so that its signs do not count."""
+    return _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), text)
 
 
 def display_name(spec: str) -> str:

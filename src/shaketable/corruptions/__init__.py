@@ -11,6 +11,7 @@ from shaketable.corruptions.corrupt import corrupt
 from shaketable.corruptions.corruption import Clean, Corruption, noisy_copies
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.impulse import Impulse
+from shaketable.corruptions.only import Only
 from shaketable.corruptions.parse import as_corruption, parse
 from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.corruptions.registry import CORRUPTIONS
@@ -29,6 +30,7 @@ __all__ = [
     "Jitter",
     "Missing",
     "Named",
+    "Only",
     "PNormNoise",
     "Rescaling",
     "Rotation",

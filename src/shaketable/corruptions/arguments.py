@@ -123,6 +123,8 @@ def read_signature(function: Callable[..., Any]) -> dict[str, Argument]:
     if len(first) < 2 or first[1].name != "rng" or any(p.kind not in _BY_PLACE for p in first):
         name = getattr(function, "__name__", "f")
         raise InputError(f"it must take the point and a generator first: def {name}(x, rng, …)")
+    if "only" in others:
+        raise InputError("no argument may be called only, which names columns; rename it")
     for argument in others.values():
         if not argument.is_required:
             argument.convert(argument.parameter.default)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from shaketable.core.errors import InputError
-from shaketable.core.spec import parse_call, split_name, split_top_level
+from shaketable.core.spec import Call, parse_call, split_name, split_names, split_top_level
 from shaketable.corruptions.compose import NAME_RULE, Named, Sequence
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.foreign import admit_corruption
+from shaketable.corruptions.only import Only
 from shaketable.corruptions.registry import CORRUPTIONS, EpsMin
 
 
@@ -32,14 +34,19 @@ def parse(spec: str, *, eps_min: EpsMin | None = None) -> Corruption:
     text, name = split_name(spec)
     if not name and (odd := re.search(r"[)\w]\s+as\s+([^)]*)$", spec)):
         raise InputError(f"{NAME_RULE}, got {odd[1]!r}")
-    factors = []
-    for part in split_top_level(text, "+"):
-        call = parse_call(part)
-        factors.append(CORRUPTIONS.get(call.name).read(call, eps_min))
+    factors = [_read(parse_call(part), eps_min) for part in split_top_level(text, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")
     whole = factors[0] if len(factors) == 1 else Sequence(tuple(factors))
     return Named(whole, name) if name else whole
+
+
+def _read(call: Call, eps_min: EpsMin | None) -> Corruption:
+    """Return the corruption of one call, on the columns that it names with ``only=``."""
+    options = dict(call.options)
+    only = options.pop("only", None)
+    made = CORRUPTIONS.get(call.name).read(replace(call, options=options), eps_min)
+    return made if only is None else Only(made, split_names(only))
 
 
 def as_corruption(given: Any, *, eps_min: EpsMin | None = None) -> Corruption:

@@ -99,6 +99,7 @@ def describe_corruptions() -> dict[str, str]:
     """Forms of all specs with what they mean; epsilon may be ``eps_min`` if data are known."""
     return CORRUPTIONS.describe(lambda _, declaration: declaration.forms) | {
         "A + B": "A, then B",
+        'A(…, only="COLUMN,…")': "A on these columns of a table alone",
         "A as NAME": "A under a name of its own, with random draws of its own",
     }
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from shaketable.core.checks import unknown_name
 from shaketable.core.types import Array, FloatArray
 
 
@@ -21,6 +22,26 @@ class Columns:
 
     read: Callable[[], Array]
     """Returns the points, one per row."""
+    names: tuple[str, ...] | None = None
+    """Names of the features; None: they are numbered from 0."""
+
+    def find(self, wanted: Iterable[str]) -> tuple[int, ...]:
+        """Places of features, in their order in the data.
+
+        >>> Columns(lambda: np.zeros((1, 2)), ("age", "income")).find(["income"])
+        (1,)
+        """
+        names = self.names or tuple(map(str, range(self._points.shape[1])))
+        for name in wanted:
+            if name not in names:
+                raise unknown_name("column", name, names)
+        return tuple(sorted({names.index(name) for name in wanted}))
+
+    def take(self, places: Iterable[int]) -> Columns:
+        """Return the features at these places."""
+        chosen = list(places)
+        names = None if self.names is None else tuple(self.names[i] for i in chosen)
+        return Columns(lambda: self._points[:, chosen], names)
 
     @cached_property
     def mean(self) -> FloatArray:

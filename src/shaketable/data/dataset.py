@@ -152,7 +152,7 @@ class Dataset:
     @cached_property
     def columns(self) -> Columns:
         """Mean and spread of every feature, of the training part or, without one, of all points."""
-        return Columns(lambda: self.rows(slice(self.n_train)))
+        return Columns(lambda: self.rows(slice(self.n_train)), self.features)
 
     @cached_property
     def fingerprint(self) -> str:
