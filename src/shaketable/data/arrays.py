@@ -233,8 +233,10 @@ def _read_part(
                 f"{len(points)} points"
             )
         return points, labels, columns, "auto"
-    if data.n_train is not None or data.scaling is not None:
-        raise InputError(f"{argument} must be neither split nor scaled yet; join first, then scale")
+    if data.n_train is not None or data.scaling is not None or data.groupings:
+        raise InputError(
+            f"{argument} must be neither split nor scaled nor grouped yet; join first, then scale"
+        )
     return data.x, _read_labels(data.labels), data.features, data.bounds
 
 

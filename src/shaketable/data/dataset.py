@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.duplicates import find_equal_rows
+from shaketable.data.groupings import Grouping, make_grouping
 from shaketable.views.numbers import format_distance
 from shaketable.views.text import to_utf8
 
 Label: TypeAlias = "str | int | float | bool"
+
+By: TypeAlias = "str | Iterable[str] | Mapping[str, Any]"
+"""Columns to group rows by: names, or values of every row by name."""
 
 TEST_SHARE = 0.2
 MAX_RANGE_RATIO = 100
@@ -72,6 +78,8 @@ class Dataset:
     files
         File of every row, relative to the folder of its part: ``<class>/<file>``; None for points
         that are not from image files.
+    groupings
+        Groups of rows, by columns that need not be features; results are reported for each group.
 
     >>> from shaketable import make_dataset
     >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
@@ -89,6 +97,7 @@ class Dataset:
     scaling: Scaling | None = field(default=None, repr=False)
     kept: IntArray | None = field(default=None, repr=False)
     files: tuple[str, ...] | None = field(default=None, repr=False)
+    groupings: tuple[Grouping, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", to_utf8(self.name))
@@ -122,6 +131,12 @@ class Dataset:
             raise InputError(
                 f"files must name one file per row, got {len(self.files)} for {self.n}"
             )
+        for grouping in self.groupings:
+            if len(grouping.codes) != self.n:
+                raise InputError(
+                    f"column {grouping.name!r} to group by must have one value per row, got "
+                    f"{len(grouping.codes)} for {self.n}"
+                )
 
     @property
     def n(self) -> int:
@@ -187,6 +202,34 @@ class Dataset:
         key = digest("split", SCHEME, self.fingerprint, int(run), int(seed))
         order = np.argsort(row_keys(key, rows, np.arange(1))[:, 0], kind="stable")
         return order[n_test:], order[:n_test]
+
+    def grouped(self, by: By) -> Dataset:
+        """Return the data with their rows grouped by columns: features, or values of every row.
+
+        >>> from shaketable import load
+        >>> data = load("bands(n=8)").grouped({"sex": ["f", "m"] * 4})
+        >>> data.groupings
+        (Grouping(name='sex', labels=('f', 'm')),)
+        """
+        if not isinstance(by, Mapping):
+            names = [by] if isinstance(by, str) else list(by)
+            by = {name: self._feature_values(name) for name in names}
+        new = {name: make_grouping(name, values) for name, values in by.items()}
+        known = {grouping.name: grouping for grouping in self.groupings}
+        return replace(self, groupings=tuple((known | new).values()))
+
+    def _feature_values(self, name: str) -> Array:
+        """Values of the feature with this name, in their original units."""
+        features = self.features or ()
+        if not features:
+            raise InputError(
+                f"column {name!r} to group by is unknown, as the features have no names; give its "
+                "values, as in by={name: values}, or a table"
+            )
+        if name not in features:
+            raise unknown_name("column to group by", name, features)
+        x = self.x if self.scaling is None else self.scaling.undo(self.x).astype(np.float32)
+        return x[:, features.index(name)]
 
     def scaled(self) -> Dataset:
         """Return the data with every feature scaled to [0, 1] over all rows, and without bounds."""
@@ -272,7 +315,14 @@ class Dataset:
             raise InputError(f"drop_clashes leaves {self.name!r} without a training or test part")
         files = None if self.files is None else tuple(compress(self.files, keep))
         return replace(
-            self, name=name, x=self.x[keep], y=self.y[keep], n_train=n_train, kept=kept, files=files
+            self,
+            name=name,
+            x=self.x[keep],
+            y=self.y[keep],
+            n_train=n_train,
+            kept=kept,
+            files=files,
+            groupings=tuple(replace(g, codes=g.codes[keep]) for g in self.groupings),
         )
 
     def source_row(self, row: int) -> int:

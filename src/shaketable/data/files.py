@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -46,6 +47,7 @@ def load(
     non_numeric: NonNumeric = "error",
     scale: bool = False,
     drop_clashes: bool = False,
+    by: str | Iterable[str] = (),
 ) -> Dataset:
     """`Dataset` from a built-in name, a file or a folder of images.
 
@@ -67,12 +69,15 @@ def load(
         Scale every feature to [0, 1].
     drop_clashes
         Drop the points that coincide with a point of another class.
+    by
+        Columns that rows are grouped by: results are reported for each group, as for each class.
 
     >>> float(load("iris", scale=True).x.max())
     1.0
     """
     if non_numeric not in get_args(NonNumeric):
         raise unknown_name("non_numeric", non_numeric, get_args(NonNumeric))
+    columns = [by] if isinstance(by, str) else list(by)
     if isinstance(source, str) and source.partition("(")[0].strip() in BUILTIN:
         if label is not None or test is not None:
             raise InputError(f"label and test are for files, not for the built-in set {source!r}")
@@ -89,7 +94,11 @@ def load(
         archives = [path for path in paths if path.suffix.lower() in (".npz", ".npy")]
         if archives and (label is not None or archives != paths):
             raise InputError(f"label and tables do not go with the file {str(archives[0])!r}")
-        data = _load_archives(paths) if archives else load_tables(paths, label, non_numeric)
+        if not archives:
+            data, columns = load_tables(paths, label, non_numeric, columns), []
+        else:
+            data = _load_archives(paths)
+    data = data.grouped(columns)
     data = data.drop_clashes() if drop_clashes else data
     return data.scaled() if scale else data
 

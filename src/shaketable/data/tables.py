@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -11,6 +13,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import check_columns, find_text_columns, make_dataset
 from shaketable.data.dataset import Dataset
+from shaketable.data.groupings import Grouping, make_grouping
 from shaketable.data.sources import explain_read_errors
 
 if TYPE_CHECKING:
@@ -21,10 +24,13 @@ NonNumeric: TypeAlias = Literal["error", "drop", "onehot"]
 _MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"]
 
 
-def load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -> Dataset:
+def load_tables(
+    paths: list[Path], label: str | None, non_numeric: NonNumeric, by: Sequence[str] = ()
+) -> Dataset:
     """Load one table, or the tables of the training and the test part.
 
-    `label` names the column of the classes; `non_numeric` says what to do with text columns.
+    `label` names the column of the classes, `by` columns that rows are grouped by; `non_numeric`
+    says what to do with text columns.
     """
     import pandas as pd  # slow to import, and needed only here
 
@@ -41,6 +47,7 @@ def load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -
     for table in tables[1:]:
         check_columns(columns, list(table.columns))
     table = pd.concat(tables, ignore_index=True)
+    groupings = tuple(_group_by(table, column, label) for column in by)
     y = _parse_labels(table.pop(label))
     text_columns = find_text_columns(table)
     if text_columns and non_numeric == "error":
@@ -53,7 +60,20 @@ def load_tables(paths: list[Path], label: str | None, non_numeric: NonNumeric) -
     else:
         table = _encode_one_hot(table, text_columns)
     n_train = len(tables[0]) if len(tables) > 1 else None
-    return make_dataset(table, y, name=paths[0].name, n_train=n_train)
+    data = make_dataset(table, y, name=paths[0].name, n_train=n_train)
+    return replace(data, groupings=groupings)
+
+
+def _group_by(table: DataFrame, column: str, label: str) -> Grouping:
+    if column == label:
+        raise InputError(
+            f"column {label!r} holds the classes, which are always groups; leave it out"
+        )
+    if column not in table:
+        raise unknown_name(
+            "column to group by", column, sorted({*map(str, table.columns)} - {label})
+        )
+    return make_grouping(column, table[column])
 
 
 def read_table(path: Path, label: str | None) -> DataFrame:

@@ -16,10 +16,11 @@ from shaketable.core.keys import digest
 from shaketable.corruptions import Clean, Corruption
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
+from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds, choose_range
-from shaketable.evaluation.records import AS_GIVEN, Records
+from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records
 from shaketable.evaluation.resolve import Corruptions, list_items, resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import Classifier, as_classifier
@@ -41,6 +42,7 @@ def evaluate(
     model_id: str | None = None,
     refit: bool = False,
     unscale: bool = False,
+    by: By = (),
     progress: bool = False,
 ) -> Records:
     """Measure a fitted model on clean points and under every corruption.
@@ -80,10 +82,13 @@ def evaluate(
     refit
         Train a copy of the model on the training part first: the data's own, or 80 % of the points
         chosen by `seed`.
+    by
+        Columns that rows are grouped by, besides their class: names of features, or a mapping from
+        names to one value per row. Accuracies are then reported for every group.
     progress
         Show a bar on stderr.
     """
-    data = as_dataset(data)
+    data = as_dataset(data).grouped(by)
     if refit:
         train, rows = data.parts(seed=seed)
         model = fit(model, data, train, seed=seed, name=name)
@@ -118,6 +123,7 @@ def evaluate(
                 )
             resolved = resolve_and_record([item], data, item_noise.bounds, results)
             drawn += [(corruption, item_noise) for corruption in resolved]
+        record_groupings(data, results)
         identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
         origin = Origin(classifier.name, recipe=identity, train=AS_GIVEN)
         points = make_points(data, rows)
@@ -153,14 +159,23 @@ def say_what_is_kept(store: Store) -> Iterator[None]:
 def load_records(store: Store, cells: Sequence[Cell]) -> Records:
     """Load the records of these cells, which are of one data set, with the names that they give.
 
-    Suites that other calls recorded in the same file are left out unless these cells cover them.
+    Suites that other calls recorded in the same file are left out unless these cells cover them,
+    and so are groups that the data do not have.
     """
     names = {cell.key: cell.origin.name for cell in cells}
     records = store.records(names)
     specs = {r.corruption for r in records}
+    groupings = {g.name for g in cells[0].data.groupings}
     return replace(
         records,
         cells=tuple(replace(r, model=names[r.key]) for r in records),
         suites=tuple(s for s in records.suites if specs.issuperset(s.specs)),
         notes=tuple(cells[0].data.notes()),
+        groupings=tuple(g for g in records.groupings if g.name in groupings),
     )
+
+
+def record_groupings(data: Dataset, store: Store) -> None:
+    """Add the groups of the data's rows to the results file."""
+    for g in data.groupings:
+        store.add_grouping(GroupingRecord(data.fingerprint, g.name, g.labels, g.codes))

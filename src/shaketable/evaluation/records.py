@@ -86,13 +86,14 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Cells, the separations of their data, and the suites that they belong to."""
+    """Cells, the separations and groups of their data, and the suites that they belong to."""
 
     cells: tuple[Record, ...]
     separations: tuple[SeparationRecord, ...] = ()
     suites: tuple[SuiteRecord, ...] = ()
     notes: tuple[str, ...] = ()
     """What a reader should know about the data; results files do not hold it."""
+    groupings: tuple[GroupingRecord, ...] = ()
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -105,7 +106,10 @@ class Records:
         known = {(s.fingerprint, s.norm): s for s in (*self.separations, *other.separations)}
         suites = tuple(dict.fromkeys((*self.suites, *other.suites)))
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        return Records(tuple(cells.values()), tuple(known.values()), suites, notes)
+        groupings = {(g.fingerprint, g.name): g for g in (*self.groupings, *other.groupings)}
+        return Records(
+            tuple(cells.values()), tuple(known.values()), suites, notes, tuple(groupings.values())
+        )
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"
@@ -173,6 +177,19 @@ class SuiteRecord:
     def kind(self) -> SuiteKind:
         """What the suite consists of; see `suite_kind`."""
         return suite_kind(self.metric)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupingRecord:
+    """Groups of the rows of some data, by the values of a column."""
+
+    fingerprint: str
+    name: str
+    """Name of the column."""
+    labels: tuple[str, ...]
+    """Names of the groups."""
+    codes: IntArray
+    """Group of every row of the data, an index into `labels`."""
 
 
 def _epsilon(spec: str) -> float | None:

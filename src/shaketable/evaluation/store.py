@@ -15,17 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
-from shaketable.evaluation.records import Record, Records, SuiteRecord
+from shaketable.evaluation.records import GroupingRecord, Record, Records, SuiteRecord
 from shaketable.evaluation.store_rows import (
     CHECKSUM_BITS,
     NAMES,
     STATEMENTS,
     compute_checksum,
     decode_cell,
+    decode_grouping,
     decode_points,
     decode_separation,
     decode_suite,
     encode_cell,
+    encode_grouping,
     encode_points,
     encode_separation,
     encode_suite,
@@ -33,8 +35,14 @@ from shaketable.evaluation.store_rows import (
 from shaketable.separations.record import SeparationRecord
 from shaketable.views.terminal import print_notes
 
-SCHEMA = 3
-"""Version of the tables; files of version 2, which have no checksums, are converted."""
+SCHEMA = 4
+"""Version of the tables; files of versions 2 and 3 are converted.
+
+Those of version 2 have no checksums, and both have no groupings.
+"""
+
+_LATER = {"groupings"}
+"""Tables that files of versions 2 and 3 do not have."""
 
 _APPLICATION = 0x5348414B  # "SHAK": tells our files from other SQLite files
 
@@ -106,6 +114,13 @@ class Store:
             self._delete("suites", {name: row[name] for name in ("fingerprint", "name", "specs")})
             self._insert("suites", row)
 
+    def add_grouping(self, grouping: GroupingRecord) -> None:
+        """Write groups of the rows of some data, in place of earlier ones by the same column."""
+        with self._transaction("IMMEDIATE"):
+            key = {"fingerprint": grouping.fingerprint, "name": grouping.name}
+            self._delete("groupings", key)
+            self._insert("groupings", encode_grouping(grouping))
+
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
         """Separation of these data in this norm; None if it was never measured."""
         with self._transaction():
@@ -125,6 +140,7 @@ class Store:
             cells,
             tuple(s for s in everything.separations if s.fingerprint in fingerprints),
             tuple(s for s in everything.suites if s.fingerprint in fingerprints),
+            groupings=tuple(g for g in everything.groupings if g.fingerprint in fingerprints),
         )
 
     def _open(self, *, writable: bool) -> None:
@@ -142,20 +158,27 @@ class Store:
                 raise StoreError(
                     f"results file {self.path!r} is no shaketable file; name another file"
                 )
-            if version not in (2, SCHEMA):
+            if version not in (2, 3, SCHEMA):
                 raise StoreError(
                     f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: "
                     "it was made by another version of shaketable; use that version or a new file"
                 )
-            if version == SCHEMA and tables != STATEMENTS:
+            expected = {
+                table: statement
+                for table, statement in STATEMENTS.items()
+                if version == SCHEMA or table not in _LATER
+            }
+            if version > 2 and tables != expected:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
                 self._check_pages()
                 if version == 2:
-                    self._upgrade()
+                    self._add_checksums()
+                elif version == 3:
+                    self._add_tables(_LATER)
                 self._read(keys=None if version == 2 else ())
-        if version == 2 and not writable:
+        if version != SCHEMA and not writable:
             file, self._db = self._db, sqlite3.connect(":memory:")
             file.backup(self._db)
             file.close()
@@ -169,25 +192,31 @@ class Store:
             )
 
     def _create(self) -> None:
-        """Create the tables."""
-        for statement in STATEMENTS.values():
-            self._db.execute(statement)
-        self._db.executemany("INSERT INTO totals VALUES (?, 0)", [(table,) for table in NAMES])
+        """Create all tables."""
+        self._db.execute(STATEMENTS["totals"])
+        self._add_tables(NAMES)
         self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
+
+    def _add_tables(self, tables: Iterable[str]) -> None:
+        """Create tables, empty, and set the version of the file."""
+        for table in tables:
+            self._db.execute(STATEMENTS[table])
+            self._db.execute("INSERT INTO totals VALUES (?, 0)", [table])
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
 
-    def _upgrade(self) -> None:
+    def _add_checksums(self) -> None:
         """Give every row of a file of version 2 a checksum."""
+        old = {table: names for table, names in NAMES.items() if table not in _LATER}
         rows = {
             table: self._db.execute(
                 f"SELECT {', '.join(names)} FROM {table} NOT INDEXED ORDER BY rowid"
             ).fetchall()
-            for table, names in NAMES.items()
+            for table, names in old.items()
         }
-        for table in NAMES:
+        for table in old:
             self._db.execute(f"DROP TABLE {table}")
         self._create()
-        for table, names in NAMES.items():
+        for table, names in old.items():
             for row in rows[table]:
                 self._insert(table, dict(zip(names, row, strict=True)))
 
@@ -256,6 +285,7 @@ class Store:
                 ),
                 tuple(map(decode_separation, self._rows("separations"))),
                 tuple(map(decode_suite, self._rows("suites"))),
+                groupings=tuple(map(decode_grouping, self._rows("groupings"))),
             )
         except (zlib.error, ValueError, TypeError, LookupError) as error:
             raise sqlite3.DatabaseError(describe_error(error)) from error

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.types import IntArray
-from shaketable.evaluation.records import Points, Record, SuiteRecord
+from shaketable.evaluation.records import GroupingRecord, Points, Record, SuiteRecord
 from shaketable.separations.record import SeparationRecord
 
 COLUMNS: Mapping[str, str] = {
@@ -29,12 +29,14 @@ COLUMNS: Mapping[str, str] = {
         "by_part TEXT, nearest BLOB"
     ),
     "suites": "fingerprint TEXT, name TEXT, metric TEXT, derived TEXT, specs TEXT",
+    "groupings": "fingerprint TEXT, name TEXT, labels TEXT, codes BLOB",
 }
-"""Columns by table: the fields of `Points`, `Record`, `SeparationRecord` and `SuiteRecord`."""
+"""Columns by table: the fields of `Points`, `Record` and the other kinds of records."""
 
 _KEYS = {
     "separations": ", PRIMARY KEY (fingerprint, norm)",
     "suites": ", PRIMARY KEY (fingerprint, name, specs)",
+    "groupings": ", PRIMARY KEY (fingerprint, name)",
 }
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -145,7 +147,21 @@ def decode_suite(row: dict[str, Any]) -> SuiteRecord:
     return SuiteRecord(**{**row, "specs": tuple(json.loads(row["specs"]))})
 
 
-def _fields(record: Record | SeparationRecord | SuiteRecord) -> dict[str, Any]:
+def encode_grouping(grouping: GroupingRecord) -> dict[str, Any]:
+    """Fields of a grouping as values by column."""
+    changes = {"labels": json.dumps(grouping.labels), "codes": _pack(grouping.codes)}
+    return _fields(grouping) | changes
+
+
+def decode_grouping(row: dict[str, Any]) -> GroupingRecord:
+    """Grouping in a row."""
+    changes = {"labels": tuple(json.loads(row["labels"])), "codes": _unpack(row["codes"])}
+    return GroupingRecord(**row | changes)
+
+
+def _fields(
+    record: Record | SeparationRecord | SuiteRecord | GroupingRecord,
+) -> dict[str, Any]:
     """Values by field."""
     return {field.name: getattr(record, field.name) for field in fields(record)}
 

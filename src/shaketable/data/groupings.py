@@ -1,0 +1,98 @@
+"""Groupings: rows of a data set in groups, by the values of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.types import Array, IntArray
+from shaketable.views.text import to_utf8
+
+if TYPE_CHECKING:
+    from pandas import Series
+
+MAX_VALUES = 10
+"""Different numbers or dates that are groups each; of more, quarters of the rows are the groups."""
+
+MAX_GROUPS = 200
+"""Groups that a column may have."""
+
+MISSING = "missing"
+"""Name of the group of rows that have no value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """Groups of rows: every row is in one of them."""
+
+    name: str
+    """Name of the column."""
+    labels: tuple[str, ...]
+    """Names of the groups."""
+    codes: IntArray = field(repr=False)
+    """Group of every row, an index into `labels`."""
+
+
+def make_grouping(name: str, values: Any) -> Grouping:
+    """Group rows by the values of a column, one value per row.
+
+    Every text, boolean or number is a group. Of more than 10 different numbers or dates, each
+    quarter of the rows, in their order, is a group; equal values stay together. Rows without a
+    value are the last group.
+
+    >>> grouping = make_grouping("age", [31, 18, 55, 31])
+    >>> grouping.labels, grouping.codes
+    (('18', '31', '55'), array([1, 0, 2, 1]))
+    """
+    import pandas as pd  # slow to import
+
+    column = pd.Series(values)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(column.cat.categories.dtype)
+    known = column.dropna()
+    labels, codes = _group_values(known)
+    if len(labels) + (len(known) < len(column)) > MAX_GROUPS:
+        raise InputError(
+            f"column {name!r} must have at most {MAX_GROUPS} groups, got {len(labels)} different "
+            "values; combine some of them first"
+        )
+    all_codes = np.full(len(column), len(labels), np.int64)
+    all_codes[column.notna().to_numpy()] = codes
+    if len(known) < len(column):
+        labels.append(MISSING)
+    if not labels:
+        raise InputError(f"column {name!r} must have a value per row, got no rows")
+    return Grouping(to_utf8(name), tuple(map(to_utf8, labels)), all_codes)
+
+
+def _group_values(known: Series[Any]) -> tuple[list[str], IntArray]:
+    """Names of the groups of values, none of which is missing, and the group of each."""
+    kind = known.dtype.kind
+    if kind == "M":
+        days = known.dt.tz_localize(None).to_numpy("datetime64[D]")
+        return _group_ordered(days, str)
+    if kind in "iuf":
+        return _group_ordered(known.to_numpy(known.dtype.kind + "8"), lambda v: f"{v:.6g}")
+    texts, codes = np.unique(known.astype(str).to_numpy(object), return_inverse=True)
+    return list(texts), codes.astype(np.int64)
+
+
+def _group_ordered(values: Array, write: Callable[[Any], str]) -> tuple[list[str], IntArray]:
+    """Group numbers or dates: each value alone if they are few, else quarters."""
+    distinct, codes = np.unique(values, return_inverse=True)
+    if len(distinct) <= MAX_VALUES:
+        return [write(value) for value in distinct], codes.astype(np.int64)
+    before = np.bincount(codes).cumsum()[:-1]  # rows before each place between two values
+    cuts = {int(np.abs(before - len(codes) * share).argmin()) + 1 for share in (0.25, 0.5, 0.75)}
+    starts = [0, *sorted(cuts), len(distinct)]
+    quarters = np.searchsorted(starts, codes, side="right") - 1
+    labels = [
+        " to ".join(dict.fromkeys(write(distinct[i]) for i in (first, end - 1)))
+        for first, end in pairwise(starts)
+    ]
+    return labels, quarters.astype(np.int64)
