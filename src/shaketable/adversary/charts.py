@@ -101,8 +101,8 @@ def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     size = f"{norm_title(accuracy.p)} epsilon {accuracy.epsilon:g}"
     title = f"{classifier.name}: {accuracy.name}, {size}"
     sides = np.maximum(120, _SIDE * (high - low) / (high - low).max())
-    return alt.layer(*layers).properties(
-        width=sides[0], height=sides[1], title=to_one_line(title), config=dict(drawing.THEME)
+    return drawing.finish_chart(
+        alt.layer(*layers).properties(width=sides[0], height=sides[1], title=to_one_line(title))
     )
 
 

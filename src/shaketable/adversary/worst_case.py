@@ -36,6 +36,7 @@ from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.terminal import Displayed
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Avoidable:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorstCase:
+class WorstCase(Displayed):
     """Adversarial accuracies of models on the same data, at the same epsilons."""
 
     data: Dataset

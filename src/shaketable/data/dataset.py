@@ -20,6 +20,7 @@ from shaketable.data.columns import Columns
 from shaketable.data.duplicates import find_equal_rows
 from shaketable.data.groupings import Grouping, make_grouping
 from shaketable.views.numbers import format_distance
+from shaketable.views.terminal import render_facts
 from shaketable.views.text import to_utf8
 
 Label: TypeAlias = "str | int | float | bool"
@@ -137,6 +138,11 @@ class Dataset:
                     f"column {grouping.name!r} to group by must have one value per row, got "
                     f"{len(grouping.codes)} for {self.n}"
                 )
+
+    def _repr_html_(self) -> str:
+        from shaketable.data.facts import list_facts  # it imports this module
+
+        return render_facts(self.name, list_facts(self))
 
     @property
     def n(self) -> int:

@@ -13,9 +13,12 @@ from shaketable.core.norms import pnorm_level
 from shaketable.core.types import IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.separations.record import SeparationRecord
+from shaketable.views.terminal import Displayed, print_lines, print_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_SHOWN = 20  # cells that are printed at most
 
 AS_GIVEN = "as given"
 """Training noise of a model that was not trained in a study."""
@@ -85,7 +88,7 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class Records(Displayed):
     """Cells, the separations and groups of their data, and the suites that they belong to."""
 
     cells: tuple[Record, ...]
@@ -113,6 +116,17 @@ class Records:
 
     def __repr__(self) -> str:
         return f"<Records: {len(self)} cells, models {', '.join(self.models)}>"
+
+    def print(self) -> None:
+        """Print one row per cell, up to 20."""
+        rows = [
+            [c.model, c.corruption, str(c.n), str(c.k), f"{100 * c.accuracy:.2f}"]
+            for c in self.cells[:_SHOWN]
+        ]
+        header = ["model", "corruption", "points", "draws", "accuracy, %"]
+        print_table(f"{len(self)} cells: shares of draws classified correctly", header, rows)
+        if len(self) > _SHOWN:
+            print_lines(f"{len(self) - _SHOWN} more cells: see .to_frame()")
 
     @cached_property
     def models(self) -> list[str]:

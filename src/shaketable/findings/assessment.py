@@ -22,6 +22,7 @@ from shaketable.separations.pair import note_pairs
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_distance, format_full
+from shaketable.views.terminal import render_facts
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,23 +94,36 @@ class Assessment:
         (series,) = self._subject.noisy
         return series
 
+    def _repr_html_(self) -> str:
+        return render_facts(self._title, self._facts)
+
     def __str__(self) -> str:
+        return "\n".join([self._title, *(f"  {name:<10}  {fact}" for name, fact in self._facts)])
+
+    @property
+    def _title(self) -> str:
         cell = self.records.cells[-1]
-        title = norm_title(self.separation.norm)
-        lines = [
-            f"{cell.model} on {cell.data}: {cell.n} test points, {cell.k} noisy copies each",
-            f"  separation  {title} 2r = {format_distance(self.separation.two_r)} (rows "
-            f"{self.separation.pair[0]} and {self.separation.pair[1]}), "
-            f"so eps_min = {format_distance(self.epsilon_min)}",
-            f"  noise       uniform in the {title} ball of radius eps_min, bounds: {cell.bounds}",
-            f"  accuracy    clean  {format_full(self.clean)}",
-            f"              noisy  {format_full(self.robust)}",
-            f"  MSCR        {format_full(self.mscr)}",
-            f"  risk        {describe_risk(self.error)}",
-            f"  verdict     {self.verdict}",
-            *(f"  note        {note}" for note in self.notes),
+        return f"{cell.model} on {cell.data}: {cell.n} test points, {cell.k} noisy copies each"
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """Names and facts, in the order in which they are shown."""
+        first, second = self.separation.pair
+        title, bounds = norm_title(self.separation.norm), self.records.cells[-1].bounds
+        return [
+            (
+                "separation",
+                f"{title} 2r = {format_distance(self.separation.two_r)} (rows {first} and "
+                f"{second}), so eps_min = {format_distance(self.epsilon_min)}",
+            ),
+            ("noise", f"uniform in the {title} ball of radius eps_min, bounds: {bounds}"),
+            ("accuracy", f"clean  {format_full(self.clean)}"),
+            ("", f"noisy  {format_full(self.robust)}"),
+            ("MSCR", format_full(self.mscr)),
+            ("risk", describe_risk(self.error)),
+            ("verdict", self.verdict),
+            *(("note", note) for note in self.notes),
         ]
-        return "\n".join(lines)
 
 
 def assess(

@@ -13,11 +13,11 @@ from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, loa
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
-from shaketable.views.terminal import print_notes
+from shaketable.views.terminal import Displayed, print_notes
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Displayed):
     """All findings of some records; every number is computed once, for all views."""
 
     groups: RecordGroups

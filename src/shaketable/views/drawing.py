@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import altair as alt
 import numpy as np
@@ -43,6 +44,31 @@ POLICY = (
 
 _DEFAULT = alt.Scale()
 _RAMP = ((0x4F, 0x6F, 0xD8), (0xB8, 0x4C, 0x9E), (0xE8, 0x7A, 0x30))
+
+
+class _InNotebooks:
+    """A chart that notebooks show as an image: no script runs, and nothing is fetched."""
+
+    def _repr_html_(self) -> str:
+        svg = io.StringIO()
+        _make_visible(cast("Chart", self)).save(svg, format="svg")
+        image = base64.b64encode(svg.getvalue().encode()).decode()
+        return f'<img alt="chart" src="data:image/svg+xml;base64,{image}">'
+
+    def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, str]:
+        return {"text/html": self._repr_html_()}
+
+
+class _Chart(_InNotebooks, alt.Chart): ...
+
+
+class _LayerChart(_InNotebooks, alt.LayerChart): ...
+
+
+class _VConcatChart(_InNotebooks, alt.VConcatChart): ...
+
+
+class _ConcatChart(_InNotebooks, alt.ConcatChart): ...
 
 
 def make_theme(
@@ -176,7 +202,7 @@ def stack_panels(panels: Sequence[Chart], *, title: str, otherwise: str = "") ->
         raise InputError(f"there is nothing to draw: {otherwise}")
     sized = [p.properties(width=WIDTH) for p in panels]
     chart = sized[0] if len(sized) == 1 else alt.vconcat(*sized).resolve_scale(color="independent")
-    return chart.properties(title=title, config=dict(THEME))
+    return finish_chart(chart.properties(title=title))
 
 
 def arrange_panels(
@@ -193,7 +219,16 @@ def arrange_panels(
     ink = THEME["title"]["color"]
     big = alt.TitleParams(title, subtitle=list(subtitle), subtitleColor=ink, fontSize=16, offset=14)
     chart: Chart = alt.concat(*panels, columns=columns, spacing=24)
-    return chart.properties(title=big, config=dict(THEME))
+    return finish_chart(chart.properties(title=big))
+
+
+def finish_chart(chart: Chart) -> Chart:
+    """Return a chart with the common look, which notebooks show as an image."""
+    chart = chart.properties(config=dict(THEME))
+    for kind in (_Chart, _LayerChart, _VConcatChart, _ConcatChart):
+        if type(chart) is kind.__bases__[1]:
+            object.__setattr__(chart, "__class__", kind)  # Altair's own would add it to the spec
+    return chart
 
 
 def save_chart(chart: Chart, path: str | Path) -> Path:

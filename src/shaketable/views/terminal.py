@@ -58,6 +58,11 @@ def render(show: Callable[[], None], table_format: TableFormat) -> str:
     return "\n".join(parts)
 
 
+def render_facts(title: str, facts: Sequence[tuple[str, str]]) -> str:
+    """Names and facts as an HTML table, for notebooks."""
+    return render(lambda: print_table(title, ["", ""], facts), Html())
+
+
 @contextmanager
 def _send_to(output: _Output | None) -> Iterator[None]:
     token = _OUTPUT.set(output)

@@ -21,6 +21,7 @@ from shaketable.findings.reference import choose_reference
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.terminal import Displayed
 
 MAX_PAIRS = 10
 """Of more models than make so many pairs, each is compared with one reference only."""
@@ -156,7 +157,7 @@ def _difference_json(first: str, second: str, value: Estimate, shown: bool) -> d
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Displayed):
     """All pairs of models, on clean points and under every corruption."""
 
     pairs: tuple[Pair, ...]

@@ -9,10 +9,11 @@ from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mce import numbers
 from shaketable.findings.mce.scores import Scoreboard, make_boards
+from shaketable.views.terminal import Displayed
 
 
 @dataclass(frozen=True, eq=False)
-class SuiteErrors:
+class SuiteErrors(Displayed):
     """Scoreboards of all suites."""
 
     boards: tuple[Scoreboard, ...]

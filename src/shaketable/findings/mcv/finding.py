@@ -10,13 +10,14 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mcv import numbers
 from shaketable.findings.mcv.boards import MCVBoard, make_boards
 from shaketable.findings.mcv.variation import VariationTable
+from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
 
 
 @dataclass(frozen=True, eq=False)
-class SetVariation:
+class SetVariation(Displayed):
     """Boards of all suites of sets."""
 
     boards: tuple[MCVBoard, ...]
@@ -46,7 +47,7 @@ class SetVariation:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreVariation:
+class ScoreVariation(Displayed):
     """Mean and variation of the scores in any table, one row per model."""
 
     table: VariationTable

@@ -15,10 +15,11 @@ from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.subjects import Subject
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.terminal import Displayed
 
 
 @dataclass(frozen=True, eq=False)
-class Robustness:
+class Robustness(Displayed):
     """Accuracies and MSCR of every model in every setting.
 
     Models of studies are included for verdicts and differences; their tables are in `Study`.

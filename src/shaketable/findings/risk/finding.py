@@ -13,7 +13,7 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.risk import words
 from shaketable.findings.series import Series
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.terminal import print_lines
+from shaketable.views.terminal import Displayed, print_lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ class ModelRisk:
 
 
 @dataclass(frozen=True, eq=False)
-class Risks:
+class Risks(Displayed):
     """Probability of a wrong answer of every fitted model."""
 
     models: tuple[ModelRisk, ...]

@@ -10,10 +10,11 @@ from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.study.numbers import StudyEntry, list_accuracies, list_mscr
 from shaketable.findings.subjects import Subject
+from shaketable.views.terminal import Displayed
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Study(Displayed):
     """Models that a study trained with noise of several sizes."""
 
     subjects: tuple[Subject, ...]
