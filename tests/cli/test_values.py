@@ -2,14 +2,15 @@
 
 from argparse import Namespace
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shaketable as st
-from helpers.commands import run_command, run_json
+from helpers.commands import run_command, run_failing, run_json
 from shaketable.cli.output import conclude
-from shaketable.cli.values import read_bounds
+from shaketable.cli.values import read_bounds, read_models
 from shaketable.data.bounds import Bounds
 from shaketable.findings import requirement
 from shaketable.findings.requirement import Verdict
@@ -94,3 +95,48 @@ def test_what_is_not_met_comes_before_what_is_open(intervals, code, monkeypatch,
     assert conclude(Namespace(min_mscr=-3.0, report=None), results) == code
     assert asked == [-0.03]
     assert capsys.readouterr().err.count("requirement MSCR >= -3.00%") == len(intervals)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "model"),
+    [
+        ("rf", "rf", "rf"),
+        ("old=rf", "old", "rf"),
+        ("new = net.onnx", "new", "net.onnx"),
+        ("net (clean)=m:net", "net (clean)", "m:net"),
+        ("v1.2=runs/lr=0.1/net.onnx", "v1.2", "runs/lr=0.1/net.onnx"),
+        ("runs/lr=0.1/net.onnx", "runs/lr=0.1/net.onnx", "runs/lr=0.1/net.onnx"),
+        ("m:net@lr=0.1.pt", "m:net@lr=0.1.pt", "m:net@lr=0.1.pt"),
+        ("./lr=0.1.onnx", "./lr=0.1.onnx", "./lr=0.1.onnx"),
+    ],
+)
+def test_a_model_may_be_given_a_name(text, name, model):
+    assert read_models(Namespace(model=[text])) == {name: model}
+
+
+def test_a_name_that_is_not_clear_is_refused(capsys):
+    Path("lr=0.1.onnx").touch()
+    command = ("evaluate", "--data", "iris", "--model")
+    assert "for the file write ./lr=0.1.onnx" in run_failing(capsys, *command, "lr=0.1.onnx")
+    assert "got '=rf'; add what is missing" in run_failing(capsys, *command, "=rf")
+    twice = run_failing(capsys, *command, "a=rf", "--model", "a=svm")
+    assert "--model a=svm: the name 'a' is taken by 'rf'" in twice
+
+
+@pytest.mark.parametrize("command", ["evaluate", "study", "adversary", "agreement"])
+def test_names_of_models_reach_the_results(capsys, command):
+    more = {"study": ["--runs", "1", "--jobs", "1"], "adversary": ["--eps", "0.1"]}
+    flags = ("--data", "toy1d", "--model", "old=1nn", "--model", "new=svm")
+    options = more.get(command, [] if command == "agreement" else ["--k", "1"])
+    out = run_json(capsys, command, *flags, *options, "--quiet")
+    found = {"old": False, "new": False}
+
+    def look(value):
+        if isinstance(value, str) and value in found:
+            found[value] = True
+        for part in value if isinstance(value, dict | list) else ():
+            look(part)
+            look(value[part] if isinstance(value, dict) else part)
+
+    look(out)
+    assert found == {"old": True, "new": True}

@@ -116,6 +116,41 @@ def test_records_come_under_the_name_that_was_asked_for(tmp_path):
     assert evaluate(threshold, (X, Y), LEVELS, name="second", **options).models == ["second"]
 
 
+def test_a_model_has_the_name_that_it_was_given_last(tmp_path):
+    options = {"store": tmp_path / "r.sqlite", "model_id": "m"}
+    evaluate(threshold, (X, Y), LEVELS, name="new", **options)
+    evaluate(threshold, (X, Y), LEVELS[:1], name="old", **options)
+    with Store(tmp_path / "r.sqlite") as store:  # its rows are checked
+        assert store.records().models == ["old"]
+        assert len(store.records()) == 1 + len(LEVELS)
+
+
+class Threshold:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def __call__(self, x):
+        return (x[:, 0] > self.limit).astype(int)
+
+
+def test_a_mapping_names_models_and_equal_ones_have_results_under_both_names(tmp_path):
+    store = tmp_path / "r.sqlite"
+    for limits in ((0.5, 0.5), (0.5, 0.4)):
+        models = dict(zip(("old", "new"), map(Threshold, limits), strict=True))
+        for _ in range(2):
+            records = evaluate(models, (X, Y), LEVELS, store=store)
+            old, new = (records.select(model=name) for name in ("old", "new"))
+            assert records.models == ["old", "new"]
+            assert len(old) == len(new) == 1 + len(LEVELS)
+            assert (list_hits(old) == list_hits(new)) == (limits[0] == limits[1])
+        with Store(store) as results:
+            kept = results.records()
+        assert sorted(kept.models) == ["new", "old"]
+        assert len(kept) == len(records)
+    with pytest.raises(InputError, match="its keys are their names: leave out name"):
+        evaluate(models, (X, Y), LEVELS, name="both")
+
+
 def test_stopped_ladders_go_on_where_they_were(tmp_path):
     asked = []
     levels = ["l2(0.02)", "l2(0.1)", "linf(0.05)", "l2(0.3)", "l1(0.1)"]

@@ -152,6 +152,24 @@ def test_a_bare_callable_is_identified_by_its_model_id_alone():
     assert as_classifier(fitted, DATA, model_id="mine").identity == "mine"
 
 
+class Rule:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def __call__(self, x):
+        return threshold(x, self.limit)
+
+    def predict(self, x):
+        return self(x)
+
+
+def test_a_callable_object_and_a_method_are_identified_by_content():
+    for get in (lambda rule: rule, lambda rule: rule.predict):
+        first, same, other = (as_classifier(get(Rule(limit)), DATA) for limit in (0.5, 0.5, 0.6))
+        assert first.identity == same.identity is not None
+        assert other.identity not in (first.identity, None)
+
+
 def test_a_model_behind_another_scaling_is_another_model():
     fitted = KNeighborsClassifier(1).fit(X, DATA.labels)
     scaled, otherwise = DATA.scaled(), make_dataset(2 * X, DATA.labels).scaled()

@@ -231,6 +231,37 @@ def test_a_partial_counts_by_its_function_arguments_and_keywords():
     assert content_hash(partial(_double, 1)) == hashes[2]
 
 
+GLOBALS = {  # callable objects that answer differently, though their classes read the same
+    "global": ("NET = {0}\n", "NET"),
+    "in a function": ("NET = {0}\ndef ask(x):\n    return x > NET\n", "ask(x)"),
+    "in a compiled one": ("NET = {0}\n@njit\ndef ask(x):\n    return x > NET\n", "ask(x)"),
+    "in a class": ("class Net:\n    limit = {0}\n", "Net().limit"),
+    "inside": ("NET = {0}\n", "[NET for _ in x]"),
+}
+
+
+@pytest.mark.parametrize("kind", GLOBALS)
+def test_what_a_method_finds_in_its_module_counts(kind):
+    before, answer = GLOBALS[kind]
+    method = f"class Mine:\n    def __call__(self, x):\n        return {answer}\n"
+    header = "from numba import njit\n"
+    hashes = [content_hash(define(header + before.format(v) + method, "Mine")()) for v in "112"]
+    assert hashes[0] == hashes[1] is not None
+    assert hashes[2] not in (hashes[0], None)
+
+
+def test_what_a_method_finds_around_its_class_counts():
+    def make(limit):
+        class Mine:
+            def __call__(self, x):
+                return x > limit
+
+        return Mine()
+
+    assert content_hash(make(1)) == content_hash(make(1)) != content_hash(make(2))
+    assert content_hash(make(threading.Lock())) is None
+
+
 VALUES = some.recursive(
     some.none() | some.booleans() | some.integers(-3, 3) | some.text("ab", max_size=3),
     lambda parts: (

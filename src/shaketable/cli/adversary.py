@@ -22,7 +22,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, model_names, read_bounds, run_model
+from shaketable.cli.values import load_data, read_bounds, read_models, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
@@ -99,16 +99,16 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.adversary.worst_case import worst_case
     from shaketable.models.loading import load_model
 
-    names = model_names(args)
+    sources = read_models(args)
     attacks = [parse_attack(spec) for spec in args.attack] or None
     constraints = args.constraint or ["none"]
     data = load_data(args)
-    if args.map is not None and (data.d != 2 or len(names) > 1 or len(constraints) > 1):
+    if args.map is not None and (data.d != 2 or len(sources) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
     models = {}
-    for name in names:
+    for name, source in sources.items():
         with run_model(name):
-            models[name] = load_model(name, trust=args.trust)
+            models[name] = load_model(source, trust=args.trust)
     split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
     parts = []
     for name, (model, unfitted) in models.items():

@@ -15,7 +15,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, model_names, run_model
+from shaketable.cli.values import load_data, read_models, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
@@ -51,15 +51,15 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.loading import load_model
     from shaketable.separations.one_nn import one_nn
 
-    if len(names := dict.fromkeys(model_names(args))) < 2:
+    if len(models := read_models(args)) < 2:
         raise InputError("--model must name two models or more; repeat it for the second")
     data = load_data(args)
     nearest = one_nn(data, norm=args.norm, seed=args.seed, progress=not args.quiet)
     classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
     labels: dict[str, Any] = {}
-    for name in names:
+    for name, source in models.items():
         with run_model(name):
-            model, unfitted = load_model(name, trust=args.trust)
+            model, unfitted = load_model(source, trust=args.trust)
             target = Target.of(
                 model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
             )

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     print_lines("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.", "")
     levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
     records = evaluate_models(
-        ["rf", "1nn"], data, levels, k=args.k, seed=args.seed, bounds=None, store=store
+        {"rf": "rf", "1nn": "1nn"}, data, levels, k=args.k, seed=args.seed, bounds=None, store=store
     )
     results = find(records)
     results.print()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,7 +19,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import conclude, show
-from shaketable.cli.values import load_data, model_names, read_bounds, read_suites, run_model
+from shaketable.cli.values import load_data, read_bounds, read_models, read_suites, run_model
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 
@@ -81,9 +81,9 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.builtin import BUILTIN
     from shaketable.separations.pair import note_pairs
 
-    names, reference = model_names(args), args.reference or ""
-    if reference and reference not in names:
-        raise unknown_name("reference", reference, names)
+    models, reference = read_models(args), args.reference or ""
+    if reference and reference not in models:
+        raise unknown_name("reference", reference, models)
     levels = [*args.corruptions, *read_suites(args)] or ["linf(eps_min)"]
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     if args.min_mscr is not None and not any("eps_min" in spec for spec in specs):
@@ -92,13 +92,13 @@ def run(args: argparse.Namespace) -> int:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args)
     notes = []
-    if data.n_train is None and not args.fit and set(names) - set(BUILTIN):
+    if data.n_train is None and not args.fit and set(models.values()) - set(BUILTIN):
         notes.append(
             f"all {data.n} points were used; if a model was trained on some of them, pass held-out "
             "data with --test"
         )
     records = evaluate_models(
-        names,
+        models,
         data,
         levels,
         k=args.k,
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def evaluate_models(
-    names: Sequence[str],
+    models: Mapping[str, str],
     data: Dataset,
     corruptions: Corruptions,
     *,
@@ -134,22 +134,22 @@ def evaluate_models(
     device_noise: bool = False,
     progress: bool = True,
 ) -> Records:
-    """Load models by name and evaluate each, all under the same corruptions.
+    """Load the models that are given by name and evaluate each, all under the same corruptions.
 
     Models that come unfitted are trained on the training part, all models if `fit` is true; `trust`
     is as in `load_model`.
     """
-    from shaketable.evaluation.evaluate import evaluate
+    from shaketable.evaluation.evaluate import add_model, evaluate
     from shaketable.evaluation.records import Records
     from shaketable.models.loading import load_model
 
-    if model_id is not None and len(names) > 1:
+    if model_id is not None and len(models) > 1:
         raise InputError("--model-id names one model; evaluate them one at a time")
     records = Records(())
-    for name in names:
+    for name, source in models.items():
         with run_model(name):
-            model, unfitted = load_model(name, trust=trust)
-            records += evaluate(
+            model, unfitted = load_model(source, trust=trust)
+            measured = evaluate(
                 model,
                 data,
                 corruptions,
@@ -165,4 +165,5 @@ def evaluate_models(
                 device_noise=device_noise,
                 progress=progress,
             )
+        records = add_model(records, measured, store)
     return records

@@ -42,8 +42,9 @@ def add_model_flag(parser: argparse.ArgumentParser, kinds: str) -> None:
     parser.add_argument(
         "--model",
         action="append",
-        metavar="MODEL",
-        help=f"{kinds}; repeat it to compare models. A module that is named is imported",
+        metavar="[NAME=]MODEL",
+        help=f"{kinds}; repeat it to compare models. A module that is named is imported. NAME is "
+        "the model's name in results (default: as given)",
     )
     parser.add_argument(
         "--trust",

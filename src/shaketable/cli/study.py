@@ -16,7 +16,7 @@ from shaketable.cli.flags import (
     parse_epsilons,
 )
 from shaketable.cli.output import conclude, show
-from shaketable.cli.values import load_data, model_names, read_bounds
+from shaketable.cli.values import load_data, read_bounds, read_models
 
 ABOUT = "train with noise, test with noise, over many runs"
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
-    names = model_names(args)
+    models = read_models(args)
     data = load_data(args)
     notes = []
     if data.n_train is not None:
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
         records = study(
             data,
-            names,
+            models,
             norm=args.norm,
             train_eps=args.train_eps,
             test_eps=args.test_eps,

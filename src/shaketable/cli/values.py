@@ -7,13 +7,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.core.errors import InputError, ModelError, describe_error
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.data.bounds import Bounds
     from shaketable.data.dataset import Dataset
@@ -29,11 +28,38 @@ def load_data(args: argparse.Namespace, **changes: Any) -> Dataset:
     return load(args.data, **{name: getattr(args, name) for name in names} | changes)
 
 
-def model_names(args: argparse.Namespace) -> list[str]:
-    """Names of the models; at least one."""
+def read_models(args: argparse.Namespace) -> dict[str, str]:
+    r"""Models by name, at least one; a model without a name of its own is named as it is given.
+
+    ``NAME=MODEL`` names a model. What stands before the first ``=`` is its name, unless it contains
+    one of ``/ \ : @``: then the ``=`` is part of a path or of ``package.module:attribute@file``.
+    """
     if not args.model:
         raise InputError("--model must name a model; see shaketable list models")
-    return list(args.model)
+    models: dict[str, str] = {}
+    for text in args.model:
+        name, model = _split_name(text)
+        if models.setdefault(name, model) != model:
+            raise InputError(
+                f"--model {name}={model}: the name {name!r} is taken by {models[name]!r}; choose "
+                "another name"
+            )
+    return models
+
+
+def _split_name(text: str) -> tuple[str, str]:
+    """Split ``NAME=MODEL`` into name and model."""
+    name, equals, model = text.partition("=")
+    if not equals or any(mark in name for mark in "/\\:@"):
+        return text, text
+    if Path(text).exists():
+        raise InputError(
+            f"--model {text!r} could name a model or be a file of that name; for the file write "
+            f"./{text}"
+        )
+    if not name.strip() or not model.strip():
+        raise InputError(f"--model must be MODEL or NAME=MODEL, got {text!r}; add what is missing")
+    return name.strip(), model.strip()
 
 
 @contextmanager

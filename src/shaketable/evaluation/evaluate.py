@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds, choose_range
-from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records
+from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records, copy_id
 from shaketable.evaluation.resolve import Corruptions, list_items, resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import Classifier, as_classifier
@@ -50,7 +50,8 @@ def evaluate(
     Parameters
     ----------
     model
-        Fitted estimator, or a callable from points to labels or scores.
+        Fitted estimator, or a callable from points to labels or scores; or several, as a mapping
+        from names to them.
     data
         ``(x, y)``, a `Dataset`, or what `load` takes; uint8 images count as x/255, as in
         `make_dataset`. The model is evaluated on the test part, or on all points if there is none
@@ -89,6 +90,31 @@ def evaluate(
         Show a bar on stderr.
     """
     data = as_dataset(data).grouped(by)
+    if isinstance(model, Mapping):
+        if not model or name is not None or model_id is not None:
+            raise InputError(
+                "a mapping of models must not be empty, and its keys are their names: leave out "
+                "name and model_id"
+            )
+        records = Records(())
+        for each_name, each in model.items():
+            measured = evaluate(
+                each,
+                data,
+                corruptions,
+                k=k,
+                seed=seed,
+                store=store,
+                bounds=bounds,
+                draws=draws,
+                device_noise=device_noise,
+                name=each_name,
+                refit=refit,
+                unscale=unscale,
+                progress=progress,
+            )
+            records = add_model(records, measured, store)
+        return records
     if refit:
         train, rows = data.parts(seed=seed)
         model = fit(model, data, train, seed=seed, name=name)
@@ -144,6 +170,29 @@ def _measure_missing(
     return load_records(store, cells)
 
 
+def add_model(records: Records, measured: Records, store: str | Path | None) -> Records:
+    """Return records of several models with those of one more, which has a name of its own.
+
+    If it is the same as an earlier one, such as a version in which nothing changed, the earlier one
+    is copied, here and in `store`, so that both names have results.
+    """
+    names = {cell.key: cell.model for cell in measured}
+    copies = {
+        cell.key: replace(
+            cell,
+            key=f"{digest(cell.key, cell.model):016x}{digest(cell.model, cell.key):016x}",
+            recipe=copy_id(cell.recipe, cell.model),
+            model_id=copy_id(cell.model_id, cell.model),
+        )
+        for cell in records
+        if names.get(cell.key, cell.model) != cell.model
+    }
+    if copies:
+        with Store(store) as results:
+            results.add(copies.values())
+    return replace(records, cells=tuple(copies.get(c.key, c) for c in records)) + measured
+
+
 @contextmanager
 def say_what_is_kept(store: Store) -> Iterator[None]:
     """Add to errors of models and workers that the same call goes on from the results file."""
@@ -159,16 +208,16 @@ def say_what_is_kept(store: Store) -> Iterator[None]:
 def load_records(store: Store, cells: Sequence[Cell]) -> Records:
     """Load the records of these cells, which are of one data set, with the names that they give.
 
+    The models have these names in the results file from then on.
     Suites that other calls recorded in the same file are left out unless these cells cover them,
     and so are groups that the data do not have.
     """
-    names = {cell.key: cell.origin.name for cell in cells}
-    records = store.records(names)
+    store.rename({cell.origin.recipe: cell.origin.name for cell in cells})
+    records = store.records(dict.fromkeys(cell.key for cell in cells))
     specs = {r.corruption for r in records}
     groupings = {g.name for g in cells[0].data.groupings}
     return replace(
         records,
-        cells=tuple(replace(r, model=names[r.key]) for r in records),
         suites=tuple(s for s in records.suites if specs.issuperset(s.specs)),
         notes=tuple(cells[0].data.notes()),
         groupings=tuple(g for g in records.groupings if g.name in groupings),

@@ -206,6 +206,11 @@ class GroupingRecord:
     """Group of every row of the data, an index into `labels`."""
 
 
+def copy_id(identity: str, name: str) -> str:
+    """Identity, or recipe, of the copy of a model that has results under two names."""
+    return f"{identity} as {name}"
+
+
 def _epsilon(spec: str) -> float | None:
     if spec == "clean":
         return 0.0

@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
-from shaketable.evaluation.records import GroupingRecord, Record, Records, SuiteRecord
+from shaketable.evaluation.records import (
+    GroupingRecord,
+    Record,
+    Records,
+    SuiteRecord,
+    copy_id,
+)
 from shaketable.evaluation.store_rows import (
     CHECKSUM_BITS,
     NAMES,
@@ -101,6 +107,22 @@ class Store:
             for points, cell in rows:
                 self._insert("points", points)
                 self._insert("cells", cell)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give the models of these recipes these names, in all of their cells.
+
+        A copy of such a model under that name (`evaluate.add_model`) is deleted.
+        """
+        with self._transaction("IMMEDIATE"):
+            for recipe, name in names.items():
+                self._delete("cells", {"recipe": copy_id(recipe, name)})
+                for rowid, checksum in self._db.execute(
+                    "SELECT rowid, checksum FROM cells WHERE recipe = ? AND model != ?",
+                    [recipe, name],
+                ).fetchall():
+                    self._db.execute("UPDATE cells SET model = ? WHERE rowid = ?", [name, rowid])
+                    self._add_to_total("cells", -checksum)
+                    self._seal("cells", rowid)
 
     def add_separation(self, separation: SeparationRecord) -> None:
         """Write the separation of a data set in one norm."""
@@ -234,8 +256,11 @@ class Store:
         )
         if cursor.rowcount == 0:
             return
-        rowid = cursor.lastrowid
-        assert rowid is not None, "a row was inserted"
+        assert cursor.lastrowid is not None, "a row was inserted"
+        self._seal(table, cursor.lastrowid)
+
+    def _seal(self, table: str, rowid: int) -> None:
+        """Write the checksum of a row, and add it to that of the table."""
         (stored,) = self._db.execute(  # SQLite converts some values, such as NaN
             f"SELECT {', '.join(NAMES[table])} FROM {table} WHERE rowid = ?", [rowid]
         )
@@ -244,10 +269,11 @@ class Store:
         self._add_to_total(table, checksum)
 
     def _delete(self, table: str, key: Mapping[str, Any]) -> None:
-        """Delete the row with this key, if there is one."""
+        """Delete the rows with these values."""
         where = " AND ".join(f"{column} = :{column}" for column in key)
-        for (checksum,) in self._db.execute(f"SELECT checksum FROM {table} WHERE {where}", key):
-            self._db.execute(f"DELETE FROM {table} WHERE {where}", key)
+        checksums = self._db.execute(f"SELECT checksum FROM {table} WHERE {where}", key).fetchall()
+        self._db.execute(f"DELETE FROM {table} WHERE {where}", key)
+        for (checksum,) in checksums:
             self._add_to_total(table, -checksum)
 
     def _add_to_total(self, table: str, checksum: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -137,7 +139,7 @@ def as_classifier(
         Name in tables and messages; by default that of the function, class or file.
     model_id
         Stable ID, by which stored results of the model are recognised. By default a hash of the
-        content of estimators, modules and ONNX files; other callables have none.
+        model's content; functions and what cannot be saved have none.
     unscale
         Whether to undo the scaling of features to [0, 1], for a model trained on raw units.
     """
@@ -163,7 +165,7 @@ def as_classifier(
         model_id = to_utf8(model_id)
     elif isinstance(model, OnnxModel):
         model_id = model.identity
-    elif is_estimator(model) or is_module(model):
+    elif not isinstance(model, FunctionType | BuiltinFunctionType | partial):
         model_id = content_hash(model)
     if data.scaling is not None and unscale:
         answer, device = _undo_first(data.scaling.undo, answer), None  # scaling takes arrays

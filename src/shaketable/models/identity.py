@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import inspect
 import pickle
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -17,6 +19,9 @@ _KNOWN = frozenset(
     {"builtins", "copyreg", "joblib", "numpy", "pandas", "scipy", "sklearn", "torch"}
 )
 """Packages whose classes count by name alone; their versions are recorded elsewhere."""
+
+_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+"""What counts by its name where it is used."""
 
 
 def content_hash(obj: Any) -> str | None:
@@ -151,16 +156,47 @@ class _Hasher:
             raise _NoIdentityError(function.__qualname__)
         defaults = (function.__defaults__, function.__kwdefaults__)
         name = self._named(function, function.__qualname__)
-        return _hash("function", [name, self._all("code", (function.__code__, *defaults))])
+        code = (function.__code__, *defaults, *_used_objects(function))
+        return _hash("function", [name, self._all("code", code)])
 
 
 def _class_part(name: str, value: Any) -> Any:
     """Return the code of a method or the value of a constant; None for other attributes."""
     value = getattr(value, "fget", getattr(value, "__func__", value))  # properties, static methods
     if isinstance(value, types.FunctionType):
-        return (value.__code__, inspect.unwrap(value).__code__)
+        inner = inspect.unwrap(value)
+        return (value.__code__, inner.__code__, *_used_objects(value), *_used_objects(inner))
     constant = isinstance(value, int | float | complex | str | bytes | tuple)
     return value if constant and not name.startswith("__") else None
+
+
+def _used_objects(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """Objects that a function finds outside itself, by name.
+
+    A method may call a network that is a global of its module, or of the function around it. Code
+    counts only if it is of the same module; other code is known by the names in the function.
+    """
+    found = []
+    for name in dict.fromkeys(_global_names(function.__code__)):
+        value = function.__globals__.get(name)
+        value = getattr(value, "py_func", value)  # what numba compiles
+        here = getattr(value, "__module__", None) == function.__module__
+        if value is not None and (here or not isinstance(value, _CODE)):
+            found.append((name, value))
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # of a name that is not set yet
+            if not isinstance(cell.cell_contents, _CODE):
+                found.append((name, cell.cell_contents))
+    return found
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    """Globals that the code of a function, and of those inside it, refers to."""
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield step.argval
+        elif isinstance(step.argval, types.CodeType):
+            yield from _global_names(step.argval)
 
 
 def _module_content(module: Any, state: Any) -> Any:
