@@ -1,7 +1,14 @@
-"""Estimates: what they print, and what they give as JSON."""
+"""Estimates: what they print and give as JSON, and the same with another interval."""
 
+import pickle
+
+import numpy as np
 import pytest
+from scipy import stats
 
+from shaketable.core.errors import InputError
+from shaketable.findings.mcv.stability import coefficient, coefficient_difference
+from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
 
@@ -22,3 +29,57 @@ def test_as_many_digits_as_the_interval_supports(numbers, text):
 def test_json_is_in_per_cent_without_a_negative_zero():
     json = Estimate(-0.0, -0.0, 0.25, 0.9, "by hand").json()
     assert repr(json) == "{'mean': 0.0, 'low': 0.0, 'high': 25.0}"
+
+
+RNG = np.random.default_rng(0)
+CLEAN, FIRST, SECOND = (RNG.binomial(k, 0.8, 60) for k in (1, 4, 4))
+SETS = RNG.random((3, 60)) < np.array([[0.9], [0.8], [0.6]])
+FIXED = {
+    "share": lambda t, **o: intervals.mean_share(np.tile(FIRST, t), 4, **o),
+    "change": lambda t, **o: intervals.relative_change(
+        np.tile(CLEAN, t), np.tile(FIRST, t), 4, **o
+    ),
+    "difference": lambda t, **o: intervals.mean_difference(
+        np.tile(FIRST, t), np.tile(SECOND, t), 4, **o
+    ),
+    "cv": lambda t, **o: coefficient(np.tile(SETS, t).astype(float), **o),
+    "cv difference": lambda t, **o: coefficient_difference(
+        np.tile(SETS, t).astype(float), np.tile(SETS[::-1] | SETS[1], t).astype(float), **o
+    ),
+    "no cv": lambda t, **o: coefficient_difference(*[np.tile(np.eye(2), 30 * t)] * 2, **o),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_an_interval_can_be_computed_again_for_another_confidence_or_more_points(name):
+    estimate = FIXED[name](1)
+    assert estimate.again() == estimate
+    assert estimate.again(confidence=0.99) == FIXED[name](1, confidence=0.99)
+    more, again = FIXED[name](3), estimate.again(times=3)
+    slack = 1e-9 if "cv" not in name else 2e-3  # n - 1 points in what chance adds to a CV
+    assert (again.low, again.high) == pytest.approx((more.low, more.high), abs=slack)
+    assert again.high - again.low < estimate.high - estimate.low
+
+
+def test_more_runs_of_a_study_make_students_interval_narrower():
+    hits = np.random.default_rng(1).binomial(1, [[0.5], [0.55], [0.6], [0.65]], (4, 3000))
+    again = intervals.mean_share_over_runs(hits, 1).again(times=5)
+    means = hits.mean(axis=1)
+    expected = stats.t.interval(0.95, 19, means.mean(), means.std(ddof=1) / np.sqrt(20))
+    assert (again.low, again.high) == pytest.approx(expected, abs=0.002)
+
+
+def test_subtracting_turns_the_interval_round():
+    right = intervals.proportion(90, 100)
+    wrong, exact = right.subtract_from(1), intervals.proportion(10, 100)
+    for e, reference in ((wrong, exact), (wrong.again(times=2), exact.again(times=2))):
+        numbers = (e.value, e.low, e.high)
+        assert numbers == pytest.approx((reference.value, reference.low, reference.high))
+
+
+def test_a_pickled_estimate_is_equal_but_cannot_be_computed_again():
+    estimate = intervals.proportion(90, 100)
+    copy = pickle.loads(pickle.dumps(estimate))
+    assert copy == estimate
+    with pytest.raises(InputError, match="only be computed again from its counts"):
+        copy.again(confidence=0.99)

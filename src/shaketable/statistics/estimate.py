@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+from shaketable.core.errors import InputError
+
+Limits: TypeAlias = Callable[[float, float], tuple[float, float]]
+"""Function from a confidence and a multiple of the sample to the ends of an interval."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +26,57 @@ class Estimate:
     high: float
     confidence: float
     method: str
+    limits: Limits | None = field(default=None, repr=False, compare=False)
+    """Computes the interval again; None if it cannot be, as after pickling."""
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
             object.__setattr__(self, name, getattr(self, name) + 0.0)  # no negative zero
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "limits": None}  # a function of the counts, which pickle cannot take
+
+    def again(self, *, confidence: float | None = None, times: float = 1.0) -> Estimate:
+        """Return the same value with the interval of another confidence or another sample size.
+
+        `times` imagines so many times the points, or the runs of a study, which show the same.
+
+        >>> from shaketable.statistics.intervals import proportion
+        >>> print(proportion(90, 100).again(confidence=0.99))
+        0.900 (99 % interval 0.798 to 0.962)
+        >>> print(proportion(90, 100).again(times=10))
+        0.9000 (95 % interval 0.8797 to 0.9179)
+        """
+        if self.limits is None:
+            raise InputError(
+                f"an interval ({self.method}) can only be computed again from its counts, and the "
+                "estimate has none; compute it with shaketable.metrics"
+            )
+        confidence = self.confidence if confidence is None else confidence
+        low, high = self.limits(confidence, times)
+        return replace(self, low=low, high=high, confidence=confidence)
+
+    def subtract_from(self, total: float) -> Estimate:
+        """Return `total` minus the value: 1 makes an error of an accuracy, 0 changes the sign.
+
+        >>> Estimate(0.9, 0.8, 0.95, 0.95, "by hand").subtract_from(1).high
+        0.19999999999999996
+        """
+
+        def mirror(confidence: float, times: float) -> tuple[float, float]:
+            assert limits is not None
+            low, high = limits(confidence, times)
+            return total - high, total - low
+
+        limits = self.limits
+        return Estimate(
+            total - self.value,
+            total - self.high,
+            total - self.low,
+            self.confidence,
+            self.method,
+            None if limits is None else mirror,
+        )
 
     def json(self) -> dict[str, float]:
         """Value and limits in per cent.

@@ -254,15 +254,21 @@ def _estimate(
     imagine: Imagine = imagine_point,
 ) -> Estimate:
     """Estimate from a table of outcomes: (outcomes) for a fixed model, or (runs, outcomes)."""
-    tail = (1 - check_confidence(confidence)) / 2
+
+    def compute(confidence: float, times: float) -> tuple[float, float, float]:
+        tail = (1 - check_confidence(confidence)) / 2
+        ends = compute_limits if counts.ndim == 1 else compute_limits_over_runs
+        value, low, high = map(float, ends(estimator, counts, tail, imagine, times))
+        return value, max(low, least), high
+
+    def limits(confidence: float, times: float) -> tuple[float, float]:
+        return compute(confidence, times)[1:]
+
     n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
-    if counts.ndim == 1:
-        limits, method = compute_limits(estimator, counts, tail, imagine), f"{_FIXED_MODEL}: {n}"
-    else:
-        limits = compute_limits_over_runs(estimator, counts, tail, imagine)
+    method = f"{_FIXED_MODEL}: {n}"
+    if counts.ndim > 1:
         method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
-    value, low, high = map(float, limits)
-    return Estimate(value, max(low, least), high, confidence, method)
+    return Estimate(*compute(confidence, 1.0), confidence, method, limits)
 
 
 def _tabulate_changes(

@@ -189,9 +189,14 @@ def _ratio(numerator: FloatArray, denominator: FloatArray, otherwise: float) -> 
 
 
 def compute_limits(
-    estimator: Estimator, counts: FloatArray, tail: float, imagine: Imagine = imagine_point
+    estimator: Estimator,
+    counts: FloatArray,
+    tail: float,
+    imagine: Imagine = imagine_point,
+    times: float = 1.0,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Estimate for a fixed model with its lower and upper limit."""
+    """Estimate for a fixed model with its lower and upper limit; `times` multiplies the points."""
+    counts = counts * times
     linear = estimator(counts)
     return (
         linear.estimate,
@@ -201,10 +206,17 @@ def compute_limits(
 
 
 def compute_limits_over_runs(
-    estimator: Estimator, counts: FloatArray, tail: float, imagine: Imagine = imagine_point
+    estimator: Estimator,
+    counts: FloatArray,
+    tail: float,
+    imagine: Imagine = imagine_point,
+    times: float = 1.0,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean over runs with its lower and upper limit; the runs are the last but one axis."""
-    runs, total = counts.shape[-2], counts.sum(axis=-2)
+    """Mean over runs with its lower and upper limit; the runs are the last but one axis.
+
+    `times` multiplies the runs, with the same spread between them.
+    """
+    runs, total = counts.shape[-2] * times, counts.sum(axis=-2) * times
     each, pooled = estimator(counts).estimate, estimator(total)
     linear = pooled.shift(each.mean(axis=-1) - pooled.estimate)
     # variances of the sum over all points: of independent points, and as seen between runs

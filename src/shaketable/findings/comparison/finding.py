@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -40,12 +40,13 @@ class Gap:
     @cached_property
     def value(self) -> Estimate:
         """The difference with its own 95 % interval."""
-        return self._estimate(0.95)
+        first, second = (self.condition.series[label] for label in (self.first, self.second))
+        return estimate_accuracy_difference(first, second)
 
     @cached_property
     def shown(self) -> bool:
         """Whether it differs from 0; see `is_shown`."""
-        return is_shown(self._estimate, self.value, self.judged)
+        return is_shown(self.value, self.judged)
 
     @property
     def better(self) -> str:
@@ -53,10 +54,6 @@ class Gap:
         if not self.shown:
             return ""
         return self.first if self.value.value > 0 else self.second
-
-    def _estimate(self, confidence: float) -> Estimate:
-        first, second = (self.condition.series[label] for label in (self.first, self.second))
-        return estimate_accuracy_difference(first, second, confidence=confidence)
 
     def json(self) -> dict[str, Any]:
         """Return the difference in percentage points."""
@@ -95,21 +92,18 @@ class Pair:
         points = {cell.points.id for runs in cells for cell in runs}
         if len(cells) < 2 or len(points) > 1 or any(len(runs) > 1 for runs in cells):
             return None
-        return self._estimate_mean(0.95)
-
-    @cached_property
-    def mean_shown(self) -> bool:
-        """Whether the mean differs from 0; see `is_shown`."""
-        return self.mean is not None and is_shown(self._estimate_mean, self.mean, self.judged)
-
-    def _estimate_mean(self, confidence: float) -> Estimate:
         pairs = [
             [gap.condition.series[label].first for label in (self.first, self.second)]
             for gap in self.corrupted
         ]
         values = np.mean([(a.hits - b.hits) / a.k for a, b in pairs], axis=0)
-        e = intervals.mean_of_values(values, low=-1, high=1, confidence=confidence)
+        e = intervals.mean_of_values(values, low=-1, high=1)
         return replace(e, method=f"mean over {len(pairs)} corruptions, paired by point; {e.method}")
+
+    @cached_property
+    def mean_shown(self) -> bool:
+        """Whether the mean differs from 0; see `is_shown`."""
+        return self.mean is not None and is_shown(self.mean, self.judged)
 
     def at(self, condition: Condition) -> Gap | None:
         """Return the difference under a condition; None if the two do not share it."""
@@ -140,15 +134,14 @@ class Pair:
         return {**about, **_difference_json(self.first, self.second, self.mean, self.mean_shown)}
 
 
-def is_shown(estimate: Callable[[float], Estimate], value: Estimate, judged: int) -> bool:
+def is_shown(value: Estimate, judged: int) -> bool:
     """Whether a difference is other than 0, among several that are judged together.
 
     The probability that any of them is shown although it is 0 is at most 5 % (Bonferroni).
-    `value` is the estimate with a confidence of 95 %, `estimate` makes it with another one.
     """
     if value.low <= 0 <= value.high:
         return False
-    strict = estimate(1 - 0.05 / judged) if judged > 1 else value
+    strict = value.again(confidence=1 - 0.05 / judged) if judged > 1 else value
     return not strict.low <= 0 <= strict.high
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
@@ -22,7 +20,7 @@ def describe_pair(pair: Pair) -> str:
     n = len(pair.corrupted)
     if pair.mean is not None:
         better = pair.first if pair.mean.value > 0 else pair.second
-        size = format_entry(pair.mean if better == pair.first else negate(pair.mean))
+        size = format_entry(pair.mean if better == pair.first else pair.mean.subtract_from(0))
         verdict = f"{better} is more accurate by {size} percentage points"
         parts.append(
             f"on average over {n} corruptions "
@@ -45,8 +43,3 @@ def describe_judging(number: int) -> str:
     return (
         f"better: shown with 95 % confidence for up to {number} differences together (Bonferroni)"
     )
-
-
-def negate(e: Estimate) -> Estimate:
-    """Return the difference in the other direction."""
-    return replace(e, value=-e.value, low=-e.high, high=-e.low)

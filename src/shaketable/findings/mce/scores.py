@@ -113,8 +113,7 @@ class Score:
     @cached_property
     def clean(self) -> Estimate:
         """Error on clean points."""
-        right = self.result.series[0].on_clean.accuracy
-        return replace(right, value=1 - right.value, low=1 - right.high, high=1 - right.low)
+        return self.result.series[0].on_clean.accuracy.subtract_from(1)
 
     @cached_property
     def ladders(self) -> tuple[Ladder, ...]:

@@ -148,10 +148,14 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
         _compute_mean(a.values, low=a.low, high=a.high, confidence=confidence)
         for a in linearisations
     ]
-    squared = cv**2 - floor**2 - 2 * cv * (cv - min(e.low for e in estimates))
-    low, high = math.sqrt(max(0.0, squared)), max(cv, *(e.high for e in estimates))
+
+    def limits(confidence: float, times: float) -> tuple[float, float]:
+        means = [e.again(confidence=confidence, times=times) for e in estimates]
+        squared = cv**2 - floor**2 / times - 2 * cv * (cv - min(e.low for e in means))
+        return math.sqrt(max(0.0, squared)), max(cv, *(e.high for e in means))
+
     method = f"{_METHOD}; {estimates[0].method}, {len(shares)} sets"
-    return Estimate(cv, low, high, confidence, method)
+    return Estimate(cv, *limits(confidence, 1.0), confidence, method, limits)
 
 
 def cv_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
@@ -183,19 +187,28 @@ def coefficient_difference(
     if len(first) == 1:
         return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary")
     if len(all_first) > 1 and len(all_second) > 1:  # both CVs are 0, all directions are possible
-        e = coefficient(first, confidence=confidence)
-        reach = e.high + coefficient(second, confidence=confidence).high
-        return Estimate(0.0, -reach, reach, confidence, e.method)
+        both = [coefficient(shares, confidence=confidence) for shares in (first, second)]
+
+        def reach(confidence: float, times: float) -> tuple[float, float]:
+            total = sum(e.again(confidence=confidence, times=times).high for e in both)
+            return -total, total
+
+        ends = reach(confidence, 1.0)
+        return Estimate(0.0, *ends, confidence, both[0].method, reach)
     estimates = [
         _compute_mean(
             a.values - b.values, low=a.low - b.high, high=a.high - b.low, confidence=confidence
         )
         for a, b in product(all_first, all_second)
     ]
-    low = min(value, *(e.low for e in estimates)) - all_first[0].excess
-    high = max(value, *(e.high for e in estimates)) + all_second[0].excess
+
+    def limits(confidence: float, times: float) -> tuple[float, float]:
+        means = [e.again(confidence=confidence, times=times) for e in estimates]
+        low = min(value, *(e.low for e in means)) - all_first[0].compute_excess(times)
+        return low, max(value, *(e.high for e in means)) + all_second[0].compute_excess(times)
+
     method = f"{_METHOD}, paired by point; {estimates[0].method}, {len(first)} sets"
-    return Estimate(value, low, high, confidence, method)
+    return Estimate(value, *limits(confidence, 1.0), confidence, method, limits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,10 +224,9 @@ class _Linearisation:
     floor: float
     """CV to expect by chance alone if all sets were equally hard."""
 
-    @property
-    def excess(self) -> float:
-        """Part of the CV that may be due to chance."""
-        squared = self.cv**2 - self.floor**2
+    def compute_excess(self, times: float) -> float:
+        """Part of the CV that may be due to chance, with `times` as many points."""
+        squared = self.cv**2 - self.floor**2 / times
         # the root of a rounding error would be far larger than the error
         return self.cv - (math.sqrt(squared) if squared > _ROUNDING * self.cv**2 else 0.0)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shaketable.statistics.estimate import Estimate
@@ -29,7 +28,7 @@ def describe_main(effects: Effects) -> str:
     if not effects.main:
         return "No effect of a factor is known: no set is also in the suite without the factor."
     most, *others = effects.main
-    cost, name = _format_points(_negate(most.value)), most.factor
+    cost, name = _format_points(most.value.subtract_from(0)), most.factor
     if not (most.shown and most.value.high < 0):
         return (
             f"No factor is shown to cost accuracy{_count_judged(effects.main)}; {name} costs most "
@@ -64,7 +63,7 @@ def describe_order(effects: Effects) -> str:
         )
     value = most.value
     if value.value < 0:
-        first, second, value = second, first, _negate(value)
+        first, second, value = second, first, value.subtract_from(0)
     return f"The order matters: {first} is easier than {second} by {_format_points(value)}."
 
 
@@ -80,7 +79,7 @@ def describe_interaction(effects: Effects) -> str:
             f"measured: {both} together change accuracy by {_format_points(value, sign='+')} "
             "beyond the sum of both."
         )
-    word, size = ("more", _negate(value)) if value.value < 0 else ("less", value)
+    word, size = ("more", value.subtract_from(0)) if value.value < 0 else ("less", value)
     return f"Together {both} cost {word} than the sum of both, by {_format_points(size)}."
 
 
@@ -101,10 +100,6 @@ def _compare(e: Estimate, more: str, less: str, what: str) -> str:
 def _count_judged(effects: Sequence[object]) -> str:
     """Say that several effects are judged at once, so one interval alone shows nothing."""
     return f" (among {len(effects)} judged together)" if len(effects) > 1 else ""
-
-
-def _negate(e: Estimate) -> Estimate:
-    return replace(e, value=-e.value, low=-e.high, high=-e.low)
 
 
 def _format_points(e: Estimate, *, sign: str = "") -> str:

@@ -59,17 +59,15 @@ def accuracy_difference(
     return estimate_accuracy_difference(a, b)
 
 
-def estimate_accuracy_difference(
-    first: Series, second: Series, *, confidence: float = 0.95
-) -> Estimate:
-    """Accuracy of the first series minus that of the second, paired, with this confidence."""
+def estimate_accuracy_difference(first: Series, second: Series) -> Estimate:
+    """Accuracy of the first series minus that of the second, paired."""
     _refuse_unpaired(first, second, "accuracy_difference")
     a, b = ([cell.hits for cell in s.noisy] for s in (first, second))
     k = first.first.k
     if len(a) == 1:
         refuse_shared(first.first)
-        return intervals.mean_difference(a[0], b[0], k, confidence=confidence)
-    return intervals.mean_difference_over_runs(a, b, k, confidence=confidence)
+        return intervals.mean_difference(a[0], b[0], k)
+    return intervals.mean_difference_over_runs(a, b, k)
 
 
 def mscr_difference(
