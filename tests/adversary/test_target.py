@@ -20,7 +20,9 @@ def test_only_the_test_part_is_attacked():
     data = make_dataset(X, Y, n_train=25)
     assert Target.of(answer, data).rows.tolist() == list(range(25, 40))
     assert Target.of(answer, data, own=True).rows.tolist() == list(range(40))
-    assert Target.of(answer, data, points=4).rows.tolist() == [25, 26, 27, 28]
+    some = Target.of(answer, data, points=4).rows
+    assert some.tolist() == sorted(set(some)) == data.sample(4).kept[25:].tolist()
+    assert some.tolist() != Target.of(answer, data, points=4, seed=1).rows.tolist()
     whole = make_dataset(X, Y)
     train, test = whole.parts(seed=5)
     target = Target.of(KNeighborsClassifier(1), whole, refit=True, seed=5)
@@ -35,7 +37,8 @@ def test_keys_differ_by_row_seed_and_data_and_stay_with_their_row():
     keys = Target.of(answer, data).keys
     assert len(set(keys.tolist())) == 40
     np.testing.assert_array_equal(keys, Target.of(answer, data).keys)
-    np.testing.assert_array_equal(keys[:7], Target.of(answer, data, points=7).keys)
+    some = Target.of(answer, data, points=7)
+    np.testing.assert_array_equal(keys[some.rows], some.keys)
     for other in (
         Target.of(answer, data, seed=1),
         Target.of(answer, make_dataset(X, 1 - Y)),

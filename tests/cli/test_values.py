@@ -55,6 +55,29 @@ def test_the_seed_reaches_the_noise(capsys):
         assert [cell["mean"] for cell in found["cells"]] == pytest.approx(expected)
 
 
+def test_every_command_takes_a_sample_of_the_points(capsys):
+    some = st.load("iris", points=40, seed=3)
+    sample = "--points", 40, "--seed", 3
+    found = run_json(capsys, "separation", "iris", *sample)
+    assert found["epsilon_min"] == st.separation(some).epsilon_min
+    code, _, err = run_command(
+        capsys, *("corrupt", "iris", "--corruption", "linf(0)", "-o", "c.npz", *sample)
+    )
+    assert code == 0, err
+    np.testing.assert_array_equal(st.load("c.npz").x, some.x)
+    models = "--data", "iris", "--model", "1nn", "--quiet", *sample
+    fixed = "--corruptions", "linf(0.1)", "--k", 2
+    (found,) = run_json(capsys, "evaluate", *models, *fixed)["models"]
+    assert found["data"] == some.name == "iris, 40 of 150 points, seed 3"
+    assert found["n"] == 8, "a fifth of the sample"
+    levels = "--train-eps", "0", "--runs", 2, "--jobs", 1
+    assert run_json(capsys, "study", *models, *levels)["data"] == some.name
+    assert run_json(capsys, "agreement", *models, "--model", "rf")["n"] == 8
+    models = "--data", "iris", "--model", "1nn", "--quiet", "--points", 9, "--seed", 3
+    found = run_json(capsys, "adversary", *models, "--eps", "0.1", "--attack", "random(10)")
+    assert found["curves"][0]["points"][0]["n"] == 9, "of the 30 test points"
+
+
 def test_a_written_copy_states_how_it_was_made(capsys):
     run_command(
         capsys,

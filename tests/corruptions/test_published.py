@@ -383,3 +383,18 @@ def test_images_in_folders_are_those_of_the_test_part(named, tmp_path):
     record = st.evaluate(answer, data, f"fog(2, published={tmp_path})").cells[1]
     right = x["fog"][1][:, 0, 0, 0] % 3 == data.y[before:]
     np.testing.assert_array_equal(record.hits, right)
+
+
+def test_a_sample_of_the_test_part_gets_its_own_images(tmp_path, data):
+    x = write_arrays(tmp_path / "c", data, ["fog"])["fog"]
+    spec = f"fog(4, published={tmp_path / 'c'})"
+    some = data.sample(5, seed=1)
+    (fog,) = open_published([parse(spec).for_shape(data.shape)], some)
+    images = fog.source.read("fog", 4, np.arange(5))
+    np.testing.assert_array_equal(images, x[3 * N + some.test_places])
+    whole = st.evaluate(first_pixel, data, spec, model_id="m").cells[1]
+    cell = st.evaluate(first_pixel, some, spec, model_id="m").cells[1]
+    np.testing.assert_array_equal(cell.hits, whole.hits[some.test_places])
+    np.save(tmp_path / "c" / "labels.npy", np.tile(np.roll(data.y[-N:], 1), 5))
+    with pytest.raises(InputError, match="other labels than the test part"):
+        st.evaluate(first_pixel, some, spec, model_id="m")

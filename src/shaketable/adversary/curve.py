@@ -204,7 +204,7 @@ def adversarial_curve(
     split
         Attack a fitted model at the test part on which a model trained here would be attacked.
     points
-        Attack only the first so many points.
+        Attack only so many of these points, drawn with `seed`.
     progress
         Show a progress bar on stderr.
     """

@@ -11,13 +11,14 @@ import numpy as np
 from shaketable.adversary.one_nn.fitted import FittedOneNN, extract_one_nn
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.voronoi.cells import VoronoiCells
-from shaketable.core.checks import check_whole, unknown_name
+from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
+from shaketable.data.sampling import Sample
 from shaketable.evaluation.noise import choose_bounds
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
@@ -69,11 +70,11 @@ class Target:
         split
             Attack a fitted model at the test part on which a model trained here would be attacked.
         points
-            Attack only the first so many points.
+            Attack only so many of these points, drawn with `seed`.
         """
         data = as_dataset(data)
         rows, model = _select_points(model, data, seed, refit=refit, own=own, split=split)
-        rows = rows if points is None else rows[: check_whole("points", points, least=1)]
+        rows = rows if points is None else rows[Sample(points, seed).choose(len(rows))]
         unscale = unscale and not refit and data.scaling is not None
         classifier = as_classifier(model, data, name=name, unscale=unscale)
         one_nn = None if unscale else extract_one_nn(model, features=data.features)

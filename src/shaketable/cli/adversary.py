@@ -34,7 +34,7 @@ ABOUT = "accuracy at the worst point around every test point, or in its Voronoi 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, region, attacks, and what to write."""
-    add_subject_flags(parser)
+    add_subject_flags(parser, points="attack only N of the test points")
     parser.add_argument(
         "--own", action="store_true", help="train on all points, and attack the same points"
     )
@@ -64,7 +64,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "or 'package.module:name(…)' for your own; repeat it for several (default: what suits the "
         "model)",
     )
-    parser.add_argument("--points", type=int, metavar="N", help="only the first N test points")
     parser.add_argument(
         "--random",
         type=int,
@@ -102,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     sources = read_models(args)
     attacks = [parse_attack(spec) for spec in args.attack] or None
     constraints = args.constraint or ["none"]
-    data = load_data(args)
+    data = load_data(args, points=None)  # eps_min is that of all
     if args.map is not None and (data.d != 2 or len(sources) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
     models = {}

@@ -17,12 +17,20 @@ CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
 """Endings of the files that a chart can be written to."""
 
 
-def add_data_flags(parser: argparse.ArgumentParser) -> None:
-    """Add how data are read."""
+def add_data_flags(
+    parser: argparse.ArgumentParser, points: str = "take only N points, of a fixed test part if any"
+) -> None:
+    """Add how data are read; `points` says what a sample is."""
     parser.add_argument(
         "--label", metavar="COLUMN", help="column of a CSV or parquet file with the classes"
     )
     parser.add_argument("--test", metavar="FILE", help="file or folder with a fixed test part")
+    parser.add_argument(
+        "--points",
+        type=int,
+        metavar="N",
+        help=f"{points}, drawn with --seed",
+    )
     parser.add_argument("--scale", action="store_true", help="scale every feature to [0, 1]")
     parser.add_argument(
         "--drop-clashes",
@@ -53,7 +61,7 @@ def add_model_flag(parser: argparse.ArgumentParser, kinds: str) -> None:
     )
 
 
-def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "") -> None:
+def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "", **about: str) -> None:
     """Add the data and the models, which come fitted or are trained first."""
     parser.add_argument(
         "--data",
@@ -61,7 +69,7 @@ def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "") -> No
         help="file, folder of images or built-in set; where models are trained and there is no "
         "--test, 20 %% of the points are drawn as test points",
     )
-    add_data_flags(parser)
+    add_data_flags(parser, **about)
     files = (
         "file.joblib, file.pt, file.onnx, package.module:attribute, "
         "package.module:network@weights.pt or built-in"

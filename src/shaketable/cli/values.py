@@ -24,8 +24,9 @@ def load_data(args: argparse.Namespace, **changes: Any) -> Dataset:
 
     if args.data is None:
         raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
-    names = "label", "test", "non_numeric", "scale", "drop_clashes"
-    return load(args.data, **{name: getattr(args, name) for name in names} | changes)
+    names = "label", "test", "non_numeric", "scale", "drop_clashes", "points"
+    given = {name: getattr(args, name) for name in names} | {"seed": getattr(args, "seed", 0)}
+    return load(args.data, **given | changes)
 
 
 def read_models(args: argparse.Namespace) -> dict[str, str]:

@@ -106,6 +106,11 @@ class _Arrays:
     def n(self) -> int:
         return self.data.n - (self.data.n_train or 0)
 
+    @property
+    def whole(self) -> int:
+        """Number of images per severity: all test points, also those that were left out."""
+        return self.n if self.data.parts_before is None else self.data.parts_before[1]
+
     @cached_property
     def shape(self) -> tuple[int, int, int]:
         return find_layout(self.data.shape, "published")[:3]
@@ -132,10 +137,10 @@ class _Arrays:
                 f"{file} holds {images.dtype} of shape {images.shape[1:]}, and the images of "
                 f"{self.data.name} are uint8 of shape {self.shape}"
             )
-        if len(images) != SEVERITIES * self.n:
+        if len(images) != SEVERITIES * self.whole:
             return (
-                f"{file} holds {len(images)} images, and {SEVERITIES} x {self.n} are needed for "
-                f"the {self.n} test points of {self.data.name}"
+                f"{file} holds {len(images)} images, and {SEVERITIES} x {self.whole} are needed "
+                f"for the {self.whole} test points of {self.data.name}"
             )
         return ""
 
@@ -146,11 +151,12 @@ class _Arrays:
             labels = read_npy(self.folder / "labels.npy")
         except InputError as error:
             return str(error)
-        if labels.shape not in ((self.n,), (SEVERITIES * self.n,)):
-            return f"labels.npy holds {labels.shape} labels for {self.n} test points"
+        if labels.shape not in ((self.whole,), (SEVERITIES * self.whole,)):
+            return f"labels.npy holds {labels.shape} labels for {self.whole} test points"
+        kept = labels.reshape(-1, self.whole)[:, self.data.test_places]
         first = self.data.n_train or 0
         for expected in (self.data.y[first:], self.data.labels[first:]):
-            if np.array_equal(labels, np.tile(expected, len(labels) // self.n)):
+            if np.array_equal(kept, np.broadcast_to(expected, kept.shape)):
                 return ""
         return f"labels.npy holds other labels than the test part of {self.data.name}"
 
@@ -158,7 +164,8 @@ class _Arrays:
         return map_npy(self.folder / self.file(kind))
 
     def read(self, kind: str, severity: int, rows: IntArray) -> Array:
-        images = np.asarray(self._array(kind)[(severity - 1) * self.n + rows])
+        places = (severity - 1) * self.whole + self.data.test_places[rows]
+        images = np.asarray(self._array(kind)[places])
         return images.reshape(-1, *self.shape)
 
 

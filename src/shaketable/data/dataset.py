@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.duplicates import find_equal_rows
 from shaketable.data.groupings import Grouping, make_grouping
+from shaketable.data.sampling import Sample
 from shaketable.views.numbers import format_distance
 from shaketable.views.terminal import render_facts
 from shaketable.views.text import to_utf8
@@ -76,6 +76,10 @@ class Dataset:
         How the features were scaled to [0, 1]; None if they were not.
     kept
         Row numbers of these points before others were dropped; None if none was dropped.
+    parts_before
+        Numbers of training and test points before others were dropped; None if none was dropped.
+    sampled
+        Whether the points, or those of the test part, are a random sample.
     files
         File of every row, relative to the folder of its part: ``<class>/<file>``; None for points
         that are not from image files.
@@ -97,6 +101,8 @@ class Dataset:
     features: tuple[str, ...] | None = field(default=None, repr=False)
     scaling: Scaling | None = field(default=None, repr=False)
     kept: IntArray | None = field(default=None, repr=False)
+    parts_before: tuple[int, int] | None = field(default=None, repr=False)
+    sampled: bool = field(default=False, repr=False)
     files: tuple[str, ...] | None = field(default=None, repr=False)
     groupings: tuple[Grouping, ...] = field(default=(), repr=False)
 
@@ -266,11 +272,21 @@ class Dataset:
 
     def notes(self) -> list[str]:
         """What a reader of results on these data should know, one sentence per note."""
+        notes = []
+        if self.sampled:
+            notes.append(
+                "the points are a random sample, and eps_min is that of the sample"
+                + ("" if self.n_train is None else " and the training part")
+                + ": that of all points may be smaller"
+            )
         if self.x.dtype == np.uint8:
-            return [
+            notes.append(
                 "uint8 values count as x/255: models and noise see values in [0, 1]; for a model "
                 "of values from 0 to 255, give floats (in Python x.astype('float32'))"
-            ]
+            )
+        return notes + self._note_ranges()
+
+    def _note_ranges(self) -> list[str]:
         if not self.has_uneven_ranges:
             return []
         ranges = self._ranges()
@@ -314,22 +330,61 @@ class Dataset:
             return self
         if not keep.any():
             raise InputError(f"drop_clashes leaves no points of {self.name!r}: all of them clash")
-        n_train = None if self.n_train is None else int(keep[: self.n_train].sum())
-        name = f"{self.name} without {int((~keep).sum())} clashing points"
-        kept = np.flatnonzero(keep) if self.kept is None else self.kept[keep]
-        if n_train in (0, len(kept)):
+        parts = [keep] if self.n_train is None else np.split(keep, [self.n_train])
+        if not all(part.any() for part in parts):
             raise InputError(f"drop_clashes leaves {self.name!r} without a training or test part")
-        files = None if self.files is None else tuple(compress(self.files, keep))
+        name = f"{self.name} without {int((~keep).sum())} clashing points"
+        return replace(self._take(np.flatnonzero(keep)), name=name)
+
+    def sample(self, points: int, *, seed: int = 0) -> Dataset:
+        """Return so many of the points, drawn at random; of the test part if there is a fixed one.
+
+        The same seed gives the same points, and a larger sample holds a smaller one. The draw is
+        not stratified. eps_min of a sample is at least that of all points.
+
+        >>> from shaketable import load
+        >>> load("iris").sample(50).name
+        'iris, 50 of 150 points, seed 0'
+        """
+        sample = Sample(points, seed)
+        rows = sample.choose(self.n, self.n_train)
+        if len(rows) == self.n:
+            return self
+        if self.n_train is None and len(np.unique(self.y[rows])) < 2:
+            raise InputError(
+                f"points must be enough for two classes, and of {self.name!r} {points} drawn with "
+                f"seed {seed} are of one class; take more"
+            )
+        name = sample.name(self.name, self.n, self.n_train)
+        return replace(self._take(rows), name=name, sampled=True)
+
+    def _take(self, rows: IntArray) -> Dataset:
+        """Return the data with these rows only, ascending."""
+        before = self.n_train or 0
         return replace(
             self,
-            name=name,
-            x=self.x[keep],
-            y=self.y[keep],
-            n_train=n_train,
-            kept=kept,
-            files=files,
-            groupings=tuple(replace(g, codes=g.codes[keep]) for g in self.groupings),
+            x=self.x[rows],
+            y=self.y[rows],
+            n_train=None if self.n_train is None else int(np.searchsorted(rows, self.n_train)),
+            kept=rows if self.kept is None else self.kept[rows],
+            parts_before=self.parts_before or (before, self.n - before),
+            files=None if self.files is None else tuple(self.files[row] for row in rows),
+            groupings=tuple(replace(g, codes=g.codes[rows]) for g in self.groupings),
         )
+
+    @property
+    def test_places(self) -> IntArray:
+        """Place of every test point in the test part before others were dropped.
+
+        >>> from shaketable import load
+        >>> data = load("iris")
+        >>> bool((data.sample(50).test_places == data.sample(50).kept).all())
+        True
+        """
+        first = self.n_train or 0
+        if self.kept is None or self.parts_before is None:
+            return np.arange(self.n - first)
+        return self.kept[first:] - self.parts_before[0]
 
     def source_row(self, row: int) -> int:
         """Row number of a point before others were dropped."""

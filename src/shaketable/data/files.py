@@ -48,6 +48,8 @@ def load(
     scale: bool = False,
     drop_clashes: bool = False,
     by: str | Iterable[str] = (),
+    points: int | None = None,
+    seed: int = 0,
 ) -> Dataset:
     """`Dataset` from a built-in name, a file or a folder of images.
 
@@ -71,6 +73,9 @@ def load(
         Drop the points that coincide with a point of another class.
     by
         Columns that rows are grouped by: results are reported for each group, as for each class.
+    points, seed
+        Take so many points, drawn with this seed, as `Dataset.sample` does: of the test part if
+        there is a fixed one.
 
     >>> float(load("iris", scale=True).x.max())
     1.0
@@ -99,6 +104,7 @@ def load(
         else:
             data = _load_archives(paths)
     data = data.grouped(columns)
+    data = data if points is None else data.sample(points, seed=seed)
     data = data.drop_clashes() if drop_clashes else data
     return data.scaled() if scale else data
 
