@@ -16,10 +16,10 @@ from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
-from shaketable.data.duplicates import find_equal_rows
+from shaketable.data.duplicates import find_equal_rows, pair_clashes
 from shaketable.data.groupings import Grouping, make_grouping
+from shaketable.data.notes import list_notes
 from shaketable.data.sampling import Sample
-from shaketable.views.numbers import format_distance
 from shaketable.views.terminal import render_facts
 from shaketable.views.text import to_utf8
 
@@ -261,7 +261,7 @@ class Dataset:
         >>> make_dataset([[0, 5, 1], [8, 5, 3]], [0, 1], name="tiny").range_ratio
         4.0
         """
-        ranges = self._ranges()
+        ranges = self.ranges
         return float(ranges.max() / ranges[ranges > 0].min()) if ranges.any() else 1.0
 
     @property
@@ -272,32 +272,7 @@ class Dataset:
 
     def notes(self) -> list[str]:
         """What a reader of results on these data should know, one sentence per note."""
-        notes = []
-        if self.sampled:
-            notes.append(
-                "the points are a random sample, and eps_min is that of the sample"
-                + ("" if self.n_train is None else " and the training part")
-                + ": that of all points may be smaller"
-            )
-        if self.x.dtype == np.uint8:
-            notes.append(
-                "uint8 values count as x/255: models and noise see values in [0, 1]; for a model "
-                "of values from 0 to 255, give floats (in Python x.astype('float32'))"
-            )
-        return notes + self._note_ranges()
-
-    def _note_ranges(self) -> list[str]:
-        if not self.has_uneven_ranges:
-            return []
-        ranges = self._ranges()
-        wide, narrow = int(ranges.argmax()), int(np.where(ranges > 0, ranges, np.inf).argmin())
-        return [
-            "distances are in the units of the features, whose ranges differ by a factor of "
-            f"{self.range_ratio:,.0f}: {self.feature_name(wide)} spans "
-            f"{format_distance(ranges[wide])}, {self.feature_name(narrow)} only "
-            f"{format_distance(ranges[narrow])}; "
-            "--scale (in Python .scaled()) scales every feature to [0, 1]"
-        ]
+        return list_notes(self)
 
     def feature_name(self, i: int) -> str:
         """Name of feature `i`, for messages."""
@@ -313,13 +288,7 @@ class Dataset:
         >>> make_dataset([0.0, 1.0, 0.0], ["a", "a", "b"], name="tiny").clashes()
         [(0, 2)]
         """
-        pairs: set[tuple[int, int]] = set()
-        for group in self._clashing_groups():
-            same = self.y[group] == self.y[group[0]]
-            first, other = int(group[0]), int(group[~same][0])
-            pairs |= {(first, row) for row in group[~same].tolist()}
-            pairs |= {(min(row, other), max(row, other)) for row in group[same].tolist()}
-        return sorted(pairs)
+        return pair_clashes(self._clashing_groups(), self.y)
 
     def drop_clashes(self) -> Dataset:
         """Return the data without the points that are equal to one of another class."""
@@ -407,7 +376,9 @@ class Dataset:
     def _equal_rows(self) -> list[IntArray]:
         return find_equal_rows(self.x.reshape(self.n, -1))
 
-    def _ranges(self) -> FloatArray:
+    @cached_property
+    def ranges(self) -> FloatArray:
+        """Range of every feature, flattened."""
         return np.asarray(np.ptp(self.rows(slice(None)).reshape(self.n, -1), axis=0))
 
     def check_test_size(self, n_test: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from shaketable.core.keys import digest, row_keys
@@ -30,6 +32,17 @@ def find_equal_rows(x: Array) -> list[IntArray]:
             groups += [rows[same]] if same.sum() > 1 else []
             rows = rows[~same]
     return sorted(groups, key=lambda rows: int(rows[0]))
+
+
+def pair_clashes(groups: Iterable[IntArray], y: IntArray) -> list[tuple[int, int]]:
+    """Pair every row with the first equal one of another class, given groups of equal rows."""
+    pairs: set[tuple[int, int]] = set()
+    for group in groups:
+        same = y[group] == y[group[0]]
+        first, other = int(group[0]), int(group[~same][0])
+        pairs |= {(first, row) for row in group[~same].tolist()}
+        pairs |= {(min(row, other), max(row, other)) for row in group[same].tolist()}
+    return sorted(pairs)
 
 
 def _compute_checksums(x: Array) -> KeyArray:

@@ -1,0 +1,43 @@
+"""Sentences about data that a reader of results should know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shaketable.views.numbers import format_distance
+
+if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
+
+
+def list_notes(data: Dataset) -> list[str]:
+    """What a reader of results on these data should know, one sentence per note."""
+    notes = []
+    if data.sampled:
+        rest = "" if data.n_train is None else " and the training part"
+        notes.append(
+            f"the points are a random sample, and eps_min is that of the sample{rest}: that of all "
+            "points may be smaller"
+        )
+    if data.x.dtype == np.uint8:
+        notes.append(
+            "uint8 values count as x/255: models and noise see values in [0, 1]; for a model "
+            "of values from 0 to 255, give floats (in Python x.astype('float32'))"
+        )
+    if data.has_uneven_ranges:
+        notes.append(_describe_ranges(data))
+    return notes
+
+
+def _describe_ranges(data: Dataset) -> str:
+    ranges = data.ranges
+    wide, narrow = int(ranges.argmax()), int(np.where(ranges > 0, ranges, np.inf).argmin())
+    return (
+        "distances are in the units of the features, whose ranges differ by a factor of "
+        f"{data.range_ratio:,.0f}: {data.feature_name(wide)} spans "
+        f"{format_distance(ranges[wide])}, {data.feature_name(narrow)} only "
+        f"{format_distance(ranges[narrow])}; "
+        "--scale (in Python .scaled()) scales every feature to [0, 1]"
+    )
