@@ -1,8 +1,13 @@
 """Run shaketable commands in this process."""
 
 import json
+from functools import cache
+
+from jsonschema import Draft202012Validator
 
 from shaketable.cli.main import main
+from shaketable.cli.schema import make_command_schema
+from shaketable.findings.finding import FINDINGS
 
 
 def run_command(capsys, *argv):
@@ -23,7 +28,22 @@ def run_failing(capsys, *argv, code=2):
 
 
 def run_json(capsys, *argv):
-    """Run a command with ``--json``, which must succeed; return the parsed output."""
+    """Run a command with ``--json``, which must succeed; return its output, as its schema says."""
     code, out, err = run_command(capsys, *argv, "--json")
     assert code == 0, err
-    return json.loads(out)
+    result = json.loads(out)
+    check_schema(str(argv[0]), result)
+    return result
+
+
+def check_schema(command, result):
+    """Check what a command printed as JSON against its schema."""
+    error = next(_make_validator(command, tuple(FINDINGS)).iter_errors(result), None)
+    assert error is None, f"{error.json_path}: {error.message}"
+
+
+@cache
+def _make_validator(command, findings):  # those installed, which a schema depends on
+    schema = make_command_schema(command)
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)

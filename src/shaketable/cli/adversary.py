@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
 
 ABOUT = "accuracy at the worst point around every test point, or in its Voronoi cell"
+SCHEMA = "adversary/schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

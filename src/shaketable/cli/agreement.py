@@ -21,6 +21,7 @@ from shaketable.views.numbers import format_share
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
 ABOUT = "which of two models labels more like 1-NN"
+SCHEMA = "adversary/agreement.schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

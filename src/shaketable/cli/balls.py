@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
 
 ABOUT = "p-norm balls: points in them, their volumes, how they overlap"
+SCHEMA = "corruptions/balls/schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from shaketable.cli import (
     gallery,
     list_names,
     mcv,
+    schema,
     score,
     separation,
     study,
@@ -27,7 +28,8 @@ from shaketable.core.registry import Registry
 class Command(Protocol):
     """A module or an object that is a command.
 
-    Another package adds one by an entry point in the group ``shaketable.commands``.
+    Another package adds one by an entry point in the group ``shaketable.commands``. Ours that print
+    JSON also have ``SCHEMA``, the file below the package ``shaketable`` that describes it.
     """
 
     ABOUT: str
@@ -107,3 +109,4 @@ COMMANDS.add("corrupt", corrupt)
 COMMANDS.add("gallery", gallery)
 COMMANDS.add("balls", balls)
 COMMANDS.add("list", list_names)
+COMMANDS.add("schema", schema)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from shaketable.evaluation.resolve import Corruptions
 
 ABOUT = "measure models under noise and other corruptions"
+SCHEMA = "findings/schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

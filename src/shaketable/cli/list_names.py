@@ -10,6 +10,7 @@ from shaketable.cli.flags import add_json_flag, one_of
 from shaketable.cli.output import print_json
 
 ABOUT = "names of data sets, models, corruptions, suites, attacks and metrics"
+SCHEMA = "cli/list.schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     }
     entries = lists[args.kind]()
     if args.json:
-        print_json(entries)
+        print_json(entries, versioned=False)
     else:
         print_list(entries)
     return 0

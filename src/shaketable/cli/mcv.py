@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shaketable.findings.mcv.finding import ScoreVariation, SetVariation
 
 ABOUT = "mean score against its variation over conditions: the mCV plot"
+SCHEMA = "findings/mcv/command.schema.json"
 
 TABLES = (".csv", ".csv.gz", ".parquet")
 """Endings of tables of scores; any other file is a results file."""

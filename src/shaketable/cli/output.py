@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from shaketable.core.schemas import add_version
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
@@ -13,8 +14,10 @@ if TYPE_CHECKING:
     from shaketable.findings.results import Results
 
 
-def print_json(result: Any) -> None:
-    """Print a result as JSON."""
+def print_json(result: Any, *, versioned: bool = True) -> None:
+    """Print a result as JSON; objects have the version of their schema unless told otherwise."""
+    if versioned and isinstance(result, dict):
+        result = add_version(result)
     print(json.dumps(result, indent=2))
 
 

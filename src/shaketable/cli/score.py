@@ -9,6 +9,7 @@ from shaketable.cli.output import conclude, show
 from shaketable.core.errors import InputError
 
 ABOUT = "read a results file again: tables, JSON, page, requirement"
+SCHEMA = "findings/schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from shaketable.cli.values import load_data
 from shaketable.views.terminal import print_lines
 
 ABOUT = "how far apart the classes are, and eps_min"
+SCHEMA = "separations/schema.json"
 
 _MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown needs the next
 

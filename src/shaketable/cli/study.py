@@ -19,6 +19,7 @@ from shaketable.cli.output import conclude, show
 from shaketable.cli.values import load_data, read_bounds, read_models
 
 ABOUT = "train with noise, test with noise, over many runs"
+SCHEMA = "findings/schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

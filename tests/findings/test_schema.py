@@ -1,0 +1,75 @@
+"""Every JSON that commands print is described by a versioned schema, put together from parts."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from helpers.commands import check_schema, run_command, run_failing
+from shaketable.cli.commands import COMMANDS
+from shaketable.cli.parser import _make_parser
+from shaketable.cli.schema import make_command_schema
+from shaketable.core.schemas import SCHEMA_VERSION
+from shaketable.findings.finding import FINDINGS, FindingKind
+from shaketable.findings.results import find
+from shaketable.findings.schema import FILE, make_schema, read_part
+
+
+def commands_with_json():
+    flags = {name: _make_parser(name, COMMANDS.get(name))[1] for name in COMMANDS.declared}
+    return [name for name, parser in flags.items() if "--json" in parser._option_string_actions]
+
+
+@pytest.mark.parametrize("name", FINDINGS.declared)
+def test_every_finding_describes_its_keys(name):
+    part = read_part(FINDINGS.get(name))
+    assert part is not None, f"add schema.json beside the finding {name!r}"
+    assert part["properties"]
+
+
+@pytest.mark.parametrize("name", commands_with_json())
+def test_every_command_that_prints_json_has_a_schema(name):
+    schema = make_command_schema(name)
+    Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:shaketable:schema:{name}:{SCHEMA_VERSION}"
+    assert schema["title"]
+
+
+def test_keys_that_no_schema_names_are_refused():
+    validator = Draft202012Validator(make_schema("score", FILE))
+    assert validator.is_valid({"schema_version": 1, "notes": []})
+    assert not validator.is_valid({"notes": []})
+    assert not validator.is_valid({"schema_version": 2, "notes": []})
+    assert not validator.is_valid({"schema_version": 1, "notes": [], "other": 1})
+    assert not validator.is_valid({"schema_version": 1, "notes": [], "models": [{}]})
+
+
+def test_results_are_as_described(noise_records):
+    result = json.loads(json.dumps(find(noise_records).json()))
+    assert {"models", "error_probabilities"} < result.keys()
+    check_schema("score", {"schema_version": SCHEMA_VERSION, **result})
+
+
+def test_a_finding_of_another_package_may_describe_nothing(monkeypatch):
+    kind = FindingKind(eval("lambda groups: None", {"__name__": "theirs"}))
+    monkeypatch.setattr("shaketable.findings.schema.load_kinds", lambda: ({"theirs": kind}, []))
+    validator = Draft202012Validator(make_schema("score", FILE))
+    assert validator.is_valid({"schema_version": 1, "notes": [], "theirs": 1})
+
+
+def test_a_name_stands_for_one_thing_only(monkeypatch):
+    kinds = {"mscr": FINDINGS.get("mscr"), "theirs": FINDINGS.get("mcv")}
+    parts = {"mscr": {"properties": {}, "$defs": {"estimate": {}}}}
+    monkeypatch.setattr("shaketable.findings.schema.load_kinds", lambda: (kinds, []))
+    monkeypatch.setattr("shaketable.findings.schema._list_parts", lambda: parts)
+    with pytest.raises(Exception, match="must not define 'estimate'"):
+        make_schema("score", FILE)
+
+
+def test_the_command_prints_a_schema(capsys):
+    code, out, _ = run_command(capsys, "schema", "separation")
+    assert code == 0
+    assert json.loads(out) == make_command_schema("separation")
+    assert json.loads(run_command(capsys, "schema")[1]) == make_command_schema("score")
+    assert "prints no JSON" in run_failing(capsys, "schema", "gallery")
+    assert "unknown command 'separaton'" in run_failing(capsys, "schema", "separaton")
