@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from shaketable.core.checks import unknown_name
+from shaketable.core.csv_files import restore_text, restore_texts
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import check_columns, find_text_columns, make_dataset
 from shaketable.data.dataset import Dataset
@@ -87,15 +88,17 @@ def read_table(path: Path, label: str | None) -> DataFrame:
             table = pd.read_parquet(path, engine="pyarrow")
         else:
             columns = pd.read_csv(path, index_col=False, nrows=0).columns
+            labels = [column for column in columns if restore_text(str(column)) == label]
             # labels as text: a class may be called NA, and both parts must be read alike
             table = pd.read_csv(
                 path,
                 index_col=False,
                 low_memory=False,
-                dtype={label: str} if label in columns else None,
+                dtype=dict.fromkeys(labels, str),
                 keep_default_na=False,
-                na_values={column: _MISSING for column in columns if column != label},
+                na_values={column: _MISSING for column in columns if column not in labels},
             )
+            table = restore_texts(table)
     if table.empty:
         raise InputError(f"file {str(path)!r} holds no rows")
     return table.set_axis([str(column) for column in table.columns], axis=1)

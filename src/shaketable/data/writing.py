@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.checks import unknown_name
+from shaketable.core.csv_files import write_csv
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.core.writing import write_beside
@@ -97,4 +98,4 @@ def _write_table(path: Path, ending: str, x: Array, data: Dataset, label: str) -
     if ending == ".parquet":
         table.to_parquet(path, index=False)
     else:
-        table.to_csv(path, index=False)
+        write_csv(table, path)
