@@ -89,11 +89,11 @@ def test_names_of_an_installed_package(installed, capsys):
     d, classes = shapes.d, len(shapes.classes)
     weights = np.random.default_rng(0).normal(size=(d, classes)).tolist()
     Path("net.linear").write_text(json.dumps({"weights": weights, "bias": [0] * classes}))
-    evaluate, export, adversary, list_corruptions = commands(read_blocks("sh")[1])
+    evaluate, cells, adversary, list_corruptions = commands(read_blocks("sh")[1])
     code, out, err = run_command(capsys, *evaluate)
     assert code == 0, err
     assert "Lowest accuracy: " in out
-    code, out, err = run_command(capsys, *export)
+    code, out, err = run_command(capsys, *cells)
     assert code == 0, err
     assert "rain(strength=0.2, share=0.1)" in out
     code, out, err = run_command(capsys, *adversary)
@@ -102,4 +102,4 @@ def test_names_of_an_installed_package(installed, capsys):
     assert "Bright vertical streaks in an image." in run_command(capsys, *list_corruptions)[1]
     with pytest.raises(SystemExit, match="0"):
         run_command(capsys, "--help")
-    assert "print a results file as CSV" in capsys.readouterr().out
+    assert "print the cells of a results file" in capsys.readouterr().out

@@ -55,11 +55,14 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.evaluation.suite_copies import write_suite as write_suite
     from shaketable.findings.assessment import Assessment as Assessment
     from shaketable.findings.assessment import assess as assess
+    from shaketable.findings.export import export as export
     from shaketable.findings.mcv.effects import Effects as Effects
     from shaketable.findings.mcv.score_files import read_scores as read_scores
     from shaketable.findings.mcv.variation import Variation as Variation
     from shaketable.findings.mcv.variation import VariationTable as VariationTable
     from shaketable.findings.page import write_report as write_report
+    from shaketable.findings.results import Results as Results
+    from shaketable.findings.results import find as find
     from shaketable.models.augmented import NoiseAugmented as NoiseAugmented
     from shaketable.models.onnx_models import OnnxModel as OnnxModel
     from shaketable.separations.audit import Audit as Audit
@@ -93,6 +96,7 @@ _HOME = {
     "Record": "evaluation.records",
     "Records": "evaluation.records",
     "Rescaling": "corruptions",
+    "Results": "findings.results",
     "Rotation": "corruptions",
     "SaltPepper": "corruptions",
     "Separation": "separations.separation",
@@ -113,6 +117,8 @@ _HOME = {
     "corrupted": "evaluation.copies",
     "corruption": "corruptions.custom",
     "evaluate": "evaluation.evaluate",
+    "export": "findings.export",
+    "find": "findings.results",
     "gallery": "corruptions.gallery.gallery",
     "grid": "corruptions.suites.grids",
     "load": "data.files",

@@ -13,6 +13,7 @@ from shaketable.cli import (
     corrupt,
     demo,
     evaluate,
+    export,
     gallery,
     list_names,
     mcv,
@@ -102,6 +103,7 @@ COMMANDS.add("separation", separation)
 COMMANDS.add("evaluate", evaluate)
 COMMANDS.add("study", study)
 COMMANDS.add("score", score)
+COMMANDS.add("export", export)
 COMMANDS.add("mcv", mcv)
 COMMANDS.add("adversary", adversary)
 COMMANDS.add("agreement", agreement)

@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
+from shaketable.core.errors import InputError
 from shaketable.core.schemas import add_version
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
@@ -19,6 +20,18 @@ def print_json(result: Any, *, versioned: bool = True) -> None:
     if versioned and isinstance(result, dict):
         result = add_version(result)
     print(json.dumps(result, indent=2))
+
+
+def read_results(path: str, *, reference: str = "") -> Results:
+    """Take all findings from a results file, which must hold at least one cell."""
+    from shaketable.evaluation.store import Store
+    from shaketable.findings.results import find
+
+    with Store(path, must_exist=True) as store:
+        records = store.records()
+    if not len(records):
+        raise InputError(f"results file {path!r} must hold at least one cell, got none")
+    return find(records, reference=reference)
 
 
 def show(results: Results, *, as_json: bool) -> None:

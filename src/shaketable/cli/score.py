@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 
 from shaketable.cli.flags import add_output_flags, add_reference_flag
-from shaketable.cli.output import conclude, show
-from shaketable.core.errors import InputError
+from shaketable.cli.output import conclude, read_results, show
 
 ABOUT = "read a results file again: tables, JSON, page, requirement"
 SCHEMA = "findings/schema.json"
@@ -21,13 +20,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what a results file holds."""
-    from shaketable.evaluation.store import Store
-    from shaketable.findings.results import find
-
-    with Store(args.store, must_exist=True) as store:
-        records = store.records()
-    if not len(records):
-        raise InputError(f"results file {args.store!r} must hold at least one cell, got none")
-    results = find(records, reference=args.reference or "")
+    results = read_results(args.store, reference=args.reference or "")
     show(results, as_json=args.json)
     return conclude(args, results)

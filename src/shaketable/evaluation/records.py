@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm_level
 from shaketable.core.types import IntArray
@@ -153,26 +155,30 @@ class Records(Displayed):
             for s in self.separations
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with one row per cell; accuracies are fractions."""
+    def to_frame(self, *, points: bool = False) -> pd.DataFrame:
+        """Return a pandas DataFrame with one row per cell; accuracies are fractions.
+
+        With `points`, it has one row per point of every cell: its row in the data, its class and
+        its hits, the number of its k draws that were classified correctly.
+        """
         import pandas as pd  # slow to import
 
-        columns = [
-            "data",
-            "model",
-            "train",
-            "corruption",
-            "bounds",
-            "draws",
-            "k",
-            "seed",
-            "run",
-            "n",
-            "accuracy",
-            "seconds",
-            "key",
-        ]
-        return pd.DataFrame([[getattr(c, name) for name in columns] for c in self], columns=columns)
+        settings = ["data", "model", "train", "corruption", "bounds", "draws", "k", "seed", "run"]
+        numbers = ["key"] if points else ["n", "accuracy", "seconds", "key"]
+        columns = settings + numbers
+        cells = pd.DataFrame(
+            [[getattr(c, name) for name in columns] for c in self], columns=columns
+        )
+        if not points:
+            return cells
+        labels = [c.points.classes[code] for c in self for code in c.points.y]
+        if len({type(label) for label in labels}) > 1:  # of several data sets
+            labels = [str(label) for label in labels]
+        frame = cells.loc[np.repeat(cells.index, [c.n for c in self])].reset_index(drop=True)
+        frame.insert(len(settings), "row", np.concatenate([c.points.rows for c in self]))
+        frame.insert(len(settings) + 1, "class", labels)
+        frame.insert(len(settings) + 2, "hits", np.concatenate([c.hits for c in self]))
+        return frame
 
 
 @dataclass(frozen=True)

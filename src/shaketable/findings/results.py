@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.evaluation.records import Records
@@ -14,6 +14,9 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.views.terminal import Displayed, print_notes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,12 @@ class Results(Displayed):
                 raise InputError(f"finding {name!r} must not use the JSON key {taken[0]!r}")
             result |= numbers
         return {**result, "notes": [*self.notes, *self.groups.unfinished]}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return every value with its interval as one row of a pandas DataFrame, in per cent."""
+        from shaketable.findings.export import findings_frame  # it imports this module
+
+        return findings_frame(self)
 
     def print(self) -> None:
         """Print the tables of all findings to the terminal, notes to stderr."""
