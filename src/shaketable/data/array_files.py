@@ -12,7 +12,9 @@ import numpy as np
 from shaketable.core.types import Array
 from shaketable.data.sources import explain_read_errors
 
-_MAX_DEFLATED = 1032  # bytes that one byte of a deflated stream can stand for
+MAX_DEFLATED = 1032
+"""Bytes that one byte of a deflated stream can stand for."""
+
 _MAX_CHARACTER = 0x10FFFF
 
 
@@ -42,7 +44,7 @@ def read_npz(path: Path, name: str) -> Array:
         member = next(i for i in archive.infolist() if i.filename.removesuffix(".npy") == name)
         size = member.file_size
         if member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            size = min(size, _MAX_DEFLATED * path.stat().st_size)
+            size = min(size, MAX_DEFLATED * path.stat().st_size)
         with archive.open(member) as file:
             return _read_array(file, size)
 

@@ -89,11 +89,15 @@ def make_dataset(
 
 
 def join(
-    train: Dataset | tuple[Any, Any], test: Dataset | tuple[Any, Any], *, name: str = "data"
+    train: Dataset | tuple[Any, Any],
+    test: Dataset | tuple[Any, Any],
+    *,
+    name: str = "data",
+    classes: tuple[Label, ...] | None = None,
 ) -> Dataset:
     """One `Dataset` with a fixed test part, from two (x, y) pairs or two Datasets.
 
-    The classes are the union of both.
+    The classes are by default the union of both.
 
     >>> join(([0, 1, 2], [0, 1, 0]), ([3, 4], [1, 1])).n_train
     3
@@ -119,6 +123,7 @@ def join(
         np.concatenate([first, second]),
         [*labels, *more_labels],
         name=name,
+        classes=classes,
         n_train=len(first),
         bounds=more_bounds if bounds == "auto" else bounds,
         features=columns or more_columns,

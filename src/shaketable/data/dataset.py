@@ -319,13 +319,8 @@ class Dataset:
         rows = sample.choose(self.n, self.n_train)
         if len(rows) == self.n:
             return self
-        if self.n_train is None and len(np.unique(self.y[rows])) < 2:
-            raise InputError(
-                f"points must be enough for two classes, and of {self.name!r} {points} drawn with "
-                f"seed {seed} are of one class; take more"
-            )
-        name = sample.name(self.name, self.n, self.n_train)
-        return replace(self._take(rows), name=name, sampled=True)
+        sample.check_classes(self.y[rows].tolist(), self.name)
+        return sample.mark(self._take(rows), rows, self.n)
 
     def _take(self, rows: IntArray) -> Dataset:
         """Return the data with these rows only, ascending."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
 
@@ -16,6 +17,8 @@ from shaketable.data.arrays import check_pair, join, make_dataset
 from shaketable.data.builtin import BUILTIN, build
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import load_folder
+from shaketable.data.readers import DataReader, Options, find_reader
+from shaketable.data.sampling import Sample
 from shaketable.data.sources import find_file, read_json
 from shaketable.data.tables import NonNumeric, load_tables
 
@@ -32,18 +35,25 @@ def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "dat
         return load(data, test=test)
     if isinstance(data, str | Path) or isinstance(test, str | Path):
         raise InputError("data and test must both be files or both be in memory, got one of each")
-    if test is not None:
-        return join(data, test, name=name)
-    if isinstance(data, Dataset):
-        return data
-    return make_dataset(*check_pair(data, "data"), name=name)
+    first, second = _read_object(data), _read_object(test)
+    if second is not None:
+        return join(first, second, name=name)
+    if isinstance(first, Dataset):
+        return first
+    return make_dataset(*check_pair(first, "data"), name=name)
+
+
+def _read_object(data: Any) -> Any:
+    """`Dataset` from an object that a reader takes; everything else unchanged."""
+    reader = None if data is None or isinstance(data, Dataset | tuple) else find_reader(data)
+    return data if reader is None else reader.read(data, Options())
 
 
 def load(
-    source: str | Path,
+    source: Any,
     *,
     label: str | None = None,
-    test: str | Path | None = None,
+    test: Any = None,
     non_numeric: NonNumeric = "error",
     scale: bool = False,
     drop_clashes: bool = False,
@@ -83,17 +93,26 @@ def load(
     if non_numeric not in get_args(NonNumeric):
         raise unknown_name("non_numeric", non_numeric, get_args(NonNumeric))
     columns = [by] if isinstance(by, str) else list(by)
+    sample = None if points is None else Sample(points, seed)
+    reader = find_reader(source)
+    if not isinstance(source, str | Path) and reader is None:
+        raise InputError(
+            f"source must be a file, a folder, the name of a built-in set, or a data set of torch "
+            f"or Hugging Face, got {type(source).__name__}; for arrays use make_dataset"
+        )
     if isinstance(source, str) and source.partition("(")[0].strip() in BUILTIN:
         if label is not None or test is not None:
             raise InputError(f"label and test are for files, not for the built-in set {source!r}")
         data = build(source)
+    elif reader is not None:
+        data = _read(reader, source, test, Options(label, sample))
     elif Path(source).is_dir():
         if label is not None or not (test is None or Path(test).is_dir()):
             raise InputError(
                 f"{str(source)!r} is a folder of images: its classes are its subfolders, and its "
                 "test part must be a folder, too; leave out label, and files as test"
             )
-        data = load_folder(Path(source), None if test is None else Path(test))
+        data = load_folder(Path(source), None if test is None else Path(test), sample)
     else:
         paths = [find_file(path, BUILTIN) for path in (source, test) if path is not None]
         archives = [path for path in paths if path.suffix.lower() in (".npz", ".npy")]
@@ -104,9 +123,22 @@ def load(
         else:
             data = _load_archives(paths)
     data = data.grouped(columns)
-    data = data if points is None else data.sample(points, seed=seed)
+    data = data if sample is None or data.sampled else data.sample(sample.points, seed=seed)
     data = data.drop_clashes() if drop_clashes else data
     return data.scaled() if scale else data
+
+
+def _read(reader: DataReader, source: Any, test: Any, options: Options) -> Dataset:
+    """Data of one source, or of two that are the training and the test part."""
+    sources = [Path(s) if isinstance(s, str) else s for s in (source, test) if s is not None]
+    if len(sources) == 1:
+        return reader.read(sources[0], options)
+    if not reader.takes(sources[1]):
+        raise InputError(f"test must be of the same kind as data, {reader.help}, got {test!r:.80}")
+    first, second = (reader.read(each, replace(options, sample=None)) for each in sources)
+    if first.n_train is not None or second.n_train is not None:
+        raise InputError(f"test must be left out: {first.name!r} or it has a test part already")
+    return join(first, second, name=first.name)
 
 
 def _load_archives(paths: list[Path]) -> Dataset:

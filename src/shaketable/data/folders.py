@@ -6,6 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
 
 from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError
@@ -13,32 +16,57 @@ from shaketable.core.types import Array
 from shaketable.data import images
 from shaketable.data.arrays import make_dataset
 from shaketable.data.dataset import Dataset
+from shaketable.data.sampling import Sample
 
-_PARTS = ("train", "val", "valid", "validation", "test")
+PARTS = ("train", "val", "valid", "validation", "test")
+"""Names of parts: the training part, and what a test part may be called."""
 
 
-def load_folder(folder: Path, test: Path | None = None) -> Dataset:
+class ImageFile(NamedTuple):
+    """An image that is not read yet."""
+
+    path: Path
+    label: str
+    name: str
+    """Its name in `Dataset.files`."""
+
+
+def load_folder(folder: Path, test: Path | None = None, sample: Sample | None = None) -> Dataset:
     """Load the images ``<class>/<file>`` as uint8: (n, height, width, 3), or (n, h, w) if all grey.
 
     A folder that holds ``train`` and one of ``val``, ``valid``, ``validation`` and ``test``, and
     nothing else, has a fixed test part. Classes are the names of the subfolders, sorted; files are
-    sorted within them. All images must have the same size.
+    sorted within them. All images must have the same size. Of a sample, only its files are read.
     """
     if test is None:
         folder, test = _split_parts(folder)
-    train_files = _list_images(folder)
-    files = train_files if test is None else train_files + _list_images(test)
+    test_images = [] if test is None else list_images(test)
+    return make_image_set(list_images(folder), test_images, name=_name(folder, test), sample=sample)
+
+
+def make_image_set(
+    train: Sequence[ImageFile],
+    test: Sequence[ImageFile],
+    *,
+    name: str,
+    sample: Sample | None = None,
+) -> Dataset:
+    """Read images of one part, or of a training and a test part; of a sample those only."""
+    images = [*train, *test]
+    n, n_train = len(images), len(train) if test else None
+    rows = np.arange(n) if sample is None else sample.choose(n, n_train)
+    chosen = [images[row] for row in rows]
+    if sample is not None:
+        sample.check_classes([image.label for image in chosen], name)
     data = make_dataset(
-        _read_images([path for path, _ in files]),
-        [label for _, label in files],
-        name=_name(folder, test),
-        n_train=None if test is None else len(train_files),
+        _read_images([image.path for image in chosen]),
+        [image.label for image in chosen],
+        name=name,
+        classes=tuple(sorted({image.label for image in images})),
+        n_train=n_train,
     )
-    roots = [folder] * len(train_files) + [test or folder] * (len(files) - len(train_files))
-    names = (
-        path.relative_to(root).as_posix() for (path, _), root in zip(files, roots, strict=True)
-    )
-    return replace(data, files=tuple(names))
+    data = replace(data, files=tuple(image.name for image in chosen))
+    return data if sample is None else sample.mark(data, rows, n)
 
 
 def _name(folder: Path, test: Path | None) -> str:
@@ -52,7 +80,7 @@ def _name(folder: Path, test: Path | None) -> str:
 def _split_parts(folder: Path) -> tuple[Path, Path | None]:
     """Folders of the training and the test part; the folder itself and None if it has no parts."""
     parts = [f.name for f in _subfolders(folder)]
-    if not parts or not set(parts) <= set(_PARTS):
+    if not parts or not set(parts) <= set(PARTS):
         return folder, None
     if len(parts) == 1:
         return folder / parts[0], None
@@ -75,7 +103,7 @@ def _subfolders(folder: Path) -> list[Path]:
         raise InputError(f"folder {str(folder)!r} cannot be read: {error.strerror}") from error
 
 
-def _list_images(folder: Path) -> list[tuple[Path, str]]:
+def list_images(folder: Path) -> list[ImageFile]:
     """All images with their classes, sorted by class and path."""
     classes = _subfolders(folder)
     paths = {c: sorted(f for f in c.rglob("*") if images.is_image(f)) for c in classes}
@@ -90,7 +118,11 @@ def _list_images(folder: Path) -> list[tuple[Path, str]]:
             f"every subfolder of {str(folder)!r} is a class and must hold images ({endings}), "
             f"but these do not: {list_names(empty)}; fill or remove them"
         )
-    return [(path, c.name) for c in classes for path in paths[c]]
+    return [
+        ImageFile(path, c.name, path.relative_to(folder).as_posix())
+        for c in classes
+        for path in paths[c]
+    ]
 
 
 def _read_images(paths: Sequence[Path]) -> Array:

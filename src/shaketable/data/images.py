@@ -47,9 +47,22 @@ def _read_shape(path: Path) -> tuple[int, int, int]:
 def read_image(path: Path, channels: int) -> Array:
     """Image as uint8, (height, width, channels); transparency is ignored."""
     with _open_image(path) as image:
-        plain = image.convert("RGBA") if image.mode in ("P", "PA") else image
-        values = np.asarray(plain.convert("L" if channels == 1 else "RGB"))
+        values = _convert(image, channels)
     return values.reshape(*values.shape[:2], channels)
+
+
+def to_levels(image: Any) -> Array:
+    """Image of Pillow's as uint8, (height, width), or (height, width, 3) in colour."""
+    if image.mode not in (*_GREY, *_COLOUR):
+        raise InputError(
+            f"images must have values of 8 bits, got mode {image.mode}; convert them to RGB or L"
+        )
+    return _convert(image, 1 if image.mode in _GREY else 3)
+
+
+def _convert(image: Any, channels: int) -> Array:
+    plain = image.convert("RGBA") if image.mode in ("P", "PA") else image
+    return np.asarray(plain.convert("L" if channels == 1 else "RGB"))
 
 
 def read_images(paths: Sequence[Path], shape: tuple[int, int, int]) -> Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +12,9 @@ from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import IntArray
+
+if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,23 @@ class Sample:
         drawn = np.sort(np.argsort(draws, kind="stable")[: self.points])
         return np.concatenate([np.arange(first), first + drawn])
 
-    def name(self, name: str, n: int, n_train: int | None = None) -> str:
-        """Return the name of data of which these points are drawn."""
-        part = "points" if n_train is None else "test points"
-        return f"{name}, {self.points} of {n - (n_train or 0)} {part}, seed {self.seed}"
+    def check_classes(self, labels: Collection[object], name: str) -> None:
+        """Raise `InputError` if the points that are drawn of these data are of one class."""
+        if len(set(labels)) < 2:
+            raise InputError(
+                f"points must be enough for two classes, and of {name!r} {self.points} drawn with "
+                f"seed {self.seed} are of one class; take more"
+            )
+
+    def mark(self, data: Dataset, rows: IntArray, n: int) -> Dataset:
+        """Return data that hold these rows of `n` only, with a name that says so."""
+        if len(rows) == n:
+            return data
+        first, part = data.n_train or 0, "points" if data.n_train is None else "test points"
+        return replace(
+            data,
+            name=f"{data.name}, {self.points} of {n - first} {part}, seed {self.seed}",
+            kept=rows if data.kept is None else data.kept,
+            parts_before=data.parts_before or (first, n - first),
+            sampled=True,
+        )
