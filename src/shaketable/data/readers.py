@@ -79,8 +79,8 @@ READERS: Registry[DataReader] = Registry(
         "shaketable.data.idx_files",
         "shaketable.data.cifar",
         "shaketable.data.tiny_imagenet",
+        "shaketable.data.hugging_face",  # some of its data sets are torch's, too
         "shaketable.data.torch_data",
-        "shaketable.data.hugging_face",
     ),
 )
 """All kinds, by name; the first that takes a source reads it."""

@@ -26,6 +26,7 @@ def _takes(source: Any) -> bool:
 def _read(source: Any, options: Options) -> Dataset:
     """All points, or those of a sample, in the order of the data set, however a loader shuffles."""
     options.refuse_label("a torch data set, whose items are pairs of a point and its label")
+    import torch
     from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
     dataset = source.dataset if isinstance(source, DataLoader) else source
@@ -40,7 +41,8 @@ def _read(source: Any, options: Options) -> Dataset:
         raise InputError(
             "a loader must make batches, got one with batch_size=None; give its data set"
         )
-    with explain_item_errors(f"torch data set {name}"):
+    # samplers and loaders draw from the user's generator, which is put back
+    with torch.random.fork_rng(devices=[]), explain_item_errors(f"torch data set {name}"):
         if isinstance(dataset, IterableDataset):
             x, y = _split(source, batched=source is not dataset)
         else:
@@ -60,7 +62,6 @@ def _read(source: Any, options: Options) -> Dataset:
 
 def _list_places(source: Any) -> IntArray:
     """Places of the points in the data set, ascending; of a loader, those of its sampler."""
-    import torch
     from torch.utils.data import BatchSampler, DataLoader
 
     if not isinstance(source, DataLoader):
@@ -71,8 +72,7 @@ def _list_places(source: Any) -> IntArray:
         batches: Any = [source.sampler] if plain else source.batch_sampler
         return sorted(int(place) for batch in batches for place in batch)
 
-    with torch.random.fork_rng(devices=[]):  # samplers draw from the user's generator
-        first, second = draw(), draw()
+    first, second = draw(), draw()
     if first != second or len(set(first)) < len(first):
         raise InputError(
             "a loader must take the same points each time, each once, and its sampler "
