@@ -35,7 +35,7 @@ COPY_ENDINGS = (".npz", ".csv", ".csv.gz", ".parquet")
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, corruption or suite, and the file or folder to write."""
-    parser.add_argument("data", metavar="DATA", help="file, folder of images or built-in set")
+    parser.add_argument("data", metavar="DATA", help="file, folder or built-in set")
     add_data_flags(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(

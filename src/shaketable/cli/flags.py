@@ -66,7 +66,7 @@ def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "", **abo
     parser.add_argument(
         "--data",
         metavar="DATA",
-        help="file, folder of images or built-in set; where models are trained and there is no "
+        help="file, folder or built-in set; where models are trained and there is no "
         "--test, 20 %% of the points are drawn as test points",
     )
     add_data_flags(parser, **about)

@@ -24,7 +24,7 @@ _MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown nee
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The data, the norm, and what else is computed."""
-    parser.add_argument("data", metavar="DATA", help="file, folder of images or built-in set")
+    parser.add_argument("data", metavar="DATA", help="file, folder or built-in set")
     add_data_flags(parser)
     add_norm_flag(parser)
     parser.add_argument(

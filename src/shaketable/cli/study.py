@@ -27,7 +27,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", nargs="?", metavar="STUDY.toml", help="flags as a file: train_eps = […] …"
     )
-    parser.add_argument("--data", metavar="DATA", help="file, folder of images or built-in set")
+    parser.add_argument("--data", metavar="DATA", help="file, folder or built-in set")
     add_data_flags(parser)
     add_model_flag(parser, "estimator to train: built-in, package.module:attribute or file.joblib")
     add_norm_flag(parser)

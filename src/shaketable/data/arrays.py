@@ -219,8 +219,8 @@ def check_pair(data: Any, argument: str) -> tuple[Any, Any]:
     if isinstance(data, tuple) and len(data) == 2:
         return data
     raise InputError(
-        f"{argument} must be a Dataset, a pair (x, y), a file or the name of a built-in set, "
-        f"got {type(data).__name__}"
+        f"{argument} must be a Dataset, a pair (x, y), a data set of torch or Hugging Face, a file "
+        f"or the name of a built-in set, got {type(data).__name__}"
     )
 
 

@@ -22,11 +22,11 @@ from shaketable.data.sampling import Sample
 from shaketable.data.sources import find_file, read_json
 from shaketable.data.tables import NonNumeric, load_tables
 
-DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path"
+DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path | Any"
 
 
 def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "data") -> Dataset:
-    """`Dataset` from a Dataset, an (x, y) pair, a file, a folder or a built-in name.
+    """`Dataset` from a Dataset, an (x, y) pair, or what `load` takes.
 
     >>> as_dataset(([0.0, 1.0], ["a", "b"])).n, as_dataset("bands(n=50)").n
     (2, 50)
@@ -37,7 +37,7 @@ def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "dat
         raise InputError("data and test must both be files or both be in memory, got one of each")
     first, second = _read_object(data), _read_object(test)
     if second is not None:
-        return join(first, second, name=name)
+        return _join(first, second, name)
     if isinstance(first, Dataset):
         return first
     return make_dataset(*check_pair(first, "data"), name=name)
@@ -61,7 +61,7 @@ def load(
     points: int | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """`Dataset` from a built-in name, a file or a folder of images.
+    """`Dataset` from a built-in name, a file, a folder, or an object of torch or Hugging Face.
 
     Parameters
     ----------
@@ -69,11 +69,12 @@ def load(
         A built-in set, such as ``iris`` or ``bands(n=500, separation=0.02)``; or a file: ``.npz``
         with x and y, or x_train, y_train, x_test and y_test; ``.csv``, ``.csv.gz``, ``.parquet``;
         or a folder of images of one size, ``<class>/<file>.png`` (.jpg, .jpeg), optionally in the
-        parts ``train`` and ``val`` or ``test``.
+        parts ``train`` and ``val`` or ``test``; or what a reader takes (`shaketable.data.readers`):
+        idx files, CIFAR, Tiny ImageNet, data sets of torch and of Hugging Face.
     label
-        Column of the classes, in tables.
+        Column of the classes, in tables; entry of the classes in CIFAR's batches.
     test
-        A second file, or folder, that holds the fixed test part.
+        A second source that holds the fixed test part.
     non_numeric
         What to do with text columns of tables: ``error`` refuses them, ``drop`` drops them,
         ``onehot`` replaces each by one 0/1 column per value, named column=value.
@@ -97,7 +98,7 @@ def load(
     reader = find_reader(source)
     if not isinstance(source, str | Path) and reader is None:
         raise InputError(
-            f"source must be a file, a folder, the name of a built-in set, or a data set of torch "
+            "source must be a file, a folder, the name of a built-in set, or a data set of torch "
             f"or Hugging Face, got {type(source).__name__}; for arrays use make_dataset"
         )
     if isinstance(source, str) and source.partition("(")[0].strip() in BUILTIN:
@@ -138,7 +139,14 @@ def _read(reader: DataReader, source: Any, test: Any, options: Options) -> Datas
     first, second = (reader.read(each, replace(options, sample=None)) for each in sources)
     if first.n_train is not None or second.n_train is not None:
         raise InputError(f"test must be left out: {first.name!r} or it has a test part already")
-    return join(first, second, name=first.name)
+    return _join(first, second, first.name)
+
+
+def _join(first: Any, second: Any, name: str) -> Dataset:
+    """Join two parts; classes that both declare are kept, though no point may be of them."""
+    declared = isinstance(first, Dataset) and isinstance(second, Dataset)
+    classes = first.classes if declared and first.classes == second.classes else None
+    return join(first, second, name=name, classes=classes)
 
 
 def _load_archives(paths: list[Path]) -> Dataset:
