@@ -83,7 +83,7 @@ def test_text_columns_are_refused_dropped_or_encoded(tmp_path: Path) -> None:
         tmp_path, "t.csv", "n,colour,ok,y\n1,red,True,0\n2,blue,False,1\n3,red,True,1\n"
     )
     with pytest.raises(InputError, match=r"must be numeric, .*: colour; choose .*'drop' or 'oneh"):
-        load(path, label="y")
+        load(path, label="y", non_numeric="error")
     dropped = load(path, label="y", non_numeric="drop")
     assert dropped.features == ("n", "ok")
     assert dropped.x.tolist() == [[1, 1], [2, 0], [3, 1]]
@@ -104,7 +104,7 @@ def test_text_columns_are_refused_dropped_or_encoded(tmp_path: Path) -> None:
         ("a.csv", "a,kind\n", "holds no rows"),
         ("a.csv", "a,kind\n1,x\n2,y,z\n", "cannot be read: .*Expected 2 fields in line 3, saw 3"),
         ("a.csv", "a,kind\n1,x,3\n2,y,3\n", "cannot be read: Length of header"),
-        ("a.csv", "a,kind\n1,x\n,y\n", r"finite, got nan in row 1 \(from 0\), a"),
+        ("a.csv", "a,kind\n1,x\ninf,y\n", r"finite, got inf in row 1 \(from 0\), a"),
         ("a.csv", "a,kind\n1,x\n2,\n", "label in every row, got nan in row 1"),
         ("a.csv", "kind\nx\ny\n", r"at least one row and one feature, got shape \(2, 0\)"),
         ("a.csv", "a,kindred\n1,x\n2,y\n", "unknown label column 'kind'; did you mean 'kindred'"),

@@ -39,9 +39,9 @@ def add_data_flags(
     )
     parser.add_argument(
         "--non-numeric",
-        default="error",
-        metavar="error|drop|onehot",
-        help="what to do with columns that are not numbers (default: error)",
+        default="keep",
+        metavar="keep|error|drop|onehot",
+        help="what to do with columns of text (default: keep: models get a data frame)",
     )
 
 

@@ -6,6 +6,7 @@ function (see `custom`).
 """
 
 from shaketable.corruptions.camera_faults import CameraGaussian, Rotation, SaltPepper
+from shaketable.corruptions.category_faults import Swap, Typo
 from shaketable.corruptions.compose import Named, Sequence
 from shaketable.corruptions.corrupt import corrupt
 from shaketable.corruptions.corruption import Clean, Corruption, noisy_copies
@@ -36,6 +37,8 @@ __all__ = [
     "Rotation",
     "SaltPepper",
     "Sequence",
+    "Swap",
+    "Typo",
     "as_bounds",
     "as_corruption",
     "corrupt",

@@ -65,6 +65,11 @@ class Sequence(Corruption):
         return all(factor.takes_levels for factor in self.factors)
 
     @property
+    def leaves_gaps(self) -> bool:
+        """Whether a factor makes values missing."""
+        return any(factor.leaves_gaps for factor in self.factors)
+
+    @property
     def stages(self) -> tuple[Corruption, ...]:
         """The factors."""
         return self.factors

@@ -105,7 +105,14 @@ def check_noisy(noisy: Any, corruption: Corruption) -> Any:
 
     Tensors that are not on the CPU are not checked.
     """
-    if is_floating(noisy) and (where := find_not_finite(noisy)):
+    values = noisy
+    if corruption.leaves_gaps:
+        values = (
+            noisy.nan_to_num(0.0)
+            if hasattr(noisy, "detach")
+            else np.where(np.isnan(noisy), 0, noisy)
+        )
+    if is_floating(noisy) and (where := find_not_finite(values)):
         raise InputError(
             f"{corruption.spec} takes values beyond the range of {noisy.dtype}: {where}; choose a "
             "smaller size, scale the data, or ask for a larger type"

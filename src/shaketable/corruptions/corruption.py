@@ -14,6 +14,7 @@ from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
+from shaketable.data.frame_columns import NUMBERS, Kind
 
 if TYPE_CHECKING:
     from shaketable.corruptions.compose import Sequence
@@ -80,6 +81,21 @@ class Corruption(Protocol):
         On a CUDA device additive noise is made and added by one kernel.
         """
         return None
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """Kinds of columns that it changes in a table of several kinds, unless others are named."""
+        return NUMBERS
+
+    @property
+    def kinds_to_name(self) -> tuple[Kind, ...]:
+        """Kinds of columns that may be named for it."""
+        return (*NUMBERS, "date") if self.kinds == NUMBERS else self.kinds
+
+    @property
+    def leaves_gaps(self) -> bool:
+        """Whether it makes values missing: NaN is what it means."""
+        return False
 
     @property
     def stages(self) -> tuple[Corruption, ...]:
@@ -152,6 +168,21 @@ class Wrapper(Corruption):
     def additive(self) -> AddedNoise | None:
         """As the corruption inside."""
         return self.corruption.additive
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """As the corruption inside."""
+        return self.corruption.kinds
+
+    @property
+    def kinds_to_name(self) -> tuple[Kind, ...]:
+        """As the corruption inside."""
+        return self.corruption.kinds_to_name
+
+    @property
+    def leaves_gaps(self) -> bool:
+        """As the corruption inside."""
+        return self.corruption.leaves_gaps
 
     @property
     def stages(self) -> tuple[Corruption, ...]:

@@ -89,6 +89,7 @@ CORRUPTIONS = CorruptionRegistry(
         f"{_HERE}.gaussian",
         f"{_HERE}.camera_faults",
         f"{_HERE}.table_faults",
+        f"{_HERE}.category_faults",
         f"{_HERE}.common.corruption",
     ),
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.checks import HUGE, check_real
+from shaketable.core.checks import HUGE, check_real, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.types import Array, FloatArray, KeyArray
@@ -17,6 +17,9 @@ from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
+from shaketable.data.frame_columns import CATEGORIES, NUMBERS
+
+Fill: TypeAlias = Literal["mean", "empty"]
 
 
 @dataclass(frozen=True)
@@ -84,42 +87,59 @@ declare(
 
 @dataclass(frozen=True)
 class Missing(Corruption):
-    """Every value is missing with probability ``share``, and replaced by the mean of its column.
+    """Every value is missing with probability ``share``.
 
-    What is missing at a lower share is missing at a higher one in the same draw as well.
+    ``fill`` says what is there instead: ``mean``, the mean of the column, or its most frequent
+    value if it holds no numbers; or ``empty``, nothing: NaN, or the column's own sign for missing
+    values, for models that take them. Without it, tables of several kinds and tables with missing
+    values get the latter, plain numbers the former. What is missing at a lower share is missing at
+    a higher one in the same draw as well.
 
-    >>> Missing(0.1).spec
-    'missing(0.1)'
+    >>> Missing(0.1).spec, Missing(0.1, "empty").spec
+    ('missing(0.1)', 'missing(0.1, empty)')
     """
 
     share: float
+    fill: Fill | None = None
     bounds: Bounds | None = None
-    mean: FloatArray | None = field(default=None, compare=False, repr=False)
+    values: FloatArray | None = field(default=None, compare=False, repr=False)
+    """What replaces missing values, by column; None until the columns are known."""
 
     on_steps = True
+    kinds = (*NUMBERS, "date", *CATEGORIES)
 
     def __post_init__(self) -> None:
         share = check_real("share", self.share, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
         object.__setattr__(self, "share", share)
+        if self.fill is not None and self.fill not in get_args(Fill):
+            raise unknown_name("fill of missing", str(self.fill), get_args(Fill))
 
     @property
     def spec(self) -> str:
         """Canonical spec string."""
-        return str(Call("missing", (self.share,)))
+        return str(Call("missing", (self.share, *self._fill())))
 
     @property
     def ladder(self) -> str:
         """All shares."""
-        return "missing"
+        return str(Call("missing", self._fill()))
 
     @property
     def size(self) -> float:
         """The share."""
         return self.share
 
+    @property
+    def leaves_gaps(self) -> bool:
+        """Whether missing values are left empty."""
+        return self.fill == "empty" or (
+            self.values is not None and bool(np.isnan(self.values).any())
+        )
+
     def for_columns(self, columns: Columns) -> Missing:
-        """Return the same corruption with the means of the columns filled in."""
-        return replace(self, mean=columns.mean)
+        """Return the same corruption with what replaces the values of each column filled in."""
+        empty = self.fill == "empty" or (self.fill is None and columns.table is not None)
+        return replace(self, values=np.full_like(columns.mean, np.nan) if empty else columns.mean)
 
     def bind(self, bounds: Bounds | None) -> Missing:
         """Return the same corruption with the data's bounds filled in."""
@@ -127,20 +147,27 @@ class Missing(Corruption):
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
-        """Set missing values to the means of their columns."""
+        """Replace missing values."""
         # compiled code, slow to load
         from shaketable.corruptions.compiled.replacing import replace_values
 
-        mean = _check_columns(self.mean, x, self.spec)
-        return _enforce(replace_values(x, drawn, self.share / 2, mean, mean), self.bounds)
+        values = _check_columns(self.values, x, self.spec)
+        return _enforce(replace_values(x, drawn, self.share / 2, values, values), self.bounds)
+
+    def _fill(self) -> tuple[str, ...]:
+        return () if self.fill is None else (self.fill,)
 
 
 declare(
     "missing",
     Missing,
-    arguments=("share",),
+    arguments=("share", "fill"),
     forms={
-        "missing(share)": "every value is missing with that probability: set to its column's mean"
+        "missing(share)": "every value is missing with that probability: in frames and tables with "
+        "missing values it is left empty, in others set to its column's mean",
+        "missing(share, mean)": "missing values are set to their column's mean or most frequent "
+        "value",
+        "missing(share, empty)": "missing values are left empty (NaN), for models that take them",
     },
 )
 

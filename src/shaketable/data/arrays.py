@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +14,13 @@ from shaketable.core.image_layout import counts_as_images
 from shaketable.core.types import Array
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.dataset import Dataset, Label, as_floats
+from shaketable.data.frames import (
+    TableSchema,
+    concat_frames,
+    is_plain,
+    read_frame,
+    schema_of_array,
+)
 
 
 def make_dataset(
@@ -33,7 +41,9 @@ def make_dataset(
         Points, one per row: an array, a torch tensor, a list or a data frame. uint8 stands for
         x/255 in images: arrays with more than two axes or at least 64 columns. Smaller uint8
         tables, data frames and all other integers become float64 in their own units; integers
-        beyond 2**53, which float64 cannot tell apart, are refused.
+        beyond 2**53, which float64 cannot tell apart, are refused. In a data frame, text,
+        categories, booleans, dates and missing values stay what they are: models get a frame of the
+        same types, and noise changes the numbers alone (see `Dataset.touching`).
     y
         One label per row: text, numbers or booleans.
     name
@@ -50,7 +60,7 @@ def make_dataset(
     >>> make_dataset([[0, 1], [2, 3]], [True, False], name="tiny").classes
     (False, True)
     """
-    x, columns = _read_points(x)
+    x, columns, table = _read_points(x)
     labels = _read_labels(y)
     classes = _sort_labels(labels) if classes is None else tuple(classes)
     if len(classes) > max(20, len(labels) // 2) and isinstance(classes[0], float):
@@ -76,10 +86,13 @@ def make_dataset(
         n_train=n_train,
         bounds=bounds,
         features=features,
+        table=table,
     )
+    if not _is_finite(data) and table is None and x.ndim == 2 and not np.isinf(x).any():
+        data = replace(data, table=schema_of_array(x, features))
     _check_finite(data)
     if bounds is not None and x.dtype != np.uint8:
-        bounds.check(x)
+        bounds.check(np.array(data.span, dtype=x.dtype))
     elif bounds is not None and (bounds.low, bounds.high) != (0, 1):
         raise InputError(
             f"bounds of uint8 x, which stands for x/255, must be (0, 1), got {bounds}; for values "
@@ -102,6 +115,14 @@ def join(
     >>> join(([0, 1, 2], [0, 1, 0]), ([3, 4], [1, 1])).n_train
     3
     """
+    if frames := _read_frames(train, test):
+        (first_frame, first_labels), (second_frame, second_labels) = frames
+        return make_dataset(
+            concat_frames(first_frame, second_frame),
+            [*_read_labels(first_labels), *_read_labels(second_labels)],
+            name=name,
+            n_train=len(first_frame),
+        )
     first, labels, columns, bounds = _read_part(train, "train")
     second, more_labels, more_columns, more_bounds = _read_part(test, "test")
     if first.shape[1:] != second.shape[1:]:
@@ -130,6 +151,26 @@ def join(
     )
 
 
+def _read_frames(
+    train: Dataset | tuple[Any, Any], test: Dataset | tuple[Any, Any]
+) -> list[tuple[Any, Any]]:
+    """Frames and labels of both parts if one of them is a frame of more than plain numbers."""
+    parts = [
+        (data.decode(data.x), data.labels) if isinstance(data, Dataset) else data
+        for data in (train, test)
+    ]
+    if any(not isinstance(part, tuple) or len(part) != 2 for part in parts):
+        return []
+    if not any(hasattr(x, "columns") and not is_plain(x) for x, _ in parts):
+        return []
+    if not all(hasattr(x, "columns") for x, _ in parts):
+        raise InputError("train and test must both be data frames, got one of them as an array")
+    for data, argument in ((train, "train"), (test, "test")):
+        if isinstance(data, Dataset):
+            _check_whole(data, argument)
+    return parts
+
+
 def _check_same_units(first: Array, second: Array) -> None:
     """Raise `InputError` if one part is uint8 images, which count as x/255, the other greater."""
     for pixels, floats in ((first, second), (second, first)):
@@ -140,16 +181,11 @@ def _check_same_units(first: Array, second: Array) -> None:
             )
 
 
-def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
+def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None, TableSchema | None]:
     """Points as float32, float64 or the uint8 of images, and the columns of a data frame."""
     if hasattr(x, "columns"):
-        if text := find_text_columns(x):
-            raise InputError(f"x must hold numbers, got columns that do not: {', '.join(text)}")
-        for column, numbers in x.items():
-            if (kind := numbers.dtype.kind) in "iu":
-                check_exact(numbers.to_numpy(f"{kind}8", na_value=0), f"column {column} of x")
-        values = np.array(x.to_numpy(np.float64, na_value=np.nan), order="C")
-        return values, tuple(str(column) for column in x.columns)
+        table, values = read_frame(x)
+        return values, table.names, None if is_plain(x) else table
     given = x
     try:
         x = np.asarray(to_host(x))
@@ -162,10 +198,10 @@ def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None]:
         )
     x = x[:, None] if x.ndim == 1 else x
     if counts_as_images(x):
-        return x, None
+        return x, None, None
     check_exact(x, "x", given)
     single = x.dtype.kind == "f" and x.dtype.itemsize <= 4
-    return x.astype(np.float32 if single else np.float64, order="C", copy=False), None
+    return x.astype(np.float32 if single else np.float64, order="C", copy=False), None, None
 
 
 def to_host(values: Any) -> Any:
@@ -230,7 +266,7 @@ def _read_part(
     """Points, labels, columns and bounds of one of two parts."""
     if not isinstance(data, Dataset):
         x, y = check_pair(data, argument)
-        points, columns = _read_points(x)
+        points, columns, _ = _read_points(x)
         labels = _read_labels(y)
         if len(points) != len(labels):
             raise InputError(
@@ -238,11 +274,18 @@ def _read_part(
                 f"{len(points)} points"
             )
         return points, labels, columns, "auto"
-    if data.n_train is not None or data.scaling is not None or data.groupings:
-        raise InputError(
-            f"{argument} must be neither split nor scaled nor grouped yet; join first, then scale"
-        )
+    _check_whole(data, argument)
     return data.x, _read_labels(data.labels), data.features, data.bounds
+
+
+def _check_whole(data: Dataset, argument: str) -> None:
+    """Raise `InputError` for a part that was split, scaled, grouped, or has columns chosen."""
+    chosen = data.table is not None and data.table.is_chosen
+    if data.n_train is not None or data.scaling is not None or data.groupings or chosen:
+        raise InputError(
+            f"{argument} must be neither split nor scaled nor grouped yet, nor have its columns "
+            "chosen; join first, then do that"
+        )
 
 
 def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
@@ -254,10 +297,18 @@ def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
         )
 
 
+def _is_finite(data: Dataset) -> bool:
+    return data.x.dtype == np.uint8 or bool(np.isfinite(data.x).all())
+
+
 def _check_finite(data: Dataset) -> None:
+    """Raise `InputError` for infinite values, and for missing ones unless a table holds them."""
     x = data.x.reshape(data.n, -1)
-    if x.dtype != np.uint8 and not np.isfinite(x).all():
-        row, column = divmod(int(np.isfinite(x).argmin()), data.d)
+    if not _is_finite(data):
+        bad = ~np.isfinite(x) if data.table is None else np.isinf(x)
+        if not bad.any():
+            return
+        row, column = divmod(int(bad.argmax()), data.d)
         raise InputError(
             f"x must be finite, got {x[row, column]} in row {row} (from 0), "
             f"{data.feature_name(column)}; drop or fill such rows"

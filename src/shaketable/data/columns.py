@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.types import Array, FloatArray
+from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.data.frames import TableSchema
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +26,13 @@ class Columns:
     """Returns the points, one per row."""
     names: tuple[str, ...] | None = None
     """Names of the features; None: they are numbered from 0."""
+    table: TableSchema | None = None
+    """What the features hold, and which may change; None for plain numbers."""
+
+    @property
+    def d(self) -> int:
+        """Number of features."""
+        return self._points.shape[1] if self.names is None else len(self.names)
 
     def find(self, wanted: Iterable[str]) -> tuple[int, ...]:
         """Places of features, in their order in the data.
@@ -31,7 +40,7 @@ class Columns:
         >>> Columns(lambda: np.zeros((1, 2)), ("age", "income")).find(["income"])
         (1,)
         """
-        names = self.names or tuple(map(str, range(self._points.shape[1])))
+        names = self.names or tuple(map(str, range(self.d)))
         for name in wanted:
             if name not in names:
                 raise unknown_name("column", name, names)
@@ -41,17 +50,44 @@ class Columns:
         """Return the features at these places."""
         chosen = list(places)
         names = None if self.names is None else tuple(self.names[i] for i in chosen)
-        return Columns(lambda: self._points[:, chosen], names)
+        table = None if self.table is None else self.table.take(chosen)
+        return Columns(lambda: self._points[:, chosen], names, table)
+
+    def count_values(self, place: int) -> tuple[Array, IntArray]:
+        """Different values of a feature, in ascending order, and how often each occurs.
+
+        >>> Columns(lambda: np.array([[1.0], [5.0], [1.0], [np.nan]])).count_values(0)
+        (array([1., 5.]), array([2, 1]))
+        """
+        values = self._points[:, place]
+        distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+        return distinct, counts
 
     @cached_property
     def mean(self) -> FloatArray:
-        """Mean of every feature, flattened."""
-        return np.asarray(self._points.mean(axis=0, dtype=np.float64))
+        """Mean of every feature, flattened; of categories and the like, the most frequent one."""
+        if self.table is None:
+            return np.asarray(self._points.mean(axis=0, dtype=np.float64))
+        mean = self._average(np.nanmean)
+        for place in np.flatnonzero(~self.table.numeric):
+            values, counts = self.count_values(int(place))
+            mean[place] = values[counts.argmax()] if len(values) else 0
+        return mean
 
     @cached_property
     def spread(self) -> FloatArray:
         """Standard deviation of every feature, flattened."""
-        return np.asarray(self._points.std(axis=0, dtype=np.float64))
+        if self.table is None:
+            return np.asarray(self._points.std(axis=0, dtype=np.float64))
+        return self._average(np.nanstd)
+
+    def _average(self, average: Callable[..., Any]) -> FloatArray:
+        """Average of the values that are there; 0 for features without any."""
+        points = self._points
+        there = ~np.isnan(points).all(axis=0)
+        result = np.zeros(points.shape[1])
+        result[there] = average(points[:, there], axis=0, dtype=np.float64)
+        return result
 
     @property
     def _points(self) -> Array:

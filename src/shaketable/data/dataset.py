@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,16 +11,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
+from shaketable.data.dataset_checks import check_dataset, check_test_size
 from shaketable.data.duplicates import find_equal_rows, pair_clashes
-from shaketable.data.groupings import Grouping, make_grouping
+from shaketable.data.frames import TableSchema, find_least
+from shaketable.data.groupings import Grouping, make_grouping, read_feature
 from shaketable.data.notes import list_notes
 from shaketable.data.sampling import Sample
+from shaketable.data.touching import touching
 from shaketable.views.terminal import render_facts
 from shaketable.views.text import to_utf8
 
@@ -85,6 +88,9 @@ class Dataset:
         that are not from image files.
     groupings
         Groups of rows, by columns that need not be features; results are reported for each group.
+    table
+        What the numbers of every column stand for, and which columns may change; None for points
+        that are plain numbers, of which all may change.
 
     >>> from shaketable import make_dataset
     >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
@@ -105,45 +111,11 @@ class Dataset:
     sampled: bool = field(default=False, repr=False)
     files: tuple[str, ...] | None = field(default=None, repr=False)
     groupings: tuple[Grouping, ...] = field(default=(), repr=False)
+    table: TableSchema | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", to_utf8(self.name))
-        for label in self.classes:
-            if isinstance(label, str) and label.endswith("\0"):
-                raise InputError(
-                    f"a label must not end in a NUL character, which arrays of text drop, got "
-                    f"{label!r}; rename that class"
-                )
-        if not self.x.size:
-            raise InputError(
-                f"x must have at least one row and one feature, got shape {self.x.shape}; "
-                "add points"
-            )
-        if self.y.shape != (self.n,):
-            raise InputError(
-                f"x and y must have the same length, got {self.n} rows and {self.y.size} labels; "
-                "give one label per row"
-            )
-        codes = np.unique(self.y)
-        if codes[0] < 0 or codes[-1] >= len(self.classes):
-            raise InputError(f"y must index classes, got {codes[0]} to {codes[-1]}")
-        if len(codes) < 2:
-            only = self.classes[codes[0]]
-            raise InputError(f"y must hold at least two classes, got only {only!r}; add the others")
-        if self.n_train is not None:
-            if not 0 < self.n_train < self.n:
-                raise InputError(f"n_train must lie between 1 and {self.n - 1}, got {self.n_train}")
-            self.check_test_size(self.n - self.n_train)
-        if self.files is not None and len(self.files) != self.n:
-            raise InputError(
-                f"files must name one file per row, got {len(self.files)} for {self.n}"
-            )
-        for grouping in self.groupings:
-            if len(grouping.codes) != self.n:
-                raise InputError(
-                    f"column {grouping.name!r} to group by must have one value per row, got "
-                    f"{len(grouping.codes)} for {self.n}"
-                )
+        check_dataset(self)
 
     def _repr_html_(self) -> str:
         from shaketable.data.facts import list_facts  # it imports this module
@@ -179,7 +151,7 @@ class Dataset:
     @cached_property
     def columns(self) -> Columns:
         """Mean and spread of every feature, of the training part or, without one, of all points."""
-        return Columns(lambda: self.rows(slice(self.n_train)), self.features)
+        return Columns(lambda: self.rows(slice(self.n_train)), self.features, self.table)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -189,11 +161,16 @@ class Dataset:
         h = hashlib.blake2b(repr(about).encode(), digest_size=16)
         h.update(x.reshape(-1).view(np.uint8).data)
         h.update(np.ascontiguousarray(self.y, dtype="<i8").view(np.uint8).data)
+        h.update(b"" if self.table is None else self.table.text.encode())
         return h.hexdigest()
 
     def rows(self, index: IntArray | slice) -> Array:
         """Return rows as models and corruptions take them: floats, uint8 as x/255 in float32."""
         return as_floats(self.x[index])
+
+    def decode(self, x: Array) -> Any:
+        """Return rows, such as those of `rows`, as models take them: of a frame, a data frame."""
+        return x if self.table is None else self.table.decode(x)
 
     def parts(self, *, run: int = 0, seed: int = 0) -> tuple[IntArray, IntArray]:
         """Row numbers of the training and of the test part.
@@ -225,23 +202,10 @@ class Dataset:
         """
         if not isinstance(by, Mapping):
             names = [by] if isinstance(by, str) else list(by)
-            by = {name: self._feature_values(name) for name in names}
+            by = {name: read_feature(self, name) for name in names}
         new = {name: make_grouping(name, values) for name, values in by.items()}
         known = {grouping.name: grouping for grouping in self.groupings}
         return replace(self, groupings=tuple((known | new).values()))
-
-    def _feature_values(self, name: str) -> Array:
-        """Values of the feature with this name, in their original units."""
-        features = self.features or ()
-        if not features:
-            raise InputError(
-                f"column {name!r} to group by is unknown, as the features have no names; give its "
-                "values, as in by={name: values}, or a table"
-            )
-        if name not in features:
-            raise unknown_name("column to group by", name, features)
-        x = self.x if self.scaling is None else self.scaling.undo(self.x).astype(np.float32)
-        return x[:, features.index(name)]
 
     def scaled(self) -> Dataset:
         """Return the data with every feature scaled to [0, 1] over all rows, and without bounds."""
@@ -249,9 +213,17 @@ class Dataset:
             return self
         x = self.rows(slice(None))
         flat = x.reshape(self.n, -1)
-        scaling = Scaling(flat.min(axis=0), np.ptp(flat, axis=0))
+        low, span, table = flat.min(axis=0), np.ptp(flat, axis=0), self.table
+        if table is not None:
+            low = np.where(table.numeric, np.nan_to_num(find_least(flat)), 0)
+            span = np.where(table.numeric, self.ranges, 1)
+            table = table.scaled(low, span)
+        scaling = Scaling(low, span)
         name = f"{self.name}, scaled to [0, 1]"
-        return replace(self, name=name, x=scaling.apply(x), bounds=None, scaling=scaling)
+        x = scaling.apply(x)
+        return replace(self, name=name, x=x, bounds=None, scaling=scaling, table=table)
+
+    touching = touching
 
     @cached_property
     def range_ratio(self) -> float:
@@ -369,21 +341,30 @@ class Dataset:
 
     @cached_property
     def _equal_rows(self) -> list[IntArray]:
-        return find_equal_rows(self.x.reshape(self.n, -1))
+        x = self.x.reshape(self.n, -1)
+        # NaN is missing, and as missing as any other
+        return find_equal_rows(x if self.table is None else np.where(np.isnan(x), np.inf, x))
 
     @cached_property
     def ranges(self) -> FloatArray:
-        """Range of every feature, flattened."""
-        return np.asarray(np.ptp(self.rows(slice(None)).reshape(self.n, -1), axis=0))
+        """Range of every feature; 0 for those that are no numbers."""
+        x = self.rows(slice(None)).reshape(self.n, -1)
+        if self.table is None:
+            return np.asarray(np.ptp(x, axis=0))
+        ranges = -find_least(-x) - find_least(x)
+        return np.where(self.table.numeric & np.isfinite(ranges), ranges, 0)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Least and largest value that noise may change; NaN if there is none."""
+        if self.table is None:
+            return self.x.min(), self.x.max()
+        x = self.x[:, self.table.moved]
+        return find_least(x).min(initial=math.inf), -find_least(-x).min(initial=math.inf)
 
     def check_test_size(self, n_test: int) -> None:
         """Raise `InputError` for a test part with fewer points than there are classes."""
-        present = len(np.unique(self.y))
-        if n_test < present:
-            raise InputError(
-                "the test part must have at least as many points as there are classes "
-                f"({present}), got {n_test}; add points or give a larger test part"
-            )
+        check_test_size(self, n_test)
 
 
 def as_floats(x: Array) -> Array:

@@ -54,7 +54,7 @@ def load(
     *,
     label: str | None = None,
     test: Any = None,
-    non_numeric: NonNumeric = "error",
+    non_numeric: NonNumeric = "keep",
     scale: bool = False,
     drop_clashes: bool = False,
     by: str | Iterable[str] = (),
@@ -76,8 +76,9 @@ def load(
     test
         A second source that holds the fixed test part.
     non_numeric
-        What to do with text columns of tables: ``error`` refuses them, ``drop`` drops them,
-        ``onehot`` replaces each by one 0/1 column per value, named column=value.
+        What to do with text columns of tables: ``keep`` keeps them as they are, and models get a
+        data frame; ``error`` refuses them, ``drop`` drops them, ``onehot`` replaces each by one 0/1
+        column per value, named column=value.
     scale
         Scale every feature to [0, 1].
     drop_clashes

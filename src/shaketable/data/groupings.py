@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, IntArray
 from shaketable.views.text import to_utf8
 
 if TYPE_CHECKING:
     from pandas import Series
+
+    from shaketable.data.dataset import Dataset
 
 MAX_VALUES = 10
 """Different numbers or dates that are groups each; of more, quarters of the rows are the groups."""
@@ -96,3 +99,21 @@ def _group_ordered(values: Array, write: Callable[[Any], str]) -> tuple[list[str
         for first, end in pairwise(starts)
     ]
     return labels, quarters.astype(np.int64)
+
+
+def read_feature(data: Dataset, name: str) -> Any:
+    """Values of the feature with this name, in their original units."""
+    features = data.features or ()
+    if not features:
+        raise InputError(
+            f"column {name!r} to group by is unknown, as the features have no names; give its "
+            "values, as in by={name: values}, or a table"
+        )
+    if name not in features:
+        raise unknown_name("column to group by", name, features)
+    x = data.x if data.scaling is None else data.scaling.undo(data.x).astype(np.float32)
+    values = x[:, features.index(name)]
+    if data.table is None:
+        return values
+    column = (data.table.raw or data.table).columns[features.index(name)]
+    return column.read_values(values.astype(np.float64))

@@ -26,6 +26,8 @@ def list_notes(data: Dataset) -> list[str]:
             "uint8 values count as x/255: models and noise see values in [0, 1]; for a model "
             "of values from 0 to 255, give floats (in Python x.astype('float32'))"
         )
+    if data.table is not None:
+        notes += data.table.note()
     if data.has_uneven_ranges:
         notes.append(_describe_ranges(data))
     return notes

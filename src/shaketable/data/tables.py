@@ -20,7 +20,7 @@ from shaketable.data.sources import explain_read_errors
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-NonNumeric: TypeAlias = Literal["error", "drop", "onehot"]
+NonNumeric: TypeAlias = Literal["keep", "error", "drop", "onehot"]
 
 _MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"]
 
@@ -58,8 +58,10 @@ def load_tables(
         )
     if non_numeric == "drop":
         table = table.drop(columns=text_columns)
-    else:
+    elif non_numeric == "onehot":
         table = _encode_one_hot(table, text_columns)
+    if non_numeric != "keep":
+        table = table.astype(dict.fromkeys(table.select_dtypes(bool).columns, float))
     n_train = len(tables[0]) if len(tables) > 1 else None
     data = make_dataset(table, y, name=paths[0].name, n_train=n_train)
     return replace(data, groupings=groupings)

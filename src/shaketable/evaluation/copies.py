@@ -58,5 +58,5 @@ def corrupted(
         for start in range(0, data.n, step):
             rows = np.arange(start, min(data.n, start + step))
             x[rows] = bound(data.rows(rows), noise.keys(data, resolved, rows, np.arange(1))[:, 0])
-    check_noisy(x, resolved)
+    check_noisy(x if data.table is None else np.where(np.isnan(x), 0, x), resolved)
     return replace(data, name=f"{data.name} under {resolved.spec}", x=x)

@@ -70,7 +70,7 @@ def choose_bounds(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bo
                 "bounds of uint8 images, which count as x/255, must not be (0, 255): values are "
                 "from 0 to 1; leave bounds out, or give floats, x.astype('float32')"
             )
-        chosen.check(as_floats(np.array([data.x.min(), data.x.max()], dtype=data.x.dtype)))
+        chosen.check(as_floats(np.array(data.span, dtype=data.x.dtype)))
         if data.x.dtype == np.uint8 and (chosen.low, chosen.high) == (0, 1):
             chosen = replace(chosen, steps=255)
     return chosen

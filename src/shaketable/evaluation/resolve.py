@@ -9,6 +9,7 @@ from typing import TypeAlias
 from shaketable.core.errors import InputError
 from shaketable.core.spec import split_factors
 from shaketable.corruptions import Corruption, as_corruption, parse
+from shaketable.corruptions.only import fit_to_columns
 from shaketable.corruptions.published import open_published
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import Bounds
@@ -120,5 +121,5 @@ def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
 def _fit_to_data(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
     """Fill in what the data decide, except the value range, and open folders of images."""
     return open_published(
-        [c.for_shape(data.shape).for_columns(data.columns) for c in corruptions], data
+        [fit_to_columns(c.for_shape(data.shape), data.columns) for c in corruptions], data
     )

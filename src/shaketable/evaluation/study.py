@@ -151,7 +151,7 @@ class _Task:
             y = np.repeat(y, noise.k)
         with locate_errors(place):
             copy = clone_seeded(self.estimator, digest("fit", noise.run, noise.seed), name=name)
-            model = fit_arrays(copy, x, y, name=name)
+            model = fit_arrays(copy, data.decode(x), y, name=name)
         classifier = as_classifier(model, data, name=name)
         done: list[Record] = []
         for group in group_by_draws(self.cells):

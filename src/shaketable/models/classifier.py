@@ -22,6 +22,7 @@ from shaketable.views.text import to_utf8
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from shaketable.data.frames import TableSchema
     from shaketable.models.torch_modules import ModuleAnswer, Sender
 
 
@@ -144,9 +145,10 @@ def as_classifier(
         Whether to undo the scaling of features to [0, 1], for a model trained on raw units.
     """
     name, device = to_utf8(name or model_name(model)), None
+    table = data.table if data.table is None or not unscale else data.table.raw or data.table
     if is_estimator(model):
         _require_fitted(model, name)
-        answer = _estimator_answer(model, data.features, name)
+        answer = _estimator_answer(model, table, data.features, name)
     elif is_module(model):
         from shaketable.models.torch_modules import ModuleAnswer  # torch
 
@@ -167,6 +169,8 @@ def as_classifier(
         model_id = model.identity
     elif not isinstance(model, FunctionType | BuiltinFunctionType | partial):
         model_id = content_hash(model)
+    if table is not None and table.decodes:
+        answer, device = _undo_first(table.decode, answer), None
     if data.scaling is not None and unscale:
         answer, device = _undo_first(data.scaling.undo, answer), None  # scaling takes arrays
         if model_id is not None:
@@ -197,13 +201,15 @@ def _require_fitted(model: Any, name: str) -> None:
 
 
 def _estimator_answer(
-    model: Any, features: tuple[str, ...] | None, name: str
-) -> Callable[[Array], Any]:
+    model: Any, table: TableSchema | None, features: tuple[str, ...] | None, name: str
+) -> Callable[[Any], Any]:
     """Return `predict` for flattened points, as a frame if the model was fitted on one.
 
     The frame has the columns in the order of the fit.
     """
     columns = [str(feature) for feature in getattr(model, "feature_names_in_", ())]
+    if table is not None and (features is not None or table.is_frame):
+        features = table.flat_names
     if columns and features is not None and sorted(columns) != sorted(features):
         odd = sorted({*columns} ^ {*features})
         raise InputError(
@@ -211,7 +217,12 @@ def _estimator_answer(
             f"has {', '.join(odd[:5])}; give it the same columns"
         )
 
-    def answer(x: Array) -> Any:
+    def answer(x: Any) -> Any:
+        if hasattr(x, "columns"):
+            if columns:
+                return model.predict(x[columns])
+            # fitted on an array: a frame would be warned about
+            return model.predict(x.to_numpy() if hasattr(model, "n_features_in_") else x)
         flat = x.reshape(len(x), math.prod(x.shape[1:]))
         if not columns:
             return model.predict(flat)
@@ -222,7 +233,7 @@ def _estimator_answer(
     return answer
 
 
-def _undo_first(undo: Callable[[Array], Array], answer: Callable[[Array], Any]) -> Any:
+def _undo_first(undo: Callable[[Array], Any], answer: Callable[[Any], Any]) -> Any:
     return lambda x: answer(undo(x))
 
 

@@ -18,13 +18,16 @@ def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int, name: str | Non
     `name` is that of the model in messages.
     """
     copy = clone_seeded(model, seed, name=name)
-    return fit_arrays(copy, data.rows(rows), data.labels[rows], name=name)
+    return fit_arrays(copy, data.decode(data.rows(rows)), data.labels[rows], name=name)
 
 
-def fit_arrays(model: Any, x: Array, y: Array, *, name: str | None = None) -> Any:
-    """Fit an estimator in place on points of any shape, flattened, and their original labels."""
+def fit_arrays(model: Any, x: Any, y: Array, *, name: str | None = None) -> Any:
+    """Fit an estimator in place on points of any shape, flattened, and their original labels.
+
+    A data frame is passed as it is.
+    """
     with report_failures(name or model_name(model), "could not be trained"):
-        return model.fit(x.reshape(len(x), -1), y)
+        return model.fit(x if hasattr(x, "columns") else x.reshape(len(x), -1), y)
 
 
 def clone_seeded(model: Any, seed: int, *, name: str | None = None) -> Any:

@@ -1,0 +1,330 @@
+"""Tables whose columns are not all plain numbers: data frames, and which columns may change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from shaketable.core.checks import list_names, unknown_name
+from shaketable.core.errors import InputError
+from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.data.frame_columns import NUMBERS, Column, merge_one_hot, read_column
+
+Others: TypeAlias = Literal["agree", "gower"]
+Names: TypeAlias = "str | Iterable[str] | None"
+
+_NO_LIMITS = (-math.inf, math.inf, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TableSchema:
+    """What the numbers of every column of a data set stand for, and which of them may change."""
+
+    columns: tuple[Column, ...]
+    labels: tuple[Any, ...] = ()
+    """Labels of the frame's columns, in their order; empty for arrays."""
+    others: Others = "agree"
+    """How columns that noise does not change count between points: see `touching.touching`."""
+    raw: TableSchema | None = None
+    """The same before features were scaled to [0, 1]; None if they were not."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name of every column."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def is_frame(self) -> bool:
+        """Whether models get a data frame, and not an array."""
+        return bool(self.labels)
+
+    @property
+    def decodes(self) -> bool:
+        """Whether models get something else than the numbers of the columns."""
+        return self.is_frame or any(column.kind == "one-hot" for column in self.columns)
+
+    @property
+    def flat_names(self) -> tuple[str, ...]:
+        """Names of the columns that models get, in their order."""
+        if self.is_frame:
+            return tuple(map(str, self.labels))
+        named = [
+            pair
+            for column in self.columns
+            for pair in zip(column.labels, column.values or (column.name,), strict=True)
+        ]
+        return tuple(name for _, name in sorted(named))
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether columns that may change, their limits, or groups of them were chosen."""
+        return any(
+            not c.touched or c.kind == "one-hot" or (c.low, c.high, c.step) != _NO_LIMITS
+            for c in self.columns
+        )
+
+    @cached_property
+    def moved(self) -> Array:
+        """Mask of the columns that noise changes."""
+        return np.array([column.moved for column in self.columns])
+
+    @cached_property
+    def numeric(self) -> Array:
+        """Mask of the columns that hold numbers."""
+        return np.array([column.kind in NUMBERS for column in self.columns])
+
+    @property
+    def text(self) -> str:
+        """All that decides what the numbers mean and which may change; for fingerprints."""
+        return repr((tuple(column.text for column in self.columns), self.others, self.is_frame))
+
+    def take(self, places: Sequence[int]) -> TableSchema:
+        """Return the schema of some columns."""
+        return replace(self, columns=tuple(self.columns[i] for i in places))
+
+    def decode(self, x: Array) -> Any:
+        """Return rows as models take them: a data frame with the very columns and types.
+
+        Whole numbers that noise has changed are floats, and so are those with missing values, and
+        booleans with missing values, unless their types have a sign for missing values.
+        """
+        if not self.decodes:
+            return x
+        decoded: dict[Any, Any] = {}
+        for i, column in enumerate(self.columns):
+            decoded |= column.decode(np.ascontiguousarray(x[:, i]))
+        if not self.is_frame:
+            return np.stack([decoded[i] for i in range(len(decoded))], axis=1).astype(x.dtype)
+        import pandas as pd  # slow to import
+
+        return pd.DataFrame({label: decoded[label] for label in self.labels})
+
+    def enforce(self, x: Array) -> Array:
+        """Return values within the bounds and on the steps of their columns."""
+        low, high, step = self._limits
+        if not (np.isfinite(low).any() or np.isfinite(high).any() or step.any()):
+            return x
+        start = np.where(np.isfinite(low), low, 0.0)
+        grain = np.where(step > 0, step, 1.0)
+        stepped = np.rint((x - start) / grain) * grain + start
+        # a step down where rounding has gone beyond the upper bound
+        stepped = np.where(stepped > high, stepped - grain, stepped)
+        return np.clip(np.where(step > 0, stepped, x), low, high).astype(x.dtype)
+
+    @cached_property
+    def _limits(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        limits = [(column.low, column.high, column.step) for column in self.columns]
+        low, high, step = np.array(limits, dtype=np.float64).T
+        return low, high, step
+
+    def scaled(self, low: FloatArray, span: FloatArray) -> TableSchema:
+        """Return the schema of the data with numbers scaled by (x - low) / span."""
+        widths = np.where(span > 0, span, 1)
+        columns = (
+            replace(
+                column,
+                kind="number",
+                dtypes=(np.dtype(np.float64),),
+                low=(column.low - start) / width,
+                high=(column.high - start) / width,
+                step=column.step / width,
+            )
+            if column.kind in NUMBERS
+            else column
+            for column, start, width in zip(self.columns, low, widths, strict=True)
+        )
+        return replace(self, columns=tuple(columns), raw=self)
+
+    def touching(self, *, only: Names, keep: Names, others: Others | None) -> TableSchema:
+        """Return the schema with these columns to change; see `touching.touching`."""
+        if others is not None and others not in get_args(Others):
+            raise unknown_name("others", others, get_args(Others))
+        wanted = None if only is None else {self._place(name) for name in list_columns(only)}
+        kept = {self._place(name) for name in list_columns(keep)}
+        if wanted is not None and wanted & kept:
+            name = self.columns[min(wanted & kept)].name
+            raise InputError(f"column {name!r} is in only and in keep; leave it out of one of them")
+        columns = []
+        for i, column in enumerate(self.columns):
+            touched = column.touched and i not in kept and (wanted is None or i in wanted)
+            asked = wanted is not None and i in wanted and column.kind == "date"
+            columns.append(
+                replace(column, touched=touched, moved=touched and (column.moved or asked))
+            )
+        if not any(column.touched for column in columns):
+            raise InputError("at least one column must be left that may change; keep fewer columns")
+        return replace(self, columns=tuple(columns), others=others or self.others)
+
+    def with_limits(
+        self, x: Array, bounds: Mapping[str, tuple[float, float]], steps: Mapping[str, float]
+    ) -> TableSchema:
+        """Return the schema with bounds and steps of columns, which the values of `x` must keep."""
+        columns = list(self.columns)
+        for name, (low, high) in bounds.items():
+            i = self._place(name, numeric=True)
+            if not low < high:
+                raise InputError(
+                    f"bounds of column {name!r} must have low < high, got {low}, {high}"
+                )
+            columns[i] = replace(columns[i], low=float(low), high=float(high))
+        for name, step in steps.items():
+            i = self._place(name, numeric=True)
+            if not 0 < step < math.inf:
+                raise InputError(f"step of column {name!r} must be positive, got {step!r}")
+            columns[i] = replace(columns[i], step=float(step))
+        changed = replace(self, columns=tuple(columns))
+        off = ~np.isclose(changed.enforce(x), x, rtol=1e-9, atol=0, equal_nan=True)
+        if off.any():
+            row, i = np.argwhere(off)[0]
+            column = columns[i]
+            raise InputError(
+                f"column {column.name!r} must keep its bounds and steps, got {x[row, i]:g} in row "
+                f"{row} (from 0) for [{column.low:g}, {column.high:g}] in steps of "
+                f"{column.step:g}; widen the bounds, or choose another step"
+            )
+        return changed
+
+    def merge_groups(
+        self, x: Array, groups: Iterable[Iterable[str]]
+    ) -> tuple[TableSchema, FloatArray]:
+        """Return schema and numbers with every one-hot group as one column, in its first place."""
+        columns: list[Column | None] = list(self.columns)
+        numbers = np.array(x)
+        for group in groups:
+            places = [self._place(name) for name in group]
+            if len(set(places)) < max(2, len(places)) or any(columns[i] is None for i in places):
+                raise InputError(
+                    f"a one-hot group must name two or more columns, each once, got {list(group)}"
+                )
+            members = [self.columns[i] for i in places]
+            columns[places[0]], numbers[:, places[0]] = merge_one_hot(
+                members, x[:, places], _name_group([member.name for member in members])
+            )
+            for i in places[1:]:
+                columns[i] = None
+        left = [i for i, column in enumerate(columns) if column is not None]
+        kept = tuple(column for column in columns if column is not None)
+        return replace(self, columns=kept), np.ascontiguousarray(numbers[:, left])
+
+    def note(self) -> list[str]:
+        """What a reader should know: which columns noise changes, and how the others count."""
+        moved = [column.name for column in self.columns if column.moved]
+        still = [column.name for column in self.columns if not column.moved]
+        notes = []
+        if moved and still:
+            how = "points must agree in them to be opponents"
+            if self.others == "gower":
+                how = (
+                    "they count between points by Gower's distance: 0 or 1 for categories, the "
+                    "difference divided by the range for numbers"
+                )
+            notes.append(
+                f"noise changes {_list_columns(moved)} and leaves {_list_columns(still)}; {how}"
+            )
+        whole = [c.name for c in self.columns if c.kind == "integer" and c.moved and not c.step]
+        if whole:
+            notes.append(
+                f"whole numbers become floats under noise in {_list_columns(whole)}; --step "
+                f"{whole[0]}=1 keeps them whole"
+            )
+        return notes
+
+    def _place(self, name: str, *, numeric: bool = False) -> int:
+        if name not in self.names:
+            raise unknown_name("column", name, self.names)
+        place = self.names.index(name)
+        kind = self.columns[place].kind
+        if numeric and kind not in NUMBERS:
+            raise InputError(f"bounds and steps are for numbers, but column {name!r} holds {kind}")
+        return place
+
+
+def find_least(x: Array) -> Array:
+    """Least value of every column without missing ones; infinite if all are missing."""
+    return np.asarray(np.where(np.isnan(x), np.inf, x).min(axis=0))
+
+
+def read_frame(frame: Any) -> tuple[TableSchema, FloatArray]:
+    """Return what the columns of a data frame hold, and their numbers."""
+    labels = tuple(frame.columns)
+    if len(set(map(str, labels))) < len(labels):
+        names = [str(label) for label in labels]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"columns must have different names, got {twice!r} twice; rename one")
+    columns, numbers = [], np.empty((len(frame), len(labels)))
+    for i, label in enumerate(labels):
+        column, numbers[:, i] = read_column(label, frame[label])
+        columns.append(column)
+    return TableSchema(tuple(columns), labels), numbers
+
+
+def concat_frames(first: Any, second: Any) -> Any:
+    """Return the rows of two frames as one, with the columns and the types of the first.
+
+    Raises `InputError` if their columns differ, or for values that are no category of the first.
+    """
+    import pandas as pd  # slow to import
+
+    if odd := {*map(str, first.columns)} ^ {*map(str, second.columns)}:
+        raise InputError(
+            "train and test must have the same columns, but only one of them has "
+            f"{', '.join(sorted(odd))}"
+        )
+    second = second[list(first.columns)].copy()
+    for label, dtype in first.dtypes.items():
+        if isinstance(dtype, pd.CategoricalDtype) and second[label].dtype != dtype:
+            strange = second[label].notna() & ~second[label].isin(dtype.categories)
+            if strange.any():
+                raise InputError(
+                    f"column {label!r} of test must hold categories of train, got "
+                    f"{second[label][strange].iloc[0]!r}; add it to the categories of both"
+                )
+            second[label] = second[label].astype(object).astype(dtype)
+    return pd.concat([first, second], ignore_index=True)
+
+
+def schema_of_array(x: Array, features: Sequence[str] | None) -> TableSchema:
+    """Schema of an array of numbers; columns without names are numbered from 0."""
+    names = features or tuple(map(str, range(x.shape[1])))
+    return TableSchema(tuple(Column(n, "number", (i,), moved=True) for i, n in enumerate(names)))
+
+
+def is_plain(frame: Any) -> bool:
+    """Whether a data frame holds numbers alone, and none is missing."""
+    return all(dtype.kind in "iuf" for dtype in frame.dtypes) and not frame.isna().to_numpy().any()
+
+
+def find_strata(x: Array, schema: TableSchema) -> IntArray:
+    """Number of every row's stratum: rows that agree in all columns that noise does not change.
+
+    Rows of a stratum also have the same values missing.
+    """
+    moved = schema.moved
+    gaps = np.isnan(x[:, moved])
+    still = np.where(np.isnan(x[:, ~moved]), np.inf, x[:, ~moved])
+    key = np.ascontiguousarray(np.hstack([still + 0.0, gaps.astype(np.float64)]))
+    if not key.shape[1]:
+        return np.zeros(len(x), np.int64)
+    rows = key.view([("", key.dtype)] * key.shape[1])[:, 0]
+    return np.unique(rows, return_inverse=True)[1].astype(np.int64)
+
+
+def list_columns(names: Names) -> list[str]:
+    """Names of columns, from one or many."""
+    return [] if names is None else [names] if isinstance(names, str) else [*map(str, names)]
+
+
+def _name_group(names: Sequence[str]) -> str:
+    """Name of a one-hot group: what its columns' names begin with, or all of them."""
+    same = [len(set(signs)) == 1 for signs in zip(*names, strict=False)]
+    shared = names[0][: (*same, False).index(False)]
+    return shared.rstrip("=_-. :") or "|".join(names)
+
+
+def _list_columns(names: Sequence[str]) -> str:
+    return list_names(names) if len(names) > 1 else names[0]

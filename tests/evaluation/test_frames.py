@@ -1,0 +1,96 @@
+"""Models on data frames: they get the columns and the types that they were fitted on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.helpers.frames import make_people, make_pipeline_for_people
+
+import shaketable as st
+from shaketable.core.errors import ModelError
+
+FRAME, Y = make_people()
+TRAIN, TEST = slice(0, 120), slice(120, 200)
+SPECS = ["linf(2)", "jitter(0.5)", "swap(0.3)", "typo(0.3)", "missing(0.2)", "linf(9, only=age)"]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return make_pipeline_for_people().fit(FRAME[TRAIN], Y[TRAIN])
+
+
+def accuracies(records):
+    return {r.corruption: r.hits.sum() / (r.k * r.n) for r in records}
+
+
+def test_clean_accuracy_is_that_of_scikit_learn(fitted):
+    found = accuracies(st.evaluate(fitted, (FRAME[TEST], Y[TEST]), SPECS, k=2))
+    assert found["clean"] == fitted.score(FRAME[TEST], Y[TEST])
+    assert len(found) == 7
+    assert found["jitter(0.5)"] < found["clean"]
+
+
+def test_models_get_the_columns_and_types_of_the_data():
+    seen = []
+
+    def model(frame):
+        seen.append(frame)
+        return np.where(frame["age"] > 50, "yes", "no")
+
+    st.evaluate(model, (FRAME, Y), SPECS[:2], k=1)
+    pd.testing.assert_frame_equal(seen[0], FRAME)
+    for frame in seen[1:]:
+        assert (frame.dtypes.drop("age") == FRAME.dtypes.drop("age")).all()
+        rest = ["job", "size", "member", "since"]
+        pd.testing.assert_frame_equal(frame[rest], FRAME[rest])
+
+
+def test_a_store_recognises_a_frame(fitted, tmp_path):
+    path = tmp_path / "r.sqlite"
+    first = st.evaluate(fitted, (FRAME[TEST], Y[TEST]), SPECS[:1], k=1, store=path)
+    again = st.evaluate(fitted, (FRAME[TEST], Y[TEST]), SPECS[:1], k=1, store=path)
+    assert [r.created for r in first] == [r.created for r in again]
+
+
+def test_refit_and_unscale_on_frames(fitted):
+    data = st.make_dataset(FRAME, Y)
+    again = accuracies(st.evaluate(make_pipeline_for_people(), data, SPECS[:1], k=1, refit=True))
+    assert again["clean"] > 0.6
+    raw = accuracies(st.evaluate(fitted, data, SPECS[1:2], k=1))
+    scaled = accuracies(st.evaluate(fitted, data.scaled(), SPECS[1:2], k=1, unscale=True))
+    assert raw["clean"] == scaled["clean"]
+
+
+def test_arrays_with_gaps_are_arrays_for_models():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    x = FRAME[["age", "income"]].to_numpy()
+    model = HistGradientBoostingClassifier(max_iter=5).fit(x, Y)
+    found = accuracies(st.evaluate(model, (x, Y), ["linf(1)", "missing(0.5)"], k=1))
+    assert found["clean"] == model.score(x, Y)
+    frame = pd.DataFrame(x, columns=["a", "b"])
+    assert accuracies(st.evaluate(model, (frame, Y), ["linf(1)"], k=1))["clean"] == found["clean"]
+
+
+def test_a_model_that_refuses_missing_values_is_named():
+    from sklearn.linear_model import LogisticRegression
+
+    x = FRAME[["age", "weight"]]
+    model = LogisticRegression().fit(x, Y)
+    with pytest.raises(ModelError, match=r"under missing\(0.1, empty\): .*NaN"):
+        st.evaluate(model, (x, Y), ["missing(0.1, empty)"], k=1)
+
+
+@pytest.mark.parametrize("package", ["xgboost", "lightgbm"])
+def test_boosted_models_get_categories(package):
+    library = pytest.importorskip(package, reason=f"{package} is an optional package")
+    frame = FRAME.assign(job=FRAME["job"].astype("category")).drop(columns="since")
+    settings = {"n_estimators": 5, "n_jobs": 1}
+    if package == "xgboost":
+        model = library.XGBClassifier(enable_categorical=True, **settings)
+    else:
+        model = library.LGBMClassifier(verbose=-1, min_child_samples=5, **settings)
+    codes = (Y == "yes").astype(int)
+    model.fit(frame[TRAIN], codes[TRAIN])
+    found = accuracies(st.evaluate(model, (frame[TEST], codes[TEST]), SPECS, k=1, model_id="m"))
+    assert found["clean"] == model.score(frame[TEST], codes[TEST])
+    assert found["swap(0.3)"] != found["clean"]
