@@ -63,8 +63,10 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.findings.page import write_report as write_report
     from shaketable.findings.results import Results as Results
     from shaketable.findings.results import find as find
+    from shaketable.models.adapted import adapt as adapt
     from shaketable.models.augmented import NoiseAugmented as NoiseAugmented
     from shaketable.models.onnx_models import OnnxModel as OnnxModel
+    from shaketable.models.preprocess import Preprocess as Preprocess
     from shaketable.separations.audit import Audit as Audit
     from shaketable.separations.audit import audit as audit
     from shaketable.separations.one_nn import OneNN as OneNN
@@ -93,6 +95,7 @@ _HOME = {
     "OneNN": "separations.one_nn",
     "OnnxModel": "models.onnx_models",
     "PNormNoise": "corruptions",
+    "Preprocess": "models.preprocess",
     "Record": "evaluation.records",
     "Records": "evaluation.records",
     "Rescaling": "corruptions",
@@ -108,6 +111,7 @@ _HOME = {
     "Variation": "findings.mcv.variation",
     "VariationTable": "findings.mcv.variation",
     "WorstCase": "adversary.worst_case",
+    "adapt": "models.adapted",
     "adversarial_accuracy": "adversary.curve",
     "adversarial_curve": "adversary.curve",
     "agreement": "adversary.agreement",

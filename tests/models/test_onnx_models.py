@@ -430,7 +430,7 @@ def test_commands_take_files_of_onnx(capsys):
         assert found["model"] == "net.onnx"
         assert [cell["mean"] for cell in found["cells"]] == [100, 100]
 
-    near, far = margins()[:8].min() / 2, 100 * margins()[:8].max()
+    near, far = margins().min() / 2, 100 * margins().max()
     attack = ("--eps", f"{near},{far}", "--points", "8", "--attack", "rays(queries=60)")
     (curve,) = run_json(capsys, "adversary", *asked, *attack)["curves"]
     assert curve["model"] == "net.onnx"

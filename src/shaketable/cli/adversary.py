@@ -22,7 +22,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, read_bounds, read_models, run_model
+from shaketable.cli.values import load_data, load_declared, read_bounds, read_models, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
@@ -97,7 +97,6 @@ def run(args: argparse.Namespace) -> int:
     """Attack every model, and print its accuracies."""
     from shaketable.adversary.attacks.parse import parse_attack
     from shaketable.adversary.worst_case import worst_case
-    from shaketable.models.loading import load_model
 
     sources = read_models(args)
     attacks = [parse_attack(spec) for spec in args.attack] or None
@@ -108,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
     models = {}
     for name, source in sources.items():
         with run_model(name):
-            models[name] = load_model(source, trust=args.trust)
+            models[name] = load_declared(source, args)
     split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
     parts = []
     for name, (model, unfitted) in models.items():

@@ -15,7 +15,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, read_models, run_model
+from shaketable.cli.values import load_data, load_declared, read_models, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
@@ -49,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.adversary.agreement import agreement
     from shaketable.adversary.target import Target
     from shaketable.core.norms import norm_title
-    from shaketable.models.loading import load_model
     from shaketable.separations.one_nn import one_nn
 
     if len(models := read_models(args)) < 2:
@@ -60,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     labels: dict[str, Any] = {}
     for name, source in models.items():
         with run_model(name):
-            model, unfitted = load_model(source, trust=args.trust)
+            model, unfitted = load_declared(source, args)
             target = Target.of(
                 model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
             )

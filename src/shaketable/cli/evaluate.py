@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.cli.flags import (
     add_bounds_flags,
@@ -19,7 +19,14 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import conclude, show
-from shaketable.cli.values import load_data, read_bounds, read_models, read_suites, run_model
+from shaketable.cli.values import (
+    load_data,
+    load_declared,
+    read_bounds,
+    read_models,
+    read_suites,
+    run_model,
+)
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 
@@ -108,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
         store=args.store,
         model_id=args.model_id,
         fit=args.fit,
-        trust=args.trust,
+        load=lambda source: load_declared(source, args),
         draws=args.draws,
         device_noise=args.device_noise,
         progress=not args.quiet,
@@ -130,15 +137,15 @@ def evaluate_models(
     store: str | Path | None = None,
     model_id: str | None = None,
     fit: bool = False,
-    trust: bool = False,
+    load: Callable[[str], tuple[Any, bool]] | None = None,
     draws: Draws | None = None,
     device_noise: bool = False,
     progress: bool = True,
 ) -> Records:
     """Load the models that are given by name and evaluate each, all under the same corruptions.
 
-    Models that come unfitted are trained on the training part, all models if `fit` is true; `trust`
-    is as in `load_model`.
+    Models that come unfitted are trained on the training part, all models if `fit` is true; `load`
+    loads one, by default `load_model`.
     """
     from shaketable.evaluation.evaluate import add_model, evaluate
     from shaketable.evaluation.records import Records
@@ -149,7 +156,7 @@ def evaluate_models(
     records = Records(())
     for name, source in models.items():
         with run_model(name):
-            model, unfitted = load_model(source, trust=trust)
+            model, unfitted = (load or load_model)(source)
             measured = evaluate(
                 model,
                 data,

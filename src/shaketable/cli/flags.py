@@ -57,7 +57,15 @@ def add_model_flag(parser: argparse.ArgumentParser, kinds: str) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="load model files that may hold code (.joblib, .pkl, .pt of a whole module): it runs",
+        help="load model files that may hold code (.joblib, .pkl, .pt of a whole module, .pt2, "
+        "folders of MLflow): it runs",
+    )
+    parser.add_argument(
+        "--classes",
+        type=split_words,
+        metavar="LIST",
+        help="labels of the data in the order of the models' classes, such as no,yes for a model "
+        "that answers 0 and 1; or 1=no,2=yes with its own labels",
     )
 
 
@@ -71,10 +79,18 @@ def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "", **abo
     )
     add_data_flags(parser, **about)
     files = (
-        "file.joblib, file.pt, file.onnx, package.module:attribute, "
+        "file.joblib, file.skops, file.pt, file.pt2, file.onnx, file.ubj, file.json, file.txt, "
+        "folder of MLflow, package.module:attribute, "
         "package.module:network@weights.pt or built-in"
     )
     add_model_flag(parser, files + how_many)
+    parser.add_argument(
+        "--preprocess",
+        nargs="+",
+        metavar="OPTION",
+        help="what the models expect to be done to images: size=224 resample=bicubic crop=224 "
+        "order=bgr scale=255 mean=0.485,0.456,0.406 std=0.229,0.224,0.225 layout=first",
+    )
     parser.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )

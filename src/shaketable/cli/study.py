@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import redirect_stdout
+from typing import Any
 
 from shaketable.cli.flags import (
     add_bounds_flags,
@@ -16,7 +17,7 @@ from shaketable.cli.flags import (
     parse_epsilons,
 )
 from shaketable.cli.output import conclude, show
-from shaketable.cli.values import load_data, read_bounds, read_models
+from shaketable.cli.values import load_data, load_declared, read_bounds, read_models, run_model
 
 ABOUT = "train with noise, test with noise, over many runs"
 SCHEMA = "findings/schema.json"
@@ -60,7 +61,10 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
-    models = read_models(args)
+    models: dict[str, Any] = {}
+    for name, source in read_models(args).items():
+        with run_model(name):
+            models[name] = load_declared(source, args)[0]
     data = load_data(args)
     notes = []
     if data.n_train is not None:
@@ -82,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
             bounds=read_bounds(args, data),
             store=args.store,
             n_jobs=args.jobs,
-            trust=args.trust,
             progress=not args.quiet,
         )
     results = find(records, notes=[*notes, *note_pairs(data, records.separations)])

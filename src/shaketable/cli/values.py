@@ -63,6 +63,23 @@ def _split_name(text: str) -> tuple[str, str]:
     return name.strip(), model.strip()
 
 
+def load_declared(source: str, args: argparse.Namespace) -> tuple[Any, bool]:
+    """Load a model with what the flags declare; and return whether it still has to be fitted."""
+    from shaketable.models.adapted import adapt, parse_classes
+    from shaketable.models.loading import load_model
+    from shaketable.models.preprocess import Preprocess
+
+    model, unfitted = load_model(source, trust=args.trust)
+    words = getattr(args, "preprocess", None)
+    if args.classes or words:
+        model = adapt(
+            model,
+            classes=parse_classes(args.classes) if args.classes else None,
+            preprocess=Preprocess.parse(words) if words else None,
+        )
+    return model, unfitted
+
+
 @contextmanager
 def run_model(name: str) -> Iterator[None]:
     """Context for code of a model: what it prints stays out of results, and it cannot exit."""

@@ -34,7 +34,8 @@ from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.workers import run_tasks
-from shaketable.models.classifier import as_classifier, is_estimator
+from shaketable.models.adapted import Adapted
+from shaketable.models.classifier import as_classifier, is_estimator, model_name
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import load_model
@@ -71,8 +72,8 @@ def study(
     data
         ``(x, y)``, a `Dataset`, or what `load` takes; uint8 images count as x/255.
     models
-        Names of built-in models, or unfitted scikit-learn estimators: one, a list, or a mapping
-        from names to them.
+        Names of built-in models, or unfitted scikit-learn estimators, `adapt`-ed or not: one, a
+        list, or a mapping from names to them.
     norm
         Norm of the separation, the training noise and the test noise.
     train_eps, test_eps
@@ -203,14 +204,15 @@ def _load_estimators(models: Any, *, trust: bool) -> dict[str, Any]:
         named = dict(models)
     else:
         listed = [models] if _is_one_model(models) else list(models)
-        named = {m if isinstance(m, str) else type(m).__name__: m for m in listed}
+        named = {m if isinstance(m, str) else model_name(m): m for m in listed}
     if not named:
         raise InputError("models must name at least one model, got none")
     loaded = {
         name: load_model(m, trust=trust)[0] if isinstance(m, str) else m
         for name, m in named.items()
     }
-    for name, model in loaded.items():
+    for name, adapted in loaded.items():
+        model = adapted.model if isinstance(adapted, Adapted) else adapted
         if not is_estimator(model) or not hasattr(model, "fit"):
             raise InputError(
                 f"model {name} cannot be trained here: it is no scikit-learn estimator; wrap it in "

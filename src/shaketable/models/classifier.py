@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
@@ -14,9 +14,12 @@ import numpy as np
 from shaketable.core.errors import InputError, ModelError
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
+from shaketable.models.adapted import Adapted, code_of_classes
 from shaketable.models.failures import report_failures
-from shaketable.models.identity import content_hash, is_module
-from shaketable.models.onnx_models import OnnxModel
+from shaketable.models.identity import Identified, content_hash, is_module
+from shaketable.models.memory import Memory
+from shaketable.models.preprocess import Preprocess
+from shaketable.models.recognising import TableModel, recognise
 from shaketable.views.text import to_utf8
 
 if TYPE_CHECKING:
@@ -39,6 +42,9 @@ class Classifier:
     """Hash of the model's content; None if unknown, so that stored results are not reused."""
     device: Any = None
     """Torch device of a module, which also takes tensors there; None for other models."""
+    columns: tuple[int, ...] | None = None
+    """Class code of every column of scores; None if they are those of the data, in their order."""
+    memory: Memory = field(default_factory=Memory)
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
@@ -47,8 +53,12 @@ class Classifier:
     def start(self, x: Array | Tensor) -> Callable[[], IntArray]:
         """Start to compute the class codes; the function returned waits for them.
 
-        A GPU works in the meantime; other models have answered by then. uint8 stands for x/255.
+        A GPU works in the meantime; other models have answered by then. uint8 stands for x/255. If
+        memory runs out, the model gets half as many points at a time.
         """
+        return self.memory.start(self._start, x)
+
+    def _start(self, x: Array | Tensor) -> Callable[[], IntArray]:
         if self.device is not None:
             wait = self._module.start(x)
             return lambda: self._codes(wait(), len(x))
@@ -83,18 +93,19 @@ class Classifier:
         return self._from_labels(answer) if answer.ndim == 1 else self._from_scores(answer)
 
     def _from_scores(self, scores: Array) -> IntArray:
-        n_classes = sum(code >= 0 for code in self.codes.values())
+        columns = self.columns or range(len({code for code in self.codes.values() if code >= 0}))
+        n_classes = len(columns)
         if scores.ndim != 2 or scores.shape[1] != n_classes:
             raise InputError(
                 f"model {self.name} must return labels or one score per class, got shape "
                 f"{scores.shape} for {n_classes} classes; name all classes, in the scores' order "
-                "(make_dataset(…, classes=[…]))"
+                "(--classes; in Python adapt(model, classes=[…]))"
             )
         if np.isnan(scores).any():
             raise InputError(
                 f"model {self.name} returned NaN scores; no class can be read off them"
             )
-        return np.asarray(scores.argmax(axis=1), dtype=np.int64)
+        return np.asarray(np.array(columns, dtype=np.int64)[scores.argmax(axis=1)])
 
     def _from_labels(self, labels: Array) -> IntArray:
         try:
@@ -108,7 +119,8 @@ class Classifier:
             remedy = (
                 "scores of one column are not labels; return one score per class or the labels"
                 if labels.dtype.kind == "f" and len(distinct) > len(self.codes)
-                else f"the data's are {known}; train and test on the same labels"
+                else f"the data's are {known}; if its labels mean these, say so in their order "
+                "(--classes; in Python adapt(model, classes=[…]))"
             )
             raise InputError(
                 f"model {self.name} must answer with the data's labels, got {unexpected!r}; "
@@ -133,7 +145,8 @@ def as_classifier(
         A fitted scikit-learn estimator, or any callable from points to labels or to scores, with
         one column per class in the order of ``data.classes``. A torch module returns scores; it
         runs in evaluation mode on its own device, and gets images channels first
-        (`torch_modules.arrange_images`). An `OnnxModel` gets them as its graph declares.
+        (`torch_modules.arrange_images`). An `OnnxModel` gets them as its graph declares. What
+        `adapt` returns is one of these, with the meaning of its classes and its preprocessing.
     data
         Data whose classes the model predicts.
     name
@@ -144,16 +157,57 @@ def as_classifier(
     unscale
         Whether to undo the scaling of features to [0, 1], for a model trained on raw units.
     """
-    name, device = to_utf8(name or model_name(model)), None
+    name = to_utf8(name or model_name(model))
+    model = recognise(model)
+    declared = model if isinstance(model, Adapted) else Adapted(model)
+    meanings = None
+    if declared.classes is not None:
+        meanings = code_of_classes(declared.classes, data.classes, name)
     table = data.table if data.table is None or not unscale else data.table.raw or data.table
-    if is_estimator(model):
-        _require_fitted(model, name)
+    answer, device, columns = _make_answer(declared, meanings, data, table, name)
+    model_id = _identify(declared) if model_id is None else to_utf8(model_id)
+    if table is not None and table.decodes:
+        if declared.preprocess is not None:
+            raise InputError(
+                f"model {name} gets a data frame, which preprocess does not take; put what it does "
+                "into the model, such as a pipeline of scikit-learn"
+            )
+        answer, device = _compose(table.decode, answer), None
+    if data.scaling is not None and unscale:
+        answer, device = _compose(data.scaling.undo, answer), None  # scaling takes arrays
+        if model_id is not None:
+            model_id = f"{model_id} behind {content_hash(data.scaling)}"
+    codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
+    stated = getattr(declared.model, "classes_", None)
+    known = [] if stated is None else np.asarray(stated).tolist()
+    if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
+        codes = dict.fromkeys(known, -1) | codes
+    if meanings is not None:  # a label that both have means what was declared
+        codes = meanings if set(meanings) & set(codes) else codes | meanings
+    return Classifier(name, answer, codes, model_id, device, columns)
+
+
+def _make_answer(
+    declared: Adapted,
+    meanings: Mapping[Any, int] | None,
+    data: Dataset,
+    table: TableSchema | None,
+    name: str,
+) -> tuple[Callable[[Any], Any], Any, tuple[int, ...] | None]:
+    """Return the answer, device and columns of a `Classifier`."""
+    model = declared.model
+    columns = None if meanings is None else tuple(meanings.values())
+    answer: Callable[[Any], Any]
+    if is_estimator(model) or isinstance(model, TableModel):
+        if not isinstance(model, TableModel):
+            _require_fitted(model, name)
         answer = _estimator_answer(model, table, data.features, name)
     elif is_module(model):
         from shaketable.models.torch_modules import ModuleAnswer  # torch
 
-        answer = ModuleAnswer(name, model)
-        device = answer.device
+        module, columns = _adapt_module(model, declared.preprocess, columns)
+        answer = ModuleAnswer(name, module)
+        return answer, answer.device, columns
     elif callable(model):
         answer = model
     elif hasattr(model, "predict"):
@@ -163,24 +217,37 @@ def as_classifier(
             f"model must be an estimator or a callable, got {type(model).__name__}; "
             "wrap it in a function from points to labels"
         )
-    if model_id is not None:
-        model_id = to_utf8(model_id)
-    elif isinstance(model, OnnxModel):
-        model_id = model.identity
-    elif not isinstance(model, FunctionType | BuiltinFunctionType | partial):
-        model_id = content_hash(model)
-    if table is not None and table.decodes:
-        answer, device = _undo_first(table.decode, answer), None
-    if data.scaling is not None and unscale:
-        answer, device = _undo_first(data.scaling.undo, answer), None  # scaling takes arrays
-        if model_id is not None:
-            model_id = f"{model_id} behind {content_hash(data.scaling)}"
-    codes: dict[Any, int] = {label: code for code, label in enumerate(data.classes)}
-    stated = getattr(model, "classes_", None)
-    known = [] if stated is None else np.asarray(stated).tolist()
-    if set(data.classes) <= set(known):  # the model may know classes these data happen to lack
-        codes = dict.fromkeys(known, -1) | codes
-    return Classifier(name, answer, codes, model_id, device)
+    if declared.preprocess is not None:
+        answer = _compose(declared.preprocess, answer)
+    return answer, None, columns
+
+
+def _identify(declared: Adapted) -> str | None:
+    """Return the identity of a model and of what is declared about it; None for a function."""
+    model = declared.model
+    if isinstance(model, FunctionType | BuiltinFunctionType | partial):
+        return None
+    identity = model.identity if isinstance(model, Identified) else content_hash(model)
+    if identity is None or (declared.classes is None and declared.preprocess is None):
+        return identity
+    return f"{identity} behind {content_hash([declared.classes, declared.preprocess])}"
+
+
+def _adapt_module(
+    module: Any, preprocess: Preprocess | None, columns: tuple[int, ...] | None
+) -> tuple[Any, tuple[int, ...] | None]:
+    """Return a module behind its preprocessing, with the scores of the data's classes first.
+
+    The codes of its columns come with it.
+    """
+    if preprocess is None and columns is None:
+        return module, None
+    from shaketable.models.torch_modules import AdaptedModule
+
+    if columns is None:
+        return AdaptedModule(module, preprocess, None), None
+    order = sorted(range(len(columns)), key=lambda i: (columns[i] < 0, columns[i]))
+    return AdaptedModule(module, preprocess, order), tuple(columns[i] for i in order)
 
 
 def is_estimator(model: Any) -> bool:
@@ -208,6 +275,8 @@ def _estimator_answer(
     The frame has the columns in the order of the fit.
     """
     columns = [str(feature) for feature in getattr(model, "feature_names_in_", ())]
+    if all(column == f"Column_{i}" for i, column in enumerate(columns)):
+        columns = []  # LightGBM's names for the columns of arrays
     if table is not None and (features is not None or table.is_frame):
         features = table.flat_names
     if columns and features is not None and sorted(columns) != sorted(features):
@@ -233,12 +302,14 @@ def _estimator_answer(
     return answer
 
 
-def _undo_first(undo: Callable[[Array], Any], answer: Callable[[Any], Any]) -> Any:
-    return lambda x: answer(undo(x))
+def _compose(first: Callable[[Array], Any], answer: Callable[[Any], Any]) -> Any:
+    return lambda x: answer(first(x))
 
 
 def model_name(model: Any) -> str:
     """Return the name of a model: of its file, its function or its class."""
-    if isinstance(model, OnnxModel):
+    if isinstance(model, Adapted):
+        return model_name(model.model)
+    if isinstance(model, Identified):
         return model.name
     return getattr(model, "__name__", None) or type(model).__name__

@@ -7,6 +7,22 @@ from contextlib import contextmanager
 
 from shaketable.core.errors import FOREIGN_ERRORS, ModelError, ShaketableError, describe_error
 
+_MEMORY_WORDS = ("out of memory", "allocate memory", "bad allocation", "bad_alloc")
+
+
+class ModelMemoryError(ModelError):
+    """A model that ran out of memory; it may be able to take fewer points at a time."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether this is what libraries raise if memory runs out, on a GPU too.
+
+    >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("CUDA out of memory."))
+    (True, True)
+    """
+    text = str(error).partition("\n")[0].lower()
+    return isinstance(error, MemoryError) or any(word in text for word in _MEMORY_WORDS)
+
 
 @contextmanager
 def report_failures(name: str, what: str = "failed") -> Iterator[None]:
@@ -23,4 +39,9 @@ def report_failures(name: str, what: str = "failed") -> Iterator[None]:
     except ShaketableError:
         raise
     except FOREIGN_ERRORS as error:
+        if is_out_of_memory(error):
+            raise ModelMemoryError(
+                f"model {name} ran out of memory ({describe_error(error)}); use a smaller model, "
+                "or a machine with more memory"
+            ) from error
         raise ModelError(f"model {name} {what}: {describe_error(error)}; correct it") from error

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset
+from shaketable.models.adapted import Adapted
 from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.failures import report_failures
 
@@ -24,8 +26,12 @@ def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int, name: str | Non
 def fit_arrays(model: Any, x: Any, y: Array, *, name: str | None = None) -> Any:
     """Fit an estimator in place on points of any shape, flattened, and their original labels.
 
-    A data frame is passed as it is.
+    A data frame is passed as it is. A model that `adapt` declares gets its own labels, behind its
+    own preprocessing.
     """
+    if isinstance(model, Adapted):
+        x = x if model.preprocess is None else model.preprocess(x)
+        return replace(model, model=fit_arrays(model.model, x, model.encode_labels(y), name=name))
     with report_failures(name or model_name(model), "could not be trained"):
         return model.fit(x if hasattr(x, "columns") else x.reshape(len(x), -1), y)
 
@@ -36,6 +42,8 @@ def clone_seeded(model: Any, seed: int, *, name: str | None = None) -> Any:
     Every nested ``random_state`` follows from `seed`, and every nested ``n_jobs`` that is set
     becomes 1.
     """
+    if isinstance(model, Adapted):
+        return replace(model, model=clone_seeded(model.model, seed, name=name))
     if not is_estimator(model) or not hasattr(model, "fit"):
         raise InputError(
             f"model {name or model_name(model)} cannot be fitted: it is no scikit-learn estimator; "

@@ -5,9 +5,12 @@ from __future__ import annotations
 import dis
 import hashlib
 import inspect
+import io
 import pickle
 import sys
 import types
+import zipfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -19,6 +22,9 @@ _KNOWN = frozenset(
     {"builtins", "copyreg", "joblib", "numpy", "pandas", "scipy", "sklearn", "torch"}
 )
 """Packages whose classes count by name alone; their versions are recorded elsewhere."""
+
+_UNSAVABLE = (TypeError, ValueError, AttributeError, RuntimeError)
+"""What objects raise that cannot be saved."""
 
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
 """What counts by its name where it is used."""
@@ -38,7 +44,7 @@ def content_hash(obj: Any) -> str | None:
     """
     try:
         return _Hasher().digest(obj).hex()
-    except (_NoIdentityError, pickle.PickleError, TypeError, AttributeError, RuntimeError):
+    except (_NoIdentityError, pickle.PickleError, *_UNSAVABLE):
         return None
 
 
@@ -50,6 +56,17 @@ def is_module(obj: Any) -> bool:
     """
     torch = sys.modules.get("torch")  # imported already if there is a module
     return torch is not None and isinstance(obj, torch.nn.Module)
+
+
+class Identified(ABC):
+    """A model with a name and an identity of its own, such as one that was read from a file."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def identity(self) -> str | None:
+        """Hash of the content; None if it is not known."""
 
 
 class _NoIdentityError(Exception):
@@ -100,6 +117,8 @@ class _Hasher:
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(obj, torch.Tensor):
             return self._tensor(obj, torch)
+        if torch is not None and isinstance(obj, torch.jit.ScriptModule):
+            return _hash("script", _script_content(obj))
         if hasattr(obj, "get_arrays"):  # scikit-learn's neighbour trees hold a counter of calls
             return self._all("tree", (type(obj), *obj.get_arrays()))
         return self._object(obj)
@@ -143,7 +162,7 @@ class _Hasher:
         package = cls.__module__.partition(".")[0]
         if package in _KNOWN or package in sys.stdlib_module_names:
             return name
-        version = repr(getattr(sys.modules.get(package), "__version__", None))
+        version = repr(_find_version(package))
         parts = {key: _class_part(key, value) for key, value in vars(cls).items()}
         content = {key: part for key, part in parts.items() if part is not None}
         return _hash(
@@ -174,8 +193,11 @@ def _used_objects(function: types.FunctionType) -> list[tuple[str, Any]]:
     """Objects that a function finds outside itself, by name.
 
     A method may call a network that is a global of its module, or of the function around it. Code
-    counts only if it is of the same module; other code is known by the names in the function.
+    counts only if it is of the same module; other code is known by the names in the function. A
+    package that has a version is known by that.
     """
+    if _find_version(function.__module__) is not None:
+        return []
     found = []
     for name in dict.fromkeys(_global_names(function.__code__)):
         value = function.__globals__.get(name)
@@ -188,6 +210,12 @@ def _used_objects(function: types.FunctionType) -> list[tuple[str, Any]]:
             if not isinstance(cell.cell_contents, _CODE):
                 found.append((name, cell.cell_contents))
     return found
+
+
+def _find_version(module: str | None) -> Any:
+    """Version of the package of a module; None if it has none."""
+    package = (module or "").partition(".")[0]
+    return getattr(sys.modules.get(package), "__version__", None)
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:
@@ -211,6 +239,15 @@ def _module_content(module: Any, state: Any) -> Any:
     kept = vars(sys.modules["torch"].nn.Module()).keys()
     parts = [list(state.get(k, {}).items()) for k in ("_parameters", "_buffers", "_modules")]
     return (*parts, {k: value for k, value in state.items() if k not in kept})
+
+
+def _script_content(module: Any) -> Iterator[bytes]:
+    """Code, weights and attributes of a TorchScript module, without places in source files."""
+    with zipfile.ZipFile(io.BytesIO(module.save_to_buffer())) as archive:
+        for entry in sorted(archive.namelist()):
+            if not entry.endswith((".debug_pkl", "serialization_id")):
+                yield entry.partition("/")[2].encode()
+                yield archive.read(entry)
 
 
 def _hash(kind: str, parts: Iterable[bytes]) -> bytes:

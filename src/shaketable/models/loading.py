@@ -35,7 +35,7 @@ class ModelLoader:
 
     endings: tuple[str, ...]
     """Endings of such files, with their dot."""
-    load: Callable[[Path], Any]
+    load: Callable[..., Any]
     """Returns the model in an existing file; whatever it raises becomes an `InputError`."""
     help: str
     """What such a file holds, in a few words."""
@@ -48,6 +48,8 @@ class ModelLoader:
 
     Such a file is loaded only if the user trusts it.
     """
+    asks_for_trust: bool = False
+    """Whether `load` takes the keyword ``trust``, and refuses files that need it by itself."""
 
     def import_needed(self) -> Any:
         """Import the package that `needs` names; an error says how to install it."""
@@ -67,13 +69,13 @@ class ModelLoader:
             raise InputError(f"model file {str(path)!r} does not exist; check the path")
         if self.safer is not None and not trust:
             raise InputError(
-                f"model file {str(path)!r} must be trusted: a {path.suffix} file may hold code, "
-                "which runs when it is loaded; if you know who made it, add --trust (trust=True in "
-                f"Python), else use {self.safer}"
+                f"model file {str(path)!r} must be trusted: a {path.suffix or path.name} file may "
+                "hold code, which runs when it is loaded; if you know who made it, add --trust "
+                f"(trust=True in Python), else use {self.safer}"
             )
         self.import_needed()
         try:
-            return self.load(path)
+            return self.load(path, trust=trust) if self.asks_for_trust else self.load(path)
         except InputError:
             raise
         except (AttributeError, ImportError) as error:  # classes are saved by name only
@@ -106,6 +108,9 @@ LOADERS: Registry[ModelLoader] = Registry(
         "shaketable.models.pickled_models",
         "shaketable.models.torch_files",
         "shaketable.models.onnx_models",
+        "shaketable.models.boosters",
+        "shaketable.models.skops_models",
+        "shaketable.models.mlflow_models",
     ),
 )
 """Loaders of model files, by file ending."""
@@ -125,12 +130,12 @@ def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
     ----------
     source
         Name of a built-in model or of a teaching example; ``package.module:attribute``, which is
-        imported, also from the working directory; a file with one of the endings in `LOADERS`; or
-        ``package.module:network@weights.pt``, weights of a torch module and the module, or what
-        makes it when it is called.
+        imported, also from the working directory; a file with one of the endings in `LOADERS`, or
+        a folder with a file of such a name; or ``package.module:network@weights.pt``, weights of a
+        torch module and the module, or what makes it when it is called.
     trust
-        Whether files may be loaded that may hold code: those of joblib and pickle, and whole torch
-        modules. Weights and ONNX files hold none.
+        Whether files may be loaded that may hold code: those of joblib and pickle, whole torch
+        modules, models of MLflow. Weights, boosters and ONNX files hold none.
     """
     if source in BUILTIN:
         return builtin(source), True
@@ -142,13 +147,16 @@ def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
 
         return load_weights(network, Path(weights)), False
     path = Path(source)
-    if path.suffix in LOADERS:
+    if path.is_dir():
+        path = next((path / name for name in LOADERS if (path / name).is_file()), path)
+    ending = path.suffix or path.name
+    if ending in LOADERS:
         if "" not in sys.path:  # pickles refer to classes, which may be defined in this directory
             sys.path.insert(0, "")
-        return LOADERS.get(path.suffix)(path, trust=trust), False
+        return LOADERS.get(ending)(path, trust=trust), False
     module, _, attribute = source.partition(":")
     if not module or not attribute:
-        files = (f"file{ending}" for ending in LOADERS)
+        files = (f"file{e}" if e.startswith(".") else f"folder with {e}" for e in LOADERS)
         raise unknown_name(
             "model", source, [*BUILTIN, *EXAMPLES, "package.module:attribute", *files]
         )

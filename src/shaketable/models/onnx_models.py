@@ -16,7 +16,8 @@ from shaketable.core.errors import InputError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
-from shaketable.models.identity import content_hash
+from shaketable.models.failures import is_out_of_memory
+from shaketable.models.identity import Identified, content_hash
 from shaketable.models.loading import ModelLoader, declare_loader
 
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
@@ -26,7 +27,7 @@ _ROWS = 256  # per batch, if the graph takes any number: more are no faster
 _WRAP = "wrap it in a function from points to labels or scores"
 
 
-class OnnxModel:
+class OnnxModel(Identified):
     """Classifier in an ONNX file, which returns labels or scores as its graph does.
 
     The graph's one input gets points in the type and shape that it declares (`fit_shape`), in
@@ -117,18 +118,20 @@ class OnnxModel:
         try:
             return np.asarray(run([self._output], {self._input: given})[0])
         except Exception as error:  # its errors have no type of their own
+            if is_out_of_memory(error):
+                raise MemoryError(_reason(error)) from error
             raise InputError(
                 f"model {self.name} refused points of shape {given.shape[1:]}: {_reason(error)}"
             ) from error
 
 
-def fit_shape(x: Array, shape: Sequence[int]) -> Array | None:
+def fit_shape(x: Any, shape: Sequence[int]) -> Any:
     """Return a view of points that fits a declared shape (batch first), or None if none does.
 
     Points of shape (H, W, C), with a last axis of 1, 3 or 4 and a first axis that is none of these,
     come channels first if that fits, as for torch modules; others as they are, or else channels
-    first. (H, W) may get an axis for its one channel, and all points are flattened if that is what
-    fits. An axis of 0 fits all, and so does an empty shape.
+    first or last. (H, W) may get an axis for its one channel, and all points are flattened if that
+    is what fits. An axis of 0 fits all, and so does an empty shape. Tensors work like arrays.
 
     >>> fit_shape(np.zeros((5, 32, 32, 3)), [0, 3, 0, 0]).shape
     (5, 3, 32, 32)
@@ -137,8 +140,10 @@ def fit_shape(x: Array, shape: Sequence[int]) -> Array | None:
     """
     views = [x, x[:, None], x[..., None], x.reshape(len(x), -1)]
     if x.ndim == 4:
+        arrange = x.transpose if isinstance(x, np.ndarray) else x.permute
         channels_last = find_channels(x.shape[1:]) == "last"
-        views.insert(0 if channels_last else 1, np.moveaxis(x, 3, 1))
+        views.insert(0 if channels_last else 1, arrange(0, 3, 1, 2))
+        views.append(arrange(0, 2, 3, 1))
     for view in views:
         axes = zip(shape[1:], view.shape[1:], strict=False)
         if not shape or (len(shape) == view.ndim and all(a in (0, b) for a, b in axes)):

@@ -1,7 +1,9 @@
-"""Torch modules in files. Torch itself is imported when a file is read."""
+"""Torch modules and exported programs in files. Torch itself is imported when a file is read."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 import zipfile
 from copy import deepcopy
 from pathlib import Path
@@ -14,19 +16,17 @@ from shaketable.models.loading import ModelLoader, declare_loader
 
 
 def load_module(path: Path) -> Any:
-    """Return the whole module that ``torch.save`` wrote; this runs the code in the file.
+    """Return the whole module that ``torch.save`` wrote, or the TorchScript in a file.
 
-    Tensors come back on the device they were saved from, or on the CPU if it is missing.
+    This runs the code in the file. Tensors come back on the device they were saved from, or on the
+    CPU if it is missing.
     """
     import torch
 
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             if any(name.endswith("constants.pkl") for name in archive.namelist()):
-                raise InputError(
-                    f"model file {str(path)!r} holds TorchScript; name an object "
-                    "package.module:attribute that loads it with torch.jit.load"
-                )
+                return _load_script(path)
     loaded = torch.load(path, map_location=_restore, weights_only=False)
     if not callable(loaded):
         raise InputError(
@@ -37,6 +37,36 @@ def load_module(path: Path) -> Any:
     if isinstance(loaded, torch.nn.Module):
         _check_parts(loaded)
     return loaded
+
+
+def _load_script(path: Path) -> Any:
+    """Return a TorchScript module, on its device, or on the CPU if this machine has no such one."""
+    import torch
+
+    load: Any = torch.jit.load  # has no types
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # the user has the file already
+        try:
+            return load(path)
+        except RuntimeError:
+            return load(path, map_location="cpu")
+
+
+def load_exported(path: Path) -> Any:
+    """Return the program that ``torch.export.save`` wrote; this unpickles parts of the file."""
+    import torch.export
+
+    return wrap(torch.export.load(path), path.name)
+
+
+def wrap(model: Any, name: str = "ExportedProgram") -> Any:
+    """Return an exported program as a module; None for other objects."""
+    torch_export: Any = sys.modules.get("torch.export")  # imported already if there is a program
+    if torch_export is None or not isinstance(model, torch_export.ExportedProgram):
+        return None
+    from shaketable.models.exported_modules import ExportedModule
+
+    return ExportedModule(model, name)
 
 
 def load_weights(reference: str, path: Path) -> Any:
@@ -97,9 +127,19 @@ TORCH = declare_loader(
     ModelLoader(
         (".pt", ".pth"),
         load_module,
-        help="whole torch module, saved with torch.save",
+        help="whole torch module, saved with torch.save, or TorchScript",
         needs="torch",
         install="shaketable[torch]",
         safer="an .onnx file, or weights with their network (package.module:network@weights.pt)",
+    )
+)
+declare_loader(
+    ModelLoader(
+        (".pt2",),
+        load_exported,
+        help="program of torch.export, saved with torch.export.save",
+        needs="torch",
+        install="shaketable[torch]",
+        safer="an .onnx file",
     )
 )

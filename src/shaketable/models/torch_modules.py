@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,8 @@ from shaketable.core.errors import InputError, ModelError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array
-from shaketable.models.failures import report_failures
+from shaketable.models.failures import ModelMemoryError, is_out_of_memory, report_failures
+from shaketable.models.preprocess import Preprocess
 
 _REFUSALS = (RuntimeError, TypeError, ValueError, IndexError, AssertionError, AttributeError)
 """What layers raise for points of the wrong shape, and if a damaged file left out parts."""
@@ -111,16 +112,17 @@ class ModuleAnswer:
                 yield
             except InputError:
                 raise
-            except _REFUSALS as error:
+            except (*_REFUSALS, MemoryError) as error:
                 raise self._refusal(x, error) from error
 
     def _refusal(self, x: Array | Tensor, error: Exception) -> ModelError:
-        reason = str(error).partition("\n")[0] or type(error).__name__
+        lines = str(error).splitlines() or [type(error).__name__]
+        reason = lines[-1 if "TorchScript" in lines[0] else 0]
         message = f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {reason}"
-        if "out of memory" in reason or "can't allocate memory" in reason:
-            message += f"; {len(x)} points are too many for it on {self.device}: use a smaller "
-            message += "model, or move it to another device"
-        return ModelError(message)
+        if not is_out_of_memory(error):
+            return ModelError(message)
+        message += f"; {len(x)} points are too many for it on {self.device}: use a smaller "
+        return ModelMemoryError(message + "model, or move it to another device")
 
 
 def to_floats(x: Tensor) -> Tensor:
@@ -159,7 +161,12 @@ class Sender:
                 return to_floats(there) if floats else there
             here = here.to(self.answer.dtype) if here.dtype == torch.float64 else here
             with torch.cuda.stream(self._stream):
-                there = here.pin_memory().to(device, non_blocking=True)
+                try:
+                    there = here.pin_memory().to(device, non_blocking=True)
+                except torch.OutOfMemoryError:
+                    if floats:
+                        raise
+                    return here  # the module gets it in parts
                 there = to_floats(there) if floats else there
             self._stream.synchronize()
             there.record_stream(self.user)  # keeps its memory until that stream is done with it
@@ -196,10 +203,45 @@ def arrange_images(x: Tensor, module: nn.Module) -> Tensor:
     if find_channels(shape) == "last":
         return x.permute(0, 3, 1, 2)
     if len(shape) == 2:
-        convolutions = (part for part in module.modules() if isinstance(part, _ConvNd))
-        if isinstance(next(convolutions, None), nn.Conv2d | nn.ConvTranspose2d):
+        kinds = (_name_convolution(part) for part in module.modules())
+        if next(filter(None, kinds), "") in ("Conv2d", "ConvTranspose2d"):
             return x[:, None]
     return x
+
+
+def _name_convolution(part: nn.Module) -> str:
+    """Class of a convolution, also in TorchScript; empty for other parts."""
+    if isinstance(part, nn.Conv2d | nn.ConvTranspose2d):
+        return "Conv2d"
+    name: str = getattr(part, "original_name", type(part).__name__)
+    return name if isinstance(part, _ConvNd) or name.startswith("Conv") else ""
+
+
+class AdaptedModule(nn.Module):
+    """A module behind its preprocessing, with the columns of its scores in another order."""
+
+    def __init__(
+        self, module: nn.Module, preprocess: Preprocess | None, order: Sequence[int] | None
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.preprocess = preprocess
+        self.order = None if order is None else list(order)
+
+    def forward(self, x: Tensor) -> Any:
+        """Scores of points; what is no table of scores is returned as it is."""
+        if self.preprocess is not None:
+            x = self.preprocess(x).contiguous()
+        answer = self.module(x)
+        scores = getattr(answer, "logits", answer)
+        if self.order is None or not isinstance(scores, Tensor) or scores.ndim != 2:
+            return answer
+        if scores.shape[1] != len(self.order):
+            raise InputError(
+                f"classes of a model must be as many as its scores, got {len(self.order)} for "
+                f"{scores.shape[1]} scores"
+            )
+        return scores[:, self.order]
 
 
 @contextmanager

@@ -1,0 +1,112 @@
+"""What only the user knows about a model: the meaning of its classes, and its preprocessing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shaketable.core.errors import InputError
+from shaketable.core.types import Array
+from shaketable.models.preprocess import Preprocess
+
+Classes = Mapping[Any, Any] | Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Adapted:
+    """A model with what `adapt` declares about it; every function that takes models takes it."""
+
+    model: Any
+    classes: Mapping[Any, Any] | None = None
+    """Label of the data of every class of the model, in the order of the model's scores."""
+    preprocess: Preprocess | None = None
+
+    def encode_labels(self, labels: Array) -> Any:
+        """Return labels of the data as the classes of the model, to train it."""
+        if self.classes is None:
+            return labels
+        known = {label: key for key, label in self.classes.items()}
+        by_text = {str(label): key for label, key in known.items()}
+        import numpy as np
+
+        return np.array([known.get(y, by_text.get(str(y), y)) for y in labels.tolist()])
+
+
+def adapt(
+    model: Any, *, classes: Classes | None = None, preprocess: Preprocess | None = None
+) -> Adapted:
+    """Declare what a model's classes mean, and what it expects to be done to its input.
+
+    Parameters
+    ----------
+    model
+        Any model that `evaluate` takes; one that is still to be fitted, too.
+    classes
+        The labels of the data in the order of the model's classes: label 0 of the model, or its
+        first score, is the first of them. For other labels a mapping from the model's labels to
+        those of the data.
+    preprocess
+        What is done to the points before the model gets them.
+
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> model = st.adapt(lambda x: (x[:, 0] > 0.5).astype(int), classes=["no", "yes"])
+    >>> records = st.evaluate(model, ([[0.0], [1.0]], ["no", "yes"]), "linf(0.1)")
+    >>> [record.accuracy for record in records]
+    [1.0, 1.0]
+    """
+    if preprocess is not None and not isinstance(preprocess, Preprocess):
+        raise InputError(f"preprocess must be a Preprocess, got {type(preprocess).__name__}")
+    if isinstance(model, Adapted):
+        model, classes, preprocess = (
+            model.model,
+            model.classes if classes is None else classes,
+            model.preprocess if preprocess is None else preprocess,
+        )
+    if classes is None:
+        return Adapted(model, None, preprocess)
+    meanings = dict(classes) if isinstance(classes, Mapping) else dict(enumerate(classes))
+    if isinstance(classes, str) or len(meanings) < 2:
+        raise InputError(f"classes must be two labels or more, got {classes!r}")
+    texts = [str(label) for label in meanings.values()]
+    if len({*texts}) < len(texts):
+        raise InputError(f"classes must differ, got {', '.join(texts)}")
+    return Adapted(model, meanings, preprocess)
+
+
+def parse_classes(words: Iterable[str]) -> Classes:
+    """Read ``no``, ``yes``, …; or ``0=no``, ``1=yes``, …, with the labels of the model.
+
+    >>> parse_classes(["no", "yes"]), parse_classes(["-1=no", "1=yes"])
+    (['no', 'yes'], {-1: 'no', 1: 'yes'})
+    """
+    words = list(words)
+    if not all("=" in word for word in words):
+        return words
+    pairs = [word.split("=", 1) for word in words]
+    return {_as_number(key.strip()): label.strip() for key, label in pairs}
+
+
+def code_of_classes(
+    classes: Mapping[Any, Any], data_classes: Sequence[Any], name: str
+) -> dict[Any, int]:
+    """Return the class code of the data for every class of the model; -1 if the data lack it."""
+    codes: dict[Any, int] = {label: code for code, label in enumerate(data_classes)}
+    by_text = {str(label): code for label, code in codes.items()}
+    found = {key: codes.get(label, by_text.get(str(label), -1)) for key, label in classes.items()}
+    if missing := set(codes.values()) - set(found.values()):
+        given = ", ".join(map(str, list(classes.values())[:10]))
+        raise InputError(
+            f"classes of model {name} must name all classes of the data, got {given} without "
+            f"{str(data_classes[min(missing)])!r}; name them in the order of the model's classes"
+        )
+    return found
+
+
+def _as_number(text: str) -> Any:
+    """Return a label of a model: a whole number if it reads so, else the text."""
+    try:
+        return int(text)
+    except ValueError:
+        return text

@@ -1,0 +1,36 @@
+"""Models in skops files: what types they hold is known before anything in them runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shaketable.core.checks import list_names
+from shaketable.core.errors import InputError
+from shaketable.models.loading import ModelLoader, declare_loader
+
+
+def load_skops(path: Path, *, trust: bool) -> Any:
+    """Return the estimator in a skops file; the user must trust types that skops does not."""
+    from skops.io import get_untrusted_types, load
+
+    unknown = get_untrusted_types(file=path)
+    if unknown and not trust:
+        raise InputError(
+            f"model file {str(path)!r} must be trusted: it holds {list_names(unknown)}, which "
+            "skops does not trust, as such parts may run code or crash; if you know who made it, "
+            "add --trust (trust=True in Python), else use an .onnx file"
+        )
+    return load(path, trusted=unknown)
+
+
+declare_loader(
+    ModelLoader(
+        (".skops",),
+        load_skops,
+        help="fitted estimator, saved with skops",
+        needs="skops",
+        install="shaketable[skops]",
+        asks_for_trust=True,
+    )
+)
