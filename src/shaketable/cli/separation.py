@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(separation_json(result, data, findings, neighbours))
     else:
         print_separation(result, data, findings, neighbours)
-        print_notes(data.notes())
+        print_notes(result.notes)
     if args.html is not None:
         from shaketable.separations.page import write_separation
 

@@ -13,6 +13,7 @@ import numpy as np
 from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.data.duplicates import find_equal_rows
 from shaketable.data.frame_columns import NUMBERS, Column, merge_one_hot, read_column
 
 Others: TypeAlias = Literal["agree", "gower"]
@@ -77,6 +78,11 @@ class TableSchema:
     def numeric(self) -> Array:
         """Mask of the columns that hold numbers."""
         return np.array([column.kind in NUMBERS for column in self.columns])
+
+    @cached_property
+    def ordered(self) -> Array:
+        """Mask of the columns that hold numbers or dates."""
+        return np.array([column.kind in (*NUMBERS, "date") for column in self.columns])
 
     @property
     def text(self) -> str:
@@ -299,19 +305,19 @@ def is_plain(frame: Any) -> bool:
     return all(dtype.kind in "iuf" for dtype in frame.dtypes) and not frame.isna().to_numpy().any()
 
 
-def find_strata(x: Array, schema: TableSchema) -> IntArray:
-    """Number of every row's stratum: rows that agree in all columns that noise does not change.
+def find_strata(x: Array, free: Array, gapped: Array | None = None) -> IntArray:
+    """Number of every row's stratum: rows that agree in all columns that are not `free`.
 
-    Rows of a stratum also have the same values missing.
+    Rows of a stratum also have the same values of the columns `gapped` missing, by default of all
+    that are free.
     """
-    moved = schema.moved
-    gaps = np.isnan(x[:, moved])
-    still = np.where(np.isnan(x[:, ~moved]), np.inf, x[:, ~moved])
-    key = np.ascontiguousarray(np.hstack([still + 0.0, gaps.astype(np.float64)]))
-    if not key.shape[1]:
-        return np.zeros(len(x), np.int64)
-    rows = key.view([("", key.dtype)] * key.shape[1])[:, 0]
-    return np.unique(rows, return_inverse=True)[1].astype(np.int64)
+    gaps = np.isnan(x[:, free if gapped is None else gapped])
+    held = np.where(np.isnan(x[:, ~free]), np.inf, x[:, ~free])
+    key = np.ascontiguousarray(np.hstack([held + 0.0, gaps.astype(np.float64)]))
+    strata = np.arange(len(x))
+    for rows in find_equal_rows(key):
+        strata[rows] = rows[0]
+    return strata
 
 
 def list_columns(names: Names) -> list[str]:

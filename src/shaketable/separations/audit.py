@@ -199,7 +199,8 @@ def _quartiles(separation: Separation) -> dict[str, float] | None:
     """Quartiles of the distances to nearest opponents; None if not measured."""
     if separation.nearest is None:
         return None
-    values = np.quantile(separation.nearest, np.linspace(0, 1, 5))
+    there = separation.nearest[np.isfinite(separation.nearest)]
+    values = np.quantile(there, np.linspace(0, 1, 5))
     return dict(zip(QUARTILES, values.tolist(), strict=True))
 
 

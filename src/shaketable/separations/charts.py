@@ -30,7 +30,7 @@ def nearest_chart(separation: Separation | SeparationRecord) -> Chart:
             "the chart needs every point's nearest opponent; measure the separation with "
             "points=True"
         )
-    distance = np.sort(separation.nearest)
+    distance = np.sort(separation.nearest[np.isfinite(separation.nearest)])
     n = len(distance)
     counts, edges = np.histogram(distance, bins=min(40, max(5, round(n**0.5))))
     bars = [

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import check_pair, find_device, join, make_dataset
@@ -109,6 +110,11 @@ def one_nn(
         data = join(data, test)
     elif not isinstance(data, Dataset):
         data = make_dataset(*data)
+    if data.table is not None:
+        raise InputError(
+            "1-NN compares points that are plain numbers, all of which count, got a table of "
+            "several kinds, with missing values or with columns chosen"
+        )
     train_rows, test_rows = data.parts(seed=seed)
     x = np.ascontiguousarray(data.x.reshape(data.n, -1))
     role = np.zeros(data.n, np.int64)

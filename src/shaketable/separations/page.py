@@ -88,8 +88,8 @@ def left_out_figures(separation: Separation) -> list[page.Figure]:
 def points_figures(
     separation: Separation | SeparationRecord, dataset: Dataset, *, place: str = ""
 ) -> list[page.Figure]:
-    """Scatter of the points; none unless they have two features."""
-    if dataset.d != 2:
+    """Scatter of the points; none unless they have two features, both plain numbers."""
+    if dataset.d != 2 or dataset.table is not None:
         return []
     chart = charts.points_chart(separation, dataset)
     return page.make_figures(chart, place=place, caption=words.POINTS)

@@ -11,6 +11,7 @@ import numpy as np
 
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
+from shaketable.separations.opponents import compare_columns
 from shaketable.separations.record import SeparationRecord
 from shaketable.views.numbers import format_distance
 
@@ -43,8 +44,7 @@ def list_gaps(data: Dataset, pair: tuple[int, int], p: float) -> list[FeatureGap
     """
     if data.x.ndim != 2:
         return None
-    first, second = data.rows(np.array(pair)).astype(np.float64)
-    gaps = np.abs(first - second)
+    gaps = compare_columns(data, pair)
     powers = (gaps / gaps.max()) ** p if math.isfinite(p) else (gaps == gaps.max()).astype(float)
     order = [int(i) for i in np.argsort(-gaps, kind="stable") if gaps[i] > 0]
     total = float(powers.sum())

@@ -15,8 +15,10 @@ from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.data.arrays import check_pair, find_device, make_dataset
 from shaketable.data.dataset import Dataset
+from shaketable.separations.opponents import explain_no_opponents, place_points
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search
+from shaketable.separations.search.strata import search_strata
 from shaketable.views.numbers import format_distance
 
 MAX_CLASSES = 1000
@@ -43,9 +45,13 @@ class Separation:
     pair: tuple[int, int]
     """Rows of the closest points of different classes; of several such pairs the first."""
     nearest: FloatArray | None
-    """Distance of every point to its nearest point of another class; None if not asked for."""
+    """Distance of every point to its nearest point of another class; None if not asked for.
+
+    Infinite for points of a table without an opponent: no point of another class agrees with them
+    in the columns that noise leaves alone.
+    """
     opponent: IntArray | None
-    """Row of that point; of several equally near the first."""
+    """Row of that point; of several equally near the first. -1 if there is none."""
     closest: IntArray
     """Rows (i, j), i < j, of the closest pairs of different classes, in order of distance."""
     closest_distance: FloatArray
@@ -102,7 +108,9 @@ def separation(
 
     Up to 16 dimensions, k-d trees are searched; in more, compiled loops compare a few features of
     each pair of points, and the points themselves only if these do not decide. Few points are
-    compared directly. uint8 is compared in whole numbers.
+    compared directly. uint8 is compared in whole numbers. In a table of several kinds, only columns
+    that noise changes count, and only between points that agree in all others, or these count by
+    Gower's distance; see `Dataset.touching`.
 
     Parameters
     ----------
@@ -146,20 +154,22 @@ def separation(
     unit = data.unit
     _refuse_clashes(data)
     per_class = per_class and len(data.classes) <= MAX_CLASSES
-    answer = search(
-        Question(
-            np.ascontiguousarray(data.x.reshape(data.n, -1)),
-            data.y,
-            p,
-            nearest_of=np.ones(data.n, bool) if points else None,
-            classes=data.y if per_class else None,
-            parts=_parts(data),
-            closest=closest,
-            progress=progress,
-            device=device,
-        )
+    x, strata = place_points(data, p)
+    question = Question(
+        x,
+        data.y,
+        p,
+        nearest_of=np.ones(data.n, bool) if points else None,
+        classes=data.y if per_class else None,
+        parts=_parts(data),
+        closest=closest,
+        progress=progress,
+        device=device,
     )
+    answer = search(question) if strata is None else search_strata(question, strata)
     distances = answer.distance(answer.closest) / unit
+    if strata is not None and not len(distances):
+        raise explain_no_opponents(data)
     if not len(distances) or not _LEAST < distances[0] < math.inf:
         raise UndefinedError(
             f"the {norm_title(p)} separation is beyond the range of float64; scale the data"
@@ -176,8 +186,15 @@ def separation(
         by_part={} if data.n_train is None else _by_part(answer.distance(answer.by_part) / unit),
         classes=data.classes,
         y=data.y,
-        notes=tuple(data.notes()),
+        notes=(*data.notes(), *(_note_opponents(answer.nearest) if points else ())),
     )
+
+
+def _note_opponents(nearest: FloatArray) -> list[str]:
+    alone = int(np.isinf(nearest).sum())
+    if not alone:
+        return []
+    return [f"{alone} of {len(nearest)} points have no opponent, so no noise is too large for them"]
 
 
 def _parts(data: Dataset) -> IntArray | None:

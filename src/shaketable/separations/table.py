@@ -36,7 +36,7 @@ def separation_json(
         "by_class": audit.by_class,
         "by_part": result.by_part,
         **({} if one_nn is None else {"one_nn": _one_nn_json(one_nn)}),
-        "notes": data.notes(),
+        "notes": list(result.notes),
     }
 
 

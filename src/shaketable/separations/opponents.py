@@ -1,0 +1,94 @@
+"""Which points of a table are opponents of each other, and how far apart they count.
+
+Noise moves a point in some columns only. In the others, opponents must agree, or they count by
+Gower's distance. Either way they must have the same numbers missing.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.data.dataset import Dataset
+from shaketable.data.frames import TableSchema, find_least, find_strata
+
+MAX_CATEGORIES = 1000
+"""Number of different values, of all columns together, that Gower's distance can compare."""
+
+
+def place_points(data: Dataset, p: float) -> tuple[Array, IntArray | None]:
+    """Return points whose p-norm distances count, and their strata, within which they count.
+
+    Strata are None if all points are in one.
+    """
+    x, table = np.ascontiguousarray(data.x.reshape(data.n, -1)), data.table
+    if table is None:
+        return x, None
+    if not table.moved.any():
+        raise UndefinedError(
+            "eps_min needs a column of numbers that noise may change, and the data have none; keep "
+            "fewer columns"
+        )
+    moved = np.nan_to_num(x[:, table.moved])
+    if table.others == "agree":
+        return moved, find_strata(x, table.moved)
+    placed = np.hstack([moved, _place_others(x, table, p)])
+    return placed, find_strata(x, np.ones_like(table.ordered), table.ordered)
+
+
+def _place_others(x: Array, table: TableSchema, p: float) -> FloatArray:
+    """Coordinates of the other columns, whose distances are Gower's."""
+    places: list[FloatArray] = []
+    for i, column in enumerate(table.columns):
+        values = x[:, i : i + 1]
+        if column.moved:
+            continue
+        if table.ordered[i]:
+            least, width = find_least(values), -find_least(-values) - find_least(values)
+            places.append(np.nan_to_num((values - least) / np.where(width > 0, width, 1)))
+        else:
+            places.append(_spread(values[:, 0], p))
+    if sum(part.shape[1] for part in places) > MAX_CATEGORIES:
+        raise InputError(
+            f"Gower's distance can compare at most {MAX_CATEGORIES} different values, of all text "
+            "and categories together; leave out columns of free text, or choose 'agree' (--others)"
+        )
+    return np.hstack(places) if places else np.empty((len(x), 0))
+
+
+def _spread(values: FloatArray, p: float) -> FloatArray:
+    """Coordinates in which any two different values are 1 apart; missing is one of the values."""
+    distinct, codes = np.unique(np.where(np.isnan(values), np.inf, values), return_inverse=True)
+    if math.isinf(p):  # binary digits: fewer columns, and two different codes differ in one
+        digits = max(1, math.ceil(math.log2(max(2, len(distinct)))))
+        return np.asarray((codes[:, None] >> np.arange(digits)) & 1, np.float64)
+    return np.asarray(np.eye(len(distinct))[codes] * 2 ** (-1 / p), np.float64)
+
+
+def compare_columns(data: Dataset, pair: tuple[int, int]) -> FloatArray:
+    """How far apart two points count in every column; 0 where both have no value."""
+    first, second = data.rows(np.array(pair)).astype(np.float64)
+    gaps: FloatArray = np.abs(first - second)
+    if data.table is None:
+        return gaps
+    x, table = data.x, data.table
+    widths = np.where(table.ordered, -find_least(-x) - find_least(x), 1)
+    ranged = gaps / np.where(widths > 0, widths, 1)
+    unequal = (first != second) & ~(np.isnan(first) & np.isnan(second))
+    counted = np.where(table.ordered, ranged, unequal)
+    return np.asarray(np.nan_to_num(np.where(table.moved, gaps, counted)))
+
+
+def explain_no_opponents(data: Dataset) -> UndefinedError:
+    """Error to raise if no two points of different classes are opponents."""
+    assert data.table is not None, "without a table all points are opponents"
+    names = [column.name for column in data.table.columns if not column.moved]
+    which = f" ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})" if names else ""
+    return UndefinedError(
+        "eps_min needs two points of different classes that agree in all columns that noise leaves "
+        f"alone{which} and in which numbers are missing, and there are none; let these columns "
+        "count by Gower's distance (--others gower, touching(others='gower')), or give a size"
+    )
