@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from tests.helpers.frames import make_people
 
+from helpers.frames import make_people
 from shaketable import make_dataset
 from shaketable.core.errors import InputError
 from shaketable.corruptions import corrupt, parse

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.helpers.frames import make_people
 
+from helpers.frames import make_people
 from shaketable import make_dataset
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import join
@@ -118,7 +118,7 @@ def test_missing_values_are_equal_among_each_other():
 def test_one_hot_columns_come_back_as_they_were():
     x = np.array([[1.0, 0, 1, 5], [0, 1, 0, 6], [0, 0, 1, 7]])
     frame = pd.DataFrame(x, columns=["c_red", "c_blue", "flag", "n"]).astype({"c_red": bool})
-    data = make_dataset(frame, [0, 1, 0]).touching(one_hot=[("c_red", "c_blue")])
+    data = make_dataset(frame, [0, 1, 0]).touching(one_hot="c_")
     assert data.features == ("c", "flag", "n")
     np.testing.assert_array_equal(data.x[:, 0], [0, 1, np.nan])
     pd.testing.assert_frame_equal(data.decode(data.x), frame)
@@ -140,6 +140,7 @@ def test_one_hot_columns_come_back_as_they_were():
         ({"steps": {"job": 1}}, "for numbers, but column 'job' holds text"),
         ({"steps": {"age": 0}}, "must be positive"),
         ({"one_hot": [["age"]]}, "two or more columns"),
+        ({"one_hot": "jo"}, "two or more columns, each once"),
         ({"others": "gowers"}, "did you mean 'gower'"),
     ],
 )

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tests.helpers.frames import make_people, make_pipeline_for_people
 
 import shaketable as st
+from helpers.frames import make_people, make_pipeline_for_people
 from shaketable.core.errors import ModelError
 
 FRAME, Y = make_people()
@@ -94,3 +94,20 @@ def test_boosted_models_get_categories(package):
     found = accuracies(st.evaluate(model, (frame[TEST], codes[TEST]), SPECS, k=1, model_id="m"))
     assert found["clean"] == model.score(frame[TEST], codes[TEST])
     assert found["swap(0.3)"] != found["clean"]
+
+
+def test_studies_train_on_frames():
+    data = st.make_dataset(FRAME.drop(columns="since"), Y).touching(others="gower")
+    records = st.study(
+        data,
+        {"trees": make_pipeline_for_people()},
+        train_eps=[0, 1],
+        test_eps=[0, 1],
+        k=2,
+        runs=1,
+        n_jobs=1,
+    )
+    assert {(r.train, r.corruption) for r in records} >= {
+        ("clean", "clean"),
+        ("linf(1)", "linf(1)"),
+    }

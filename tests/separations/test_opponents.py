@@ -6,8 +6,8 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.helpers.frames import make_people
 
+from helpers.frames import make_people
 from shaketable import make_dataset, separation
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.separations.one_nn import one_nn

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shaketable.cli.columns import add_column_flags
 from shaketable.core.checks import unknown_name
 from shaketable.core.spec import split_top_level
 from shaketable.views.formats import TABLE_FORMATS
@@ -43,6 +44,7 @@ def add_data_flags(
         metavar="keep|error|drop|onehot",
         help="what to do with columns of text (default: keep: models get a data frame)",
     )
+    add_column_flags(parser)
 
 
 def add_model_flag(parser: argparse.ArgumentParser, kinds: str) -> None:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from shaketable.cli.columns import choose_columns
 from shaketable.core.errors import InputError, ModelError, describe_error
 
 if TYPE_CHECKING:
@@ -26,7 +27,10 @@ def load_data(args: argparse.Namespace, **changes: Any) -> Dataset:
         raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
     names = "label", "test", "non_numeric", "scale", "drop_clashes", "points"
     given = {name: getattr(args, name) for name in names} | {"seed": getattr(args, "seed", 0)}
-    return load(args.data, **given | changes)
+    given |= changes
+    scale = given.pop("scale")
+    data = choose_columns(args, load(args.data, **given))
+    return data.scaled() if scale else data
 
 
 def read_models(args: argparse.Namespace) -> dict[str, str]:

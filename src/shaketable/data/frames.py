@@ -205,7 +205,7 @@ class TableSchema:
             places = [self._place(name) for name in group]
             if len(set(places)) < max(2, len(places)) or any(columns[i] is None for i in places):
                 raise InputError(
-                    f"a one-hot group must name two or more columns, each once, got {list(group)}"
+                    f"a one-hot group must be two or more columns, each once, got {list(group)}"
                 )
             members = [self.columns[i] for i in places]
             columns[places[0]], numbers[:, places[0]] = merge_one_hot(

@@ -22,7 +22,7 @@ def touching(
     keep: Names = None,
     column_bounds: Mapping[str, tuple[float, float]] | None = None,
     steps: Mapping[str, float] | None = None,
-    one_hot: Iterable[Iterable[str]] = (),
+    one_hot: Names | Iterable[Iterable[str]] = (),
     others: Others | None = None,
 ) -> Dataset:
     """Return the data with a choice of the columns that corruptions may change, and how.
@@ -37,8 +37,8 @@ def touching(
     steps
         Step by column, such as 1 for whole numbers: corrupted values are rounded to it.
     one_hot
-        Groups of 0/1 columns with at most one 1 per row: each is one category, which stays
-        valid whatever is corrupted.
+        Groups of 0/1 columns with at most one 1 per row, by their names, or by a text that the
+        names begin with: each group is one category, which stays valid whatever is corrupted.
     others
         How columns that noise does not change count in distances between points. ``"agree"``,
         the default: only points that agree in them are opponents. ``"gower"``: they add
@@ -55,7 +55,12 @@ def touching(
     if data.x.ndim != 2 or data.x.dtype == np.uint8:
         raise InputError(f"columns are those of tables, got points of shape {data.shape}")
     table, x = data.table or schema_of_array(data.x, data.features), data.x
-    groups = [list_columns(group) for group in one_hot]
+    groups = [
+        [name for name in table.names if name.startswith(group)]
+        if isinstance(group, str)
+        else list_columns(group)
+        for group in ([one_hot] if isinstance(one_hot, str) else one_hot or ())
+    ]
     if groups:
         table, x = table.merge_groups(x, groups)
     table = table.with_limits(x, column_bounds or {}, steps or {})

@@ -1,0 +1,71 @@
+"""Tables of several kinds on the command line."""
+
+import math
+
+import joblib
+import pytest
+
+from helpers.commands import run_command, run_failing, run_json
+from helpers.frames import make_people, make_pipeline_for_people
+from shaketable.cli.columns import _parse_bounds, _parse_steps, _split_columns
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("tables")
+    frame, y = make_people()
+    frame.assign(risk=y)[120:].to_csv(place / "people.csv", index=False)
+    model = make_pipeline_for_people().fit(frame[:120], y[:120])
+    joblib.dump(model, place / "model.joblib")
+    return place
+
+
+def test_flags_are_read_as_columns_and_numbers():
+    assert _split_columns(r"age, net income,rate\, in %") == ["age", "net income", "rate, in %"]
+    assert _parse_bounds("age=0:120,a=b=:5") == {"age": (0, 120), "a=b": (-math.inf, 5)}
+    assert _parse_steps("age=1,net income=0.5") == {"age": 1, "net income": 0.5}
+
+
+def test_a_table_with_text_and_gaps_is_evaluated(capsys, folder):
+    subject = ["--model", folder / "model.joblib", "--trust", "--data", folder / "people.csv"]
+    found = run_json(
+        capsys,
+        "evaluate",
+        *subject,
+        *["--label", "risk", "--quiet", "--k", "2", "--others", "gower", "--keep", "since"],
+        *["--column-bounds", "age=0:120", "--step", "age=1"],
+        *["--corruptions", "linf(eps_min)", "swap(0.2)", "typo(0.2)", "missing(0.2)"],
+    )
+    frame, y = make_people()
+    model = joblib.load(folder / "model.joblib")
+    clean = 100 * model.score(frame[120:], y[120:])
+    rows = found["models"][0]["cells"]
+    assert rows[0]["mean"] == pytest.approx(clean)
+    assert any("Gower" in note for note in found["notes"])
+
+
+def test_separation_names_the_columns(capsys, folder):
+    table = folder / "people.csv"
+    keep = ["separation", table, "--label", "risk", "--quiet"]
+    found = run_json(capsys, *keep, "--others", "gower", "--keep", "age")
+    assert any("noise changes income, weight and leaves age" in note for note in found["notes"])
+    code, out, err = run_command(capsys, *keep, "--others", "gower", "--scale")
+    assert code == 0, err
+    assert "eps_min = " in out
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--only", "agee"], "unknown column 'agee'; did you mean 'age'"),
+        (["--step", "age"], "must be COLUMN=STEP,…, got 'age'"),
+        (["--column-bounds", "age=5"], "must be COLUMN=LOW:HIGH, got age=5"),
+        (["--column-bounds", "age=a:b"], "must hold numbers, got 'a'"),
+        (["--others", "gowers"], "unknown others 'gowers'; did you mean 'gower'"),
+        (["--non-numeric", "error"], "columns must be numeric"),
+        ([], "--others gower"),
+    ],
+)
+def test_messages(capsys, folder, flags, message):
+    table = folder / "people.csv"
+    assert message in run_failing(capsys, "separation", table, "--label", "risk", *flags)
