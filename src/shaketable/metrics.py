@@ -34,6 +34,7 @@ from shaketable.findings.mscr.numbers import (
 from shaketable.findings.mscr.words import verdict
 from shaketable.findings.series import Series, meets_same_noise, relative_change
 from shaketable.findings.series import group_series as series
+from shaketable.findings.subgroups.numbers import group_accuracy, group_error_probability
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.findings.suite_results import group_suites as suite_results
 
@@ -49,6 +50,8 @@ __all__ = [
     "cv_difference",
     "error_change",
     "error_probability",
+    "group_accuracy",
+    "group_error_probability",
     "ice",
     "mce",
     "mce_15",

@@ -52,7 +52,7 @@ def test_noise_of_size_eps_min_in_a_suite_is_also_listed_alone(
         ["linf(0.04)"]
     ] * 2
     out = print_results(capsys, records)
-    assert out.count("linf(eps_min)") == 2
+    assert out.count("linf(eps_min)  ") == 2
     assert [len(b.scores[0].result.series) for b in score_boards(records)] == [89, 6]
 
 
@@ -127,9 +127,10 @@ def test_two_findings_must_not_use_the_same_json_key(noise_records: Records) -> 
 def test_findings_are_printed_in_the_order_of_their_kinds(
     capsys: pytest.CaptureFixture[str], mixed_records: Records
 ) -> None:
-    kinds = ["mscr", "study", "mce", "mcv", "risk", "comparison"]
+    kinds = ["mscr", "study", "mce", "mcv", "risk", "comparison", "subgroups"]
     assert [kind for kind in load_kinds()[0] if kind in kinds] == kinds
-    assert list(find(mixed_records).findings) == ["mscr", "study", "risk", "comparison"]
+    taken = list(find(mixed_records).findings)
+    assert taken == ["mscr", "study", "risk", "comparison", "subgroups"]
     add_finding(mixed_records, OtherFinding()).print()
     out = capsys.readouterr().out
     texts = (
@@ -149,7 +150,7 @@ def test_sections_are_sorted_by_their_order(
     results = add_finding(mixed_records, OtherFinding())
     ids = [section.id for section in results.sections(Methods())]
     summary = ["summary", "answer", "first"]
-    after = ["risk", "accuracy", "study", "differences", "last"]
+    after = ["risk", "groups", "accuracy", "study", "differences", "last"]
     assert ids == [*summary, "verdict", "comparison", *after]
     page = read_page(write_report(tmp_path / "r.html", results, dataset=data))
     sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]

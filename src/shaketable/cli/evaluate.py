@@ -78,6 +78,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "with other models' results",
     )
     add_bounds_flags(parser)
+    parser.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="report every group of rows by the values of this column, as every class; it may be "
+        "repeated",
+    )
     add_reference_flag(parser)
     add_output_flags(parser)
 
@@ -98,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
-    data = load_data(args)
+    data = load_data(args, by=args.by)
     notes = []
     if data.n_train is None and not args.fit and set(models.values()) - set(BUILTIN):
         notes.append(

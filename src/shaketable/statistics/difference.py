@@ -1,4 +1,4 @@
-"""The difference of two models, measured on the same points and noise."""
+"""Differences: of two models on the same points and noise, and whether one is shown."""
 
 from __future__ import annotations
 
@@ -45,3 +45,14 @@ class Difference:
         """Names, value and limits in percentage points, and the method."""
         names = {"first": self.first, "second": self.second}
         return {**names, **self.value.json(), "method": self.value.method}
+
+
+def is_shown(value: Estimate, judged: int) -> bool:
+    """Whether a difference is other than 0, among several that are judged together.
+
+    The probability that any of them is shown although it is 0 is at most 5 % (Bonferroni).
+    """
+    if value.low <= 0 <= value.high:
+        return False
+    strict = value.again(confidence=1 - 0.05 / judged) if judged > 1 else value
+    return not strict.low <= 0 <= strict.high

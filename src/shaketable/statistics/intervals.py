@@ -46,7 +46,7 @@ from shaketable.statistics.limits import (
 )
 
 _Counts = TypeVar("_Counts")  # ArrayLike or Runs
-_FIXED_MODEL = "fixed model, new points and noise; Clopper–Pearson, generalised to means of points"
+FIXED_MODEL = "fixed model, new points and noise; Clopper–Pearson, generalised to means of points"
 _OVER_RUNS = "mean over all runs like these; Student t with beta tails"
 
 
@@ -226,7 +226,7 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
     (h,), counts = tabulate([read_points("hits", hits, check_draws(k))], [k + 1])
     errors = mean_estimator(1 - h / k)(counts[0])
     high = float(find_upper_limit(errors, counts[0], 1 - check_confidence(confidence)))
-    method = f"one-sided, {_FIXED_MODEL}: n = {counts.sum():.0f}, k = {k}"
+    method = f"one-sided, {FIXED_MODEL}: n = {counts.sum():.0f}, k = {k}"
     return Estimate(float(errors.estimate), 0.0, high, confidence, method)
 
 
@@ -265,7 +265,7 @@ def _estimate(
         return compute(confidence, times)[1:]
 
     n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
-    method = f"{_FIXED_MODEL}: {n}"
+    method = f"{FIXED_MODEL}: {n}"
     if counts.ndim > 1:
         method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
     return Estimate(*compute(confidence, 1.0), confidence, method, limits)

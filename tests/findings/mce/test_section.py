@@ -65,10 +65,10 @@ def test_suites_are_not_in_the_verdict(
     ids = [attrs["id"] for _, attrs in alone.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
     links = {str(attrs["href"])[1:] for tag, attrs in alone.elements if tag == "a"}
-    assert {"comparison", "suite-1", "suite-2", "risk", "method"} == links
+    assert {"comparison", "suite-1", "suite-2", "risk", "groups", "method"} == links
     assert links <= set(ids)
     assert all("scope" in attrs for tag, attrs in alone.elements if tag == "th")
-    assert alone.count("figure") == alone.count("figcaption") == len(alone.specs) == 2 + 9
+    assert alone.count("figure") == alone.count("figcaption") == len(alone.specs) == 2 + 9 + 1
     more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, [suite("ice"), "linf(eps_min)"], name="dot")
     page = read_page(write_report(tmp_path / "m.html", suite_records + more))
     verdict = page.text.partition("p-norm noise")[0]

@@ -19,7 +19,7 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
 from shaketable.findings.reference import choose_reference
 from shaketable.statistics import intervals
-from shaketable.statistics.difference import Difference
+from shaketable.statistics.difference import Difference, is_shown
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.terminal import Displayed
 
@@ -132,17 +132,6 @@ class Pair:
             return None
         about = {"data": self.gaps[0].condition.first.data, "corruptions": len(self.corrupted)}
         return {**about, **_difference_json(self.first, self.second, self.mean, self.mean_shown)}
-
-
-def is_shown(value: Estimate, judged: int) -> bool:
-    """Whether a difference is other than 0, among several that are judged together.
-
-    The probability that any of them is shown although it is 0 is at most 5 % (Bonferroni).
-    """
-    if value.low <= 0 <= value.high:
-        return False
-    strict = value.again(confidence=1 - 0.05 / judged) if judged > 1 else value
-    return not strict.low <= 0 <= strict.high
 
 
 def _difference_json(first: str, second: str, value: Estimate, shown: bool) -> dict[str, Any]:

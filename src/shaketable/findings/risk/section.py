@@ -11,11 +11,7 @@ from markupsafe import Markup
 from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.finding import Methods, Section
 from shaketable.findings.risk.finding import ModelRisk, RiskEntry, Risks
-from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
-
-MAX_CLASSES = 30
-"""Classes whose error probabilities are listed at most."""
 
 MAX_MODELS = 5
 """Models that the summary lists at most."""
@@ -62,27 +58,6 @@ class RiskTable:
     def error(self) -> ErrorProbability:
         """Its probability of a wrong answer."""
         return self.chosen.series.error_probability
-
-    @cached_property
-    def classes(self) -> list[tuple[str, int, Estimate]]:
-        """Label, number of points and bound of every class, the worst first."""
-        points, by_class = self.chosen.series.first.points, self.error.by_class
-        rows = [
-            (str(label), int((points.y == code).sum()), by_class[label])
-            for code, label in enumerate(points.classes)
-            if label in by_class
-        ]
-        return sorted(rows, key=lambda row: -row[2].high)
-
-    @property
-    def shown_classes(self) -> list[tuple[str, int, Estimate]]:
-        """Classes that are listed."""
-        return self.classes[:MAX_CLASSES]
-
-    @property
-    def more_classes(self) -> int:
-        """How many classes are left out."""
-        return len(self.classes[MAX_CLASSES:])
 
     @property
     def never_wrong(self) -> int:

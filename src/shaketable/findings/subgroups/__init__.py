@@ -1,0 +1,1 @@
+"""Subgroups: accuracy and error probability of every class, and of every group of rows."""

@@ -1,0 +1,233 @@
+"""The finding: every fitted model by class and by group, on clean points and under corruptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from shaketable.evaluation.records import Record
+from shaketable.findings.conditions import Condition
+from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.risk.finding import is_bounded
+from shaketable.findings.subgroups.numbers import (
+    Breakdown,
+    Group,
+    Partition,
+    group_accuracy,
+    group_error_probability,
+    split_by_class,
+    split_by_column,
+)
+from shaketable.views.terminal import Displayed
+
+MAX_CORRUPTIONS = 8
+"""Of more corruptions than these, only those of size eps_min and the worst are broken down."""
+
+
+@dataclass(frozen=True, eq=False)
+class ModelGroups:
+    """One fitted model by the groups of one column."""
+
+    label: str
+    clean: Breakdown | None
+    """On clean points; None if these were not evaluated with it."""
+    corrupted: tuple[Breakdown, ...]
+    """Under corruptions, that of size eps_min first, else the worst first."""
+
+    @cached_property
+    def chosen(self) -> Breakdown:
+        """What tables show: under the first corruption, or on clean points if there is none."""
+        first = next(iter(self.corrupted), self.clean)
+        assert first is not None, "a model has a cell"
+        return first
+
+    @property
+    def all(self) -> list[Breakdown]:
+        """On clean points and under corruptions."""
+        return [*([self.clean] if self.clean else []), *self.corrupted]
+
+    def find_clean(self, group: Group) -> Group | None:
+        """Return the same group on clean points; None if these were not evaluated."""
+        return None if self.clean is None else self.clean.find(group.label)
+
+    def json(self) -> list[dict[str, Any]]:
+        """Return all numbers in per cent, one entry per corruption."""
+        return [_breakdown_json(self.label, breakdown) for breakdown in self.all]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBoard:
+    """All fitted models on the same data, by the groups of one column."""
+
+    data: str
+    by: str
+    is_class: bool
+    models: tuple[ModelGroups, ...]
+
+    @property
+    def judged(self) -> int:
+        """Largest number of gaps that are judged together."""
+        return max(b.judged for model in self.models for b in model.all)
+
+    @cached_property
+    def noises(self) -> list[str]:
+        """Names of the corruptions that tables show."""
+        return list(dict.fromkeys(model.chosen.noise for model in self.models))
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Groups without a test point."""
+        return self.models[0].chosen.partition.unseen
+
+
+@dataclass(frozen=True, eq=False)
+class Subgroups(Displayed):
+    """Every fitted model by class and by group."""
+
+    boards: tuple[GroupBoard, ...]
+    """Those of columns first, classes last."""
+
+    def json(self) -> dict[str, Any]:
+        """Return every model by every column, in per cent."""
+        return {"groups": [e for board in self.boards for m in board.models for e in m.json()]}
+
+    def print(self) -> None:
+        """Print tables if a column was named to group by, else the worst class of every model."""
+        from shaketable.findings.subgroups.table import print_groups
+
+        print_groups(self)
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return one section with all columns and classes."""
+        from shaketable.findings.subgroups.section import make_sections  # loads the charts
+
+        return make_sections(self, methods)
+
+
+def find(groups: RecordGroups) -> Subgroups | None:
+    """Take the finding from records; None without a fitted model whose points have own noise."""
+    by_data: dict[str, list[Condition]] = {}
+    for condition in groups.conditions:
+        by_data.setdefault(condition.first.fingerprint, []).append(condition)
+    boards = []
+    for fingerprint, conditions in by_data.items():
+        columns = [g for g in groups.records.groupings if g.fingerprint == fingerprint]
+        splits = [lambda points, g=g: split_by_column(points, g) for g in columns]
+        for split in (*splits, split_by_class):
+            models = _break_down(groups, conditions, split)
+            if models:
+                first = models[0].chosen
+                by, is_class = first.partition.by, first.partition.is_class
+                boards.append(GroupBoard(first.cell.data, by, is_class, models))
+    boards.sort(key=lambda board: board.is_class)
+    return Subgroups(tuple(boards)) if boards else None
+
+
+def _break_down(
+    groups: RecordGroups, conditions: Sequence[Condition], split: Any
+) -> tuple[ModelGroups, ...]:
+    """Return all models by one column; gaps of the same kind are judged together."""
+    chosen = {
+        label: _choose_conditions(groups, conditions, label) for label in _list_labels(conditions)
+    }
+    partitions: dict[str, Partition] = {}
+
+    def make(condition: Condition, label: str) -> Breakdown:
+        series = condition.series[label]
+        points = series.first.points
+        if points.id not in partitions:
+            partitions[points.id] = split(points)
+        partition = partitions[points.id]
+        return Breakdown(series.first, condition.noise, series.at_eps_min, partition, 1)
+
+    found = {label: [make(c, label) for c in listed] for label, listed in chosen.items() if listed}
+    judged = {
+        is_clean: sum(
+            b.compared for listed in found.values() for b in listed if _is_clean(b.cell) == is_clean
+        )
+        for is_clean in (True, False)
+    }
+    result = []
+    for label, listed in found.items():
+        ready = [replace(b, judged=max(1, judged[_is_clean(b.cell)])) for b in listed]
+        clean = next((b for b in ready if _is_clean(b.cell)), None)
+        result.append(ModelGroups(label, clean, tuple(b for b in ready if not _is_clean(b.cell))))
+    return tuple(result)
+
+
+def _list_labels(conditions: Iterable[Condition]) -> list[str]:
+    return list(dict.fromkeys(label for c in conditions for label in c.series))
+
+
+def _choose_conditions(
+    groups: RecordGroups, conditions: Sequence[Condition], label: str
+) -> list[Condition]:
+    """Return clean points, and the corruptions under which a model is broken down, in order.
+
+    That of size eps_min comes first, then the one with the most errors of all models. Noise in one
+    column at a time has a finding of its own, and is left out if there are other corruptions.
+    """
+    own = [c for c in conditions if label in c.series and is_bounded(c.series[label])]
+    clean = [c for c in own if c.is_clean][:1]
+    noisy = [c for c in own if not c.is_clean]
+    single = {spec for s in groups.records.suites if s.metric == "feature_loss" for spec in s.specs}
+    noisy = [c for c in noisy if c.first.corruption not in single] or noisy
+    noisy.sort(key=lambda c: (not c.at_eps_min, _mean_accuracy(c)))
+    if len(noisy) > MAX_CORRUPTIONS:
+        at_eps_min = [c for c in noisy if c.at_eps_min][: MAX_CORRUPTIONS - 1]
+        noisy = at_eps_min + [c for c in noisy if not c.at_eps_min][:1]
+    return clean + noisy
+
+
+def _mean_accuracy(condition: Condition) -> float:
+    accuracies = [series.first.accuracy for series in condition.series.values()]
+    return sum(accuracies) / len(accuracies)
+
+
+def _is_clean(cell: Record) -> bool:
+    return cell.corruption == "clean"
+
+
+def _breakdown_json(label: str, breakdown: Breakdown) -> dict[str, Any]:
+    cell = breakdown.cell
+    return {
+        "model": cell.model,
+        "label": label,
+        "data": cell.data,
+        "by": breakdown.partition.by,
+        "corruption": cell.corruption,
+        "at_eps_min": breakdown.at_eps_min,
+        "k": cell.k,
+        "n": cell.n,
+        "worst": breakdown.worst.label,
+        "upper": 100 * breakdown.upper,
+        "groups": [_group_json(group) for group in breakdown.groups],
+        "without_test_points": list(breakdown.partition.unseen),
+    }
+
+
+def _group_json(group: Group) -> dict[str, Any]:
+    gap = None if group.gap is None else {**group.gap.json(), "shown": group.shown}
+    return {
+        "group": group.label,
+        "n": group.n,
+        "accuracy": group.accuracy.json(),
+        "error_probability": {"mean": 100 * group.error.value, "upper": 100 * group.error.high},
+        "difference_from_others": gap,
+    }
+
+
+FINDINGS.add(
+    "subgroups",
+    FindingKind(
+        find,
+        metrics={
+            "group_accuracy": group_accuracy,
+            "group_error_probability": group_error_probability,
+        },
+        order=48,
+    ),
+)
