@@ -82,7 +82,9 @@ def test_files_hold_the_frame(tmp_path, results, content, ending):
         pytest.importorskip("pyarrow", reason="Parquet needs pyarrow")
         back = pd.read_parquet(path)
     else:
-        back = restore_texts(pd.read_csv(path, keep_default_na=False, na_values=[""]))
+        texts = {name: str for name in frame if frame[name].dtype == "string"}  # such as class "0"
+        back = pd.read_csv(path, keep_default_na=False, na_values=[""], dtype=texts)
+        back = restore_texts(back)
     assert list(back.columns) == list(frame.columns)
     for name in frame:
         given = frame[name].notna() & (frame[name] != "").fillna(True)  # CSV has no empty text

@@ -59,9 +59,12 @@ def group_shares(counts: FloatArray) -> list[Estimate]:
 
         return limits
 
+    values, lows, highs = compute(counts, 0.95)
     return [
-        Estimate(*each, 0.95, f"{FIXED_MODEL}: n = {row.sum():.0f}, k = {k}", make_limits(row))
-        for row, *each in zip(counts, *compute(counts, 0.95), strict=True)
+        Estimate(
+            value, low, high, 0.95, f"{FIXED_MODEL}: n = {row.sum():.0f}, k = {k}", make_limits(row)
+        )
+        for value, low, high, row in zip(values, lows, highs, counts, strict=True)
     ]
 
 
