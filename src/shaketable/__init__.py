@@ -55,11 +55,13 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.evaluation.suite_copies import write_suite as write_suite
     from shaketable.findings.assessment import Assessment as Assessment
     from shaketable.findings.assessment import assess as assess
+    from shaketable.findings.card import make_card as make_card
     from shaketable.findings.export import export as export
     from shaketable.findings.mcv.effects import Effects as Effects
     from shaketable.findings.mcv.score_files import read_scores as read_scores
     from shaketable.findings.mcv.variation import Variation as Variation
     from shaketable.findings.mcv.variation import VariationTable as VariationTable
+    from shaketable.findings.mlflow_runs import log_mlflow as log_mlflow
     from shaketable.findings.page import write_report as write_report
     from shaketable.findings.results import Results as Results
     from shaketable.findings.results import find as find
@@ -126,6 +128,8 @@ _HOME = {
     "gallery": "corruptions.gallery.gallery",
     "grid": "corruptions.suites.grids",
     "load": "data.files",
+    "log_mlflow": "findings.mlflow_runs",
+    "make_card": "findings.card",
     "make_dataset": "data.arrays",
     "one_nn": "separations.one_nn",
     "parse": "corruptions",

@@ -10,12 +10,14 @@ from shaketable.cli import (
     adversary,
     agreement,
     balls,
+    card,
     corrupt,
     demo,
     evaluate,
     export,
     gallery,
     list_names,
+    log_mlflow,
     mcv,
     schema,
     score,
@@ -104,6 +106,8 @@ COMMANDS.add("evaluate", evaluate)
 COMMANDS.add("study", study)
 COMMANDS.add("score", score)
 COMMANDS.add("export", export)
+COMMANDS.add("card", card)
+COMMANDS.add("log-mlflow", log_mlflow)
 COMMANDS.add("mcv", mcv)
 COMMANDS.add("adversary", adversary)
 COMMANDS.add("agreement", agreement)

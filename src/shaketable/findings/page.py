@@ -66,7 +66,7 @@ def write_report(
         sections=sections,
         has_verdict=any(section.id == "verdict" for section in sections),
         separations=facts,
-        settings_table=list_settings(results.records, _describe_suites(results)),
+        settings_table=list_settings(results.records, describe_suites(results)),
         models=list_models(results.groups.subjects),
         methods=methods.by_kind,
     )
@@ -105,7 +105,7 @@ def _note_other_data(dataset: Dataset | None, separations: list[SeparationRecord
     return [f"The points of {dataset.name} are not drawn: they are not the data of these results."]
 
 
-def _describe_suites(results: Results) -> list[tuple[tuple[str, ...], str]]:
+def describe_suites(results: Results) -> list[tuple[tuple[str, ...], str]]:
     """Return the corruptions and a description of every suite that is scored by its mean error."""
     finding = results.findings.get("mce")
     if not isinstance(finding, SuiteErrors):

@@ -31,7 +31,7 @@ class _Output:
     def write(self, text: str) -> None:
         """Print a piece of output, or keep it."""
         if self.parts is None:
-            print(text)
+            print_text(text)
         else:
             self.parts.append(text)
 
@@ -102,6 +102,11 @@ def print_lines(*lines: object, to_stderr: bool = False) -> None:
                 output.write(output.format.write_line(make_visible(text)))
             continue
         print(make_visible(str(line), limit=_LINE), file=sys.stderr if to_stderr else sys.stdout)
+
+
+def print_text(text: str) -> None:
+    """Print a text that was rendered, so that nothing in it has to be escaped or written out."""
+    print(text)
 
 
 def print_notes(notes: Iterable[str]) -> None:
