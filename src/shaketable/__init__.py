@@ -63,6 +63,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.findings.mcv.variation import VariationTable as VariationTable
     from shaketable.findings.mlflow_runs import log_mlflow as log_mlflow
     from shaketable.findings.page import write_report as write_report
+    from shaketable.findings.requirements.check import Check as Check
+    from shaketable.findings.requirements.check import check as check
     from shaketable.findings.results import Results as Results
     from shaketable.findings.results import find as find
     from shaketable.models.adapted import adapt as adapt
@@ -84,6 +86,7 @@ _HOME = {
     "Audit": "separations.audit",
     "Bounds": "corruptions",
     "CameraGaussian": "corruptions",
+    "Check": "findings.requirements.check",
     "CommonCorruption": "corruptions.common.corruption",
     "Dataset": "data.dataset",
     "Effects": "findings.mcv.effects",
@@ -119,6 +122,7 @@ _HOME = {
     "agreement": "adversary.agreement",
     "assess": "findings.assessment",
     "audit": "separations.audit",
+    "check": "findings.requirements.check",
     "corrupt": "corruptions",
     "corrupted": "evaluation.copies",
     "corruption": "corruptions.custom",

@@ -9,13 +9,9 @@ import pytest
 
 import shaketable as st
 from helpers.commands import run_command, run_failing, run_json
-from shaketable.cli.output import conclude
 from shaketable.cli.values import read_bounds, read_models
 from shaketable.data.bounds import Bounds
-from shaketable.findings import requirement
-from shaketable.findings.requirement import Verdict
 from shaketable.models.builtin import builtin
-from shaketable.statistics.estimate import Estimate
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 DATA = st.make_dataset(np.array([[0.2], [0.4], [0.8]]), [0, 1, 1], bounds=(0, 1))
@@ -92,32 +88,6 @@ def test_a_written_copy_states_how_it_was_made(capsys):
         "bounds": "clip[0, 1]",
         "draws": "ladder",
     }
-
-
-@pytest.mark.parametrize(
-    ("intervals", "code"),
-    [
-        ([(-0.01, 0.0)], 0),
-        ([(-0.01, 0.0), (-0.04, -0.02)], 3),
-        ([(-0.09, -0.05)], 1),
-        ([(-0.04, -0.02), (-0.09, -0.05), (-0.01, 0.0)], 1),
-        ([(-0.09, -0.05), (-0.04, -0.02)], 1),
-    ],
-)
-def test_what_is_not_met_comes_before_what_is_open(intervals, code, monkeypatch, capsys):
-    asked = []
-
-    def check(finding, least):
-        asked.append(least)
-        ends = [Estimate((low + high) / 2, low, high, 0.95, "by hand") for low, high in intervals]
-        return [Verdict("model", e, least) for e in ends]
-
-    monkeypatch.setattr(requirement, "check_min_mscr", check)
-    monkeypatch.setattr(requirement, "check_defined", lambda finding: None)
-    results = Namespace(robustness=None)
-    assert conclude(Namespace(min_mscr=-3.0, report=None), results) == code
-    assert asked == [-0.03]
-    assert capsys.readouterr().err.count("requirement MSCR >= -3.00%") == len(intervals)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from shaketable.cli import (
     agreement,
     balls,
     card,
+    check,
     corrupt,
     demo,
     evaluate,
@@ -108,6 +109,7 @@ COMMANDS.add("score", score)
 COMMANDS.add("export", export)
 COMMANDS.add("card", card)
 COMMANDS.add("log-mlflow", log_mlflow)
+COMMANDS.add("check", check)
 COMMANDS.add("mcv", mcv)
 COMMANDS.add("adversary", adversary)
 COMMANDS.add("agreement", agreement)

@@ -18,7 +18,7 @@ from shaketable.cli.flags import (
     add_subject_flags,
     parse_path,
 )
-from shaketable.cli.output import conclude, show
+from shaketable.cli.output import conclude, read_requirements
 from shaketable.cli.values import (
     load_data,
     load_declared,
@@ -31,6 +31,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 
 if TYPE_CHECKING:
+    from shaketable.corruptions.suites.suite import Suite
     from shaketable.data.bounds import BoundsLike
     from shaketable.data.dataset import Dataset
     from shaketable.evaluation.noise import Draws
@@ -50,8 +51,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="SPEC",
-        help="such as 'linf(0.1)', or 'package.module:name(…)' for your own (default: "
-        "'linf(eps_min)')",
+        help="such as 'linf(0.1)', or 'package.module:name(…)' for your own (default: what "
+        "--require needs, else 'linf(eps_min)')",
     )
     parser.add_argument(
         "--suite",
@@ -93,6 +94,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Evaluate every model under the same corruptions, and print the results."""
     from shaketable.corruptions import parse
+    from shaketable.findings.requirements.needs import check_needs, list_needs
     from shaketable.findings.results import find
     from shaketable.models.builtin import BUILTIN
     from shaketable.separations.pair import note_pairs
@@ -100,10 +102,11 @@ def run(args: argparse.Namespace) -> int:
     models, reference = read_models(args), args.reference or ""
     if reference and reference not in models:
         raise unknown_name("reference", reference, models)
-    levels = [*args.corruptions, *read_suites(args)] or ["linf(eps_min)"]
+    requirements = read_requirements(args)
+    levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
+    levels = levels or list_needs(requirements) or ["linf(eps_min)"]
+    check_needs(requirements, levels)
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
-    if args.min_mscr is not None and not any("eps_min" in spec for spec in specs):
-        raise InputError("--min-mscr needs noise of size eps_min, such as linf(eps_min)")
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args, by=args.by)
@@ -130,7 +133,6 @@ def run(args: argparse.Namespace) -> int:
     )
     notes += note_pairs(data, records.separations)
     results = find(records, reference=reference, notes=notes)
-    show(results, as_json=args.json)
     return conclude(args, results, dataset=data)
 
 

@@ -194,7 +194,7 @@ def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output_flags(parser: argparse.ArgumentParser, *, store: bool = True) -> None:
-    """Add where results go, and requirements such as --min-mscr."""
+    """Add where results go, and what is required."""
     if store:
         parser.add_argument(
             "--store",
@@ -205,11 +205,41 @@ def add_output_flags(parser: argparse.ArgumentParser, *, store: bool = True) -> 
         add_quiet_flag(parser)
     add_json_flag(parser, "; values are percentages")
     add_page_flag(parser, "--report", about="write a page with tables and figures")
+    add_requirement_flags(parser)
     parser.add_argument(
         "--min-mscr",
         type=_parse_finite,
         metavar="PERCENT",
-        help="require an MSCR of at least this; exit code 1: not met, 3: interval too wide",
+        help="the same as --require 'mscr >= PERCENT'",
+    )
+
+
+def add_requirement_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what is required of models, and files for the decisions."""
+    parser.add_argument(
+        "--require",
+        action="append",
+        metavar="REQUIREMENT",
+        help="such as 'mscr >= -1', 'error[jitter(0.2)] <= 5' or 'difference(new, old).accuracy >= "
+        "-0.5', in per cent; repeat it. Exit code 1: not met, 3: interval too wide to decide",
+    )
+    parser.add_argument(
+        "--requirements",
+        type=parse_path,
+        metavar="FILE.toml",
+        help="requirements as a file: require = ['mscr >= -1', …]",
+    )
+    parser.add_argument(
+        "--junit",
+        type=partial(parse_output_file, endings=(".xml",)),
+        metavar="FILE.xml",
+        help="write the decisions as JUnit XML, one test case each",
+    )
+    parser.add_argument(
+        "--markdown",
+        type=partial(parse_output_file, endings=("",)),
+        metavar="FILE",
+        help="write the decisions as a Markdown table, for the summary of a pipeline",
     )
 
 
@@ -316,6 +346,14 @@ def parse_output_file(text: str, endings: Sequence[str]) -> str:
         what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
         raise argparse.ArgumentTypeError(f"must be a file, but {text!r} {what}")
     return text
+
+
+def parse_confidence(text: str) -> float:
+    """Parse a confidence in per cent, as a fraction."""
+    percent = _parse_finite(text)
+    if not 50 <= percent < 100:
+        raise argparse.ArgumentTypeError(f"must be at least 50 and below 100, got {text!r}")
+    return percent / 100
 
 
 def _parse_range(text: str) -> tuple[float, float]:

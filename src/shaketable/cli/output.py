@@ -1,4 +1,4 @@
-"""What several commands do with results: JSON, the page, and requirements such as --min-mscr."""
+"""What several commands do with results: tables, JSON, the page, and requirements."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ShaketableError
 from shaketable.core.schemas import add_version
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
+    from shaketable.findings.requirements.check import Check
+    from shaketable.findings.requirements.requirement import Requirement
     from shaketable.findings.results import Results
 
 
@@ -34,30 +36,66 @@ def read_results(path: str, *, reference: str = "") -> Results:
     return find(records, reference=reference)
 
 
-def show(results: Results, *, as_json: bool) -> None:
-    """Print results as JSON or as tables."""
-    with ignore_broken_pipe():
-        if as_json:
-            print_json(results.json())
-        else:
-            results.print()
+def read_requirements(args: argparse.Namespace) -> tuple[Requirement, ...]:
+    """Read the requirements of ``--require``, ``--requirements`` and ``--min-mscr``."""
+    from shaketable.findings.requirements.requirement import parse_requirements, read_file
+
+    texts = list(args.require or ())
+    if args.requirements is not None:
+        texts += read_file(args.requirements)
+    if getattr(args, "min_mscr", None) is not None:
+        texts.append(f"mscr >= {args.min_mscr:g}")
+    if not texts and (args.junit or args.markdown):
+        flag = "--junit" if args.junit else "--markdown"
+        raise InputError(f"{flag} writes what is required; add --require, such as 'mscr >= -1'")
+    return parse_requirements(texts) if texts else ()
 
 
 def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | None = None) -> int:
-    """Write the page that the flags name, and return the exit code of what they require."""
-    from shaketable.findings.requirement import check_defined, check_min_mscr
+    """Print results, write the files that the flags name, and return the exit code.
 
-    code = 0
-    if args.min_mscr is not None:
-        verdicts = check_min_mscr(results.robustness, args.min_mscr / 100)
-        for verdict in verdicts:
-            print_lines(verdict, to_stderr=True)
-        outcomes = {verdict.outcome for verdict in verdicts}
-        code = 1 if "not met" in outcomes else 3 if "inconclusive" in outcomes else 0
+    The code is that of what the flags require; if this cannot be decided, the error is raised when
+    everything else is done.
+    """
+    decisions: Check | None = None
+    error: ShaketableError | None = None
+    try:
+        decisions = _decide(args, results)
+    except ShaketableError as raised:
+        error = raised
+    with ignore_broken_pipe():
+        if args.json:
+            extra = {} if decisions is None else {"check": decisions.json()}
+            print_json({**results.json(), **extra})
+        else:
+            results.print()
     if args.report is not None:
         from shaketable.findings.page import write_report
 
         page = write_report(args.report, results, dataset=dataset)
         print_lines(f"page: {page}", to_stderr=True)
-    check_defined(results.robustness)
-    return code
+    if error is not None:
+        raise error
+    if decisions is not None:
+        print_lines(*(f"requirement {d}" for d in decisions.decisions), to_stderr=True)
+        write_decisions(args, decisions)
+    results.robustness.check_defined()
+    return 0 if decisions is None else decisions.exit_code
+
+
+def _decide(args: argparse.Namespace, results: Results) -> Check | None:
+    """Decide what the flags require; None if they require nothing."""
+    requirements = read_requirements(args)
+    if not requirements:
+        return None
+    from shaketable.findings.requirements.check import check
+
+    return check(results, requirements)
+
+
+def write_decisions(args: argparse.Namespace, decisions: Check) -> None:
+    """Write the decisions on requirements to the files that the flags name."""
+    if args.junit is not None:
+        decisions.write_junit(args.junit)
+    if args.markdown is not None:
+        decisions.write_markdown(args.markdown)

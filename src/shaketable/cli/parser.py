@@ -70,8 +70,9 @@ def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Nam
         _refuse(rest[0], sub)
     if name == "study" and args.file is not None:
         settings = _read_study_file(Path(args.file), vars(args))
-        if args.model:  # flags win over the file
-            settings.pop("model", None)
+        for key in ("model", "require"):  # flags win over the file
+            if getattr(args, key):
+                settings.pop(key, None)
         sub.set_defaults(**settings)
         args = parser.parse_args(argv)
     return args
@@ -137,7 +138,7 @@ def _read_study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
         values = value if isinstance(value, list) else [value]
         if isinstance(value, bool) != isinstance(known[key], bool):
             raise InputError(f"study file {str(path)!r}: {key} must not be {value!r}")
-        if key == "model":
+        if key in ("model", "require"):
             defaults[key] = [str(v) for v in values]
         elif isinstance(value, bool):
             defaults[key] = value

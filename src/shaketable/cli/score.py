@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from shaketable.cli.flags import add_output_flags, add_reference_flag
-from shaketable.cli.output import conclude, read_results, show
+from shaketable.cli.output import conclude, read_results
 
 ABOUT = "read a results file again: tables, JSON, page, requirement"
 SCHEMA = "findings/schema.json"
@@ -21,5 +21,4 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what a results file holds."""
     results = read_results(args.store, reference=args.reference or "")
-    show(results, as_json=args.json)
     return conclude(args, results)

@@ -16,7 +16,7 @@ from shaketable.cli.flags import (
     add_output_flags,
     parse_epsilons,
 )
-from shaketable.cli.output import conclude, show
+from shaketable.cli.output import conclude, read_requirements
 from shaketable.cli.values import load_data, load_declared, read_bounds, read_models, run_model
 
 ABOUT = "train with noise, test with noise, over many runs"
@@ -57,10 +57,19 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it."""
+    from shaketable.core.norms import as_p, norm_name
+    from shaketable.core.spec import Call
     from shaketable.evaluation.study import study
+    from shaketable.findings.requirements.needs import check_needs
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
+    norm = norm_name(as_p(args.norm))
+    check_needs(
+        read_requirements(args),
+        [str(Call(norm, (epsilon,))) for epsilon in args.test_eps],
+        remedy="add its size to --test-eps, or measure it with shaketable evaluate",
+    )
     models: dict[str, Any] = {}
     for name, source in read_models(args).items():
         with run_model(name):
@@ -89,5 +98,4 @@ def run(args: argparse.Namespace) -> int:
             progress=not args.quiet,
         )
     results = find(records, notes=[*notes, *note_pairs(data, records.separations)])
-    show(results, as_json=args.json)
     return conclude(args, results, dataset=data)

@@ -41,11 +41,11 @@ class Condition:
 
 def group_conditions(series: Sequence[Series]) -> list[Condition]:
     """Group series by points and noise, in their order, clean points first."""
-    labels = _label_models(series)
+    labels = label_models(series)
     groups: dict[tuple[object, ...], dict[str, Series]] = {}
     for s in sorted(series, key=lambda s: s.first.corruption != "clean"):
         shared = s.on_clean if s.first.corruption == "clean" else s  # keeps estimates for all
-        groups.setdefault(get_pairing(s), {})[labels[_get_model(s)]] = shared
+        groups.setdefault(get_pairing(s), {})[labels[get_model(s)]] = shared
     firsts = [next(iter(group.values())) for group in groups.values()]
     return [
         Condition(noise, group)
@@ -53,14 +53,16 @@ def group_conditions(series: Sequence[Series]) -> list[Condition]:
     ]
 
 
-def _get_model(series: Series) -> tuple[str, str, str]:
+def get_model(series: Series) -> tuple[str, str, str]:
+    """Return what identifies the model of a series, with its data and its training noise."""
     cell = series.first
     return cell.fingerprint, cell.recipe, cell.train
 
 
-def _label_models(series: Sequence[Series]) -> dict[tuple[str, str, str], str]:
-    firsts = {_get_model(s): s.first for s in reversed(series)}
-    models = dict.fromkeys(map(_get_model, series))
+def label_models(series: Sequence[Series]) -> dict[tuple[str, str, str], str]:
+    """Return a unique label for every model of the series, by what identifies it."""
+    firsts = {get_model(s): s.first for s in reversed(series)}
+    models = dict.fromkeys(map(get_model, series))
     cells = [firsts[model] for model in models]
     facts = [{"data": c.data, "train": f"training noise {_name_training(c)}"} for c in cells]
     return dict(zip(models, distinguish([c.model for c in cells], facts), strict=True))

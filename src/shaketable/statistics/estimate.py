@@ -53,6 +53,8 @@ class Estimate:
                 "estimate has none; compute it with shaketable.metrics"
             )
         confidence = self.confidence if confidence is None else confidence
+        if (confidence, times) == (self.confidence, 1.0):
+            return self
         low, high = self.limits(confidence, times)
         return replace(self, low=low, high=high, confidence=confidence)
 

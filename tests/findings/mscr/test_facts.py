@@ -11,7 +11,6 @@ from shaketable.evaluation.records import Points, Records
 from shaketable.findings.mscr.section import _choose_tone
 from shaketable.findings.mscr.words import describe_risk
 from shaketable.findings.page import write_report
-from shaketable.findings.requirement import Verdict
 from shaketable.findings.results import find
 from shaketable.metrics import error_probability
 from shaketable.separations.record import SeparationRecord
@@ -117,17 +116,3 @@ def test_series_are_sorted_by_the_size_of_their_noise():
 def test_the_colour_of_a_card_is_that_of_its_interval(low, high, tone):
     assert _choose_tone(Estimate((low + high) / 2, low, high, 0.95, "by hand")) == tone
     assert _choose_tone(None) == "open"
-
-
-@pytest.mark.parametrize(
-    ("low", "value", "high", "outcome"),
-    [
-        (-0.02, 0.0, 0.01, "met"),
-        (-0.04, -0.01, 0.01, "inconclusive"),
-        (-0.05, -0.04, 0.01, "inconclusive"),
-        (-0.09, -0.05, -0.04, "not met"),
-    ],
-)
-def test_a_requirement_is_judged_by_the_interval_not_by_the_value(low, value, high, outcome):
-    estimate = Estimate(value, low, high, 0.95, "by hand")
-    assert Verdict("net", estimate, -0.03).outcome == outcome

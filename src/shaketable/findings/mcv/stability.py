@@ -143,7 +143,7 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
     linearisations = _linearise(shares)
     cv, floor = linearisations[0].cv, linearisations[0].floor
     if len(shares) == 1:
-        return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary")
+        return _make_zero(confidence)
     estimates = [
         _compute_mean(a.values, low=a.low, high=a.high, confidence=confidence)
         for a in linearisations
@@ -185,7 +185,7 @@ def coefficient_difference(
     all_first, all_second = _linearise(first), _linearise(second)
     value = all_first[0].cv - all_second[0].cv
     if len(first) == 1:
-        return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary")
+        return _make_zero(confidence)
     if len(all_first) > 1 and len(all_second) > 1:  # both CVs are 0, all directions are possible
         both = [coefficient(shares, confidence=confidence) for shares in (first, second)]
 
@@ -229,6 +229,11 @@ class _Linearisation:
         squared = self.cv**2 - self.floor**2 / times
         # the root of a rounding error would be far larger than the error
         return self.cv - (math.sqrt(squared) if squared > _ROUNDING * self.cv**2 else 0.0)
+
+
+def _make_zero(confidence: float) -> Estimate:
+    """Return the CV over one set, however many points there are."""
+    return Estimate(0.0, 0.0, 0.0, confidence, "one set does not vary", lambda *_: (0.0, 0.0))
 
 
 def _linearise(shares: FloatArray) -> list[_Linearisation]:

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, UndefinedError
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr import numbers, words
@@ -66,6 +66,14 @@ class Robustness(Displayed):
             return words.NOT_MEASURED
         change = subject.at_eps_min[0].change
         return words.UNDEFINED if change is None else words.verdict(change)
+
+    def check_defined(self) -> None:
+        """Raise `UndefinedError` for models that classify no clean point correctly."""
+        if self.undefined:
+            raise UndefinedError(
+                f"MSCR is undefined for {', '.join(self.undefined)}: a clean accuracy of 0 leaves "
+                "nothing to lose; check that the model's labels are the data's"
+            )
 
     def json(self) -> dict[str, Any]:
         """Return the models as given and their differences; accuracies and errors in per cent."""

@@ -1,0 +1,44 @@
+"""``shaketable check``: requirements on the models in a results file."""
+
+from __future__ import annotations
+
+import argparse
+
+from shaketable.cli.flags import add_json_flag, add_requirement_flags, parse_confidence
+from shaketable.cli.output import print_json, read_requirements, write_decisions
+from shaketable.core.errors import InputError
+from shaketable.views.terminal import ignore_broken_pipe
+
+ABOUT = "requirements on the models in a results file: met, not met or inconclusive"
+SCHEMA = "findings/requirements/schema.json"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The results file, what is required, and where the decisions go."""
+    parser.add_argument("store", metavar="STORE", help="results file")
+    add_requirement_flags(parser)
+    parser.add_argument(
+        "--confidence",
+        type=parse_confidence,
+        default=0.95,
+        metavar="PERCENT",
+        help="that all decisions are right; they share the rest (default: 95)",
+    )
+    add_json_flag(parser, "; values are percentages")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Decide the requirements, print the decisions, and return 0, 1 or 3."""
+    from shaketable.findings.requirements.check import check
+
+    requirements = read_requirements(args)
+    if not requirements:
+        raise InputError("check needs --require, such as --require 'mscr >= -1', or --requirements")
+    decisions = check(args.store, requirements, confidence=args.confidence)
+    with ignore_broken_pipe():
+        if args.json:
+            print_json(decisions.json())
+        else:
+            decisions.print()
+    write_decisions(args, decisions)
+    return decisions.exit_code

@@ -1,0 +1,310 @@
+r"""Decide requirements from records.
+
+A requirement is *met* if the whole interval of its metric is on the right side of the limit, *not
+met* if the whole interval is on the wrong side, and else *inconclusive*.
+
+**Several requirements share the error probability.** With m decisions (requirements times models),
+every interval has a confidence of 1 - 0.05 / m (Bonferroni). So the probability that any decision
+is wrong, met or not met, is at most 5 %, however the decisions depend on each other: about 2.5 %
+that anything passes that should not, and 2.5 % that anything fails that should not. Not all of it
+is needed for each use. If anything is violated, the exit code is 0 only if that very requirement is
+passed, which needs no correction for m; that the exit code is 1 although all hold does need it, and
+so does a reader who relies on every row of the table. One interval per row serves all of them.
+
+**More points.** For an inconclusive requirement, the number of points is given with which the
+interval would exclude the limit if they showed the same rates; of studies, the number of runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from shaketable.core.checks import check_real, unknown_name
+from shaketable.core.errors import InputError, UndefinedError
+from shaketable.evaluation.records import Records
+from shaketable.evaluation.store import Store
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.requirements import words
+from shaketable.findings.requirements.needs import suggest_command
+from shaketable.findings.requirements.quantities import (
+    Case,
+    Quantity,
+    find_quantity,
+    list_labels,
+)
+from shaketable.findings.requirements.requirement import Requirement, parse_requirements
+from shaketable.findings.results import Results
+from shaketable.statistics.estimate import Estimate
+from shaketable.views.terminal import Displayed
+
+Outcome = Literal["met", "not met", "inconclusive"]
+
+EXIT_CODES = {"met": 0, "not met": 1, "inconclusive": 3}
+
+_MOST = 2.0**20  # times the points; more are not imagined
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """One requirement on one model, or on the difference of two."""
+
+    requirement: Requirement
+    model: str
+    """Label of the model; of a difference ``first minus second``."""
+    under: str
+    """The corruption or the suite."""
+    estimate: Estimate
+    """The metric; its interval has the confidence that the decision needs."""
+    n: int
+    """Number of points."""
+    runs: int
+    """Number of runs of a study; 1 for a fitted model."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """``met``, ``not met`` or ``inconclusive``."""
+        return self.requirement.decide(self.estimate.low, self.estimate.high)
+
+    @property
+    def unit(self) -> Literal["points", "runs"]:
+        """What a larger sample would have more of."""
+        return "points" if self.runs == 1 else "runs"
+
+    @cached_property
+    def more(self) -> int | None:
+        """How many more points, or runs, would decide it if they showed the same.
+
+        None if it is decided, or if no number would do: the value is at the limit.
+        """
+        if self.outcome != "inconclusive" or self.estimate.value == self.requirement.limit:
+            return None
+        size = self.n if self.runs == 1 else self.runs
+        high = 2.0
+        while not self._is_decided(high):
+            high *= 2
+            if high > _MOST:
+                return None
+        low = high / 2
+        while (high - low) * size > 0.5:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._is_decided(middle) else (middle, high)
+        return max(1, math.ceil(high * size) - size)
+
+    def _is_decided(self, times: float) -> bool:
+        e = self.estimate.again(times=times)
+        return self.requirement.decide(e.low, e.high) != "inconclusive"
+
+    def __str__(self) -> str:
+        return words.describe_decision(self)
+
+    def json(self) -> dict[str, Any]:
+        """Return its numbers, rates in per cent."""
+        of_points = self.unit == "points"
+        return {
+            "requirement": self.requirement.text,
+            "metric": self.requirement.metric,
+            "model": self.model,
+            "under": self.under,
+            "sign": self.requirement.sign,
+            "limit": round(100 * self.requirement.limit, 10),
+            "outcome": self.outcome,
+            **self.estimate.json(),
+            "confidence": round(100 * self.estimate.confidence, 10),
+            "method": self.estimate.method,
+            "points": self.n,
+            "runs": self.runs,
+            "more_points": self.more if of_points else None,
+            "more_runs": None if of_points else self.more,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Check(Displayed):
+    """Decisions on all requirements; true if all are met."""
+
+    decisions: tuple[Decision, ...]
+    confidence: float
+    """Confidence that all decisions are right, as a fraction."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """``not met`` if any decision is, else ``inconclusive`` if any is, else ``met``."""
+        outcomes = {decision.outcome for decision in self.decisions}
+        order: tuple[Outcome, ...] = ("not met", "inconclusive")
+        return next((outcome for outcome in order if outcome in outcomes), "met")
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command: 0 met, 1 not met, 3 inconclusive."""
+        return EXIT_CODES[self.outcome]
+
+    def __bool__(self) -> bool:
+        return self.outcome == "met"
+
+    def __str__(self) -> str:
+        return "\n".join([words.describe_check(self), *map(str, self.decisions)])
+
+    def json(self) -> dict[str, Any]:
+        """Return all decisions, rates in per cent."""
+        return {
+            "outcome": self.outcome,
+            "exit_code": self.exit_code,
+            "confidence": round(100 * self.confidence, 10),
+            "requirements": [decision.json() for decision in self.decisions],
+        }
+
+    def print(self) -> None:
+        """Print one row per decision, and the outcome."""
+        from shaketable.findings.requirements.table import print_check
+
+        print_check(self)
+
+    def write_junit(self, path: str | Path) -> Path:
+        """Write the decisions as JUnit XML, one test case each."""
+        from shaketable.findings.requirements.files import write_junit
+
+        return write_junit(self, path)
+
+    def write_markdown(self, path: str | Path) -> Path:
+        """Write the table as Markdown, for summaries of pipelines."""
+        from shaketable.findings.requirements.files import write_markdown
+
+        return write_markdown(self, path)
+
+
+def check(
+    results: Records | Results | str | Path,
+    requirements: Iterable[str | Requirement] | str,
+    *,
+    confidence: float = 0.95,
+) -> Check:
+    """Decide whether models meet requirements, from what is on record.
+
+    Parameters
+    ----------
+    results
+        Records, or a results file.
+    requirements
+        Such as ``mscr >= -1`` or ``error[jitter(0.2)] <= 5``, rates in per cent: one or many. Every
+        model on record must meet them, unless one is named: ``model(rf).accuracy >= 90``. Two
+        models are compared by ``difference(new, old).accuracy >= -0.5``, paired.
+    confidence
+        That all decisions are right; they share what is missing to 1.
+
+    >>> import shaketable as st
+    >>> x = [[i / 400] for i in range(400)]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 200 for i in range(400)]),
+    ...                       "linf(0.01)", name="step", bounds=None)
+    >>> print(st.check(records, ["accuracy >= 98", "error[linf(0.01)] <= 0.1"]))
+    not met: 1 of 2 requirements met, 1 not met
+    accuracy >= 98 met: step has 100.00 %, 97.5 % interval 98.91 to 100.00
+    error[linf(0.01)] <= 0.1 not met: step has 0.55 %, 97.5 % interval 0.17 to 1.32
+    """
+    check_real("confidence", confidence, "lie between 0 and 1", low=0.5, high=1 - 1e-9)
+    wanted = parse_requirements(requirements)
+    store = "" if isinstance(results, Records | Results) else str(results)
+    groups = _read_groups(results)
+    found = [
+        (requirement, entry)
+        for requirement in wanted
+        for entry in _list_entries(groups, requirement, store)
+    ]
+    alone = 1 - (1 - confidence) / len(found)
+    return Check(
+        tuple(
+            Decision(
+                requirement,
+                model,
+                case.under,
+                estimate.again(confidence=alone),
+                case.first.n,
+                case.runs,
+            )
+            for requirement, (model, case, estimate) in found
+        ),
+        confidence,
+    )
+
+
+def _read_groups(results: Records | Results | str | Path) -> RecordGroups:
+    if isinstance(results, Results):
+        return results.groups
+    if isinstance(results, Records):
+        records = results
+    else:
+        with Store(results, must_exist=True) as store:
+            records = store.records()
+    if not len(records):
+        raise InputError("requirements need at least one cell on record, got none; evaluate first")
+    return RecordGroups(records)
+
+
+def _list_entries(
+    groups: RecordGroups, requirement: Requirement, store: str
+) -> list[tuple[str, Case[Any], Estimate]]:
+    """Return the models that a requirement is about, each with its case and its metric."""
+    quantity = find_quantity(requirement.metric, requirement.text)
+    cases = quantity.list_cases(groups, requirement.under)
+    chosen = [_choose_labels(groups, name, requirement) for name in requirement.models]
+    wanted = set().union(*chosen) if chosen else {label for label, _ in list_labels(groups)}
+    if lacking := wanted - {case.label for case in cases}:
+        raise InputError(suggest_command(groups, requirement, lacking, store))
+    if requirement.is_difference:
+        return _list_differences(quantity, requirement, cases, *chosen)
+    return [
+        (case.label, case, _compute(requirement, case.label, quantity.estimate, case.source))
+        for case in cases
+        if case.label in wanted
+    ]
+
+
+def _choose_labels(groups: RecordGroups, name: str, requirement: Requirement) -> set[str]:
+    """Return the labels that a name stands for: a label itself, or the name of models."""
+    known = dict(list_labels(groups))
+    if name in known:
+        return {name}
+    labels = {label for label, cell in known.items() if cell.model == name}
+    if not labels:
+        raise unknown_name(f"model in requirement {requirement.text!r}:", name, known)
+    return labels
+
+
+def _list_differences(
+    quantity: Quantity[Any],
+    requirement: Requirement,
+    cases: Sequence[Case[Any]],
+    first: set[str],
+    second: set[str],
+) -> list[tuple[str, Case[Any], Estimate]]:
+    """Return the paired differences of two models."""
+    entries = []
+    for a in (case for case in cases if case.label in first):
+        partners = [c for c in cases if c.label in second and c.pairing == a.pairing]
+        for b in partners:
+            name = f"{a.label} minus {b.label}"
+            value = _compute(requirement, name, quantity.subtract, a.source, b.source)
+            if value is None:
+                raise InputError(
+                    f"requirement {requirement.text!r}: differences of {requirement.metric} are "
+                    "not known; require it of each model"
+                )
+            entries.append((name, a, value))
+    if not entries:
+        raise InputError(
+            f"requirement {requirement.text!r} needs two models evaluated under the same noise on "
+            "the same points; evaluate both with the same data, corruption, k, runs and seed"
+        )
+    return entries
+
+
+def _compute(requirement: Requirement, model: str, function: Any, *sources: Any) -> Any:
+    """Call a function of a metric; an error names the requirement and the model."""
+    try:
+        return function(*sources)
+    except UndefinedError as error:
+        raise UndefinedError(f"requirement {requirement.text!r} on {model}: {error}") from error

@@ -1,0 +1,129 @@
+"""What requirements need on record: which corruptions and suites, and how to measure them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from shaketable.core.checks import list_names
+from shaketable.core.errors import InputError
+from shaketable.corruptions.suites.suite import Suite, suite
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.requirements.quantities import (
+    SeriesQuantity,
+    SuiteQuantity,
+    find_quantity,
+    list_labels,
+    normalise,
+)
+from shaketable.findings.requirements.requirement import Requirement
+from shaketable.findings.suite_results import PARTS
+
+_SUITES = {
+    "mce_lp": "pnorm",
+    "ice": "ice",
+    "mce": "common-19",
+    "mce_15": "common-15",
+    "mce_xn": "common-xn",
+}
+"""Suites that metrics are measured with if none is named."""
+
+
+def list_needs(requirements: Iterable[Requirement]) -> list[str | Suite]:
+    """Return the corruptions and suites that a model must be evaluated under."""
+    needs: dict[str, str | Suite] = {}
+    for requirement in requirements:
+        spec, suite_name = _find_need(requirement)
+        if suite_name:
+            needs[suite_name] = suite(suite_name)
+        elif spec and spec != "clean":
+            needs[spec] = spec
+    return list(needs.values())
+
+
+def check_needs(
+    requirements: Iterable[Requirement], levels: Sequence[str | Suite], *, remedy: str = ""
+) -> None:
+    """Raise an `InputError` for a requirement that is not measured under these specs and suites.
+
+    `remedy` says what to do, by default to add a flag of ``shaketable evaluate``.
+    """
+    for requirement in requirements:
+        if flag := _find_missing(requirement, levels):
+            _, noise = flag
+            raise InputError(
+                f"requirement {requirement.text!r} needs {noise}, which would not be measured; "
+                f"{remedy or f'add {shlex.join(flag)}'}"
+            )
+
+
+def _find_missing(
+    requirement: Requirement, levels: Sequence[str | Suite]
+) -> tuple[str, str] | None:
+    """Return the flag that adds what a requirement needs, and its value; None for nothing."""
+    quantity = find_quantity(requirement.metric, requirement.text)
+    under = requirement.under
+    specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
+    suites = [level for level in levels if isinstance(level, Suite)]
+    if isinstance(quantity, SuiteQuantity):
+        metrics = {quantity.metric} | ({"mce"} if quantity.metric in PARTS else set())
+        known = any(s.metric in metrics and under in ("", s.name) for s in suites)
+        return None if known else ("--suite", under or _SUITES.get(quantity.metric, "NAME"))
+    if isinstance(quantity, SeriesQuantity) and not under and quantity.default == "eps_min":
+        known = any("eps_min" in spec for spec in specs)
+        return None if known else ("--corruptions", "linf(eps_min)")
+    if not under or under == "clean" or suites:  # what suites hold depends on the data
+        return None
+    known = normalise(under) in map(normalise, specs)
+    return None if known else ("--corruptions", under)
+
+
+def _find_need(requirement: Requirement) -> tuple[str, str]:
+    """Return the corruption that a requirement needs, or else the name of the suite."""
+    quantity = find_quantity(requirement.metric, requirement.text)
+    under = requirement.under
+    if isinstance(quantity, SuiteQuantity):
+        name = under or _SUITES.get(quantity.metric, "")
+        if not name:
+            raise InputError(
+                f"requirement {requirement.text!r} must name its suite, such as "
+                f"{requirement.metric}[two-factor]; see shaketable list suites"
+            )
+        return "", name
+    if not isinstance(quantity, SeriesQuantity):
+        raise InputError(
+            f"requirement {requirement.text!r} does not say which corruptions {requirement.metric} "
+            "needs; name them: corruptions=, or --corruptions"
+        )
+    default = {"clean": "clean", "eps_min": "linf(eps_min)"}.get(quantity.default, "")
+    if not under and not default:
+        raise InputError(
+            f"requirement {requirement.text!r} must name the corruption, such as "
+            f"{requirement.metric}[linf(0.1)]"
+        )
+    return under or default, ""
+
+
+def suggest_command(
+    groups: RecordGroups, requirement: Requirement, lacking: Iterable[str], store: str
+) -> str:
+    """Say what is not on record for which models, and the command that measures it."""
+    try:
+        spec, suite_name = _find_need(requirement)
+    except InputError as error:
+        return str(error)
+    known = dict(list_labels(groups))
+    labels = [label for label in known if label in set(lacking)]
+    noise = f"suite {suite_name}" if suite_name else spec
+    flags = ["--suite", suite_name] if suite_name else ["--corruptions", spec]
+    models = list(dict.fromkeys(known[label].model for label in labels))
+    argv = ["--data", known[labels[0]].data, *(w for m in models for w in ("--model", m)), *flags]
+    command = shlex.join(["shaketable", "evaluate", *argv, "--store", store or "STORE"])
+    others = ""
+    if len(labels) < len(known) and not requirement.models:
+        others = f"; or name the models that it is about: model(NAME).{requirement.metric}"
+    return (
+        f"requirement {requirement.text!r} needs {noise} on record for {list_names(labels)}, got "
+        f"{list_names([condition.noise for condition in groups.conditions])}; measure it: "
+        f"{command}{others}"
+    )

@@ -1,0 +1,296 @@
+"""What can be required: metrics of records, each with its cases, values and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
+
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.spec import display_name, parse_call, split_name, split_top_level
+from shaketable.evaluation.records import Record, Records
+from shaketable.findings.conditions import get_model, label_models
+from shaketable.findings.finding import list_metrics
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.labels import distinguish, list_noise_facts
+from shaketable.findings.mce import numbers as mce
+from shaketable.findings.mcv.stability import Stability, cv_difference
+from shaketable.findings.mscr import numbers as mscr
+from shaketable.findings.series import Series, get_pairing
+from shaketable.findings.subjects import name_noise
+from shaketable.findings.suite_results import SuiteResult, take_part
+from shaketable.statistics.estimate import Estimate
+
+_Source = TypeVar("_Source")
+
+
+@dataclass(frozen=True, eq=False)
+class Case(Generic[_Source]):
+    """One model under what a requirement is about."""
+
+    label: str
+    """The model; unique among the records."""
+    under: str
+    """The corruption or the suite."""
+    source: _Source
+    """What the metric is computed from."""
+    first: Record
+    runs: int
+    pairing: object
+    """What two cases must share so that their difference is paired."""
+
+
+class Quantity(Protocol[_Source]):
+    """A metric that can be required."""
+
+    def list_cases(self, groups: RecordGroups, under: str) -> list[Case[_Source]]:
+        """Return one case per model and setting that the records hold."""
+
+    def estimate(self, source: _Source) -> Estimate:
+        """Compute the metric."""
+
+    def subtract(self, first: _Source, second: _Source) -> Estimate | None:
+        """Compute the metric of the first minus that of the second; None if it is not known how."""
+
+
+@dataclass(frozen=True)
+class SeriesQuantity:
+    """A metric of one model under one corruption."""
+
+    compute: Callable[[Series], Estimate]
+    compute_difference: Callable[[Series, Series], Estimate]
+    default: str
+    """Without brackets: ``clean`` points, noise of size ``eps_min``, or every ``corruption``."""
+
+    def list_cases(self, groups: RecordGroups, under: str) -> list[Case[Series]]:
+        """Return one case per model under the corruption; `under` empty stands for the default."""
+        is_wanted = self._choose(groups, under)
+        return [
+            Case(label, condition.noise, s, s.first, s.runs, get_pairing(s))
+            for condition in groups.conditions
+            for label, s in condition.series.items()
+            if is_wanted(s)
+        ]
+
+    def _choose(self, groups: RecordGroups, under: str) -> Callable[[Series], bool]:
+        if not under and self.default == "eps_min":
+            return lambda s: s.at_eps_min
+        if not under and self.default == "corruption":
+            return lambda s: s.first.corruption != "clean"
+        spec = under or self.default
+        exact = [s for s in groups.series if is_named(s, spec)]
+        return (lambda s: is_named(s, spec)) if exact else (lambda s: is_completed(s, spec))
+
+    def estimate(self, source: Series) -> Estimate:
+        """Compute the metric."""
+        return self.compute(source)
+
+    def subtract(self, first: Series, second: Series) -> Estimate | None:
+        """Compute the paired difference."""
+        return self.compute_difference(first, second)
+
+
+@dataclass(frozen=True)
+class SuiteQuantity:
+    """A metric of one model under a whole suite."""
+
+    metric: str
+    """Metric of the suites that it is computed from."""
+    compute: Callable[[SuiteResult], Estimate]
+    compute_difference: Callable[[SuiteResult, SuiteResult], Estimate] | None = None
+
+    def list_cases(self, groups: RecordGroups, under: str) -> list[Case[SuiteResult]]:
+        """Return one case per model and suite; `under` chooses a suite by name."""
+        labels = label_models(groups.series)
+        results = [r for r in self._list_results(groups) if not under or r.suite.name == under]
+        names = [(labels[get_model(r.series[0])], r.suite.name) for r in results]
+        return [
+            Case(
+                name[0],
+                name[1] if names.count(name) == 1 else _name_setting(r, results),
+                r,
+                r.first,
+                r.series[0].runs,
+                tuple(map(get_pairing, r.series)),
+            )
+            for name, r in zip(names, results, strict=True)
+        ]
+
+    def _list_results(self, groups: RecordGroups) -> list[SuiteResult]:
+        """Return the results of suites with the metric, else the parts of larger suites."""
+        of_suites = [r for r in groups.suite_results if r.suite.metric == self.metric]
+        parts = (take_part(r, self.metric) for r in groups.suite_results)
+        return of_suites or [part for part in parts if part is not None]
+
+    def estimate(self, source: SuiteResult) -> Estimate:
+        """Compute the metric."""
+        return self.compute(source)
+
+    def subtract(self, first: SuiteResult, second: SuiteResult) -> Estimate | None:
+        """Compute the paired difference; None for metrics without one."""
+        return None if self.compute_difference is None else self.compute_difference(first, second)
+
+
+@dataclass(frozen=True)
+class ForeignQuantity:
+    """A metric of another installed package: a function of one model's records."""
+
+    name: str
+    compute: Callable[..., Any]
+
+    def list_cases(self, groups: RecordGroups, under: str) -> list[Case[Records]]:
+        """Return one case per model."""
+        if under:
+            raise InputError(f"metric {self.name} takes nothing in brackets, got {under!r}")
+        labels = label_models(groups.series)
+        cells: dict[tuple[str, str, str], dict[str, Record]] = {}
+        for s in groups.series:
+            cells.setdefault(get_model(s), {}).update({c.key: c for c in (*s.clean, *s.noisy)})
+        return [
+            Case(
+                labels[model],
+                "all on record",
+                replace(groups.records, cells=tuple(found.values())),
+                next(iter(found.values())),
+                len({c.run for c in found.values()}),
+                None,
+            )
+            for model, found in cells.items()
+        ]
+
+    def estimate(self, source: Records) -> Estimate:
+        """Compute the metric; whatever its code raises becomes an `InputError`."""
+        try:
+            value = self.compute(source)
+        except ShaketableError:
+            raise
+        except FOREIGN_ERRORS as error:
+            raise InputError(
+                f"metric {self.name!r} of an installed package failed: {describe_error(error)}; "
+                "update the package or uninstall it"
+            ) from error
+        if not isinstance(value, Estimate):
+            raise InputError(
+                f"metric {self.name!r} must return an Estimate to be required, got "
+                f"{type(value).__name__}"
+            )
+        return value
+
+    def subtract(self, first: Records, second: Records) -> Estimate | None:  # noqa: ARG002
+        """Return None: differences are not known."""
+        return None
+
+
+def _accuracy(series: Series) -> Estimate:
+    return series.accuracy
+
+
+def _error(series: Series) -> Estimate:
+    return series.accuracy.subtract_from(1)
+
+
+def _error_difference(first: Series, second: Series) -> Estimate:
+    return mscr.estimate_accuracy_difference(second, first)
+
+
+def _relative_loss(series: Series) -> Estimate:
+    return series.relative_loss
+
+
+def _mean_accuracy_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
+    return mce.mean_error_difference(second, first)
+
+
+QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity] = {
+    "accuracy": SeriesQuantity(_accuracy, mscr.estimate_accuracy_difference, "clean"),
+    "error": SeriesQuantity(_error, _error_difference, "clean"),
+    "error_probability": SeriesQuantity(_error, _error_difference, "corruption"),
+    "relative_loss": SeriesQuantity(_relative_loss, mscr.mscr_difference, "corruption"),
+    "mscr": SeriesQuantity(_relative_loss, mscr.mscr_difference, "eps_min"),
+    "mce_lp": SuiteQuantity("mce_lp", mce.mean_error, mce.mean_error_difference),
+    "mce": SuiteQuantity("mce", mce.mean_error, mce.mean_error_difference),
+    "mce_15": SuiteQuantity("mce_15", mce.mean_error, mce.mean_error_difference),
+    "mce_xn": SuiteQuantity("mce_xn", mce.mean_error, mce.mean_error_difference),
+    "ice": SuiteQuantity("ice", mce.ice),
+    "mce_alexnet": SuiteQuantity("mce_15", mce.mce_alexnet),
+    "relative_mce_alexnet": SuiteQuantity("mce_15", mce.relative_mce_alexnet),
+    "mean_accuracy": SuiteQuantity("mcv", lambda r: Stability(r).mean, _mean_accuracy_difference),
+    "cv": SuiteQuantity("mcv", lambda r: Stability(r).cv, cv_difference),
+}
+"""Our metrics that can be required, by name."""
+
+_INSTEAD = {
+    "mcv": "it has two numbers: require cv or mean_accuracy",
+    **{
+        f"{name}_difference": f"write difference(FIRST, SECOND).{name}"
+        for name in ("accuracy", "mscr", "mce_lp", "cv")
+    },
+}
+
+
+def find_quantity(name: str, requirement: str) -> Quantity[Any]:
+    """Return what a name stands for: one of ours, or a metric of another installed package."""
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    if name in _INSTEAD:
+        raise InputError(f"requirement {requirement!r}: {name} is no single rate; {_INSTEAD[name]}")
+    metrics = {key: metric for key, metric in list_metrics().items() if key not in _INSTEAD}
+    if name in metrics:
+        return ForeignQuantity(name, metrics[name])
+    raise unknown_name(f"metric in requirement {requirement!r}:", name, {*QUANTITIES, *metrics})
+
+
+def is_named(series: Series, spec: str) -> bool:
+    """Whether a series is that of a corruption, by its spec, with eps_min, or by its name."""
+    recorded = series.first.corruption
+    wanted = normalise(spec)
+    return wanted in map(normalise, (recorded, name_noise(series))) or spec == display_name(
+        recorded
+    )
+
+
+def is_completed(series: Series, spec: str) -> bool:
+    """Whether the data have only added arguments to a spec, such as the size of images."""
+    recorded, wanted = (split_top_level(s, "+") for s in (series.first.corruption, spec))
+    return len(recorded) == len(wanted) and all(map(_begins_with, recorded, wanted))
+
+
+def _begins_with(recorded: str, wanted: str) -> bool:
+    try:
+        full, call = parse_call(recorded), parse_call(wanted)
+    except InputError:  # not a spec, such as the name of a set
+        return False
+    return (full.name, full.args[: len(call.args)], full.options) == (
+        call.name,
+        call.args,
+        call.options,
+    )
+
+
+def normalise(spec: str) -> str:
+    """Write a spec in one way: blanks and numbers.
+
+    >>> normalise("sp( 0.10 )+rotation(30)")
+    'sp(0.1) + rotation(30)'
+    """
+    text, name = split_name(spec)
+    try:
+        calls = [str(parse_call(part)) for part in split_top_level(text, "+")]
+    except InputError:  # not a spec, such as the name of a set
+        return spec
+    return " + ".join(calls) + (f" as {name}" if name else "")
+
+
+def _name_setting(result: SuiteResult, results: Sequence[SuiteResult]) -> str:
+    """Return the name of the suite, with the settings in which its results differ."""
+    names = [r.suite.name for r in results]
+    labels = distinguish(names, [list_noise_facts(r.first) for r in results])
+    return dict(zip(map(id, results), labels, strict=True))[id(result)]
+
+
+def list_labels(groups: RecordGroups) -> Iterator[tuple[str, Record]]:
+    """All models on record: their labels, each with one cell."""
+    firsts = {get_model(s): s.first for s in reversed(groups.series)}
+    for model, label in label_models(groups.series).items():
+        yield label, firsts[model]
