@@ -60,6 +60,7 @@ class Examples:
     def distances(self, data: Dataset, p: float) -> FloatArray:
         """Distances from the rows' own points."""
         step = self.moved.astype(np.float64) - data.rows(self.rows)
+        step = step if data.table is None else np.nan_to_num(step)
         return pnorm(step.reshape(len(self), data.d), p)
 
 

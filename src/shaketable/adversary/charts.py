@@ -60,8 +60,8 @@ def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     """Decision regions, points, their Voronoi cells, and adversarial examples, in the plane."""
     target, classifier = curve.target, curve.target.classifier
     x, y = target.points.reshape(len(target.rows), -1), target.y
-    if x.shape[1] != 2:
-        raise InputError(f"a map is for points of two features, got {x.shape[1]}")
+    if x.shape[1] != 2 or target.data.table is not None:
+        raise InputError(f"a map is for points of two plain numbers, got {x.shape[1]} features")
     labels = [str(label) for label in classifier.codes]
     named = np.array([*labels, "none"])  # code -1 is the last
     low, high = x.min(axis=0) - accuracy.epsilon, x.max(axis=0) + accuracy.epsilon

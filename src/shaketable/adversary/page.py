@@ -144,7 +144,7 @@ def write_worst_case(
         facts=_describe_settings(found),
         figures={
             "curves": page.make_figures(curves_chart(found), caption=words.WORST_CASE),
-            "maps": _draw_maps(found) if found.data.d == 2 else [],
+            "maps": _draw_maps(found) if found.data.d == 2 and found.data.table is None else [],
         },
     )
 
@@ -214,13 +214,14 @@ def _render_images(x: Array, moved: Array) -> list[tuple[str, str]]:
 def _describe_changes(data: Dataset, x: Array, moved: Array) -> list[str]:
     """Features with the largest scaled changes; their values are in the units of the file."""
     before, after = x.reshape(1, -1), moved.reshape(1, -1)
-    most = np.argsort(-np.abs(after - before)[0], kind="stable")[:_FEATURES]
+    # missing values do not move
+    most = np.argsort(-np.nan_to_num(np.abs(after - before))[0], kind="stable")[:_FEATURES]
     if data.scaling is not None:
         before, after = data.scaling.undo(before), data.scaling.undo(after)
     return [
         f"{data.feature_name(i)}: {before[0, i]:.4g} to {after[0, i]:.4g}"
         for i in most
-        if before[0, i] != after[0, i]
+        if before[0, i] != after[0, i] and not np.isnan(after[0, i])
     ]
 
 
@@ -242,10 +243,16 @@ def _describe_settings(worst: WorstCase) -> dict[str, str]:
     return describe_data(worst.data) | {
         "Points attacked": str(len(first.target.rows)),
         "Norm": worst.norm,
-        "eps_min": "0: classes touch" if worst.eps_min is None else repr(worst.eps_min),
+        "eps_min": _describe_eps_min(worst),
         "Epsilon": join_distinct(format_distance(a.epsilon) for a in first),
         "Attacks": join_distinct(t.spec for a in accuracies for t in a.trials) or "none",
         "Value range": str(first.target.bounds or "none"),
         "Seed": str(first.target.seed),
         "Queries": f"{sum(a.queries for a in accuracies):,}",
     }
+
+
+def _describe_eps_min(worst: WorstCase) -> str:
+    if worst.eps_min is not None:
+        return repr(worst.eps_min)
+    return "0: classes touch" if worst.data.table is None else "undefined: no opponents"

@@ -12,6 +12,7 @@ from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
+from shaketable.data.frames import TableSchema
 
 Constraint: TypeAlias = Literal["none", "genuine-max", "genuine-exact"]
 
@@ -25,6 +26,32 @@ _HALVINGS = 36  # bisection steps for the length of a clipped step
 
 
 @dataclass(frozen=True, eq=False)
+class Held:
+    """Rows of a table of which only some columns move; all others are held as they are."""
+
+    rows: Array
+    """The evaluated rows with all their columns, (n, columns)."""
+    table: TableSchema
+
+    @property
+    def moving(self) -> FloatArray:
+        """Values of the columns that move, (n, d); 0 where they are missing."""
+        return np.nan_to_num(self.rows[:, self.table.moved].astype(np.float64))
+
+    def complete(self, rows: IntArray, moved: Array) -> Array:
+        """Rows with all their columns; values that are missing stay so."""
+        part = self.table.take(np.flatnonzero(self.table.moved).tolist())
+        whole = self.rows[rows]
+        gaps = np.isnan(whole[:, self.table.moved])
+        whole[:, self.table.moved] = np.where(gaps, np.nan, part.enforce(moved))
+        return whole
+
+    def extract(self, points: Array) -> Array:
+        """Values of the columns that move; 0 where they are missing."""
+        return np.nan_to_num(points[:, self.table.moved])
+
+
+@dataclass(frozen=True, eq=False)
 class Region:
     """For every evaluated point the set of points that are adversarial if they are misclassified.
 
@@ -34,7 +61,7 @@ class Region:
     """
 
     x: FloatArray
-    """Evaluated points, (n, d), flattened, in their own units."""
+    """Evaluated points, (n, d), flattened, in their own units; of a table what moves."""
     shape: tuple[int, ...]
     """Shape of a point, as models take it."""
     dtype: np.dtype[Any]
@@ -45,6 +72,8 @@ class Region:
     voronoi: VoronoiCells | None = None
     """Voronoi cells of the same points, for the genuine constraints."""
     bounds: Bounds | None = None
+    held: Held | None = None
+    """All columns of the points, if only some of them move; `x` has those that move."""
 
     def contains(self, rows: IntArray, moved: Array) -> Array:
         """Whether points, one per row, lie in the region of their row; computed in float64."""
@@ -120,11 +149,20 @@ class Region:
             else:
                 beyond = np.zeros(1, bool)
             cast = np.where(beyond, np.nextafter(cast, origin.astype(self.dtype)), cast)
-        return self.cast_for_model(cast)
+        return self.cast_for_model(rows, cast)
 
-    def cast_for_model(self, points: Array) -> Array:
-        """Points in the model's number type, rounded to nearest, and in the model's shape."""
-        return points.astype(self.dtype, copy=False).reshape(len(points), *self.shape)
+    def cast_for_model(self, rows: IntArray, points: Array) -> Array:
+        """Points, one per row, in the model's number type, rounded to nearest, and in its shape."""
+        cast = points.astype(self.dtype, copy=False)
+        if self.held is not None:
+            return self.held.complete(rows, cast)
+        return cast.reshape(len(points), *self.shape)
+
+    def extract(self, points: Array) -> Array:
+        """Return the values that move, (points, d), of points as models take them."""
+        if self.held is not None:
+            return self.held.extract(points)
+        return points.reshape(len(points), self.x.shape[1])
 
     def value_range(self, origin: FloatArray) -> tuple[Array, Array]:
         """Lower and upper bounds of values; a point's own values may exceed them by rounding."""

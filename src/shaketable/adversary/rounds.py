@@ -61,7 +61,7 @@ def run_attacks(
     for earlier in before:
         place = np.searchsorted(rows, earlier.examples.rows)
         hit[place], withstood[place] = True, False
-        moved[place] = earlier.examples.moved.reshape(len(place), moved.shape[1])
+        moved[place] = region.extract(earlier.examples.moved)
         trials += earlier.trials if earlier.epsilon == region.epsilon else ()
     if not proven:
         chosen = attacks or choose_attacks(target.classifier, region, target.one_nn)
@@ -129,6 +129,6 @@ def _find_room(target: Target, region: Region) -> tuple[Array, bool]:
         keys = fold(target.keys[todo], i)
         unit = unit_ball(keys, region.x.shape[1], region.p, kind="surface", dtype=np.float64)
         moved = region.project(todo, region.x[todo] + region.epsilon * unit)
-        rounded = region.round_for_model(todo, moved).reshape(moved.shape)
+        rounded = region.extract(region.round_for_model(todo, moved))
         found[todo] = region.contains(todo, rounded)
     return found, False

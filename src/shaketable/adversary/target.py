@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from shaketable.adversary.one_nn.fitted import FittedOneNN, extract_one_nn
-from shaketable.adversary.region import Constraint, Region
+from shaketable.adversary.region import Constraint, Held, Region
 from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
@@ -18,6 +18,7 @@ from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
+from shaketable.data.frames import find_strata
 from shaketable.data.sampling import Sample
 from shaketable.evaluation.noise import choose_bounds
 from shaketable.models.classifier import Classifier, as_classifier
@@ -77,7 +78,10 @@ class Target:
         rows = rows if points is None else rows[Sample(points, seed).choose(len(rows))]
         unscale = unscale and not refit and data.scaling is not None
         classifier = as_classifier(model, data, name=name, unscale=unscale)
-        one_nn = None if unscale else extract_one_nn(model, features=data.features)
+        plain = data.table is None
+        if not plain:  # gradients would follow columns that are held
+            classifier = replace(classifier, device=None)
+        one_nn = extract_one_nn(model, features=data.features) if plain and not unscale else None
         return cls(data, rows, classifier, one_nn, choose_bounds(data, bounds), seed)
 
     @cached_property
@@ -115,11 +119,15 @@ class Target:
             raise unknown_name("constraint", str(constraint), get_args(Constraint))
         if p < 1 and constraint != "none":
             raise InputError(f"norm must be 1 or more for cells, got {p:g}; take constraint none")
-        x = self.points.reshape(len(self.rows), -1).astype(np.float64)
+        x, held = self.points.reshape(len(self.rows), -1).astype(np.float64), None
+        if self.data.table is not None:
+            held = Held(self.points, self.data.table)
+            x = held.moving
         region = Region(x, self.data.shape, self.points.dtype, p, reach, constraint)
-        region = replace(region, bounds=self.bounds)
+        region = replace(region, bounds=self.bounds, held=held)
         if constraint == "none":
             return region
+        self._require_one_stratum()
         device = fast_device(self.classifier)
         voronoi = VoronoiCells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
         if voronoi.find_clashes(self.y).any():
@@ -128,6 +136,18 @@ class Target:
                 "label; leave them out with drop_clashes (--drop-clashes)"
             )
         return replace(region, voronoi=voronoi)
+
+    def _require_one_stratum(self) -> None:
+        """Raise `InputError` for points of a table that are not all opponents of each other."""
+        table = self.data.table
+        if table is None or (
+            table.others == "agree" and not np.ptp(find_strata(self.points, table.moved)).any()
+        ):
+            return
+        raise InputError(
+            "Voronoi cells in a table need points that agree in all columns that noise leaves "
+            "alone, and here they do not; take constraint none"
+        )
 
 
 def fast_device(model: Classifier) -> str | None:

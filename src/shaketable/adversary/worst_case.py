@@ -23,6 +23,7 @@ from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import Array, IntArray
 from shaketable.core.writing import write_beside
 from shaketable.corruptions import PNormNoise
+from shaketable.corruptions.only import fit_to_columns
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
@@ -30,6 +31,7 @@ from shaketable.evaluation.cells import Cell, Origin, make_points, measure_group
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import AS_GIVEN
 from shaketable.findings.guessing import note_guessing
+from shaketable.separations.opponents import place_points
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within
 from shaketable.separations.separation import separation
@@ -150,10 +152,16 @@ class WorstCase(Displayed):
     def _find_closest(self, curve: Curve) -> IntArray:
         """Attacked points that are as close to another class as any two points are."""
         assert self.eps_min is not None, "callers check"
-        x = curve.target.points.reshape(len(curve.target.rows), -1).astype(np.float64)
+        x, rows, strata = curve.target.points, curve.target.rows, None
+        if self.data.table is not None:
+            x, strata = place_points(self.data, self.p)
+            x = x[rows]
         two_r = self.eps_min / half_separation(1.0, self.p) * (1 + 1e-5)  # x/255 is rounded
+        x = x.reshape(len(rows), -1).astype(np.float64)
         question = Question(x, curve.target.y, self.p)
         pairs = pairs_within(question, np.full(len(x), two_r))
+        if strata is not None:
+            pairs = pairs[np.ptp(strata[rows[pairs]], axis=1) == 0]
         return np.unique(pairs)
 
     def sentences(self, model: str) -> list[str]:
@@ -169,6 +177,11 @@ class WorstCase(Displayed):
         One entry per example: ``model``, ``constraint``, ``epsilon``, ``row`` of the data, its
         ``label``, the point ``x`` as the model takes it, ``distance`` and the ``predicted`` label.
         """
+        if self.data.table is not None and self.data.table.decodes:
+            raise InputError(
+                "examples of a data frame are no plain numbers, which an .npz file holds; leave "
+                "out --examples, the page (--report) shows them"
+            )
         classes = np.array([*map(str, self.data.classes), "none"])  # code -1 is the last
         columns: dict[str, list[Array]] = {}
         for curve in self.curves:
@@ -358,7 +371,8 @@ def _evaluate_noise(
     origin = Origin(target.classifier.name, recipe="", train=AS_GIVEN)
     if not (sizes := sorted({e for e in ladder if e > 0})):
         return {}
-    cells = [Cell(target.data, points, PNormNoise(p, e), noise, origin, "") for e in sizes]
+    noises = [fit_to_columns(PNormNoise(p, e), target.data.columns) for e in sizes]
+    cells = [Cell(target.data, points, each, noise, origin, "") for each in noises]
     return {
         epsilon: intervals.mean_share(record.hits, record.k)
         for records in measure_groups([cells], target.classifier, progress=progress)

@@ -102,7 +102,8 @@ def run(args: argparse.Namespace) -> int:
     attacks = [parse_attack(spec) for spec in args.attack] or None
     constraints = args.constraint or ["none"]
     data = load_data(args, points=None)  # eps_min is that of all
-    if args.map is not None and (data.d != 2 or len(sources) > 1 or len(constraints) > 1):
+    plain = data.d == 2 and data.table is None
+    if args.map is not None and (not plain or len(sources) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
     models = {}
     for name, source in sources.items():

@@ -64,7 +64,7 @@ def confirm(model: Classifier, region: Region, rows: IntArray, y: IntArray, move
     misclassified. So no rounding can pass for a hit.
     """
     rounded = region.round_for_model(rows, moved)
-    hit = region.contains(rows, rounded.reshape(len(rows), region.x.shape[1]))
+    hit = region.contains(rows, region.extract(rounded))
     if hit.any():
         hit[hit] = model(rounded[hit]) != y[hit]
     return np.asarray(hit)

@@ -42,7 +42,7 @@ class LabelQueries:
         x = self.region.x
         model = self._make_counting()
         parts = split_rows(np.arange(len(x)), x.shape[1])
-        return np.concatenate([model(self.region.cast_for_model(x[part])) for part in parts])
+        return np.concatenate([model(self.region.cast_for_model(part, x[part])) for part in parts])
 
     def _make_counting(self) -> Classifier:
         """Return the model as one that counts; as any callable, also if it is a torch module."""

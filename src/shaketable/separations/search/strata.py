@@ -28,7 +28,8 @@ def search_strata(question: Question, strata: IntArray) -> Answer:
     closest: list[tuple[float, int, int]] = []
     for rows in _list_mixed(strata, question.group):
         answer = _answer_one(question, rows)
-        nearest[rows], opponent[rows] = answer.nearest, rows[answer.opponent]
+        asked = question.asked[rows]
+        nearest[rows], opponent[rows[asked]] = answer.nearest, rows[answer.opponent[asked]]
         m = len(answer.by_class)
         np.minimum(by_class[:m, :m], answer.by_class, out=by_class[:m, :m])
         np.minimum(by_part, answer.by_part, out=by_part)

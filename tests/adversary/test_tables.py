@@ -1,0 +1,74 @@
+"""Worst cases in tables: only columns of numbers move, and all others are held."""
+
+import numpy as np
+import pytest
+
+import shaketable as st
+from helpers.frames import make_people, make_pipeline_for_people
+from shaketable.adversary.worst_case import worst_case
+from shaketable.core.errors import InputError
+
+FRAME, Y = make_people(120)
+FRAME = FRAME.drop(columns="since")
+DATA = st.make_dataset(FRAME, Y)
+
+
+def threshold(frame):
+    old = frame["age"] + 20 * (frame["job"] == "nurse") > 55
+    return np.where(old, "yes", "no")
+
+
+@pytest.fixture(scope="module")
+def found():
+    data = DATA.touching(only=["age", "income"], column_bounds={"age": (18, 90)}, steps={"age": 1})
+    return worst_case(threshold, data, [3.4], norm="inf", random=2)
+
+
+def test_the_accuracy_is_that_of_the_worst_age(found):
+    accuracy = found.curves[0].accuracies[0]
+    score = FRAME["age"] + 20 * (FRAME["job"] == "nurse") - 55
+    right = threshold(FRAME) == Y
+    # whole steps of at most 3, and no age below 18
+    lowest = np.maximum(FRAME["age"] - 3, 18) + 20 * (FRAME["job"] == "nurse") - 55
+    crosses = np.where(score > 0, lowest <= 0, score + 3 > 0)
+    np.testing.assert_array_equal(accuracy.withstood, right & ~crosses)
+
+
+def test_examples_hold_all_other_columns(found):
+    examples = found.curves[0].accuracies[0].examples
+    shown, own = DATA.decode(examples.moved), FRAME.iloc[examples.rows].reset_index(drop=True)
+    assert len(shown) > 5
+    held = ["job", "size", "member", "weight"]
+    assert shown[held].equals(own[held])
+    assert shown["age"].dtype == own["age"].dtype
+    assert (shown["income"].isna() == own["income"].isna()).all()
+    assert (threshold(shown) != threshold(own)).all()
+    assert (examples.distances(DATA, np.inf) <= 3.4 + 1e-6).all()
+
+
+def test_pipelines_are_attacked_and_the_page_is_written(tmp_path):
+    model = make_pipeline_for_people()
+    model.set_params(columntransformer__numbers="passthrough")
+    model.fit(FRAME, Y)
+    worst = worst_case(model, DATA, [1.0], points=40, attacks="random(queries=20)")
+    assert worst.curves[0].accuracies[0].value < worst.curves[0].clean
+    assert worst.eps_min is None or worst.eps_min > 0
+    page = st.write_worst_case(tmp_path / "p.html", worst)
+    assert "age: " in page.read_text()
+    with pytest.raises(InputError, match="examples of a data frame are no plain numbers"):
+        worst.save_examples(tmp_path / "e.npz")
+
+
+def test_cells_need_points_that_agree():
+    with pytest.raises(InputError, match="take constraint none"):
+        worst_case(threshold, DATA, [1.0], constraints="genuine-max", points=20)
+    x = np.column_stack([np.arange(20.0), np.ones(20)])
+    data = st.make_dataset(x, np.arange(20) // 10).touching(keep="1")
+    plain = st.make_dataset(x[:, :1], np.arange(20) // 10)
+    for kind in ("none", "genuine-max"):
+        first, second = (
+            worst_case(lambda x: (x[:, 0] > 9.2).astype(int), d, [0.4], constraints=kind)
+            for d in (data, plain)
+        )
+        a, b = (worst.curves[0].accuracies[0].withstood for worst in (first, second))
+        np.testing.assert_array_equal(a, b)
