@@ -9,6 +9,7 @@ from typing import IO
 
 import numpy as np
 
+from shaketable.core.blocks import measure_memory
 from shaketable.core.types import Array
 from shaketable.data.sources import explain_read_errors
 
@@ -27,9 +28,13 @@ def read_npy(path: Path) -> Array:
 def map_npy(path: Path) -> Array:
     """Array in an ``.npy`` file, which stays on disk."""
     with explain_read_errors(path):
+        size = path.stat().st_size
         with path.open("rb") as file:
-            _check_header(file, path.stat().st_size)
-        return np.lib.format.open_memmap(path, mode="r")
+            _check_header(file, size)
+        # compiled functions have another version for arrays that cannot be written; the file is
+        # never written, but a system may refuse to map so a file that is larger than its memory
+        small = size <= (measure_memory() or 0) // 2
+        return np.lib.format.open_memmap(path, mode="c" if small else "r")
 
 
 def list_npz(path: Path) -> list[str]:

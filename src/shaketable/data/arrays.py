@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from shaketable.core.array_checks import check_exact
+from shaketable.core.blocks import split_rows
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.types import Array
@@ -298,7 +299,7 @@ def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
 
 
 def _is_finite(data: Dataset) -> bool:
-    return data.x.dtype == np.uint8 or bool(np.isfinite(data.x).all())
+    return data.x.dtype == np.uint8 or all(np.isfinite(b).all() for b in split_rows(data.x))
 
 
 def _check_finite(data: Dataset) -> None:

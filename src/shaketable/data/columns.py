@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.core.blocks import split_rows
 from shaketable.core.checks import unknown_name
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.frames import TableSchema
@@ -28,6 +29,8 @@ class Columns:
     """Names of the features; None: they are numbered from 0."""
     table: TableSchema | None = None
     """What the features hold, and which may change; None for plain numbers."""
+    convert: Callable[[Array], Array] = np.asarray
+    """Makes the values that count of some of the points, such as x/255 of uint8."""
 
     @property
     def d(self) -> int:
@@ -51,7 +54,7 @@ class Columns:
         chosen = list(places)
         names = None if self.names is None else tuple(self.names[i] for i in chosen)
         table = None if self.table is None else self.table.take(chosen)
-        return Columns(lambda: self._points[:, chosen], names, table)
+        return Columns(lambda: self._points[:, chosen], names, table, self.convert)
 
     def count_values(self, place: int) -> tuple[Array, IntArray]:
         """Different values of a feature, in ascending order, and how often each occurs.
@@ -67,7 +70,7 @@ class Columns:
     def mean(self) -> FloatArray:
         """Mean of every feature, flattened; of categories and the like, the most frequent one."""
         if self.table is None:
-            return np.asarray(self._points.mean(axis=0, dtype=np.float64))
+            return self._sum(lambda block: block) / len(self._points)
         mean = self._average(np.nanmean)
         for place in np.flatnonzero(~self.table.numeric):
             values, counts = self.count_values(int(place))
@@ -78,7 +81,8 @@ class Columns:
     def spread(self) -> FloatArray:
         """Standard deviation of every feature, flattened."""
         if self.table is None:
-            return np.asarray(self._points.std(axis=0, dtype=np.float64))
+            squares = self._sum(lambda block: np.square(block - self.mean))
+            return np.asarray(np.sqrt(squares / len(self._points)))
         return self._average(np.nanstd)
 
     def _average(self, average: Callable[..., Any]) -> FloatArray:
@@ -88,6 +92,16 @@ class Columns:
         result = np.zeros(points.shape[1])
         result[there] = average(points[:, there], axis=0, dtype=np.float64)
         return result
+
+    def _sum(self, function: Callable[[Array], Array]) -> FloatArray:
+        """Sum of a function of the points, block by block, with the same result as at once."""
+        total: FloatArray | None = None
+        for block in split_rows(self._points):
+            values = function(self.convert(block))
+            values = values if total is None else np.concatenate([total[None], values])
+            total = values.sum(axis=0, dtype=np.float64)
+        assert total is not None, "data have points"
+        return total
 
     @property
     def _points(self) -> Array:

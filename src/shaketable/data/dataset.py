@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from shaketable.core.blocks import check_fits_memory, split_rows
 from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
@@ -151,15 +152,16 @@ class Dataset:
     @cached_property
     def columns(self) -> Columns:
         """Mean and spread of every feature, of the training part or, without one, of all points."""
-        return Columns(lambda: self.rows(slice(self.n_train)), self.features, self.table)
+        return Columns(lambda: self.x[: self.n_train], self.features, self.table, as_floats)
 
     @cached_property
     def fingerprint(self) -> str:
         """Hash of points, classes and split, but not of the name; the same on every machine."""
-        x = np.ascontiguousarray(self.x, dtype=self.x.dtype.newbyteorder("<"))
-        about = (x.dtype.str, x.shape, self.classes, self.n_train)
+        dtype = self.x.dtype.newbyteorder("<")
+        about = (dtype.str, self.x.shape, self.classes, self.n_train)
         h = hashlib.blake2b(repr(about).encode(), digest_size=16)
-        h.update(x.reshape(-1).view(np.uint8).data)
+        for block in split_rows(self.x):
+            h.update(np.ascontiguousarray(block, dtype).reshape(-1).view(np.uint8).data)
         h.update(np.ascontiguousarray(self.y, dtype="<i8").view(np.uint8).data)
         h.update(b"" if self.table is None else self.table.text.encode())
         return h.hexdigest()
@@ -211,6 +213,7 @@ class Dataset:
         """Return the data with every feature scaled to [0, 1] over all rows, and without bounds."""
         if self.scaling is not None:
             return self
+        check_fits_memory(self.x, "scaling", "take fewer with --points N (in Python .sample(N))")
         x = self.rows(slice(None))
         flat = x.reshape(self.n, -1)
         low, span, table = flat.min(axis=0), np.ptp(flat, axis=0), self.table

@@ -12,7 +12,7 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
-from shaketable.data.array_files import list_npz, read_npy, read_npz
+from shaketable.data.array_files import list_npz, map_npy, read_npy, read_npz
 from shaketable.data.arrays import check_pair, join, make_dataset
 from shaketable.data.builtin import BUILTIN, build
 from shaketable.data.dataset import Dataset
@@ -176,14 +176,17 @@ def _read_archive(path: Path) -> list[tuple[Array, Array]]:
 
 
 def _read_set(path: Path) -> tuple[Array, Array]:
-    """Points that `write_suite` has written, and their labels from ``labels.npy`` beside them."""
+    """Points, which stay on disk until they are used, and the labels in ``labels.npy`` beside them.
+
+    Codes that `write_suite` has written become the labels that its manifest names.
+    """
     beside, manifest = path.with_name("labels.npy"), path.with_name("manifest.json")
     if not beside.is_file():
         raise InputError(
             f"an .npy file holds points without labels; put labels.npy beside {str(path)!r}, or "
             "save x and y as an .npz file"
         )
-    x, y = read_npy(path), read_npy(beside)
+    x, y = map_npy(path), read_npy(beside)
     classes = _read_classes(manifest) if manifest.is_file() else []
     if not classes or y.dtype.kind != "u":
         return x, y

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shaketable.core.blocks import check_fits_memory
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
@@ -151,6 +152,12 @@ def separation(
         x, y = check_pair(x, "x without y") if y is None else (x, y)
         device = device or find_device(x)
         data = make_dataset(x, y)
+    check_fits_memory(
+        data.x,
+        "the separation",
+        "name sizes of noise, such as linf(0.1), or take fewer points with --points N (in Python "
+        "data.sample(N))",
+    )
     unit = data.unit
     _refuse_clashes(data)
     per_class = per_class and len(data.classes) <= MAX_CLASSES
