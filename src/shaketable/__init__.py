@@ -67,6 +67,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.findings.requirements.check import check as check
     from shaketable.findings.results import Results as Results
     from shaketable.findings.results import find as find
+    from shaketable.findings.scorers import ScoringError as ScoringError
+    from shaketable.findings.scorers import make_scorer as make_scorer
     from shaketable.models.adapted import adapt as adapt
     from shaketable.models.augmented import NoiseAugmented as NoiseAugmented
     from shaketable.models.onnx_models import OnnxModel as OnnxModel
@@ -107,6 +109,7 @@ _HOME = {
     "Results": "findings.results",
     "Rotation": "corruptions",
     "SaltPepper": "corruptions",
+    "ScoringError": "findings.scorers",
     "Separation": "separations.separation",
     "ShaketableError": "core.errors",
     "Store": "evaluation.store",
@@ -135,6 +138,7 @@ _HOME = {
     "log_mlflow": "findings.mlflow_runs",
     "make_card": "findings.card",
     "make_dataset": "data.arrays",
+    "make_scorer": "findings.scorers",
     "one_nn": "separations.one_nn",
     "parse": "corruptions",
     "read_scores": "findings.mcv.score_files",
