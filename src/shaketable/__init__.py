@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.corruptions.custom import corruption as corruption
     from shaketable.corruptions.gallery.gallery import gallery as gallery
     from shaketable.corruptions.suites.grids import grid as grid
+    from shaketable.corruptions.suites.per_feature import per_feature as per_feature
     from shaketable.corruptions.suites.suite import Suite as Suite
     from shaketable.corruptions.suites.suite import suite as suite
     from shaketable.data.arrays import make_dataset as make_dataset
@@ -141,6 +142,7 @@ _HOME = {
     "make_scorer": "findings.scorers",
     "one_nn": "separations.one_nn",
     "parse": "corruptions",
+    "per_feature": "corruptions.suites.per_feature",
     "read_scores": "findings.mcv.score_files",
     "separation": "separations.separation",
     "study": "evaluation.study",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shaketable.findings.error_probability import ErrorProbability
+from shaketable.findings.features.numbers import feature_losses
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
@@ -50,6 +51,7 @@ __all__ = [
     "cv_difference",
     "error_change",
     "error_probability",
+    "feature_losses",
     "group_accuracy",
     "group_error_probability",
     "ice",

@@ -127,7 +127,7 @@ def test_two_findings_must_not_use_the_same_json_key(noise_records: Records) -> 
 def test_findings_are_printed_in_the_order_of_their_kinds(
     capsys: pytest.CaptureFixture[str], mixed_records: Records
 ) -> None:
-    kinds = ["mscr", "study", "mce", "mcv", "risk", "comparison", "subgroups"]
+    kinds = ["mscr", "study", "mce", "mcv", "risk", "comparison", "features", "subgroups"]
     assert [kind for kind in load_kinds()[0] if kind in kinds] == kinds
     taken = list(find(mixed_records).findings)
     assert taken == ["mscr", "study", "risk", "comparison", "subgroups"]

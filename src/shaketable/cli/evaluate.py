@@ -63,6 +63,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     add_grid_flags(parser, parser)
     parser.add_argument(
+        "--features",
+        nargs="*",
+        metavar="SPEC",
+        help="noise in one column of a table at a time, which shows the most fragile feature "
+        "(default: 'jitter(0.5)' in numbers, 'swap(0.1)' in text and categories)",
+    )
+    parser.add_argument(
         "--published",
         type=parse_path,
         metavar="DIR",
@@ -94,6 +101,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Evaluate every model under the same corruptions, and print the results."""
     from shaketable.corruptions import parse
+    from shaketable.corruptions.suites.per_feature import per_feature
     from shaketable.findings.requirements.needs import check_needs, list_needs
     from shaketable.findings.results import find
     from shaketable.models.builtin import BUILTIN
@@ -104,12 +112,17 @@ def run(args: argparse.Namespace) -> int:
         raise unknown_name("reference", reference, models)
     requirements = read_requirements(args)
     levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
-    levels = levels or list_needs(requirements) or ["linf(eps_min)"]
-    check_needs(requirements, levels)
+    levels = levels or list_needs(requirements)
+    if args.features is None:
+        levels = levels or ["linf(eps_min)"]
+        check_needs(requirements, levels)
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args, by=args.by)
+    if args.features is not None:
+        levels.append(per_feature(data, *args.features))
+        check_needs(requirements, levels)
     notes = []
     if data.n_train is None and not args.fit and set(models.values()) - set(BUILTIN):
         notes.append(

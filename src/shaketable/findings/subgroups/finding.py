@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.evaluation.records import Record
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
@@ -173,7 +174,7 @@ def _choose_conditions(
     own = [c for c in conditions if label in c.series and is_bounded(c.series[label])]
     clean = [c for c in own if c.is_clean][:1]
     noisy = [c for c in own if not c.is_clean]
-    single = {spec for s in groups.records.suites if s.metric == "feature_loss" for spec in s.specs}
+    single = {spec for s in groups.records.suites if s.metric == METRIC for spec in s.specs}
     noisy = [c for c in noisy if c.first.corruption not in single] or noisy
     noisy.sort(key=lambda c: (not c.at_eps_min, _mean_accuracy(c)))
     if len(noisy) > MAX_CORRUPTIONS:

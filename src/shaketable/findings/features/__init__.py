@@ -1,0 +1,1 @@
+"""Features: the accuracy that is lost under noise in one column at a time."""

@@ -1,0 +1,90 @@
+"""Accuracy lost under noise in one column at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from shaketable.corruptions.suites.per_feature import METRIC, split_column
+from shaketable.evaluation.records import Records
+from shaketable.findings.choosing import choose_suite_result
+from shaketable.findings.series import Series, refuse_shared
+from shaketable.findings.suite_results import SuiteResult
+from shaketable.statistics import intervals
+from shaketable.statistics.difference import is_shown
+from shaketable.statistics.estimate import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureLoss:
+    """One model under noise in one column."""
+
+    feature: str
+    noise: str
+    """The noise, without the column."""
+    series: Series
+    judged: int
+    """Number of losses on these data that are judged together."""
+
+    @property
+    def accuracy(self) -> Estimate:
+        """Accuracy under the noise."""
+        return self.series.accuracy
+
+    @cached_property
+    def value(self) -> Estimate:
+        """Clean accuracy minus the accuracy under the noise, paired by point."""
+        clean, noisy = self.series.clean[0], self.series.first
+        return intervals.mean_difference(clean.hits * noisy.k, noisy.hits, noisy.k)
+
+    @cached_property
+    def shown(self) -> bool:
+        """Whether accuracy is lost, among all losses that are judged together."""
+        return self.value.value > 0 and is_shown(self.value, self.judged)
+
+
+def make_losses(result: SuiteResult, judged: int) -> tuple[FeatureLoss, ...]:
+    """Return the losses in all columns, the largest as measured first."""
+    refuse_shared(result.first, over_runs=False)
+    losses = [
+        FeatureLoss(feature, noise, series, judged)
+        for series in result.series
+        for feature, noise in [split_column(series.first.corruption)]
+    ]
+    return tuple(sorted(losses, key=lambda loss: -loss.value.value))
+
+
+def choose_most_fragile(losses: tuple[FeatureLoss, ...]) -> tuple[FeatureLoss, ...]:
+    """Return the losses that may be the largest: with 95 % confidence, the largest is among them.
+
+    Each is compared with the largest as measured, paired by point. The one that is largest in truth
+    is left out only if another one is shown to be larger, and all these errors together have a
+    probability of at most 5 % (Bonferroni).
+    """
+    top, *others = losses
+    k = top.series.first.k
+    return (
+        top,
+        *(
+            loss
+            for loss in others
+            if not is_shown(
+                intervals.mean_difference(loss.series.first.hits, top.series.first.hits, k),
+                len(others),
+            )
+        ),
+    )
+
+
+def feature_losses(records: Records | SuiteResult) -> dict[str, Estimate]:
+    """Accuracy that one fitted model loses under noise in one column at a time, the largest first.
+
+    The model was evaluated with ``st.per_feature(data)``. Keys are names of columns or, if there
+    are several kinds of noise per column, specs.
+    """
+    result = choose_suite_result(records, METRIC)
+    losses = make_losses(result, len(result.series))
+    names = [loss.feature for loss in losses]
+    if len(set(names)) < len(names):
+        names = [loss.series.first.corruption for loss in losses]
+    return {name: loss.value for name, loss in zip(names, losses, strict=True)}

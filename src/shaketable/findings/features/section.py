@@ -1,0 +1,53 @@
+"""Section of a page about fragile features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from shaketable.findings.features import charts, words
+from shaketable.findings.features.finding import FeatureBoard, Features
+from shaketable.findings.features.numbers import FeatureLoss
+from shaketable.findings.finding import Methods, Section
+from shaketable.views import page
+
+MAX_ROWS = 60
+"""Features that are listed at most."""
+
+
+def make_sections(finding: Features, methods: Methods) -> list[Section]:
+    """Return the section with all data."""
+    for board in finding.boards:
+        methods.note("Accuracy lost under noise in one feature", board.rows[0].value)
+    parts = [FeaturePart(number, board) for number, board in enumerate(finding.boards, start=1)]
+    html = page.render("shaketable.findings.features", "section.html.j2", "features", parts=parts)
+    return [Section("features", "Features", html, 43)]
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePart:
+    """Content of the part about one data set, as the template needs it."""
+
+    number: int
+    board: FeatureBoard
+
+    @property
+    def rows(self) -> list[FeatureLoss]:
+        """Features that are listed."""
+        return self.board.rows[:MAX_ROWS]
+
+    @property
+    def more(self) -> int:
+        """How many features are left out."""
+        return len(self.board.rows[MAX_ROWS:])
+
+    @property
+    def judged(self) -> str:
+        """How losses are judged."""
+        return words.describe_judging(self.board)
+
+    @cached_property
+    def figures(self) -> list[page.Figure]:
+        """The chart."""
+        chart = charts.features_chart([self.board])
+        return page.make_figures(chart, place=f"features-{self.number}", caption=words.CHART)

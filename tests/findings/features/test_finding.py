@@ -1,0 +1,124 @@
+"""Losses by feature: ranked, paired, the same in JSON, terminal, page and chart."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from helpers.findings import print_results
+from helpers.pages import chart_rows, read_page
+from helpers.records import make_records
+from shaketable import evaluate, make_dataset, metrics, per_feature
+from shaketable.corruptions.suites.per_feature import METRIC
+from shaketable.evaluation.records import Records
+from shaketable.findings.features.charts import features_chart
+from shaketable.findings.features.finding import Features
+from shaketable.findings.page import write_report
+from shaketable.findings.results import find
+from shaketable.statistics import intervals
+from shaketable.views.numbers import format_entry, format_points
+
+K, N = 5, 200
+SPECS = tuple(f'jitter(0.5, only="{name}")' for name in ("tiny", "big", "mid"))
+
+
+def make_hits(*lost: int) -> dict[str, np.ndarray]:
+    """Hits of points, of which so many lose all draws under noise in each feature."""
+    place = np.arange(N)
+    noisy = {s: np.where(place < n, 0, K) for s, n in zip(SPECS, lost, strict=True)}
+    return {"clean": np.ones(N, int), **noisy}
+
+
+def make_both(first: tuple[int, ...], second: tuple[int, ...]) -> Records:
+    records = make_records(make_hits(*first), k=K, metric=METRIC, sets=SPECS)
+    return records + make_records(make_hits(*second), k=K, model="b", metric=METRIC, sets=SPECS)
+
+
+@pytest.fixture(scope="module")
+def records() -> Records:
+    return make_both((1, 40, 12), (0, 1, 2))
+
+
+def take(records: Records) -> Features:
+    finding = find(records).findings["features"]
+    assert isinstance(finding, Features)
+    return finding
+
+
+def test_losses_are_paired_ranked_and_judged_together(records: Records) -> None:
+    first, second = find(records).json()["feature_losses"]
+    assert [f["feature"] for f in first["features"]] == ["big", "mid", "tiny"]
+    assert [f["feature"] for f in second["features"]] == ["mid", "big", "tiny"]
+    for entry in (first, second):
+        for feature in entry["features"]:
+            (cell,) = records.select(model=entry["model"], corruption=feature["corruption"])
+            expected = intervals.mean_difference(np.full(N, K), cell.hits, K)
+            loss = feature["loss"]
+            assert {key: loss[key] for key in expected.json()} == pytest.approx(expected.json())
+            strict = expected.again(confidence=1 - 0.05 / 6)
+            assert loss["shown"] == (strict.low > 0)
+            assert feature["noise"] == "jitter(0.5)"
+    assert [f["loss"]["shown"] for f in first["features"]] == [True, True, False]
+    assert (first["most_fragile"], second["most_fragile"]) == (["big"], [])
+
+
+def test_features_that_cannot_be_told_apart_may_all_be_the_most_fragile() -> None:
+    finding = take(make_both((30, 31, 2), (30, 30, 30)))
+    names = [[x.feature for x in m.most_fragile] for m in finding.boards[0].models]
+    assert names == [["big", "tiny"], ["tiny", "big", "mid"]]
+
+
+def test_a_gain_is_no_loss() -> None:
+    hits = make_hits(0, 0, 0) | {"clean": np.repeat([0, 1], N // 2)}
+    (board,) = take(make_records(hits, k=K, metric=METRIC, sets=SPECS)).boards
+    assert board.models[0].losses[0].value.high < 0
+    assert not any(loss.shown for loss in board.models[0].losses)
+    assert board.models[0].most_fragile == ()
+
+
+def test_terminal_page_and_chart_have_the_losses(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, records: Records
+) -> None:
+    out = print_results(capsys, records)
+    page = read_page(write_report(tmp_path / "p.html", records))
+    finding = take(records)
+    (board,) = finding.boards
+    rows = page.tables["Losses by feature"]
+    assert [row[0] for row in rows[1:]] == ["big", "mid", "tiny"]
+    for row, first in zip(rows[1:], board.rows, strict=True):
+        (line,) = [li for li in out.splitlines() if li.split()[:1] == [first.feature]]
+        for cell, loss in zip(row[2:], board.at(first), strict=True):
+            assert format_points(loss.value) in cell
+            assert format_entry(loss.value, signed=True) + (" *" if loss.shown else "") in line
+    sentence = "net: the most fragile feature is big: 20.00 ["
+    assert sentence in out
+    assert sentence in page.text
+    assert "b: in none of 3 features a loss is shown; the largest as measured is 1.00 [" in out
+    drawn = [row for row in chart_rows(features_chart(finding.boards)) if "model" in row]
+    assert {(r["model"], r["group"], r["value"]) for r in drawn} == {
+        (m.label, x.feature, 100 * x.value.value) for m in board.models for x in m.losses
+    }
+    assert "jitter" not in out.split("which model is more accurate")[0].partition("\n\n")[0]
+
+
+def test_the_feature_that_a_model_uses_is_the_fragile_one() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(150, 3))
+    data = make_dataset(x, (x[:, 1] > 0).astype(int), features=("a", "b", "c"))
+    records = evaluate(
+        lambda x: (x[:, 1] > 0).astype(int), data, per_feature(data, "jitter(0.5)"), k=4
+    )
+    losses = metrics.feature_losses(records)
+    assert next(iter(losses)) == "b"
+    assert losses["b"].low > 0.05
+    assert losses["a"].value == losses["c"].value == 0
+    (entry,) = find(records).json()["feature_losses"]
+    assert entry["most_fragile"] == ["b"]
+    # the verdict and the table of corruptions leave these to the finding
+    assert find(records).groups.subjects[0].noisy == ()
+
+
+def test_a_part_of_the_features_has_no_ranking(records: Records) -> None:
+    part = tuple(cell for cell in records if cell.corruption != SPECS[0])
+    assert "features" not in find(replace(records, cells=part)).findings
