@@ -55,6 +55,10 @@ def list_calls() -> dict[str, str]:
             )
         few = f"x = points({kind!r}, 6, 100_000); times(lambda: st.separation(x, y[:6], norm=2))"
         calls[f"separation of 6 points, 100 000 features, L2 {kind}"] = few
+    calls["separation, these norms and types in one process"] = (
+        f"all = [(points(k), p) for k in {TYPES!r} for p in {NORMS!r}]; "
+        "times(lambda: [st.separation(x, y, norm=p) for x, p in all])"
+    )
     for norm in ("inf", "2"):
         calls[f"1-NN L{norm} uint8"] = (
             "x = points('uint8'); data = st.make_dataset(x, y, n_train=2000); "

@@ -105,7 +105,7 @@ def relative_change(
     clean points.
 
     >>> print(relative_change([1] * 90 + [0] * 10, [10] * 85 + [0] * 15, k=10))
-    -0.056 (95 % interval -0.121 to -0.008)
+    -0.056 (95 % interval -0.119 to -0.009)
     """
     estimator, counts = _tabulate_changes([(clean, hits)], k, read_points)
     return _estimate(estimator, counts[0], k, confidence, least=-1.0)
@@ -121,7 +121,7 @@ def relative_change_over_runs(
     >>> clean = [[1] * 19 + [0]] * 3
     >>> hits = [[1] * 17 + [0] * 3, [1] * 18 + [0] * 2, [1] * 19 + [0]]
     >>> print(relative_change_over_runs(clean, hits, k=1))
-    -0.053 (95 % interval -0.198 to 0.050)
+    -0.053 (95 % interval -0.195 to 0.047)
     """
     estimator, counts = _tabulate_changes([(clean, hits)], k, read_runs)
     return _estimate(estimator, counts, k, confidence, least=-1.0)

@@ -19,20 +19,27 @@ it makes the interval twice as wide as necessary. Here it follows the data. With
 .. math:: s = \sum_{d_i > 0} d_i^3 \Big/ \sum_{d_i > 0} d_i^2, \qquad
           m = \sum_{d_i > 0} d_i^2 \Big/ \max(s, s_{below})^2
 
-A kind of point that does not occur among m others has a share of about :math:`u = 1 / (1 + m)`, so
-the imagined point stands at :math:`\bar y + s + u (D - s)`, where D is the distance to the end of
-the range: at the end if nothing was seen, at a typical deviation if there are many. Its weight, the
-shape of the gamma variable :math:`\gamma^*`, is
+and likewise below. D is the distance to the end of the range above, and
+:math:`S = D \max(s / D, s_{below} / D_{below})` the size of the deviations of the side that has the
+larger ones. A kind of point that does not occur among m others has a share of about
+:math:`u = 1 / (1 + m)`, and one that occurs on neither side of about
+:math:`v = 1 / (1 + m + m_{below})`, so the imagined point stands at
 
-.. math:: \rho + (1 - \rho) (0.5 + 0.2 u), \qquad \rho = \mathrm{var}(y) / (D D_{below})
+.. math:: \bar y + s + u (S - s) + v (D - S)
+
+at the end if nothing was seen, at a typical deviation if there are many, and halfway to the size of
+those on the other side if there is one. Its weight, the shape of the gamma variable
+:math:`\gamma^*`, is
+
+.. math:: \rho + (1 - \rho) (0.35 + 0.3 u), \qquad \rho = \mathrm{var}(y) / (D D_{below})
 
 :math:`\rho` is 1 if all values are at the ends of the range, and then the limits are exactly
 Clopper–Pearson, which a share near 0 or 1 needs; half a point is that of Jeffreys. If all points
-are alike, and not at an end, the weight is 0.7, and the limit is the rule of three:
-:math:`\pm 3 D / n`. The normal tail :math:`\alpha/2` becomes Student's, as
+are alike, and not at an end, the weight is 0.65, and the limit is close to the rule of three:
+:math:`\pm 2.9 D / n`. The normal tail :math:`\alpha/2` becomes Student's, as
 :math:`\Phi(-t_{1-\alpha/2})`, with :math:`(n - 1) / 2 / (1 - \rho)` degrees of freedom: about half
 of the points are on one side, and Clopper–Pearson needs no t. With these constants the mean of
-points that change by -1, 0 or 1 is covered in at least 94 % of all studies of 15 points or more,
+points that change by -1, 0 or 1 is covered in at least 94 % of all studies of 16 points or more,
 whatever the shares are. What the points do not show is not covered: a rare large change among many
 small ones that were seen (``benchmarks/results/coverage.md``).
 
@@ -144,7 +151,7 @@ def change_estimator(c: FloatArray, y: FloatArray) -> Estimator:
 
 
 def imagine_point(linear: LinearEstimate, counts: FloatArray) -> ImaginedPoint:
-    """Return the point that the upper limit adds; see above for s, m, u and rho."""
+    """Return the point that the upper limit adds; see above for s, m, S, u, v and rho."""
     room, room_below = linear.high - linear.estimate, linear.estimate - linear.low
     steps = linear.values - linear.estimate[..., None]
     steps = np.where(np.abs(steps) > _ROUNDING * (room + room_below)[..., None], steps, 0.0)
@@ -155,14 +162,18 @@ def imagine_point(linear: LinearEstimate, counts: FloatArray) -> ImaginedPoint:
         return total, _ratio((squares * steps).sum(axis=-1), total, 0.0)
 
     (above, size), (below, size_below) = measure(steps), measure(-steps)
-    unseen = 1 / (1 + _ratio(above, np.maximum(size, size_below) ** 2, 0.0))
-    size = np.minimum(size, room)
+    largest = np.maximum(size, size_below) ** 2
+    unseen = 1 / (1 + _ratio(above, largest, 0.0))
+    unseen_anywhere = 1 / (1 + _ratio(above + below, largest, 0.0))
+    part = np.maximum(_ratio(size, room, 0.0), _ratio(size_below, room_below, 0.0))
+    size, size_anywhere = np.minimum(size, room), np.minimum(part, 1.0) * room
     variance = (above + below) / counts.sum(axis=-1)
     most = room * room_below  # no distribution in the range has a larger variance
     most = np.where(most > _ROUNDING * (room + room_below) ** 2, most, 0.0)
     filled = np.minimum(_ratio(variance, most, 1.0), 1.0)
-    weight = filled + (1 - filled) * (0.5 + 0.2 * unseen)
-    return ImaginedPoint(size + unseen * (room - size), weight, filled)
+    weight = filled + (1 - filled) * (0.35 + 0.3 * unseen)
+    distance = size + unseen * (size_anywhere - size) + unseen_anywhere * (room - size_anywhere)
+    return ImaginedPoint(distance, weight, filled)
 
 
 def imagine_worst(linear: LinearEstimate, _: FloatArray, points: int = 1) -> ImaginedPoint:

@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.separations.search.answer import Answer
-from shaketable.separations.search.distances import MAXIMUM
+from shaketable.separations.search.distances import MAXIMUM, compile_measure
 from shaketable.separations.search.features import sketch
 from shaketable.separations.search.kernels import LANES, Best, Sketch, compare, measure_pairs
 from shaketable.separations.search.question import Question
@@ -39,13 +39,29 @@ Task = tuple[Block, Block, bool]
 """Two blocks, and whether to compare their touching tiles or the others."""
 
 
+class Metric(NamedTuple):
+    """Measures of two points; workers may be other processes."""
+
+    x: Array
+    p: float
+
+    @property
+    def arguments(self) -> tuple[Any, int, int, float]:
+        """What compiled loops take: a function, the address of the points, their width, p."""
+        order = {1.0: 1, 2.0: 2, math.inf: MAXIMUM}.get(self.p)
+        function = compile_measure(self.x.dtype, order is not None)
+        p = float(self.p if order is None else order)
+        return function, self.x.ctypes.data, self.x.shape[1], p
+
+
 def search(question: Question) -> Answer:
     """Answer as `search.search` does."""
+    metric = Metric(np.ascontiguousarray(question.x), question.p)
     points = sketch(question, finest=question.nearest_of is not None)
     state = _State(points, question)
     for touching in (True, False):
         tasks = state.tasks(touching)
-        jobs = (delayed(_lower)(points, question.p, task, state.bounds(task)) for task in tasks)
+        jobs = (delayed(_lower)(points, metric, task, state.bounds(task)) for task in tasks)
         title = "comparing near points" if touching else "comparing the others"
         results = _run(jobs, len(tasks))
         for task, best in show_progress(
@@ -58,11 +74,12 @@ def search(question: Question) -> Answer:
 def pairs_within(question: Question, radius: FloatArray) -> IntArray:
     """Rows (i, j) of all pairs of different groups within `radius`, as `search.pairs_within`."""
     plain = Question(question.x, question.group, question.p)
+    metric = Metric(np.ascontiguousarray(question.x), question.p)
     points = sketch(plain, finest=True)
     state = _State(points, plain)
     state.nearest[: question.n] = radius[points.rows]
     tasks = [*state.tasks(True), *state.tasks(False)]
-    jobs = (delayed(_collect)(points, question.p, task, state.bounds(task)) for task in tasks)
+    jobs = (delayed(_collect)(points, metric, task, state.bounds(task)) for task in tasks)
     title = "collecting near points"
     results = _run(jobs, len(tasks))
     pairs = show_progress(results, title, enabled=question.progress, total=len(tasks))
@@ -72,8 +89,10 @@ def pairs_within(question: Question, radius: FloatArray) -> IntArray:
 def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
     """Measures of pairs of rows, equal to those of a search to the last bit."""
     chunks = np.array_split(pairs, len(pairs) // _CHUNK + 1)
+    metric = Metric(np.ascontiguousarray(x), p)
     with ThreadPoolExecutor(count_threads()) as pool:
-        return np.concatenate([*pool.map(lambda chunk: measure_pairs(x, chunk, _order(p)), chunks)])
+        values = pool.map(lambda chunk: measure_pairs(*metric.arguments, chunk), chunks)
+        return np.concatenate([*values])
 
 
 def _run(jobs: Iterable[tuple[Any, Any, Any]], count: int) -> Iterator[Any]:
@@ -84,28 +103,23 @@ def _run(jobs: Iterable[tuple[Any, Any, Any]], count: int) -> Iterator[Any]:
     return iter(parallel(jobs))
 
 
-def _lower(points: Sketch, p: float, task: Task, best: Best) -> tuple[Task, Best]:
+def _lower(points: Sketch, metric: Metric, task: Task, best: Best) -> tuple[Task, Best]:
     """Lower the bounds of a task to the least measures in its blocks."""
     best = _with_limits(points, task, best)
-    compare(points, _order(p), *task, best, (-1, -1))
+    compare(points, *metric.arguments, *task, best, (-1, -1))
     return task, best
 
 
-def _collect(points: Sketch, p: float, task: Task, best: Best) -> IntArray:
+def _collect(points: Sketch, metric: Metric, task: Task, best: Best) -> IntArray:
     """Rows of all pairs of a task that are within its bounds."""
     best = _with_limits(points, task, best)._replace(pairs=np.empty((_ROOM, 2), np.int64))
     pieces, resume = [], (-1, -1)
     while True:
-        count, *tiles = compare(points, _order(p), *task, best, resume)
+        count, *tiles = compare(points, *metric.arguments, *task, best, resume)
         pieces.append(best.pairs[:count].copy())
         if tiles[0] < 0:
             return np.concatenate(pieces)
         resume = tiles[0], tiles[1]
-
-
-def _order(p: float) -> float:
-    """Order of a norm as `distances.measure` expects it: a whole number if there is one."""
-    return {1.0: 1, 2.0: 2, math.inf: MAXIMUM}.get(p, p)
 
 
 def _with_limits(points: Sketch, task: Task, best: Best) -> Best:

@@ -3,18 +3,24 @@
 A *measure* stands for a distance: on uint8 a whole number in the norms 1, 2 and inf (for p = 2 the
 sum of squares), else the norm. Its computation stops as soon as it must exceed what is wanted.
 
+`compile_measure` makes a C function of them. Loops over pairs call it by its address, so that they
+are compiled once for all types and norms.
+
 After a change here clear ``__pycache__``: other modules that use these functions keep the code that
 numba compiled before.
 """
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
-# ruff: noqa: ARG001, ARG005, PLW0108, PLR0917, PLR1714
+# ruff: noqa: ARG001, ARG005, PLR0917, PLR1714
 
 import math
+from functools import lru_cache
 
 import numba
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba import carray, types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
 
 MAXIMUM = 0
 """Stands for p = inf where p is given as a whole number."""
@@ -54,9 +60,37 @@ def other_norm(x, i, j, p, largest, most):
 
 @overload(other_norm, jit_options=INNER)
 def _other_norm(x, i, j, p, largest, most):
-    if isinstance(p, numba.types.Integer):
+    if isinstance(p, types.Integer):
         return lambda x, i, j, p, largest, most: largest
-    return lambda x, i, j, p, largest, most: _power_norm(x, i, j, p, largest, most)
+    return _power_norm
+
+
+@intrinsic
+def _to_pointer(typingctx, address):
+    """Pointer to an address in memory."""
+
+    def generate(context, builder, signature, args):
+        return builder.inttoptr(args[0], cgutils.voidptr_t)
+
+    return types.voidptr(types.intp), generate
+
+
+@lru_cache
+def compile_measure(dtype, is_whole):
+    """C function for the measure of two rows of C-contiguous points of this type.
+
+    It takes the address of the points, their number of values, two rows, the order of the norm and
+    `most`. If the norm `is_whole`, of order 1, 2 or MAXIMUM, the others are not compiled.
+    """
+    order = np.int64 if is_whole else np.float64
+
+    def measure_rows(address, width, i, j, p, most):
+        x = carray(_to_pointer(address), (max(i, j) + 1, width), dtype)
+        return measure(x, i, j, order(p), most)
+
+    whole, real = types.int64, types.float64
+    signature = real(types.intp, whole, whole, whole, real, real)
+    return numba.cfunc(signature, cache=True, error_model="numpy")(measure_rows)
 
 
 @register_jitable
@@ -110,15 +144,14 @@ def _float_measure(x, i, j, p, most):
     quick = _quick_measure(x, i, j, np.float64(p), margin)
     if quick > margin:
         return np.inf
-    if p == 1:
-        return _careful_sum(x, i, j, np.int64(2), 1.0)
-    if p == 2 and 1e-280 < quick < 1e280:
-        return math.sqrt(_careful_sum(x, i, j, np.int64(4), 1.0))
-    if p == 2:
+    if p != 1 and p != 2:
+        return quick if p == np.inf or p == MAXIMUM else other_norm(x, i, j, p, quick, most)
+    largest = 1.0  # else squares would vanish or overflow
+    if p == 2 and not 1e-280 < quick < 1e280:
         largest = _quick_measure(x, i, j, np.float64(np.inf), np.inf)
-        scale = 1 / largest if largest > 0 else 1.0
-        return largest * math.sqrt(_careful_sum(x, i, j, np.int64(4), scale))
-    return quick if p == np.inf or p == MAXIMUM else other_norm(x, i, j, p, quick, most)
+    scale = 1 / largest if largest > 0 else 1.0
+    total = _careful_sum(x, i, j, np.int64(2 * p), scale)
+    return total if p == 1 else largest * math.sqrt(total)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={*REORDER, "nnan"}, **INNER)
@@ -167,7 +200,6 @@ def _careful_sum(x, i, j, halves, scale):
     return total[0] + rest
 
 
-@inner
 def _power_norm(x, i, j, p, largest, most):
     """p-norm scaled by the largest gap, so that powers neither vanish nor overflow."""
     if largest == 0:

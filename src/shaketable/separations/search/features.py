@@ -65,7 +65,6 @@ def sketch(question: Question, *, finest: bool) -> Sketch:
     side_by_side = side_by_side.reshape(tiles, LANES, -1).transpose(0, 2, 1).copy()
     boxes = side_by_side[:, :BOX]
     return Sketch(
-        x=x,
         rows=rows,
         group=group[rows],
         classes=question.class_codes[rows],

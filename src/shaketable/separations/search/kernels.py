@@ -22,7 +22,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import overload
 
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.separations.search.distances import INNER, REORDER, at, compiled, inner, measure
+from shaketable.separations.search.distances import INNER, REORDER, at, compiled, inner
 
 LANES = 64
 """Positions of a tile."""
@@ -43,9 +43,8 @@ class Units(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """Points at their positions, with features whose distances are lower bounds."""
+    """Features of the points at their positions, whose distances are lower bounds."""
 
-    x: Array  # all points, in their own order
     rows: IntArray  # of every position
     group: IntArray  # of every position, ascending; only pairs of different groups count
     classes: IntArray  # of every position, ascending: row and column in `Best.by_class`
@@ -233,28 +232,6 @@ def _insert(closest, closest_rows, value, i, j):
 
 
 @inner
-def _offer(sketch, best, q, t, q0, t0, value):
-    """Update the least measures by a pair of positions; ties go to the lower rows."""
-    i, j = sketch.rows[q], sketch.rows[t]
-    a, b = q - q0, t - t0
-    if value < best.nearest_a[a] or (value == best.nearest_a[a] and j < best.opponent_a[a]):
-        best.nearest_a[a] = value
-        best.opponent_a[a] = j
-        best.limit_a[a] = limit_of(value, sketch.units)
-    if value < best.nearest_b[b] or (value == best.nearest_b[b] and i < best.opponent_b[b]):
-        best.nearest_b[b] = value
-        best.opponent_b[b] = i
-        best.limit_b[b] = limit_of(value, sketch.units)
-    row = sketch.classes[q] - best.first_classes[0]
-    column = sketch.classes[t] - best.first_classes[1]
-    best.by_class[row, column] = min(best.by_class[row, column], value)
-    both = sketch.parts[q] + sketch.parts[t]
-    best.by_part[both] = min(best.by_part[both], value)
-    if value <= best.closest[-1]:
-        _insert(best.closest, best.closest_rows, value, min(i, j), max(i, j))
-
-
-@inner
 def _loosest(limits, first, last):
     loose = limits[first]
     for k in range(first + 1, last):
@@ -285,9 +262,10 @@ def _which_near(bound, tile, low, high, box, limit, limits, first):
 
 
 @compiled
-def compare(sketch, p, queries, targets, touching, best, resume):
+def compare(sketch, measure_rows, x, width, p, queries, targets, touching, best, resume):
     """Compare positions `queries` with later positions `targets`, and keep the least measures.
 
+    `measure_rows`, `x`, `width` and `p` are those of `blocks.Metric`.
     Only pairs of different groups count. Both ranges begin with a tile. Measures in `best` start
     as upper bounds and are lowered in place; those that are not wanted start at -1. Either the
     pairs of tiles whose boxes touch are compared, which hold the nearest points, or all others.
@@ -299,17 +277,19 @@ def compare(sketch, p, queries, targets, touching, best, resume):
     bound = units.bound
     coarse, tiles, group = sketch.coarse, sketch.tiles, sketch.group
     low, high, fine = sketch.low, sketch.high, sketch.fine
-    x, rows, classes, parts = sketch.x, sketch.rows, sketch.classes, sketch.parts
-    nearest_a, nearest_b, closest = best.nearest_a, best.nearest_b, best.closest
+    rows, classes, parts = sketch.rows, sketch.classes, sketch.parts
+    nearest_a, opponent_a, limit_a = best.nearest_a, best.opponent_a, best.limit_a
+    nearest_b, opponent_b, limit_b = best.nearest_b, best.opponent_b, best.limit_b
+    closest, pairs = best.closest, best.pairs
     by_class, by_part = best.by_class, best.by_part
     row0, column0 = best.first_classes
     fine_scale = np.float32(units.fine_scale)
     fine_slack = np.float32(units.fine_slack)
     q0, t0 = queries[0], targets[0]
     for k in range(nearest_a.size):
-        best.limit_a[k] = limit_of(nearest_a[k], units)
+        limit_a[k] = limit_of(nearest_a[k], units)
     for k in range(nearest_b.size):
-        best.limit_b[k] = limit_of(nearest_b[k], units)
+        limit_b[k] = limit_of(nearest_b[k], units)
     sieve = nearest_b[0] < 0  # else nearly every tile holds a pair within its limit
     limit = np.empty(1, tiles.dtype)
     last_tile = (targets[1] - 1) // LANES
@@ -323,22 +303,22 @@ def compare(sketch, p, queries, targets, touching, best, resume):
                 gaps[tile] = _add_gap(
                     bound, gaps[tile], low[c, q_tile], high[c, q_tile], low[c, tile], high[c, tile]
                 )
-        loose_a = _loosest(best.limit_a, q_first - q0, q_last - q0)
+        loose_a = _loosest(limit_a, q_first - q0, q_last - q0)
         class_rows = classes[q_first] - row0, classes[q_last - 1] - row0
         for tile in range(first_tile, last_tile + 1):
             t_first, t_last = tile * LANES, min((tile + 1) * LANES, targets[1])
             one_group = group[q_first] == group[t_last - 1]  # they ascend
             if one_group or (gaps[tile] == 0) != touching:
                 continue
-            if 0 < best.pairs.shape[0] < count + LANES * LANES:
+            if 0 < pairs.shape[0] < count + LANES * LANES:
                 return count, q_tile, tile
             columns = classes[t_first] - column0, classes[t_last - 1] - column0
             common = max(max(by_part[0], by_part[1]), max(by_part[2], closest[-1]))
             common = limit_of(_loosest_classes(by_class, class_rows, columns, common), units)
-            loose_b = _loosest(best.limit_b, t_first - t0, t_last - t0)
+            loose_b = _loosest(limit_b, t_first - t0, t_last - t0)
             if gaps[tile] > max(common, max(loose_a, loose_b)):
                 continue
-            limits = best.limit_b[t_first - t0 : t_first - t0 + LANES]
+            limits = limit_b[t_first - t0 : t_first - t0 + LANES]
             near = _which_near(
                 bound,
                 tiles[q_tile],
@@ -346,7 +326,7 @@ def compare(sketch, p, queries, targets, touching, best, resume):
                 high,
                 tile,
                 max(common, loose_b),
-                best.limit_a,
+                limit_a,
                 q_first - q0,
             )
             while near:
@@ -354,7 +334,7 @@ def compare(sketch, p, queries, targets, touching, best, resume):
                 near &= near - np.uint64(1)
                 if q >= q_last:
                     break
-                limit[0] = max(common, best.limit_a[q - q0])
+                limit[0] = max(common, limit_a[q - q0])
                 if sieve and not any_within(bound, coarse[q], tiles[tile], limit[0], limits):
                     continue
                 bits = which_within(bound, coarse[q], tiles[tile], limit[0], limits)
@@ -374,12 +354,24 @@ def compare(sketch, p, queries, targets, touching, best, resume):
                     wanted = max(
                         max(wanted, by_class[row, column]), max(by_part[both], closest[-1])
                     )
-                    value = measure(x, rows[q], rows[t], p, wanted)
-                    if value <= wanted and best.pairs.shape[0]:
-                        best.pairs[count, 0], best.pairs[count, 1] = rows[q], rows[t]
+                    value = measure_rows(x, width, rows[q], rows[t], p, wanted)
+                    if value <= wanted and pairs.shape[0]:
+                        pairs[count, 0], pairs[count, 1] = rows[q], rows[t]
                         count += 1
-                    elif value <= wanted:
-                        _offer(sketch, best, q, t, q0, t0, value)
+                    elif value <= wanted:  # ties go to the lower rows
+                        i, j, a, b = rows[q], rows[t], q - q0, t - t0
+                        if value < nearest_a[a] or (value == nearest_a[a] and j < opponent_a[a]):
+                            nearest_a[a] = value
+                            opponent_a[a] = j
+                            limit_a[a] = limit_of(value, units)
+                        if value < nearest_b[b] or (value == nearest_b[b] and i < opponent_b[b]):
+                            nearest_b[b] = value
+                            opponent_b[b] = i
+                            limit_b[b] = limit_of(value, units)
+                        by_class[row, column] = min(by_class[row, column], value)
+                        by_part[both] = min(by_part[both], value)
+                        if value <= closest[-1]:
+                            _insert(closest, best.closest_rows, value, min(i, j), max(i, j))
     return count, -1, -1
 
 
@@ -392,9 +384,9 @@ def sum_blocks(x, centre, scale, block, sums):
 
 
 @compiled
-def measure_pairs(x, pairs, p):
+def measure_pairs(measure_rows, x, width, p, pairs):
     """Measures of given pairs of rows."""
     values = np.empty(len(pairs))
     for k in range(len(pairs)):
-        values[k] = measure(x, pairs[k, 0], pairs[k, 1], p, np.inf)
+        values[k] = measure_rows(x, width, pairs[k, 0], pairs[k, 1], p, np.inf)
     return values
