@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.data.arrays import make_dataset as make_dataset
     from shaketable.data.dataset import Dataset as Dataset
     from shaketable.data.files import load as load
+    from shaketable.evaluation import maite as maite
     from shaketable.evaluation.copies import corrupted as corrupted
     from shaketable.evaluation.evaluate import evaluate as evaluate
     from shaketable.evaluation.records import Record as Record
@@ -154,7 +155,7 @@ _HOME = {
     "write_worst_case": "adversary.page",
 }
 
-_MODULES = {"balls": "corruptions.balls.numbers", "metrics": "metrics"}
+_MODULES = {"balls": "corruptions.balls.numbers", "maite": "evaluation.maite", "metrics": "metrics"}
 
 __all__ = list(_HOME | _MODULES)
 

@@ -79,6 +79,7 @@ READERS: Registry[DataReader] = Registry(
         "shaketable.data.idx_files",
         "shaketable.data.cifar",
         "shaketable.data.tiny_imagenet",
+        "shaketable.data.maite_data",  # some of its data sets are torch's, too
         "shaketable.data.hugging_face",  # some of its data sets are torch's, too
         "shaketable.data.torch_data",
     ),

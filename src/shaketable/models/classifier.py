@@ -14,6 +14,7 @@ import numpy as np
 from shaketable.core.errors import InputError, ModelError
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
+from shaketable.data.maite_data import has_metadata
 from shaketable.models.adapted import Adapted, code_of_classes
 from shaketable.models.failures import report_failures
 from shaketable.models.identity import Identified, content_hash, is_module
@@ -312,4 +313,6 @@ def model_name(model: Any) -> str:
         return model_name(model.model)
     if isinstance(model, Identified):
         return model.name
+    if has_metadata(model):
+        return str(model.metadata["id"])
     return getattr(model, "__name__", None) or type(model).__name__

@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from shaketable.data.maite_data import has_metadata
 from shaketable.models.adapted import Adapted
 from shaketable.models.identity import Identified
 
@@ -44,6 +45,10 @@ def recognise(model: Any) -> Any:
             inner.classes if model.classes is None else model.classes,
             inner.preprocess if model.preprocess is None else model.preprocess,
         )
+    if has_metadata(model):
+        from shaketable.models.maite_models import wrap
+
+        return wrap(model) or model
     for cls in type(model).__mro__:
         home = KINDS.get(cls.__module__.partition(".")[0])
         if home is not None:
