@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 
 from helpers.frames import make_people
-from shaketable import make_dataset
+from shaketable import load, make_dataset
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import join
+from shaketable.data.facts import describe_data
 from shaketable.data.frames import read_frame
 from shaketable.data.typos import VARIANTS, make_typo
+from shaketable.data.writing import write_dataset
 
 N = 12
 CODES = np.arange(N) % 2
@@ -170,3 +172,23 @@ def test_typos_are_short_slips_that_differ_from_the_text():
         assert all(abs(len(t) - len(text)) <= 1 for t in typos)
     assert len({make_typo("nurse", v) for v in range(1, VARIANTS + 1)}) > 15
     assert make_typo(3, 1) == 3
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_frames_are_written_and_read(tmp_path, ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow", reason="pyarrow is an optional package")
+    frame, y = make_people(30)
+    data = make_dataset(frame, y)
+    path = write_dataset(tmp_path / f"a{ending}", data.scaled(), label="risk")
+    again = load(path, label="risk")
+    shown = again.decode(again.x)
+    assert again.labels.tolist() == y.tolist()
+    assert shown["job"].isna().tolist() == frame["job"].isna().tolist()
+    np.testing.assert_allclose(shown["age"], frame["age"])
+    if ending == ".parquet":
+        assert shown["size"].dtype == frame["size"].dtype
+        assert (shown["since"] == frame["since"]).all()
+    with pytest.raises(InputError, match="a frame of several kinds"):
+        write_dataset(tmp_path / "a.npz", data)
+    assert describe_data(data)["Columns that noise changes"] == "age, income, weight"

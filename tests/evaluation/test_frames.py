@@ -84,6 +84,7 @@ def test_a_model_that_refuses_missing_values_is_named():
 def test_boosted_models_get_categories(package):
     library = pytest.importorskip(package, reason=f"{package} is an optional package")
     frame = FRAME.assign(job=FRAME["job"].astype("category")).drop(columns="since")
+    frame = frame.rename(columns={"weight": "net weight"})
     settings = {"n_estimators": 5, "n_jobs": 1}
     if package == "xgboost":
         model = library.XGBClassifier(enable_categorical=True, **settings)

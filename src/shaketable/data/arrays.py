@@ -89,9 +89,10 @@ def make_dataset(
         features=features,
         table=table,
     )
-    if not _is_finite(data) and table is None and x.ndim == 2 and not np.isinf(x).any():
-        data = replace(data, table=schema_of_array(x, features))
-    _check_finite(data)
+    if x.dtype != np.uint8 and not all(np.isfinite(part).all() for part in split_rows(x)):
+        if table is None and x.ndim == 2:
+            data = replace(data, table=schema_of_array(x, features))
+        _refuse_not_finite(data)
     if bounds is not None and x.dtype != np.uint8:
         bounds.check(np.array(data.span, dtype=x.dtype))
     elif bounds is not None and (bounds.low, bounds.high) != (0, 1):
@@ -298,17 +299,11 @@ def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
         )
 
 
-def _is_finite(data: Dataset) -> bool:
-    return data.x.dtype == np.uint8 or all(np.isfinite(b).all() for b in split_rows(data.x))
-
-
-def _check_finite(data: Dataset) -> None:
+def _refuse_not_finite(data: Dataset) -> None:
     """Raise `InputError` for infinite values, and for missing ones unless a table holds them."""
     x = data.x.reshape(data.n, -1)
-    if not _is_finite(data):
-        bad = ~np.isfinite(x) if data.table is None else np.isinf(x)
-        if not bad.any():
-            return
+    bad = ~np.isfinite(x) if data.table is None else np.isinf(x)
+    if bad.any():
         row, column = divmod(int(bad.argmax()), data.d)
         raise InputError(
             f"x must be finite, got {x[row, column]} in row {row} (from 0), "

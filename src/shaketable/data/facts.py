@@ -21,6 +21,7 @@ def describe_data(data: Dataset) -> dict[str, str]:
         "Fingerprint of the data": data.fingerprint,
         "Points": _count_points(data),
         "Features of a point": _describe_shape(data),
+        **_describe_columns(data),
         "Precision of the points": str(data.x.dtype),
         "Classes": _list_first(list(map(str, data.classes))),
         "Versions": join_distinct(sorted(f"{name} {v}" for name, v in list_versions().items())),
@@ -48,6 +49,18 @@ def _count_points(data: Dataset) -> str:
 
 def _describe_shape(data: Dataset) -> str:
     return " × ".join(map(str, data.shape)) or "1"
+
+
+def _describe_columns(data: Dataset) -> dict[str, str]:
+    """Which columns of a table noise changes, and how the others count; none for plain numbers."""
+    if data.table is None:
+        return {}
+    moved = [column.name for column in data.table.columns if column.moved]
+    others = {"agree": "must agree", "gower": "count by Gower's distance"}
+    return {
+        "Columns that noise changes": _list_first(moved) or "none",
+        "Other columns, between points": others[data.table.others],
+    }
 
 
 def _list_first(names: list[str]) -> str:

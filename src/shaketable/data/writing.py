@@ -46,7 +46,14 @@ def write_dataset(
     ending = next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), None)
     if ending is None:
         raise unknown_name("ending of a data file", path.suffix, ENDINGS)
-    x = data.x if data.scaling is None else data.scaling.undo(data.x)
+    x: Any = data.x if data.scaling is None else data.scaling.undo(data.x)
+    if data.table is not None:
+        x = (data.table.raw or data.table).decode(x)
+    if hasattr(x, "columns") and ending == ".npz":
+        raise InputError(
+            "an .npz file holds plain numbers, and these data are a frame of several kinds; write "
+            f"it to {', '.join(ENDINGS[1:])}"
+        )
     if as_uint8:
         if ending != ".npz" or x.min() < 0 or x.max() > 1:
             raise InputError(
@@ -83,7 +90,7 @@ def _write_npz(path: Path, x: Array, data: Dataset, facts: Mapping[str, Any]) ->
         np.savez_compressed(file, **arrays)
 
 
-def _write_table(path: Path, ending: str, x: Array, data: Dataset, label: str) -> None:
+def _write_table(path: Path, ending: str, x: Any, data: Dataset, label: str) -> None:
     import pandas as pd  # slow to import, and needed only here
 
     if data.n_train is not None or x.ndim != 2:
@@ -91,10 +98,13 @@ def _write_table(path: Path, ending: str, x: Array, data: Dataset, label: str) -
             f"a {ending} file holds one table; data with a fixed test part, and images, go into "
             "an .npz file"
         )
-    names = data.features or tuple(f"x{i}" for i in range(data.d))
+    names = data.features or tuple(f"x{i}" for i in range(x.shape[1]))
+    if data.table is not None and data.features:
+        names = data.table.flat_names
     if label in names:
         raise InputError(f"label must not be the name of a feature, got {label!r}")
-    table = pd.DataFrame(x, columns=list(names)).assign(**{label: data.labels})
+    table = x if hasattr(x, "columns") else pd.DataFrame(x, columns=list(names))
+    table = table.assign(**{label: data.labels})
     if ending == ".parquet":
         table.to_parquet(path, index=False)
     else:

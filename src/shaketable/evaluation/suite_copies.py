@@ -81,6 +81,11 @@ def write_suite(
         Whether to show a progress bar on stderr.
     """
     check_target(folder, suite)
+    if data.table is not None and data.table.decodes:
+        raise InputError(
+            "a suite is written as arrays of plain numbers, and these data are a frame of several "
+            "kinds; write one corruption at a time (shaketable corrupt --corruption … -o noisy.csv)"
+        )
     limits = choose_range(data, bounds)
     members = resolve(suite, data, limits).corruptions
     noise = Noise(k=1, seed=seed, draws=draws, bounds=limits)

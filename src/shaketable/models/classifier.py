@@ -280,6 +280,9 @@ def _estimator_answer(
         columns = []  # LightGBM's names for the columns of arrays
     if table is not None and (features is not None or table.is_frame):
         features = table.flat_names
+    written = {feature.replace(" ", "_"): feature for feature in features or ()}
+    if not {*columns} <= {*(features or ())} and len(written) == len(features or ()):
+        columns = [written.get(column, column) for column in columns]  # LightGBM has no blanks
     if columns and features is not None and sorted(columns) != sorted(features):
         odd = sorted({*columns} ^ {*features})
         raise InputError(
