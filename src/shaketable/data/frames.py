@@ -223,7 +223,8 @@ class TableSchema:
         still = [column.name for column in self.columns if not column.moved]
         notes = []
         if moved and still:
-            how = "points must agree in them to be opponents"
+            them = still[0] if len(still) == 1 else "them"
+            how = f"points must agree in {them} to be opponents"
             if self.others == "gower":
                 how = (
                     "they count between points by Gower's distance: 0 or 1 for categories, the "
