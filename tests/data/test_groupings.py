@@ -66,7 +66,7 @@ def test_a_column_of_a_table_can_be_a_group_without_being_a_feature(tmp_path):
     assert data.features == ("a", "b")
     (grouping,) = data.groupings
     assert (grouping.labels, grouping.codes.tolist()) == (("f", "m"), [0, 1, 0])
-    with pytest.raises(InputError, match=r"unknown column to group by 'sx'; did you mean 'sex'"):
+    with pytest.raises(InputError, match=r"unknown column 'sx'; did you mean 'sex'"):
         load(path, label="y", by="sx", non_numeric="drop")
     with pytest.raises(InputError, match="column 'y' holds the classes, which are always groups"):
         load(path, label="y", by=["y"], non_numeric="drop")

@@ -91,8 +91,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="COLUMN",
-        help="report every group of rows by the values of this column, as every class; it may be "
-        "repeated",
+        help="report every group of rows by the values of this column, also one that --drop "
+        "leaves out, as every class; it may be repeated",
     )
     add_reference_flag(parser)
     add_output_flags(parser)

@@ -44,6 +44,13 @@ def add_data_flags(
         metavar="keep|error|drop|onehot",
         help="what to do with columns of text (default: keep: models get a data frame)",
     )
+    parser.add_argument(
+        "--drop",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="column of a table that is no feature; it may be repeated",
+    )
     add_column_flags(parser)
 
 

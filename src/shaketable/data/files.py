@@ -58,6 +58,7 @@ def load(
     scale: bool = False,
     drop_clashes: bool = False,
     by: str | Iterable[str] = (),
+    drop: str | Iterable[str] = (),
     points: int | None = None,
     seed: int = 0,
 ) -> Dataset:
@@ -85,6 +86,8 @@ def load(
         Drop the points that coincide with a point of another class.
     by
         Columns that rows are grouped by: results are reported for each group, as for each class.
+    drop
+        Columns of a table that are no features; rows can be grouped by them.
     points, seed
         Take so many points, drawn with this seed, as `Dataset.sample` does: of the test part if
         there is a fixed one.
@@ -94,7 +97,7 @@ def load(
     """
     if non_numeric not in get_args(NonNumeric):
         raise unknown_name("non_numeric", non_numeric, get_args(NonNumeric))
-    columns = [by] if isinstance(by, str) else list(by)
+    columns, dropped = ([names] if isinstance(names, str) else list(names) for names in (by, drop))
     sample = None if points is None else Sample(points, seed)
     reader = find_reader(source)
     if not isinstance(source, str | Path) and reader is None:
@@ -121,9 +124,14 @@ def load(
         if archives and (label is not None or archives != paths):
             raise InputError(f"label and tables do not go with the file {str(archives[0])!r}")
         if not archives:
-            data, columns = load_tables(paths, label, non_numeric, columns), []
+            data = load_tables(paths, label, non_numeric, columns, dropped)
+            columns, dropped = [], []
         else:
             data = _load_archives(paths)
+    if dropped:
+        raise InputError(
+            f"columns to drop are those of CSV and parquet files, got {dropped[0]!r} for {source!r}"
+        )
     data = data.grouped(columns)
     data = data if sample is None or data.sampled else data.sample(sample.points, seed=seed)
     data = data.drop_clashes() if drop_clashes else data

@@ -14,7 +14,7 @@ from shaketable.core.csv_files import restore_text, restore_texts
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import check_columns, find_text_columns, make_dataset
 from shaketable.data.dataset import Dataset
-from shaketable.data.groupings import Grouping, make_grouping
+from shaketable.data.groupings import make_grouping
 from shaketable.data.sources import explain_read_errors
 
 if TYPE_CHECKING:
@@ -26,12 +26,16 @@ _MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None
 
 
 def load_tables(
-    paths: list[Path], label: str | None, non_numeric: NonNumeric, by: Sequence[str] = ()
+    paths: list[Path],
+    label: str | None,
+    non_numeric: NonNumeric,
+    by: Sequence[str] = (),
+    drop: Sequence[str] = (),
 ) -> Dataset:
     """Load one table, or the tables of the training and the test part.
 
-    `label` names the column of the classes, `by` columns that rows are grouped by; `non_numeric`
-    says what to do with text columns.
+    `label` names the column of the classes, `by` columns that rows are grouped by, `drop` columns
+    that are no features; `non_numeric` says what to do with text columns.
     """
     import pandas as pd  # slow to import, and needed only here
 
@@ -48,8 +52,11 @@ def load_tables(
     for table in tables[1:]:
         check_columns(columns, list(table.columns))
     table = pd.concat(tables, ignore_index=True)
-    groupings = tuple(_group_by(table, column, label) for column in by)
+    for column in (*by, *drop):
+        _check_no_label(table, column, label)
+    groupings = tuple(make_grouping(column, table[column]) for column in by)
     y = _parse_labels(table.pop(label))
+    table = table.drop(columns=list(drop))
     text_columns = find_text_columns(table)
     if text_columns and non_numeric == "error":
         raise InputError(
@@ -67,16 +74,15 @@ def load_tables(
     return replace(data, groupings=groupings)
 
 
-def _group_by(table: DataFrame, column: str, label: str) -> Grouping:
+def _check_no_label(table: DataFrame, column: str, label: str) -> None:
+    """Raise an `InputError` for a column that is not there or holds the classes."""
     if column == label:
         raise InputError(
-            f"column {label!r} holds the classes, which are always groups; leave it out"
+            f"column {label!r} holds the classes, which are always groups and no feature; leave it "
+            "out"
         )
     if column not in table:
-        raise unknown_name(
-            "column to group by", column, sorted({*map(str, table.columns)} - {label})
-        )
-    return make_grouping(column, table[column])
+        raise unknown_name("column", column, {*map(str, table.columns)} - {label})
 
 
 def read_table(path: Path, label: str | None) -> DataFrame:

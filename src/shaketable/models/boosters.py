@@ -12,6 +12,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
+from shaketable.models.categories import prepare_for
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import ModelLoader, declare_loader
 from shaketable.models.recognising import TableModel
@@ -90,6 +91,7 @@ class XGBoostModel(BoosterModel):
 
         if not self.feature_names_in_ and hasattr(rows, "columns"):
             rows = rows.to_numpy()  # as it was fitted
+        rows = prepare_for(self.booster)(rows)
         return np.asarray(self.booster.predict(DMatrix(rows, enable_categorical=True)))
 
     def _content(self) -> bytes:
@@ -112,7 +114,7 @@ class LightGBMModel(BoosterModel):
         return facts.get("objective", "none"), max(self.booster.num_model_per_iteration(), 2)
 
     def _score(self, rows: Any) -> Array:
-        return np.asarray(self.booster.predict(rows))
+        return np.asarray(self.booster.predict(prepare_for(self.booster)(rows)))
 
     def _content(self) -> bytes:
         text: str = self.booster.model_to_string()

@@ -16,6 +16,7 @@ from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.maite_data import has_metadata
 from shaketable.models.adapted import Adapted, code_of_classes
+from shaketable.models.categories import prepare_for
 from shaketable.models.failures import report_failures
 from shaketable.models.identity import Identified, content_hash, is_module
 from shaketable.models.memory import Memory
@@ -285,15 +286,19 @@ def _estimator_answer(
         columns = [written.get(column, column) for column in columns]  # LightGBM has no blanks
     if columns and features is not None and sorted(columns) != sorted(features):
         odd = sorted({*columns} ^ {*features})
+        remedy = "give it the same columns"
+        if {*columns} < {*features}:
+            remedy = "leave them out of the data (--drop; in Python load(…, drop=[…]))"
         raise InputError(
             f"model {name} must have been fitted on the columns of the data, but only one of them "
-            f"has {', '.join(odd[:5])}; give it the same columns"
+            f"has {', '.join(odd[:5])}; {remedy}"
         )
+    prepare = prepare_for(model)
 
     def answer(x: Any) -> Any:
         if hasattr(x, "columns"):
             if columns:
-                return model.predict(x[columns])
+                return model.predict(prepare(x[columns]))
             # fitted on an array: a frame would be warned about
             return model.predict(x.to_numpy() if hasattr(model, "n_features_in_") else x)
         flat = x.reshape(len(x), math.prod(x.shape[1:]))

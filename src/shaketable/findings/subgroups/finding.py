@@ -169,14 +169,14 @@ def _choose_conditions(
     """Return clean points, and the corruptions under which a model is broken down, in order.
 
     That of size eps_min comes first, then the one with the most errors of all models. Noise in one
-    column at a time has a finding of its own, and is left out if there are other corruptions.
+    column at a time has a finding of its own, so only the worst is taken, if there is nothing else.
     """
     own = [c for c in conditions if label in c.series and is_bounded(c.series[label])]
     clean = [c for c in own if c.is_clean][:1]
     noisy = [c for c in own if not c.is_clean]
     single = {spec for s in groups.records.suites if s.metric == METRIC for spec in s.specs}
-    noisy = [c for c in noisy if c.first.corruption not in single] or noisy
     noisy.sort(key=lambda c: (not c.at_eps_min, _mean_accuracy(c)))
+    noisy = [c for c in noisy if c.first.corruption not in single] or noisy[:1]
     if len(noisy) > MAX_CORRUPTIONS:
         at_eps_min = [c for c in noisy if c.at_eps_min][: MAX_CORRUPTIONS - 1]
         noisy = at_eps_min + [c for c in noisy if not c.at_eps_min][:1]
