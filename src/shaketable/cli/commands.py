@@ -12,6 +12,7 @@ from shaketable.cli import (
     balls,
     card,
     check,
+    compare,
     corrupt,
     demo,
     evaluate,
@@ -20,6 +21,7 @@ from shaketable.cli import (
     list_names,
     log_mlflow,
     mcv,
+    merge,
     schema,
     score,
     separation,
@@ -110,6 +112,8 @@ COMMANDS.add("export", export)
 COMMANDS.add("card", card)
 COMMANDS.add("log-mlflow", log_mlflow)
 COMMANDS.add("check", check)
+COMMANDS.add("compare", compare)
+COMMANDS.add("merge", merge)
 COMMANDS.add("mcv", mcv)
 COMMANDS.add("adversary", adversary)
 COMMANDS.add("agreement", agreement)

@@ -165,6 +165,11 @@ class Store:
             groupings=tuple(g for g in everything.groupings if g.fingerprint in fingerprints),
         )
 
+    def everything(self) -> Records:
+        """All cells, and all separations, suites and groupings, also of data without cells."""
+        with self._transaction():
+            return self._read()
+
     def _open(self, *, writable: bool) -> None:
         """Check that it is a results file that can be used, and create the tables of a new one."""
         if writable:  # one process at a time; a file that cannot be written fails before any work

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.evaluation.records import Record
 from shaketable.findings.comparison import words
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
@@ -177,21 +176,24 @@ class Comparison(Displayed):
 
 def find(groups: RecordGroups) -> Comparison | None:
     """Take the finding from records; None without two models under the same noise."""
-    by_data: dict[str, list[Condition]] = {}
-    for condition in groups.conditions:
-        by_data.setdefault(condition.first.fingerprint, []).append(condition)
     pairs = [
         pair
-        for conditions in by_data.values()
-        for pair in _make_pairs(conditions, groups.reference)
+        for conditions in group_by_data(groups.conditions)
+        for pair in make_pairs(conditions, _choose_pairs(conditions, groups.reference))
     ]
     return Comparison(tuple(pairs)) if pairs else None
 
 
-def _make_pairs(conditions: Sequence[Condition], reference: str) -> list[Pair]:
-    """Return the pairs of models on the same data."""
-    models = {label: s.first for c in conditions for label, s in c.series.items()}
-    chosen = _choose_pairs(models, reference)
+def group_by_data(conditions: Iterable[Condition]) -> list[list[Condition]]:
+    """Group conditions by their data, in their order."""
+    by_data: dict[str, list[Condition]] = {}
+    for condition in conditions:
+        by_data.setdefault(condition.first.fingerprint, []).append(condition)
+    return list(by_data.values())
+
+
+def make_pairs(conditions: Sequence[Condition], chosen: Iterable[tuple[str, str]]) -> list[Pair]:
+    """Compare the models with these labels, which are judged together, on the same data."""
     shared = {
         pair: [c for c in conditions if set(pair) <= c.series.keys() and _has_interval(c)]
         for pair in chosen
@@ -205,13 +207,14 @@ def _make_pairs(conditions: Sequence[Condition], reference: str) -> list[Pair]:
     ]
 
 
-def _choose_pairs(models: dict[str, Record], reference: str) -> list[tuple[str, str]]:
+def _choose_pairs(conditions: Sequence[Condition], reference: str) -> list[tuple[str, str]]:
     """Return the pairs of labels to compare.
 
     Models as given are compared with each other, or with the reference if there are many. Of a
     study, models with the same training noise are compared, and every training noise with the
     first one of the same model.
     """
+    models = {label: s.first for c in conditions for label, s in c.series.items()}
     fitted = [label for label, cell in models.items() if cell.train_epsilon is None]
     pairs = list(combinations(fitted, 2))
     if len(pairs) > MAX_PAIRS:

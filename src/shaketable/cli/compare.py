@@ -1,0 +1,32 @@
+"""``shaketable compare``: two results files, old and new, on the points and noise they share."""
+
+from __future__ import annotations
+
+import argparse
+
+from shaketable.cli.flags import add_json_flag
+from shaketable.cli.output import print_json
+from shaketable.views.terminal import ignore_broken_pipe
+
+ABOUT = "paired differences between two results files, such as of an old and a new model"
+SCHEMA = "findings/comparison/versions.schema.json"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The two files, and how differences are printed."""
+    parser.add_argument("old", metavar="OLD", help="results file")
+    parser.add_argument("new", metavar="NEW", help="results file to compare with it")
+    add_json_flag(parser, "; differences are percentage points, new minus old")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print how much more accurate every model is in the new file."""
+    from shaketable.findings.comparison.versions import compare_stores
+
+    versions = compare_stores(args.old, args.new)
+    with ignore_broken_pipe():
+        if args.json:
+            print_json(versions.json())
+        else:
+            versions.print()
+    return 0

@@ -1,0 +1,46 @@
+"""``shaketable merge``: several results files in a new one."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from shaketable.cli.flags import parse_path
+from shaketable.views.terminal import print_lines, print_notes
+
+ABOUT = "join results files into a new one"
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The files, and the new one."""
+    parser.add_argument("stores", nargs="+", metavar="STORE", help="results files, two or more")
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=parse_path,
+        required=True,
+        metavar="FILE",
+        help="results file to write, which must not exist",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the new file, and say what it holds."""
+    from shaketable.evaluation.merging import merge_stores
+
+    merged = merge_stores(args.stores, args.out)
+    shared = f", {merged.shared} of them in more than one file" if merged.shared else ""
+    print_lines(f"{args.out}: {merged.cells} cells of {len(merged.models)} models{shared}")
+    notes = [
+        f"model {before} is called {name} in a later file, and so here"
+        for before, name in merged.renamed
+    ]
+    times = Counter(merged.models)
+    notes += [
+        f"{n} different models are called {name}; evaluate with --model NAME=MODEL to tell them "
+        "apart"
+        for name, n in times.items()
+        if n > 1
+    ]
+    print_notes(notes)
+    return 0
