@@ -78,7 +78,7 @@ def test_a_line_is_a_paragraph_in_markdown(line):
 
 
 def test_latex_is_escaped():
-    rows = [["[a] 5 % & b_c", "-1.50 [-2.00, 0.10]"], ["x\\y{z}~^<|>$#", "–"]]
+    rows = [["[a] 5 % & b_c", "-1.50 [-2.00, 0.10]"], ["* best", "1 *"], ["x\\y{z}~^<|>$#", "–"]]
     text = render(lambda: print_table("90 % of a_b", ["model", "error, %"], rows), Latex())
     assert r"\caption{90 \% of a\_b}" in text
     assert r"\begin{tabular}{lr}" in text
@@ -87,6 +87,7 @@ def test_latex_is_escaped():
         r"x\textbackslash{}y\{z\}\textasciitilde{}\textasciicircum{}\textless{}\textbar{}"
         r"\textgreater{}\$\# & – \\" in text
     )
+    assert r"{*} best & 1 * \\" in text
     assert text.count("{") == text.count("}")
 
 

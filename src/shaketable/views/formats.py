@@ -114,15 +114,16 @@ _LATEX_SIGNS = {
     "≥": r"$\geq$",
     "ε": r"$\varepsilon$",
 }
+_LATEX_PLACES = {"-": "$-$", "[": "{[}", "*": "{*}"}
 _LATEX = re.compile(
     rf"[{re.escape(''.join(_LATEX_SIGNS))}]"
     r"|(?<!\w)-(?=\d)"  # a minus, not a hyphen
-    r"|^\["  # after the end of a row it would begin an option
+    r"|^[\[*]"  # after the end of a row they would be an option of it
 )
 
 
 def _escape_latex(text: str) -> str:
-    return _LATEX.sub(lambda m: _LATEX_SIGNS.get(m[0]) or {"-": "$-$", "[": "{[}"}[m[0]], text)
+    return _LATEX.sub(lambda m: _LATEX_SIGNS.get(m[0]) or _LATEX_PLACES[m[0]], text)
 
 
 class Html:
