@@ -48,7 +48,7 @@ def test_results_have_the_numbers_of_the_terminal_and_no_markup_of_names(assessm
             printed = capsys.readouterr()
             assert numbers(html) == numbers(printed.out + printed.err)
         tags = set(re.findall(r"<(\w+)", html))
-        assert tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "p"}, tags
+        assert tags <= {"table", "thead", "tbody", "tr", "th", "td", "p"}, tags
     assert kinds > {"Dataset", "Records", "Assessment", "Results", "Robustness", "SetVariation"}
     assert "&lt;script&gt;" in assessment.data._repr_html_()
 

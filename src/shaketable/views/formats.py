@@ -127,7 +127,7 @@ def _escape_latex(text: str) -> str:
 
 
 class Html:
-    """HTML for notebooks: no scripts, no links, no styles but the alignment.
+    """HTML for notebooks: no scripts, no links, no styles but alignment and padding.
 
     >>> Html().write_line("<b>")
     '<p>&lt;b&gt;</p>'
@@ -138,17 +138,17 @@ class Html:
         return f"<p>{html.escape(line.strip())}</p>"
 
     def write_table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-        """Write a table with its title as the caption."""
+        """Write the title as a paragraph, as wide as the page, then the table."""
         sides = ["right" if right else "left" for right in _find_numbers(rows, len(header))]
         head = _write_html_row("th", header, sides)
         body = "\n".join(_write_html_row("td", row, sides) for row in rows)
-        caption = f'<caption style="text-align:left">{html.escape(title)}</caption>'
-        return f"<table>{caption}\n<thead>{head}</thead>\n<tbody>{body}</tbody></table>"
+        paragraph = self.write_line(title) if title else ""
+        return f"{paragraph}<table>\n<thead>{head}</thead>\n<tbody>{body}</tbody></table>"
 
 
 def _write_html_row(tag: str, row: Sequence[str], sides: Sequence[str]) -> str:
     cells = (
-        f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
+        f'<{tag} style="text-align:{side};padding:0 0.5em">{html.escape(cell)}</{tag}>'
         for cell, side in zip(row, sides, strict=True)
     )
     return f"<tr>{''.join(cells)}</tr>"
