@@ -148,7 +148,7 @@ class Html:
 
 def _write_html_row(tag: str, row: Sequence[str], sides: Sequence[str]) -> str:
     cells = (
-        f'<{tag} style="text-align:{side};padding:0 0.5em">{html.escape(cell)}</{tag}>'
+        f'<{tag} style="text-align:{side};padding:0 8px">{html.escape(cell)}</{tag}>'
         for cell, side in zip(row, sides, strict=True)
     )
     return f"<tr>{''.join(cells)}</tr>"
