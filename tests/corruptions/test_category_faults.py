@@ -130,3 +130,14 @@ def test_data_without_suitable_columns_are_refused():
         show("swap(0.1)", DATA.touching(only="age"))
     with pytest.raises(InputError, match="must be known first"):
         parse("swap(0.1)")(np.zeros((2, 2)), np.arange(2, dtype=np.uint64))
+
+
+def test_a_range_of_values_is_that_of_numbers():
+    frame = pd.DataFrame({"share": np.linspace(0, 1, 30), "word": list("abcdef") * 5})
+    data = make_dataset(frame, np.arange(30) % 2)
+    for spec in ("missing(0.3)", "swap(0.3)", "linf(1)"):
+        noisy = show(spec, data, bounds=(0, 1))
+        assert noisy["share"].dropna().between(0, 1).all()
+        assert set(noisy["word"].dropna()) == set("abcdef")
+    with pytest.raises(InputError, match="must lie in the bounds"):
+        show("linf(1)", data, bounds=(0, 0.5))

@@ -6,7 +6,7 @@ import pytest
 
 import shaketable as st
 from helpers.frames import make_people, make_pipeline_for_people
-from shaketable.core.errors import ModelError
+from shaketable.core.errors import InputError, ModelError
 
 FRAME, Y = make_people()
 TRAIN, TEST = slice(0, 120), slice(120, 200)
@@ -78,6 +78,23 @@ def test_a_model_that_refuses_missing_values_is_named():
     model = LogisticRegression().fit(x, Y)
     with pytest.raises(ModelError, match=r"under missing\(0.1, empty\): .*NaN"):
         st.evaluate(model, (x, Y), ["missing(0.1, empty)"], k=1)
+
+
+def test_a_model_without_an_encoder_is_told_so():
+    from sklearn.linear_model import LogisticRegression
+
+    with pytest.raises(ModelError, match="with text, categories or dates, which a pipeline can"):
+        st.evaluate(LogisticRegression(), (FRAME, Y), ["linf(1)"], refit=True)
+    with pytest.raises(InputError, match="device_noise is for points that are plain numbers"):
+        st.evaluate(lambda frame: frame["job"], (FRAME, Y), ["linf(1)"], device_noise=True)
+
+
+def test_sizes_of_suites_are_those_of_the_columns_that_move(fitted):
+    data = st.make_dataset(FRAME[TEST], Y[TEST]).touching(only=["age", "income", "weight"])
+    records = st.evaluate(fitted, data, st.suite("ice"), k=1, bounds=(0, 999))
+    plain = st.make_dataset(np.zeros((80, 3)), Y[TEST], bounds=(0, 999))
+    expected = st.suite("ice").on(plain.shape, plain.bounds).names
+    assert [r.corruption for r in records][1:] == list(expected)
 
 
 @pytest.mark.parametrize("package", ["xgboost", "lightgbm"])

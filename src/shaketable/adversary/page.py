@@ -243,16 +243,10 @@ def _describe_settings(worst: WorstCase) -> dict[str, str]:
     return describe_data(worst.data) | {
         "Points attacked": str(len(first.target.rows)),
         "Norm": worst.norm,
-        "eps_min": _describe_eps_min(worst),
+        "eps_min": words.write_eps_min(worst, repr),
         "Epsilon": join_distinct(format_distance(a.epsilon) for a in first),
         "Attacks": join_distinct(t.spec for a in accuracies for t in a.trials) or "none",
         "Value range": str(first.target.bounds or "none"),
         "Seed": str(first.target.seed),
         "Queries": f"{sum(a.queries for a in accuracies):,}",
     }
-
-
-def _describe_eps_min(worst: WorstCase) -> str:
-    if worst.eps_min is not None:
-        return repr(worst.eps_min)
-    return "0: classes touch" if worst.data.table is None else "undefined: no opponents"

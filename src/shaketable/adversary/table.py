@@ -5,13 +5,13 @@ from __future__ import annotations
 from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.worst_case import WorstCase
-from shaketable.views.numbers import format_distance, format_entry, format_share
+from shaketable.views.numbers import format_entry, format_share
 from shaketable.views.terminal import print_lines, print_notes, print_table
 
 
 def print_worst_case(worst: WorstCase) -> None:
     """Print one table per model, one row per epsilon, and the differences between models."""
-    eps_min = "0: classes touch" if worst.eps_min is None else format_distance(worst.eps_min)
+    eps_min = words.write_eps_min(worst)
     points = len(worst.curves[0].target.rows)
     print_lines(f"{worst.data.name}: {points} points; {worst.norm} eps_min = {eps_min}")
     for model in worst.models:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from shaketable.core.norms import norm_title
 from shaketable.views.numbers import format_distance
 
 if TYPE_CHECKING:
-    from shaketable.adversary.worst_case import Avoidable
+    from shaketable.adversary.worst_case import Avoidable, WorstCase
 
 WORST_CASE = (
     "One line per constraint, bars are 95 % intervals. Standard accuracy may have to fall from "
@@ -24,6 +25,13 @@ NO_ROOM = "no point has room"
 
 NOT_COMPARABLE = "attacked by other means: not comparable"
 """Why the difference of two upper bounds says nothing about the models."""
+
+
+def write_eps_min(worst: WorstCase, write: Callable[[float], str] = format_distance) -> str:
+    """Value of eps_min, or why there is none."""
+    if worst.eps_min is not None:
+        return write(worst.eps_min)
+    return "0: classes touch" if worst.data.table is None else "undefined: no opponents"
 
 
 def describe_avoidable(avoidable: Avoidable) -> str:

@@ -105,8 +105,9 @@ class Only(Wrapper):
         return replace(self, corruption=inner, places=places, table=part.table, fill=fill)
 
     def bind(self, bounds: Bounds | None) -> Only:
-        """Return the same corruption in these bounds."""
-        return replace(self, corruption=self.corruption.bind(bounds))
+        """Return the same corruption in these bounds, which are those of numbers alone."""
+        mixed = self.table is not None and not self.table.numeric.all()
+        return replace(self, corruption=self.corruption.bind(None if mixed else bounds))
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
         """Return what the corruption draws for its columns."""

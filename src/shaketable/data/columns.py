@@ -31,6 +31,8 @@ class Columns:
     """What the features hold, and which may change; None for plain numbers."""
     convert: Callable[[Array], Array] = np.asarray
     """Makes the values that count of some of the points, such as x/255 of uint8."""
+    read_one: Callable[[int], Array] | None = None
+    """Returns one feature; None: it is taken from the points."""
 
     @property
     def d(self) -> int:
@@ -54,7 +56,13 @@ class Columns:
         chosen = list(places)
         names = None if self.names is None else tuple(self.names[i] for i in chosen)
         table = None if self.table is None else self.table.take(chosen)
-        return Columns(lambda: self._points[:, chosen], names, table, self.convert)
+        return Columns(
+            lambda: self._points[:, chosen],
+            names,
+            table,
+            self.convert,
+            lambda place: self._get_one(chosen[place]),
+        )
 
     def count_values(self, place: int) -> tuple[Array, IntArray]:
         """Different values of a feature, in ascending order, and how often each occurs.
@@ -62,7 +70,7 @@ class Columns:
         >>> Columns(lambda: np.array([[1.0], [5.0], [1.0], [np.nan]])).count_values(0)
         (array([1., 5.]), array([2, 1]))
         """
-        values = self._points[:, place]
+        values = self._get_one(place)
         distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
         return distinct, counts
 
@@ -102,6 +110,12 @@ class Columns:
             total = values.sum(axis=0, dtype=np.float64)
         assert total is not None, "data have points"
         return total
+
+    def _get_one(self, place: int) -> Array:
+        """Values of a feature, without a copy of the others."""
+        if self.read_one is not None:
+            return self.read_one(place)
+        return self.convert(self._points[:, place])
 
     @property
     def _points(self) -> Array:

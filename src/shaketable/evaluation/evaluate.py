@@ -132,6 +132,11 @@ def evaluate(
             bounds=choose_bounds(data, bounds),
             on_device=device_noise,
         )
+        if device_noise and data.table is not None:
+            raise InputError(
+                "device_noise is for points that are plain numbers, got a table of several kinds "
+                "or with columns chosen; leave it out: noise is then drawn on the CPU"
+            )
         if device_noise and classifier.device is None:
             raise InputError(
                 f"device_noise needs a torch module, and model {classifier.name} is none; leave "

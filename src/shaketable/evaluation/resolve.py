@@ -68,7 +68,8 @@ def resolve(
     suites: list[SuiteRecord] = []
     for item in list_items(corruptions):
         if isinstance(item, Suite):
-            suite = item.on(data.shape, bounds)
+            moved = data.shape if data.table is None else (int(data.table.moved.sum()),)
+            suite = item.on(moved, bounds)
             members = _fit_to_data((parse(name, eps_min=eps_min) for name in suite.names), data)
             specs = tuple(member.spec for member in members)
             suites.append(

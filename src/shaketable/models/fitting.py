@@ -32,8 +32,14 @@ def fit_arrays(model: Any, x: Any, y: Array, *, name: str | None = None) -> Any:
     if isinstance(model, Adapted):
         x = x if model.preprocess is None else model.preprocess(x)
         return replace(model, model=fit_arrays(model.model, x, model.encode_labels(y), name=name))
-    with report_failures(name or model_name(model), "could not be trained"):
-        return model.fit(x if hasattr(x, "columns") else x.reshape(len(x), -1), y)
+    what, is_frame = "could not be trained", hasattr(x, "columns")
+    if is_frame and not all(dtype.kind in "biuf" for dtype in x.dtypes):
+        what += (
+            " on a frame with text, categories or dates, which a pipeline can encode (or "
+            "--non-numeric onehot)"
+        )
+    with report_failures(name or model_name(model), what):
+        return model.fit(x if is_frame else x.reshape(len(x), -1), y)
 
 
 def clone_seeded(model: Any, seed: int, *, name: str | None = None) -> Any:
