@@ -159,7 +159,8 @@ class Records(Displayed):
         """Return a pandas DataFrame with one row per cell; accuracies are fractions.
 
         With `points`, it has one row per point of every cell: its row in the data, its class and
-        its hits, the number of its k draws that were classified correctly.
+        its hits, the number of its k draws that were classified correctly, and in ``by_COLUMN``
+        its group by every column that rows are grouped by.
         """
         import pandas as pd  # slow to import
 
@@ -178,6 +179,10 @@ class Records(Displayed):
         frame.insert(len(settings), "row", np.concatenate([c.points.rows for c in self]))
         frame.insert(len(settings) + 1, "class", labels)
         frame.insert(len(settings) + 2, "hits", np.concatenate([c.hits for c in self]))
+        for name in dict.fromkeys(g.name for g in self.groupings):
+            known = {g.fingerprint: g for g in self.groupings if g.name == name}
+            parts = [_list_groups(c, known.get(c.fingerprint)) for c in self]
+            frame[f"by_{name}"] = [label for part in parts for label in part]
         return frame
 
 
@@ -215,6 +220,13 @@ class GroupingRecord:
 def copy_id(identity: str, name: str) -> str:
     """Identity, or recipe, of the copy of a model that has results under two names."""
     return f"{identity} as {name}"
+
+
+def _list_groups(cell: Record, grouping: GroupingRecord | None) -> list[str | None]:
+    """Return the group of every point of a cell; None where its data have no such groups."""
+    if grouping is None:
+        return [None] * cell.n
+    return [grouping.labels[code] for code in grouping.codes[cell.points.rows]]
 
 
 def _epsilon(spec: str) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from shaketable.core.norms import as_p, norm_name, norm_title
 from shaketable.data.bounds import BoundsLike
-from shaketable.data.dataset import Dataset
+from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
@@ -139,6 +139,7 @@ def assess(
     bounds: BoundsLike | Literal["declared"] = "declared",
     store: str | Path | None = None,
     model_id: str | None = None,
+    by: By = (),
     progress: bool = False,
 ) -> Assessment:
     """Measure the separation, evaluate the model under noise of size eps_min, and compute MSCR.
@@ -161,6 +162,8 @@ def assess(
         features in raw units.
     bounds, store, model_id, progress
         As in `evaluate`.
+    by
+        As in `evaluate`; values are those of the rows of `train` and then of `test`.
     """
     data = as_dataset(train, test=test)
     data = data.scaled() if scale else data
@@ -175,6 +178,7 @@ def assess(
         model_id=model_id,
         refit=refit,
         unscale=scale,
+        by=by,
         progress=progress,
     )
     return Assessment(data, records)

@@ -29,7 +29,7 @@ class Difference:
     @property
     def shown(self) -> bool:
         """Whether the interval excludes 0, and the two are comparable."""
-        return not self.doubt and not self.value.low <= 0 <= self.value.high
+        return not self.doubt and excludes_zero(self.value)
 
     @property
     def words(self) -> str:
@@ -52,7 +52,11 @@ def is_shown(value: Estimate, judged: int) -> bool:
 
     The probability that any of them is shown although it is 0 is at most 5 % (Bonferroni).
     """
-    if value.low <= 0 <= value.high:
+    if not excludes_zero(value):
         return False
-    strict = value.again(confidence=1 - 0.05 / judged) if judged > 1 else value
-    return not strict.low <= 0 <= strict.high
+    return judged == 1 or excludes_zero(value.again(confidence=1 - 0.05 / judged))
+
+
+def excludes_zero(value: Estimate) -> bool:
+    """Whether 0 lies outside the interval."""
+    return not value.low <= 0 <= value.high

@@ -39,7 +39,7 @@ def count_by_group(hits: ArrayLike, k: int, codes: IntArray, groups: int) -> Flo
     return counts.reshape(groups, k + 1).astype(np.float64)
 
 
-def group_shares(counts: FloatArray) -> list[Estimate]:
+def group_shares(counts: FloatArray, *, confidence: float = 0.95) -> list[Estimate]:
     """Share of right answers in every group, none of which is empty, as `mean_share`.
 
     >>> print(group_shares(np.array([[10.0, 90.0], [1.0, 4.0]]))[0])
@@ -59,12 +59,11 @@ def group_shares(counts: FloatArray) -> list[Estimate]:
 
         return limits
 
-    values, lows, highs = compute(counts, 0.95)
+    values, lows, highs = compute(counts, confidence)
+    methods = [f"{FIXED_MODEL}: n = {row.sum():.0f}, k = {k}" for row in counts]
     return [
-        Estimate(
-            value, low, high, 0.95, f"{FIXED_MODEL}: n = {row.sum():.0f}, k = {k}", make_limits(row)
-        )
-        for value, low, high, row in zip(values, lows, highs, counts, strict=True)
+        Estimate(value, low, high, confidence, method, make_limits(row))
+        for value, low, high, method, row in zip(values, lows, highs, methods, counts, strict=True)
     ]
 
 
@@ -80,7 +79,7 @@ def group_error_bounds(counts: FloatArray) -> list[Estimate]:
     ]
 
 
-def differences_from_others(counts: FloatArray) -> list[Estimate]:
+def differences_from_others(counts: FloatArray, *, confidence: float = 0.95) -> list[Estimate]:
     """Share of right answers in every group minus that of all other points.
 
     There must be other points: at least two groups, none of them empty.
@@ -88,7 +87,10 @@ def differences_from_others(counts: FloatArray) -> list[Estimate]:
     >>> print(differences_from_others(np.array([[10.0, 90.0], [30.0, 70.0]]))[1])
     -0.200 (95 % interval -0.312 to -0.084)
     """
-    own, others = group_shares(counts), group_shares(counts.sum(axis=0) - counts)
+    own, others = (
+        group_shares(table, confidence=confidence)
+        for table in (counts, counts.sum(axis=0) - counts)
+    )
     return [subtract_independent(a, b) for a, b in zip(own, others, strict=True)]
 
 

@@ -1,15 +1,17 @@
 """Groups of points: the same numbers in JSON, terminal, page and chart, and which are shown."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.commands import check_schema
 from helpers.findings import print_results
 from helpers.pages import chart_rows, read_page
 from helpers.records import make_records
-from shaketable import evaluate, metrics
+from shaketable import assess, evaluate, export, metrics
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import GroupingRecord, Points, Records
 from shaketable.evaluation.store import Store
@@ -192,3 +194,20 @@ def test_a_results_file_is_enough(tmp_path: Path) -> None:
         kept = find(file.records()).json()["groups"]
     assert kept == find(measured).json()["groups"]
     assert {entry["by"] for entry in kept} == {"side", "class"}
+
+
+def test_points_are_exported_with_their_groups(tmp_path: Path, records: Records) -> None:
+    frame = records.to_frame(points=True)
+    assert (frame["by_sex"].to_numpy() == np.where(SEX[frame["row"]], "f", "m")).all()
+    written = json.loads(export(tmp_path / "r.json", records, content="points").read_text())
+    check_schema("export", written)
+    assert {row["by_sex"] for row in written["points"]} == {"f", "m"}
+
+
+def test_an_assessment_has_groups(tmp_path: Path) -> None:
+    x = np.arange(40.0)[:, None]
+    y = (x[:, 0] >= 20).astype(int)
+    by = {"part": ["low"] * 15 + ["high"] * 25}
+    found = assess(lambda x: (x[:, 0] >= 20).astype(int), (x[:20], y[:20]), (x[20:], y[20:]), by=by)
+    (entry, *_) = found.results.json()["groups"]
+    assert (entry["by"], entry["worst"], entry["without_test_points"]) == ("part", "high", ["low"])

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from markupsafe import Markup
+
 from shaketable.findings.features import charts, words
 from shaketable.findings.features.finding import FeatureBoard, Features
 from shaketable.findings.features.numbers import FeatureLoss
 from shaketable.findings.finding import Methods, Section
 from shaketable.views import page
+
+FEW_MODELS = 5
+"""Models whose most fragile feature the top of the page names."""
 
 MAX_ROWS = 60
 """Features that are listed at most."""
@@ -20,8 +25,16 @@ def make_sections(finding: Features, methods: Methods) -> list[Section]:
     for board in finding.boards:
         methods.note("Accuracy lost under noise in one feature", board.rows[0].value)
     parts = [FeaturePart(number, board) for number, board in enumerate(finding.boards, start=1)]
-    html = page.render("shaketable.findings.features", "section.html.j2", "features", parts=parts)
-    return [Section("features", "Features", html, 43)]
+    models = [model for board in finding.boards for model in board.models]
+    answer = _render("answer", models=models[:FEW_MODELS], more=len(models[FEW_MODELS:]))
+    return [
+        Section("fragile", "Fragile features", answer, 6),
+        Section("features", "Features", _render("features", parts=parts), 43),
+    ]
+
+
+def _render(macro: str, **content: object) -> Markup:
+    return page.render("shaketable.findings.features", "section.html.j2", macro, **content)
 
 
 @dataclass(frozen=True, eq=False)

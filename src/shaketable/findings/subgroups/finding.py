@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from shaketable.corruptions.suites.per_feature import METRIC
-from shaketable.evaluation.records import Record
+from shaketable.evaluation.records import Points, Record
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
@@ -24,8 +24,9 @@ from shaketable.findings.subgroups.numbers import (
 )
 from shaketable.views.terminal import Displayed
 
-MAX_CORRUPTIONS = 8
-"""Of more corruptions than these, only those of size eps_min and the worst are broken down."""
+MAX_CORRUPTIONS, MAX_ENTRIES = 8, 400
+"""Of more corruptions than these, or of more corruptions times groups, a model is broken down under
+those of size eps_min and the worst only; with very many groups, under one corruption."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,20 +132,24 @@ def _break_down(
     groups: RecordGroups, conditions: Sequence[Condition], split: Any
 ) -> tuple[ModelGroups, ...]:
     """Return all models by one column; gaps of the same kind are judged together."""
-    chosen = {
-        label: _choose_conditions(groups, conditions, label) for label in _list_labels(conditions)
-    }
     partitions: dict[str, Partition] = {}
 
-    def make(condition: Condition, label: str) -> Breakdown:
-        series = condition.series[label]
-        points = series.first.points
+    def split_once(points: Points) -> Partition:
         if points.id not in partitions:
             partitions[points.id] = split(points)
-        partition = partitions[points.id]
-        return Breakdown(series.first, condition.noise, series.at_eps_min, partition, 1)
+        return partitions[points.id]
 
-    found = {label: [make(c, label) for c in listed] for label, listed in chosen.items() if listed}
+    found: dict[str, list[Breakdown]] = {}
+    for label in _list_labels(conditions):
+        own = [c for c in conditions if label in c.series and is_bounded(c.series[label])]
+        if own:
+            number = len(split_once(own[0].first.points).labels)
+            most = min(MAX_CORRUPTIONS, MAX_ENTRIES // number)
+            found[label] = [
+                Breakdown(s.first, c.noise, s.at_eps_min, split_once(s.first.points), 1)
+                for c in _choose_conditions(groups, own, most)
+                for s in [c.series[label]]
+            ]
     judged = {
         is_clean: sum(
             b.compared for listed in found.values() for b in listed if _is_clean(b.cell) == is_clean
@@ -164,22 +169,21 @@ def _list_labels(conditions: Iterable[Condition]) -> list[str]:
 
 
 def _choose_conditions(
-    groups: RecordGroups, conditions: Sequence[Condition], label: str
+    groups: RecordGroups, conditions: Sequence[Condition], most: int
 ) -> list[Condition]:
     """Return clean points, and the corruptions under which a model is broken down, in order.
 
     That of size eps_min comes first, then the one with the most errors of all models. Noise in one
     column at a time has a finding of its own, so only the worst is taken, if there is nothing else.
     """
-    own = [c for c in conditions if label in c.series and is_bounded(c.series[label])]
-    clean = [c for c in own if c.is_clean][:1]
-    noisy = [c for c in own if not c.is_clean]
+    clean = [c for c in conditions if c.is_clean][:1]
+    noisy = [c for c in conditions if not c.is_clean]
     single = {spec for s in groups.records.suites if s.metric == METRIC for spec in s.specs}
     noisy.sort(key=lambda c: (not c.at_eps_min, _mean_accuracy(c)))
     noisy = [c for c in noisy if c.first.corruption not in single] or noisy[:1]
-    if len(noisy) > MAX_CORRUPTIONS:
-        at_eps_min = [c for c in noisy if c.at_eps_min][: MAX_CORRUPTIONS - 1]
-        noisy = at_eps_min + [c for c in noisy if not c.at_eps_min][:1]
+    if len(noisy) > most:
+        worst = next((c for c in noisy if not c.at_eps_min), None)
+        noisy = [c for c in noisy if c.at_eps_min or c is worst][: max(1, most)]
     return clean + noisy
 
 

@@ -14,7 +14,7 @@ from shaketable.evaluation.records import GroupingRecord, Points, Record, Record
 from shaketable.findings.choosing import choose_series
 from shaketable.findings.series import refuse_shared
 from shaketable.statistics import groups
-from shaketable.statistics.difference import is_shown
+from shaketable.statistics.difference import excludes_zero
 from shaketable.statistics.estimate import Estimate
 
 CLASS = "class"
@@ -93,16 +93,23 @@ class Breakdown:
         """All groups, the one with the most errors as measured first."""
         counts, labels = self._counts, self.partition.labels
         gaps: list[Estimate | None] = [None] * len(labels)
+        shown = [False] * len(labels)
         if self.compared:
+            # of all groups at once, as there may be a thousand; see `is_shown`
+            strict = 1 - 0.05 / self.judged
             gaps = [*groups.differences_from_others(counts)]
+            shown = list(
+                map(excludes_zero, groups.differences_from_others(counts, confidence=strict))
+            )
         listed = [
-            Group(label, int(n), accuracy, error, gap, bool(gap and is_shown(gap, self.judged)))
-            for label, n, accuracy, error, gap in zip(
+            Group(*each)
+            for each in zip(
                 labels,
-                counts.sum(axis=1),
+                counts.sum(axis=1).astype(int).tolist(),
                 groups.group_shares(counts),
                 groups.group_error_bounds(counts),
                 gaps,
+                shown,
                 strict=True,
             )
         ]
