@@ -1,11 +1,13 @@
 """Worst cases in tables: only columns of numbers move, and all others are held."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shaketable as st
 from helpers.frames import make_people, make_pipeline_for_people
 from shaketable.adversary.page import _show_examples
+from shaketable.adversary.target import Target
 from shaketable.adversary.worst_case import worst_case
 from shaketable.core.errors import InputError
 
@@ -61,9 +63,38 @@ def test_pipelines_are_attacked_and_examples_are_shown(tmp_path):
         worst.save_examples(tmp_path / "e.npz")
 
 
-def test_cells_need_points_that_agree():
-    with pytest.raises(InputError, match="take constraint none"):
-        worst_case(threshold, DATA, [1.0], constraints="genuine-max", points=20)
+def test_cells_are_those_of_points_that_agree():
+    x = np.array([0, 1, 1.5, 4, 5, 6, 0.5, 3, 4.2, 8])
+    kind = np.array(list("aaaaaabbbb"))
+    y = (x > 3.4).astype(int)
+    data = st.make_dataset(pd.DataFrame({"x": x, "kind": kind}), y)
+
+    def above(frame):
+        return (frame["x"] > 2.2).astype(int)
+
+    worst = worst_case(above, data, [2.0], constraints="genuine-max")
+    found = worst.curves[0].accuracies[0].withstood
+    for i in range(len(x)):
+        others = x[(kind == kind[i]) & (x != x[i])]
+        low = max([x[i] - 2, *((others[others < x[i]] + x[i]) / 2)])
+        high = min([x[i] + 2, *((others[others > x[i]] + x[i]) / 2)])
+        wrong = high > 2.2 if y[i] == 0 else low < 2.2
+        assert found[i] == (above(data.decode(data.x))[i] == y[i] and not wrong), i
+    with pytest.raises(InputError, match="use random or rays"):
+        worst_case(above, data, [2.0], constraints="genuine-max", attacks="cover")
+
+
+def test_cells_count_other_columns_by_gowers_distance():
+    frame = pd.DataFrame({"x": [0.0, 1.0, 10.0], "kind": ["a", "b", "a"]})
+    data = st.make_dataset(frame, [0, 1, 1]).touching(others="gower")
+    target = Target.of(lambda f: (f["x"] > 5).astype(int), data)
+    region = target.make_region(1.0, 9.0, "genuine-max")
+    # the point at 1 is one farther away, as its kind differs: the border is at (0 + 1 + 1) / 2
+    moved = np.array([[0.95], [1.05]])
+    assert region.contains(np.array([0, 0]), moved).tolist() == [True, False]
+
+
+def test_tables_of_which_all_points_agree_have_the_cells_of_plain_numbers():
     x = np.column_stack([np.arange(20.0), np.ones(20)])
     data = st.make_dataset(x, np.arange(20) // 10).touching(keep="1")
     plain = st.make_dataset(x[:, :1], np.arange(20) // 10)

@@ -74,6 +74,8 @@ class Region:
     bounds: Bounds | None = None
     held: Held | None = None
     """All columns of the points, if only some of them move; `x` has those that move."""
+    beside: FloatArray | None = None
+    """More coordinates of the points, in which they do not move, but cells are apart, (n, m)."""
 
     def contains(self, rows: IntArray, moved: Array) -> Array:
         """Whether points, one per row, lie in the region of their row; computed in float64."""
@@ -88,7 +90,8 @@ class Region:
             low, high = self.value_range(origin)
             inside &= ((exact >= low) & (exact <= high)).all(axis=1)
         if self.voronoi is not None and inside.any():
-            inside[inside] = self.voronoi.contains(rows[inside], exact[inside])
+            place = self._put_beside(rows[inside], exact[inside])
+            inside[inside] = self.voronoi.contains(rows[inside], place)
         return np.asarray(inside)
 
     def project(self, rows: IntArray, moved: FloatArray) -> FloatArray:
@@ -109,7 +112,13 @@ class Region:
         projected = origin + step
         if self.bounds is not None:
             projected = np.clip(projected, self.bounds.low, self.bounds.high)
-        return projected if self.voronoi is None else self.voronoi.pull_inside(rows, projected)
+        if self.voronoi is None:
+            return projected
+        pulled = self.voronoi.pull_inside(rows, self._put_beside(rows, projected))
+        return pulled[:, : projected.shape[1]]
+
+    def _put_beside(self, rows: IntArray, moved: Array) -> Array:
+        return moved if self.beside is None else np.hstack([moved, self.beside[rows]])
 
     def _project_to_surface(self, origin: FloatArray, step: FloatArray) -> FloatArray:
         """Ends of steps that are epsilon long after clipping to the value range.

@@ -100,7 +100,7 @@ def choose_attacks(
     """
     d = region.x.shape[1]
     attacks: list[Attack] = [RandomSearch(200), RayBisection(1000, aim="first")]
-    if d <= 2 and region.p >= 1:
+    if d <= 2 and region.p >= 1 and region.beside is None:
         attacks = [Cover(0.001 if d == 1 else 0.05)]
     elif classifier.device is not None:
         attacks = [PGD(20), APGD(50, loss="ce"), APGD(50, loss="dlr"), RandomSearch(50)]
@@ -119,7 +119,7 @@ def _describe_proof(attack: Attack) -> str:
 def _find_room(target: Target, region: Region) -> tuple[Array, bool]:
     """Whether each genuine-exact region holds a point, and whether the answers are exact."""
     every = np.arange(len(region.x))
-    if region.x.shape[1] <= 2:
+    if region.x.shape[1] <= 2 and region.beside is None:
         return has_room(region, every), True
     found = np.zeros(len(every), bool)
     for i in range(ROOM_TRIES):

@@ -18,11 +18,11 @@ from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.data.frames import find_strata
 from shaketable.data.sampling import Sample
 from shaketable.evaluation.noise import choose_bounds
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
+from shaketable.separations.opponents import place_beside
 
 _BATCH = 1 << 22  # values of the points that a model labels at a time
 
@@ -127,8 +127,11 @@ class Target:
         region = replace(region, bounds=self.bounds, held=held)
         if constraint == "none":
             return region
-        self._require_one_stratum()
         device = fast_device(self.classifier)
+        if self.data.table is not None:
+            beside = place_beside(self.data, self.rows, p, reach)
+            region = replace(region, beside=beside if beside.shape[1] else None)
+            x = np.hstack([x, beside])
         voronoi = VoronoiCells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
         if voronoi.find_clashes(self.y).any():
             raise InputError(
@@ -136,18 +139,6 @@ class Target:
                 "label; leave them out with drop_clashes (--drop-clashes)"
             )
         return replace(region, voronoi=voronoi)
-
-    def _require_one_stratum(self) -> None:
-        """Raise `InputError` for points of a table that are not all opponents of each other."""
-        table = self.data.table
-        if table is None or (
-            table.others == "agree" and not np.ptp(find_strata(self.points, table.moved)).any()
-        ):
-            return
-        raise InputError(
-            "Voronoi cells in a table need points that agree in all columns that noise leaves "
-            "alone, and here they do not; take constraint none"
-        )
 
 
 def fast_device(model: Classifier) -> str | None:

@@ -39,6 +39,21 @@ def place_points(data: Dataset, p: float) -> tuple[Array, IntArray | None]:
     return placed, find_strata(x, np.ones_like(table.ordered), table.ordered)
 
 
+def place_beside(data: Dataset, rows: IntArray, p: float, reach: float) -> FloatArray:
+    """Coordinates of points of a table beside those that move, so that all of them can be compared.
+
+    Columns that do not move have the distances that count, and points of different strata are more
+    than four times `reach` apart.
+    """
+    assert data.table is not None, "other points move in all coordinates"
+    placed, strata = place_points(data, p)
+    others = placed[rows, int(data.table.moved.sum()) :]
+    if strata is None:
+        return np.asarray(others, np.float64)
+    codes = np.unique(strata[rows], return_inverse=True)[1]
+    return np.hstack([others, 5 * reach * _write_binary(codes)])
+
+
 def _place_others(x: Array, table: TableSchema, p: float) -> FloatArray:
     """Coordinates of the other columns, whose distances are Gower's."""
     places: list[FloatArray] = []
@@ -62,10 +77,15 @@ def _place_others(x: Array, table: TableSchema, p: float) -> FloatArray:
 def _spread(values: FloatArray, p: float) -> FloatArray:
     """Coordinates in which any two different values are 1 apart; missing is one of the values."""
     distinct, codes = np.unique(np.where(np.isnan(values), np.inf, values), return_inverse=True)
-    if math.isinf(p):  # binary digits: fewer columns, and two different codes differ in one
-        digits = max(1, math.ceil(math.log2(max(2, len(distinct)))))
-        return np.asarray((codes[:, None] >> np.arange(digits)) & 1, np.float64)
+    if math.isinf(p):  # fewer columns
+        return _write_binary(codes)
     return np.asarray(np.eye(len(distinct))[codes] * 2 ** (-1 / p), np.float64)
+
+
+def _write_binary(codes: IntArray) -> FloatArray:
+    """Binary digits of codes: any two different codes differ by 1 in some column."""
+    digits = int(codes.max()).bit_length()
+    return np.asarray((codes[:, None] >> np.arange(digits)) & 1, np.float64)
 
 
 def compare_columns(data: Dataset, pair: tuple[int, int]) -> FloatArray:

@@ -66,6 +66,11 @@ def has_room(region: Region, rows: IntArray) -> Array:
 def require_few_dimensions(region: Region) -> None:
     """Refuse regions of more than two dimensions, or with p below 1."""
     d = region.x.shape[1]
+    if region.beside is not None:
+        raise InputError(
+            "a cover is for cells of points that move in all their columns, got those of a table; "
+            "use random or rays"
+        )
     if d > 2:
         raise InputError(f"covers are for 1 or 2 dimensions, got {d}; use random search")
     if region.p < 1:
