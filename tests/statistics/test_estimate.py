@@ -10,6 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.findings.mcv.stability import coefficient, coefficient_difference
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.limits import imagine_worst
 
 
 @pytest.mark.parametrize(
@@ -59,6 +60,17 @@ def test_an_interval_can_be_computed_again_for_another_confidence_or_more_points
     slack = 1e-9 if "cv" not in name else 2e-3  # n - 1 points in what chance adds to a CV
     assert (again.low, again.high) == pytest.approx((more.low, more.high), abs=slack)
     assert again.high - again.low < estimate.high - estimate.low
+
+
+def test_careful_limits_are_those_of_the_worst_point():
+    values = np.array([0.0] * 95 + [0.1] * 5)
+    usual = intervals.mean_of_values(values, low=0, high=1)
+    worst = intervals.mean_of_values(values, low=0, high=1, imagine=imagine_worst)
+    careful = usual.again(careful=True)
+    assert (careful.low, careful.high) == (worst.low, worst.high)
+    assert careful.high > 1.5 * usual.high
+    assert careful.again(times=2).high == worst.again(times=2).high
+    assert careful.again(careful=False) == usual
 
 
 def test_more_runs_of_a_study_make_students_interval_narrower():

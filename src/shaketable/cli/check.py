@@ -24,6 +24,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         help="that all decisions are right; they share the rest (default: 95)",
     )
+    parser.add_argument(
+        "--careful",
+        action="store_true",
+        help="allow for rare kinds of points that were not seen; intervals are up to three times "
+        "as wide",
+    )
     add_json_flag(parser, "; values are percentages")
 
 
@@ -34,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     requirements = read_requirements(args)
     if not requirements:
         raise InputError("check needs --require, such as --require 'mscr >= -1', or --requirements")
-    decisions = check(args.store, requirements, confidence=args.confidence)
+    decisions = check(args.store, requirements, confidence=args.confidence, careful=args.careful)
     with ignore_broken_pipe():
         if args.json:
             print_json(decisions.json())

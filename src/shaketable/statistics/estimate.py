@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from shaketable.core.errors import InputError
 
-Limits: TypeAlias = Callable[[float, float], tuple[float, float]]
-"""Function from a confidence and a multiple of the sample to the ends of an interval."""
+Limits: TypeAlias = Callable[[float, float, bool], tuple[float, float]]
+"""Function from a confidence, a multiple of the sample, and whether to be careful, to the ends of
+an interval."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Estimate:
     method: str
     limits: Limits | None = field(default=None, repr=False, compare=False)
     """Computes the interval again; None if it cannot be, as after pickling."""
+    careful: bool = field(default=False, repr=False)
+    """Whether the interval allows for points unlike all that were seen."""
 
     def __post_init__(self) -> None:
         for name in ("value", "low", "high"):
@@ -36,10 +39,14 @@ class Estimate:
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "limits": None}  # a function of the counts, which pickle cannot take
 
-    def again(self, *, confidence: float | None = None, times: float = 1.0) -> Estimate:
+    def again(
+        self, *, confidence: float | None = None, times: float = 1.0, careful: bool | None = None
+    ) -> Estimate:
         """Return the same value with the interval of another confidence or another sample size.
 
-        `times` imagines so many times the points, or the runs of a study, which show the same.
+        `times` imagines so many times the points, or the runs of a study, which show the same. With
+        `careful` the limits hold for any points, also if a rare kind of them was not seen: the
+        worst possible point is imagined (`shaketable.statistics.limits`, Gaffke).
 
         >>> from shaketable.statistics.intervals import proportion
         >>> print(proportion(90, 100).again(confidence=0.99))
@@ -53,10 +60,11 @@ class Estimate:
                 "estimate has none; compute it with shaketable.metrics"
             )
         confidence = self.confidence if confidence is None else confidence
-        if (confidence, times) == (self.confidence, 1.0):
+        careful = self.careful if careful is None else careful
+        if (confidence, times, careful) == (self.confidence, 1.0, self.careful):
             return self
-        low, high = self.limits(confidence, times)
-        return replace(self, low=low, high=high, confidence=confidence)
+        low, high = self.limits(confidence, times, careful)
+        return replace(self, low=low, high=high, confidence=confidence, careful=careful)
 
     def subtract_from(self, total: float) -> Estimate:
         """Return `total` minus the value: 1 makes an error of an accuracy, 0 changes the sign.
@@ -65,9 +73,9 @@ class Estimate:
         0.19999999999999996
         """
 
-        def mirror(confidence: float, times: float) -> tuple[float, float]:
+        def mirror(confidence: float, times: float, careful: bool) -> tuple[float, float]:
             assert limits is not None
-            low, high = limits(confidence, times)
+            low, high = limits(confidence, times, careful)
             return total - high, total - low
 
         limits = self.limits
@@ -78,6 +86,7 @@ class Estimate:
             self.confidence,
             self.method,
             None if limits is None else mirror,
+            self.careful,
         )
 
     def json(self) -> dict[str, float]:

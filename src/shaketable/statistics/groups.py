@@ -24,7 +24,13 @@ from shaketable.core.types import FloatArray, IntArray
 from shaketable.statistics.counts import check_confidence, check_draws, read_points
 from shaketable.statistics.estimate import Estimate, Limits
 from shaketable.statistics.intervals import FIXED_MODEL
-from shaketable.statistics.limits import compute_limits, find_upper_limit, mean_estimator
+from shaketable.statistics.limits import (
+    compute_limits,
+    find_upper_limit,
+    imagine_point,
+    imagine_worst,
+    mean_estimator,
+)
 
 
 def count_by_group(hits: ArrayLike, k: int, codes: IntArray, groups: int) -> FloatArray:
@@ -48,13 +54,16 @@ def group_shares(counts: FloatArray, *, confidence: float = 0.95) -> list[Estima
     k = counts.shape[1] - 1
     estimator = mean_estimator(np.arange(k + 1) / k)
 
-    def compute(table: FloatArray, confidence: float, times: float = 1.0) -> list[Any]:
+    def compute(
+        table: FloatArray, confidence: float, times: float = 1.0, careful: bool = False
+    ) -> list[Any]:
         tail = (1 - check_confidence(confidence)) / 2
-        return [each.tolist() for each in compute_limits(estimator, table, tail, times=times)]
+        imagine = imagine_worst if careful else imagine_point
+        return [each.tolist() for each in compute_limits(estimator, table, tail, imagine, times)]
 
     def make_limits(row: FloatArray) -> Limits:
-        def limits(confidence: float, times: float) -> tuple[float, float]:
-            _, low, high = compute(row, confidence, times)
+        def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
+            _, low, high = compute(row, confidence, times, careful)
             return low, high
 
         return limits
@@ -102,8 +111,11 @@ def subtract_independent(first: Estimate, second: Estimate) -> Estimate:
         above = math.hypot(a.high - a.value, b.value - b.low)
         return a.value - b.value - below, a.value - b.value + above
 
-    def limits(confidence: float, times: float) -> tuple[float, float]:
-        return compute(*(e.again(confidence=confidence, times=times) for e in (first, second)))
+    def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
+        a, b = (
+            e.again(confidence=confidence, times=times, careful=careful) for e in (first, second)
+        )
+        return compute(a, b)
 
     value, ends = first.value - second.value, compute(first, second)
     method = f"difference of independent points by square and add; {first.method}, and others"

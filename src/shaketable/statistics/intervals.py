@@ -42,6 +42,7 @@ from shaketable.statistics.limits import (
     compute_limits_over_runs,
     find_upper_limit,
     imagine_point,
+    imagine_worst,
     mean_estimator,
 )
 
@@ -255,20 +256,21 @@ def _estimate(
 ) -> Estimate:
     """Estimate from a table of outcomes: (outcomes) for a fixed model, or (runs, outcomes)."""
 
-    def compute(confidence: float, times: float) -> tuple[float, float, float]:
+    def compute(confidence: float, times: float, careful: bool) -> tuple[float, float, float]:
         tail = (1 - check_confidence(confidence)) / 2
         ends = compute_limits if counts.ndim == 1 else compute_limits_over_runs
-        value, low, high = map(float, ends(estimator, counts, tail, imagine, times))
+        point = imagine_worst if careful else imagine
+        value, low, high = map(float, ends(estimator, counts, tail, point, times))
         return value, max(low, least), high
 
-    def limits(confidence: float, times: float) -> tuple[float, float]:
-        return compute(confidence, times)[1:]
+    def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
+        return compute(confidence, times, careful)[1:]
 
     n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
     method = f"{FIXED_MODEL}: {n}"
     if counts.ndim > 1:
         method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
-    return Estimate(*compute(confidence, 1.0), confidence, method, limits)
+    return Estimate(*compute(confidence, 1.0, False), confidence, method, limits)
 
 
 def _tabulate_changes(

@@ -74,6 +74,17 @@ def test_the_confidence_is_a_choice():
         check(records, "accuracy >= 95", confidence=95)
 
 
+def test_careful_decisions_allow_for_points_that_were_not_seen():
+    noisy = np.array([10] * 95 + [9] * 5)  # a few points with few errors; hard ones are missing
+    records = records_of(ones(100, 100), noisy, k=10)
+    assert check(records, "error[linf(0.1)] <= 2.5")
+    careful = check(records, "error[linf(0.1)] <= 2.5", careful=True)
+    assert careful.outcome == "inconclusive"
+    (decision,) = careful.decisions
+    assert decision.estimate.high > 0.03  # the rule of three
+    assert decision.estimate.again(times=1 + decision.more / 100).high <= 0.025
+
+
 @pytest.mark.parametrize(("wrong", "limit"), [(0, 0.5), (2, 1), (30, 6), (30, 9)])
 def test_so_many_more_points_would_decide_it(wrong, limit):
     (d,) = check(records_of(ones(N - wrong), ones(N)), f"error <= {limit}").decisions

@@ -149,7 +149,7 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
         for a in linearisations
     ]
 
-    def limits(confidence: float, times: float) -> tuple[float, float]:
+    def limits(confidence: float, times: float, _: bool = True) -> tuple[float, float]:
         means = [e.again(confidence=confidence, times=times) for e in estimates]
         squared = cv**2 - floor**2 / times - 2 * cv * (cv - min(e.low for e in means))
         return math.sqrt(max(0.0, squared)), max(cv, *(e.high for e in means))
@@ -189,7 +189,7 @@ def coefficient_difference(
     if len(all_first) > 1 and len(all_second) > 1:  # both CVs are 0, all directions are possible
         both = [coefficient(shares, confidence=confidence) for shares in (first, second)]
 
-        def reach(confidence: float, times: float) -> tuple[float, float]:
+        def reach(confidence: float, times: float, _: bool = True) -> tuple[float, float]:
             total = sum(e.again(confidence=confidence, times=times).high for e in both)
             return -total, total
 
@@ -202,7 +202,7 @@ def coefficient_difference(
         for a, b in product(all_first, all_second)
     ]
 
-    def limits(confidence: float, times: float) -> tuple[float, float]:
+    def limits(confidence: float, times: float, _: bool = True) -> tuple[float, float]:
         means = [e.again(confidence=confidence, times=times) for e in estimates]
         low = min(value, *(e.low for e in means)) - all_first[0].compute_excess(times)
         return low, max(value, *(e.high for e in means)) + all_second[0].compute_excess(times)

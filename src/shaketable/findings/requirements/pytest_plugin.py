@@ -49,6 +49,7 @@ class Requirer:
         model_id: str | None = None,
         refit: bool = False,
         confidence: float = 0.95,
+        careful: bool = False,
         inconclusive: Literal["fail", "warn", "skip"] | None = None,
     ) -> Check:
         """Evaluate a model, fail the test unless all requirements are met, and return them decided.
@@ -68,8 +69,8 @@ class Requirer:
             As in `evaluate`.
         seed, inconclusive
             In place of ``--shaketable-seed`` and ``--shaketable-inconclusive``.
-        confidence
-            That all decisions are right; they share what is missing to 1.
+        confidence, careful
+            As in `shaketable.check`.
         """
         __tracebackhide__ = True
         from shaketable.evaluation.evaluate import evaluate
@@ -90,7 +91,7 @@ class Requirer:
             model_id=model_id,
             refit=refit,
         )
-        decisions = check(records, wanted, confidence=confidence)
+        decisions = check(records, wanted, confidence=confidence, careful=careful)
         if decisions.outcome == "not met":
             pytest.fail(str(decisions))
         if decisions.outcome == "inconclusive":
