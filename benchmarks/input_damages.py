@@ -135,6 +135,19 @@ def change_npy_header(content: bytes, rng: np.random.Generator) -> bytes:
     return content[:6] + version + struct.pack("<H", len(header)) + header + content[10 + size :]
 
 
+def change_idx_header(content: bytes, rng: np.random.Generator) -> bytes:
+    """Replace the type, the number of axes or one length that an idx file declares."""
+    choice = rng.integers(3)
+    if choice == 0:
+        return content[:2] + rng.bytes(1) + content[3:]
+    if choice == 1:
+        return content[:3] + bytes([rng.integers(256)]) + content[4:]
+    place = 4 * int(rng.integers(1, 1 + max(1, content[3])))
+    lengths = (0, 1, 2**31 - 1, -1, -(2**31), 23, 25)
+    length = struct.pack(">i", lengths[rng.integers(len(lengths))])
+    return content[:place] + length + content[place + 4 :]
+
+
 def change_npz_member(content: bytes, rng: np.random.Generator) -> bytes:
     """Damage one array of an ``.npz`` file, in an archive that is otherwise in order."""
     damages = (change_npy_header, change_npy_header, *COMMON)

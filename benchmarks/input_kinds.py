@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import pickle
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -15,6 +16,7 @@ import numpy as np
 from input_damages import (
     Damage,
     change_csv_cell,
+    change_idx_header,
     change_image_header,
     change_json_value,
     change_npy_header,
@@ -22,6 +24,18 @@ from input_damages import (
     change_parquet_column,
     change_toml_value,
     copy_page,
+)
+from input_models import (
+    LABELS,
+    POINTS,
+    make_booster,
+    make_joblib,
+    make_onnx,
+    make_points,
+    make_pt,
+    make_script,
+    make_skops,
+    make_weights,
 )
 from shaketable.cli.main import main
 
@@ -43,14 +57,6 @@ class Kind:
     """Whether a command that succeeds must give the results of the good input."""
 
 
-POINTS = 24
-_LABELS = np.array(["ape", "bee", "cat"])[np.arange(POINTS) % 3]
-
-
-def _points(shape: tuple[int, ...] = (3,)) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(1).random((POINTS, *shape))
-
-
 def _pixels(side: int = 8) -> np.ndarray[Any, Any]:
     return np.random.default_rng(2).integers(0, 256, (POINTS, side, side, 3), dtype=np.uint8)
 
@@ -66,7 +72,7 @@ def run_command(argv: Sequence[str]) -> tuple[int, str, str]:
 def make_npy(folder: Path) -> None:
     """Arrays as ``corrupt --form arrays`` writes them."""
     data = folder / "clean.npz"
-    np.savez(data, x=_points(), y=_LABELS)
+    np.savez(data, x=make_points(), y=LABELS)
     run_command(
         ["corrupt", str(data), "--grid", "linf(0.1)", "linf(0.2)", "-o", str(folder / "sets")]
     )
@@ -80,7 +86,7 @@ def make_npy(folder: Path) -> None:
 
 def make_npz(folder: Path) -> None:
     """Points and labels in one archive."""
-    np.savez_compressed(folder / "data.npz", x=_points(), y=_LABELS)
+    np.savez_compressed(folder / "data.npz", x=make_points(), y=LABELS)
 
 
 def make_table(ending: str) -> Callable[[Path], None]:
@@ -89,7 +95,7 @@ def make_table(ending: str) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
         import pandas as pd
 
-        table = pd.DataFrame(_points(), columns=["a", "b", "c"]).assign(y=_LABELS)
+        table = pd.DataFrame(make_points(), columns=["a", "b", "c"]).assign(y=LABELS)
         if ending == ".parquet":
             table.to_parquet(folder / "data.parquet", index=False)
         else:
@@ -101,7 +107,7 @@ def make_table(ending: str) -> Callable[[Path], None]:
 def _save_images(folder: Path, ending: str, pixels: np.ndarray[Any, Any]) -> None:
     from PIL import Image
 
-    for i, (label, image) in enumerate(zip(_LABELS, pixels, strict=True)):
+    for i, (label, image) in enumerate(zip(LABELS, pixels, strict=True)):
         (folder / label).mkdir(parents=True, exist_ok=True)
         Image.fromarray(image).save(folder / label / f"{i}{ending}")
 
@@ -113,7 +119,7 @@ def make_images(ending: str) -> Callable[[Path], None]:
 
 def make_published_arrays(folder: Path) -> None:
     """Corrupted images as in CIFAR-10-C, with the clean ones."""
-    np.savez(folder / "clean.npz", x=_pixels(), y=_LABELS)
+    np.savez(folder / "clean.npz", x=_pixels(), y=LABELS)
     (folder / "C").mkdir()
     np.save(folder / "C" / "fog.npy", np.tile(_pixels(), (5, 1, 1, 1)))
     np.save(folder / "C" / "labels.npy", np.tile(np.arange(POINTS) % 3, 5))
@@ -129,7 +135,7 @@ def make_textures(folder: Path) -> None:
     """Images of ice, with the data they are for."""
     from PIL import Image
 
-    np.savez(folder / "clean.npz", x=_pixels(), y=_LABELS)
+    np.savez(folder / "clean.npz", x=_pixels(), y=LABELS)
     (folder / "ice").mkdir()
     for i in range(2):
         Image.fromarray(np.tile(_pixels(16)[i], (6, 6, 1))).save(folder / "ice" / f"{i}.png")
@@ -142,7 +148,7 @@ def make_scores(ending: str) -> Callable[[Path], None]:
         import pandas as pd
 
         names = [f"net{i}" for i in range(POINTS)]
-        scores = pd.DataFrame(_points(), columns=["clean", "rain", "snow"])
+        scores = pd.DataFrame(make_points(), columns=["clean", "rain", "snow"])
         scores.insert(0, "model", names)
         if ending == ".parquet":
             scores.to_parquet(folder / "scores.parquet", index=False)
@@ -161,61 +167,39 @@ def make_results(folder: Path) -> None:
         run_command(argv)
 
 
-def make_onnx(folder: Path) -> None:
-    """Linear classifier as an ONNX graph."""
-    import onnx
-    from onnx import TensorProto, helper, numpy_helper
-
-    _save_model_data(folder)
-    weights = np.random.default_rng(3).normal(size=(3, 3)).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["s"])],
-        "linear",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])],
-        [helper.make_tensor_value_info("s", TensorProto.FLOAT, ["n", 3])],
-        [numpy_helper.from_array(weights, "w")],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(model, str(folder / "model.onnx"))
+def _write_idx(file: Path, values: np.ndarray[Any, Any]) -> None:
+    head = bytes([0, 0, 8, values.ndim]) + np.array(values.shape, ">i4").tobytes()
+    file.write_bytes(head + values.astype(np.uint8).tobytes())
 
 
-def make_pt(folder: Path) -> None:
-    """Linear classifier as a whole torch module."""
-    import torch
-
-    _save_model_data(folder)
-    torch.manual_seed(0)
-    torch.save(torch.nn.Linear(3, 3), folder / "model.pt")
+def make_idx(folder: Path) -> None:
+    """Images and labels as in MNIST."""
+    for part in ("train", "t10k"):
+        _write_idx(folder / f"{part}-images-idx3-ubyte", _pixels()[..., 0])
+        _write_idx(folder / f"{part}-labels-idx1-ubyte", np.arange(POINTS) % 3)
 
 
-def make_network() -> Any:
-    """Return the network that the weights of `make_weights` are for."""
-    import torch
-
-    return torch.nn.Linear(3, 3)
-
-
-def make_weights(folder: Path) -> None:
-    """Weights of a network."""
-    import torch
-
-    _save_model_data(folder)
-    torch.manual_seed(0)
-    torch.save(make_network().state_dict(), folder / "weights.pt")
+def make_cifar(folder: Path) -> None:
+    """Batches as in CIFAR-10 for Python."""
+    for name in ("data_batch_1", "test_batch"):
+        batch: dict[bytes, Any] = {b"labels": (np.arange(POINTS) % 3).tolist()}
+        batch[b"data"] = _pixels(32).transpose(0, 3, 1, 2).reshape(POINTS, -1)
+        (folder / name).write_bytes(pickle.dumps(batch, protocol=2))
 
 
-def make_joblib(folder: Path) -> None:
-    """Fitted estimator of scikit-learn."""
-    import joblib
-    from sklearn.linear_model import LogisticRegression
+def make_tiny_imagenet(folder: Path) -> None:
+    """Images and labels as in Tiny ImageNet."""
+    from PIL import Image
 
-    _save_model_data(folder)
-    joblib.dump(LogisticRegression().fit(_points(), _LABELS), folder / "model.joblib")
-
-
-def _save_model_data(folder: Path) -> None:
-    (folder / "data").mkdir()
-    np.savez(folder / "data" / "clean.npz", x=_points(), y=_LABELS)
+    lines = []
+    (folder / "val" / "images").mkdir(parents=True)
+    for i, pixels in enumerate(_pixels()):
+        kind = str(LABELS[i])
+        (folder / "train" / kind / "images").mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(folder / "train" / kind / "images" / f"{kind}_{i}.JPEG")
+        Image.fromarray(pixels).save(folder / "val" / "images" / f"val_{i}.JPEG")
+        lines.append(f"val_{i}.JPEG\t{kind}\t0\t0\t7\t7\n")
+    (folder / "val" / "val_annotations.txt").write_text("".join(lines))
 
 
 def make_study(folder: Path) -> None:
@@ -240,6 +224,10 @@ def _evaluate_model(model: str, *more: str) -> Callable[[Path], list[str]]:
         return [*args, "--corruptions", "linf(0.1)", "--k", "1", *more]
 
     return argv
+
+
+def _evaluate_booster(ending: str) -> Callable[[Path], list[str]]:
+    return _evaluate_model(f"{{}}/model{ending}", "--classes", "ape,bee,cat")
 
 
 def _corrupt_images(data: str, spec: str) -> Callable[[Path], list[str]]:
@@ -318,7 +306,15 @@ KINDS = (
     Kind(
         "weights",
         make_weights,
-        _evaluate_model(f"{Path(__file__).stem}:make_network@{{}}/weights.pt"),
+        _evaluate_model("input_models:make_network@{}/weights.pt"),
         "weights.pt",
     ),
+    Kind("idx", make_idx, _separate("."), odd=(change_idx_header,) * 3),
+    Kind("cifar batches", make_cifar, _separate(".")),
+    Kind("tiny imagenet", make_tiny_imagenet, _separate(".")),
+    Kind("skops", make_skops, _evaluate_model("{}/model.skops"), "model.skops"),
+    Kind("xgboost json", make_booster(".json"), _evaluate_booster(".json"), "model.json"),
+    Kind("xgboost ubj", make_booster(".ubj"), _evaluate_booster(".ubj"), "model.ubj"),
+    Kind("lightgbm", make_booster(".txt"), _evaluate_booster(".txt"), "model.txt"),
+    Kind("torchscript", make_script, _evaluate_model("{}/model.pt", "--trust"), "model.pt"),
 )

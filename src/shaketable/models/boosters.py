@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -137,6 +138,31 @@ def _load_xgboost(path: Path) -> Any:
     return wrap(xgboost.Booster(model_file=path), path.name)
 
 
+_PROBE = """
+import sys, lightgbm, numpy
+booster = lightgbm.Booster(model_file=sys.argv[1])
+booster.predict(numpy.zeros((1, booster.num_feature())))
+"""
+
+
+def _check_lightgbm(path: Path) -> None:
+    """Refuse a damaged file, which ends the process that reads it; so another one does first."""
+    probe = subprocess.run(
+        [sys.executable, "-c", _PROBE, str(path)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if probe.returncode:
+        lines = [line for line in probe.stderr.splitlines() if line.strip()]
+        fatal = [line for line in lines if "[Fatal]" in line] or lines[-1:] or ["no message"]
+        raise InputError(
+            f"model file {str(path)!r} cannot be loaded by LightGBM: "
+            f"{fatal[0].removeprefix('[LightGBM] [Fatal] ')}; save the model again"
+        )
+
+
 def _load_lightgbm(path: Path) -> Any:
     import lightgbm
 
@@ -145,6 +171,7 @@ def _load_lightgbm(path: Path) -> Any:
             raise InputError(
                 f"model file {str(path)!r} must hold a model of LightGBM, saved as text"
             )
+    _check_lightgbm(path)
     return wrap(lightgbm.Booster(model_file=path), path.name)
 
 
