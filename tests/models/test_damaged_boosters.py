@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-import shaketable as st
+from shaketable import InputError
+from shaketable.models.loading import load_model
 
 lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
 
@@ -14,5 +15,5 @@ def test_a_damaged_file_of_lightgbm_is_an_input_error(tmp_path):
     path = tmp_path / "model.txt"
     lightgbm.train(settings, lightgbm.Dataset(x, np.arange(30) % 2), 1).save_model(str(path))
     path.write_text(path.read_text().replace("Tree=0", "Trea=0"))
-    with pytest.raises(st.InputError, match="cannot be loaded by LightGBM: Model format error"):
-        st.load_model(str(path))
+    with pytest.raises(InputError, match="cannot be loaded by LightGBM: Model format error"):
+        load_model(str(path))
