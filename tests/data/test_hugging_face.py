@@ -7,6 +7,7 @@ from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.files import as_dataset, load
+from shaketable.evaluation.evaluate import evaluate
 
 datasets = pytest.importorskip("datasets", reason="needs Hugging Face's datasets")
 
@@ -62,6 +63,23 @@ def test_tables_and_arrays():
     two = source.add_column("z", [[1.0]] * 6)
     with pytest.raises(InputError, match="one column of arrays, got x, z; leave out the others"):
         load(two)
+
+
+def test_a_table_may_hold_text_and_is_sampled_as_a_whole_one():
+    jobs = ["cook", "clerk", "pilot", None] * 15
+    columns = {"age": np.arange(60.0), "job": jobs, "y": [0, 1] * 30}
+    source = datasets.Dataset.from_dict(columns)
+    data = load(source)
+    assert data.features == ("age", "job")
+    assert load(source, points=2, seed=1).fingerprint == data.sample(2, seed=1).fingerprint
+    seen = []
+
+    def remember(frame):
+        seen.append(frame)
+        return np.zeros(len(frame), int)
+
+    evaluate(remember, data, [])
+    assert seen[0]["job"].tolist()[:3] == jobs[:3]
 
 
 def test_streams_and_tables_without_a_label_are_refused():

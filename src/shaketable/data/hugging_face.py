@@ -45,13 +45,15 @@ def _read(source: Any, options: Options) -> Dataset:
     first, last = splits[0], splits[-1]
     label = _find_label(first, options.label, library)
     n_train = len(first) if len(splits) == 2 else None
-    n, sample, rows = sum(map(len, splits)), options.sample, None
+    column = _find_points(first, label, library)
+    n, rows = sum(map(len, splits)), None
+    sample = None if column is None else options.sample  # a table knows the values of all rows
     if sample is not None:
         rows = sample.choose(n, n_train)
         splits[-1] = last.select(rows[n_train or 0 :] - (n_train or 0))
     with explain_item_errors("the data set of Hugging Face"):
         pairs = [
-            (_read_points(split, label, library), list_labels(split.with_format(None)[label]))
+            (_read_points(split, label, column), list_labels(split.with_format(None)[label]))
             for split in splits
         ]
     named = first.features[label]
@@ -101,16 +103,15 @@ def _find_label(split: Any, label: str | None, library: ModuleType) -> str:
     return str(found[0])
 
 
-def _read_points(split: Any, label: str, library: ModuleType) -> Any:
-    """Images if a column has them, the values of the only column of arrays, or else a data frame.
+def _find_points(split: Any, label: str, library: ModuleType) -> str | None:
+    """The only column of images or, without any, of arrays; None for a table of single values.
 
     Beside images or arrays, other columns are left out.
     """
     kinds = {column: kind for column, kind in split.features.items() if column != label}
     images = [column for column, kind in kinds.items() if isinstance(kind, library.Image)]
-    arrays = [
-        c for c, kind in kinds.items() if not isinstance(kind, library.Value | library.ClassLabel)
-    ]
+    single = library.Value | library.ClassLabel
+    arrays = [column for column, kind in kinds.items() if not isinstance(kind, single)]
     chosen = images or arrays
     if len(chosen) > 1:
         what = "images" if images else "arrays"
@@ -118,10 +119,15 @@ def _read_points(split: Any, label: str, library: ModuleType) -> Any:
             f"data must have one column of {what}, got {', '.join(chosen)}; leave out the others "
             "with remove_columns"
         )
+    return chosen[0] if chosen else None
+
+
+def _read_points(split: Any, label: str, column: str | None) -> Any:
+    """Points of a column, or a data frame of all columns but the label."""
     plain = split.with_format(None)
-    if chosen:
-        return stack_points(row[chosen[0]] for row in plain.select_columns(chosen))
-    return plain.select_columns(list(kinds)).to_pandas()
+    if column is None:
+        return plain.remove_columns(label).to_pandas()
+    return stack_points(row[column] for row in plain.select_columns(column))
 
 
 READERS.add(
