@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import pickle
 import shutil
@@ -116,38 +115,6 @@ def _save_images(folder: Path, ending: str, pixels: np.ndarray[Any, Any]) -> Non
 def make_images(ending: str) -> Callable[[Path], None]:
     """Folder of images, one subfolder per class."""
     return lambda folder: _save_images(folder, ending, _pixels())
-
-
-def make_idx(ending: str) -> Callable[[Path], None]:
-    """Images and labels as of MNIST."""
-
-    def make(folder: Path) -> None:
-        grey, labels = _pixels()[..., 0], (np.arange(POINTS) % 3).astype(np.uint8)
-        for name, array in (("images-idx3", grey), ("labels-idx1", labels)):
-            shape = np.array(array.shape, ">u4").tobytes()
-            content = bytes([0, 0, 8, array.ndim]) + shape + array.tobytes()
-            path = folder / f"train-{name}-ubyte{ending}"
-            path.write_bytes(gzip.compress(content) if ending else content)
-
-    return make
-
-
-def make_cifar(folder: Path) -> None:
-    """Batches of CIFAR-10 for Python."""
-    rows = _pixels(32).transpose(0, 3, 1, 2).reshape(POINTS, -1)
-    batch = {b"data": rows, b"labels": [i % 3 for i in range(POINTS)]}
-    (folder / "data_batch_1").write_bytes(pickle.dumps(batch, protocol=2))
-
-
-def make_tiny_imagenet(folder: Path) -> None:
-    """Validation part of Tiny ImageNet."""
-    from PIL import Image
-
-    (folder / "images").mkdir()
-    for i, image in enumerate(_pixels()):
-        Image.fromarray(image).save(folder / "images" / f"val_{i}.JPEG")
-    rows = (f"val_{i}.JPEG\t{label}\t0\t0\t7\t7\n" for i, label in enumerate(_LABELS))
-    (folder / "val_annotations.txt").write_text("".join(rows))
 
 
 def make_published_arrays(folder: Path) -> None:
@@ -288,10 +255,6 @@ KINDS = (
     ),
     Kind("png folder", make_images(".png"), _separate("."), odd=(change_image_header,) * 3),
     Kind("jpg folder", make_images(".jpg"), _separate(".")),
-    Kind("idx", make_idx(""), _separate(".")),
-    Kind("idx.gz", make_idx(".gz"), _separate(".")),
-    Kind("cifar", make_cifar, _separate(".")),
-    Kind("tiny imagenet", make_tiny_imagenet, _separate("."), "val_annotations.txt"),
     Kind(
         "published arrays",
         make_published_arrays,
