@@ -101,6 +101,20 @@ def test_text_columns_are_aligned_left():
     ]
 
 
+@pytest.mark.parametrize(
+    ("entries", "align"),
+    [
+        (["-1.00 [-2.00, +0.00]", "", "undefined"], "---:"),
+        (["[-22.32, 1.00]", "1e-05", "0.5%", "–", "75.000*"], "---:"),
+        (["1nn", "12nn"], ":---"),
+        (["1", "10-NN", "b"], ":---"),
+    ],
+)
+def test_only_numbers_are_aligned_right(entries, align):
+    text = render(lambda: print_table("", ["x"], [[e] for e in entries]), Markdown())
+    assert text.splitlines()[1] == f"|{align}|"
+
+
 def test_notes_are_rendered_but_not_printed(capsys):
     def show():
         print_lines("", "result")

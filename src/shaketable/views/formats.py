@@ -162,7 +162,7 @@ def _find_numbers(rows: Sequence[Sequence[str]], columns: int) -> list[bool]:
     ]
 
 
-_NUMBER = re.compile(r"\s*[\[+-]?\d|–$")
+_NUMBER = re.compile(r"\s*\[?[+-]?\d[\d.,]*+(e[+-]?\d++)?(?![^\W\d])|–$")
 
 
 TABLE_FORMATS: Mapping[str, TableFormat] = {"markdown": Markdown(), "latex": Latex()}
