@@ -1,8 +1,16 @@
+from pathlib import Path
+
+import joblib
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from helpers.commands import run_json
 from shaketable.adversary.agreement import Agreement, agreement
 from shaketable.core.errors import InputError, UndefinedError
+from shaketable.models.onnx_models import OnnxModel
 from shaketable.separations.one_nn import one_nn
 
 # discordant counts, differing predictions, p-value and shares of Table 1 (spec, section 3)
@@ -68,6 +76,7 @@ def test_words_and_json():
             {"model": "net", "agrees": 10, "share": 10.0},
         ],
         "p_value": found.p_value,
+        "points": [],
     }
 
 
@@ -111,3 +120,49 @@ def test_the_model_that_agrees_more_is_named(first, second, words):
         ("plain", first, pytest.approx(first)),
         ("robust", second, pytest.approx(second)),
     ]
+
+
+def test_the_points_that_differ_are_listed():
+    x = np.array([[0.0], [2.0], [4.0]])
+    nearest = one_nn((x, ["a", "a", "b"]), (np.array([[1.0], [2.1], [4.1]]), ["a", "b", "b"]))
+    found = agreement(["a", "a", "b"], ["b", "b", "b"], nearest, names=("forest", "export"))
+    assert [(p.row, p.label, p.given, p.nearest) for p in found.points] == [
+        (3, "a", ("a", "b"), None),  # midway between two points
+        (4, "b", ("a", "b"), "a"),
+    ]
+    assert found.json()["points"][1] == {
+        "row": 4,
+        "label": "b",
+        "given": ["a", "b"],
+        "one_nn": "a",
+    }
+    assert found.list_points(1) == [
+        "row 3 is a: forest a, export b, 1-NN undecided",
+        "and 1 more; --json has all of them",
+    ]
+
+
+@pytest.mark.usefixtures("own_directory")
+def test_a_forest_and_its_export_differ_only_at_the_points_that_are_listed(capsys):
+    to_onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed").to_onnx
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    x = np.random.default_rng(0).integers(0, 6, size=(1500, 3)) / 7
+    y = np.random.default_rng(1).choice(["no", "yes"], 1500)
+    np.savez("d.npz", x_train=x[:700], y_train=y[:700], x_test=x[700:], y_test=y[700:])
+    for scaler in ([], [StandardScaler()]):
+        forest = RandomForestClassifier(10, random_state=0)
+        model = make_pipeline(*scaler, forest).fit(x[:700], y[:700])
+        joblib.dump(model, "forest.joblib")
+        options = {id(forest): {"zipmap": False}}
+        graph = to_onnx(model, x[:1].astype(np.float32), options=options)
+        Path("forest.onnx").write_bytes(graph.SerializeToString())
+        models = ("--model", "forest=forest.joblib", "--model", "export=forest.onnx", "--trust")
+        (pair,) = run_json(capsys, "agreement", "--data", "d.npz", *models, "--quiet")["pairs"]
+        own, exported = model.predict(x[700:]), OnnxModel("forest.onnx")(x[700:])
+        rows = np.flatnonzero(own != exported)
+        assert [point["row"] for point in pair["points"]] == (700 + rows).tolist()
+        assert [point["given"] for point in pair["points"]] == [
+            [own[row], exported[row]] for row in rows
+        ]
+        assert pair["differing"] == len(rows)
+        assert bool(scaler) == (len(rows) > 0), "float32 after a scaler moves points across a split"

@@ -20,6 +20,26 @@ ALPHA = 0.01
 
 
 @dataclass(frozen=True)
+class DifferingPoint:
+    """A point that two models label differently."""
+
+    row: int
+    """Row of the data."""
+    label: Any
+    """Its true label."""
+    given: tuple[Any, Any]
+    """Labels that the two models give it."""
+    nearest: Any
+    """Label of 1-NN; None if several training points are nearest and none decides."""
+
+    def describe(self, names: tuple[str, str]) -> str:
+        """Return the point and its labels as one line."""
+        nearest = "undecided" if self.nearest is None else self.nearest
+        labels = ", ".join(f"{name} {label}" for name, label in zip(names, self.given, strict=True))
+        return f"row {self.row} is {self.label}: {labels}, 1-NN {nearest}"
+
+
+@dataclass(frozen=True)
 class Agreement:
     r"""How often each of two models agrees with 1-NN where they differ from each other.
 
@@ -39,6 +59,8 @@ class Agreement:
     second: int
     names: tuple[str, str] = ("first", "second")
     ties: Ties = "neither"
+    points: tuple[DifferingPoint, ...] = ()
+    """The points that differ, by their rows."""
 
     def __post_init__(self) -> None:
         for name in ("differing", "first", "second"):
@@ -107,7 +129,17 @@ class Agreement:
                 )
             ],
             "p_value": self.p_value,
+            "points": [
+                {"row": p.row, "label": p.label, "given": [*p.given], "one_nn": p.nearest}
+                for p in self.points
+            ],
         }
+
+    def list_points(self, most: int = 10) -> list[str]:
+        """Return one line for each of the first `most` points, and how many more there are."""
+        lines = [point.describe(self.names) for point in self.points[:most]]
+        more = len(self.points) - most
+        return [*lines, f"and {more} more; --json has all of them"] if more > 0 else lines
 
 
 def agreement(
@@ -163,4 +195,16 @@ def agreement(
         second=int((counted & (predictions[1] == labels)).sum()),
         names=names,
         ties=ties,
+        points=tuple(
+            DifferingPoint(
+                row=int(nearest.test[i]),
+                label=nearest.classes[nearest.y[i]],
+                given=(
+                    predictions[0][i : i + 1].tolist()[0],
+                    predictions[1][i : i + 1].tolist()[0],
+                ),
+                nearest=nearest.classes[nearest.winner[i]] if winners[i] == 1 else None,
+            )
+            for i in np.flatnonzero(differ)
+        ),
     )

@@ -91,6 +91,6 @@ def run(args: argparse.Namespace) -> int:
         for name, value in accuracy.items():
             print_lines(f"{name} has {format_share(value)}")
         for pair in pairs:
-            print_lines("", pair, *([pair.words] if pair.differing else []))
+            print_lines("", pair, *([pair.words] if pair.differing else []), *pair.list_points())
         print_notes(data.notes())
     return 0

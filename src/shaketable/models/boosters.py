@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +14,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.models.categories import prepare_for
 from shaketable.models.identity import content_hash
+from shaketable.models.lightgbm_files import read_trees
 from shaketable.models.loading import ModelLoader, declare_loader
 from shaketable.models.recognising import TableModel
 
@@ -119,7 +119,7 @@ class LightGBMModel(BoosterModel):
 
     def _content(self) -> bytes:
         text: str = self.booster.model_to_string()
-        return text.encode()
+        return text.partition("\nend of trees")[0].encode()  # parameters of training follow
 
 
 def wrap(model: Any, name: str = "Booster") -> BoosterModel | None:
@@ -138,41 +138,11 @@ def _load_xgboost(path: Path) -> Any:
     return wrap(xgboost.Booster(model_file=path), path.name)
 
 
-_PROBE = """
-import sys, lightgbm, numpy
-booster = lightgbm.Booster(model_file=sys.argv[1])
-booster.predict(numpy.zeros((1, booster.num_feature())))
-"""
-
-
-def _check_lightgbm(path: Path) -> None:
-    """Refuse a damaged file, which ends the process that reads it; so another one does first."""
-    probe = subprocess.run(
-        [sys.executable, "-c", _PROBE, str(path)],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if probe.returncode:
-        lines = [line for line in probe.stderr.splitlines() if line.strip()]
-        fatal = [line for line in lines if "[Fatal]" in line] or lines[-1:] or ["no message"]
-        raise InputError(
-            f"model file {str(path)!r} cannot be loaded by LightGBM: "
-            f"{fatal[0].removeprefix('[LightGBM] [Fatal] ')}; save the model again"
-        )
-
-
 def _load_lightgbm(path: Path) -> Any:
     import lightgbm
 
-    with path.open("rb") as file:
-        if file.read(5).rstrip() != b"tree":
-            raise InputError(
-                f"model file {str(path)!r} must hold a model of LightGBM, saved as text"
-            )
-    _check_lightgbm(path)
-    return wrap(lightgbm.Booster(model_file=path), path.name)
+    text = read_trees(path.read_text(encoding="utf-8"), str(path))
+    return wrap(lightgbm.Booster(model_str=text), path.name)
 
 
 declare_loader(

@@ -159,8 +159,8 @@ def as_classifier(
     unscale
         Whether to undo the scaling of features to [0, 1], for a model trained on raw units.
     """
-    name = to_utf8(name or model_name(model))
     model = recognise(model)
+    name = to_utf8(name or model_name(model))
     declared = model if isinstance(model, Adapted) else Adapted(model)
     meanings = None
     if declared.classes is not None:

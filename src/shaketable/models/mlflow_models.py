@@ -78,6 +78,7 @@ declare_loader(
         load_folder,
         help="folder of a model of MLflow",
         needs="mlflow",
+        install="shaketable[mlflow]",
         safer="an .onnx file",
     )
 )
