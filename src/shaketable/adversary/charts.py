@@ -61,7 +61,9 @@ def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     target, classifier = curve.target, curve.target.classifier
     x, y = target.points.reshape(len(target.rows), -1), target.y
     if x.shape[1] != 2 or target.data.table is not None:
-        raise InputError(f"a map is for points of two plain numbers, got {x.shape[1]} features")
+        raise InputError(
+            f"a map is for points of two features that are plain numbers, got {x.shape[1]}"
+        )
     labels = [str(label) for label in classifier.codes]
     named = np.array([*labels, "none"])  # code -1 is the last
     low, high = x.min(axis=0) - accuracy.epsilon, x.max(axis=0) + accuracy.epsilon
