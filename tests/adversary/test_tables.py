@@ -70,7 +70,7 @@ def test_cells_are_those_of_points_that_agree():
     data = st.make_dataset(pd.DataFrame({"x": x, "kind": kind}), y)
 
     def above(frame):
-        return (frame["x"] > 2.2).astype(int)
+        return (frame["x"] > 2.4).astype(int)
 
     worst = worst_case(above, data, [2.0], constraints="genuine-max")
     found = worst.curves[0].accuracies[0].withstood
@@ -78,7 +78,7 @@ def test_cells_are_those_of_points_that_agree():
         others = x[(kind == kind[i]) & (x != x[i])]
         low = max([x[i] - 2, *((others[others < x[i]] + x[i]) / 2)])
         high = min([x[i] + 2, *((others[others > x[i]] + x[i]) / 2)])
-        wrong = high > 2.2 if y[i] == 0 else low < 2.2
+        wrong = high > 2.4 if y[i] == 0 else low < 2.4
         assert found[i] == (above(data.decode(data.x))[i] == y[i] and not wrong), i
     with pytest.raises(InputError, match="use random or rays"):
         worst_case(above, data, [2.0], constraints="genuine-max", attacks="cover")
