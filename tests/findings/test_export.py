@@ -9,7 +9,7 @@ import pytest
 import shaketable as st
 from helpers.commands import check_schema, run_command, run_failing
 from helpers.records import draw_hits, make_records
-from shaketable.core.csv_files import restore_texts
+from shaketable.core.table_files import restore_texts
 from shaketable.findings.export import ENDINGS, make_frame
 
 SETS = ("clean", "sp(0.1)", "rotation(30)", "sp(0.1) + rotation(30)", "rotation(30) + sp(0.1)")
@@ -62,6 +62,7 @@ def test_points_have_their_hits(records):
         assert np.array_equal(part.row, cell.points.rows)
         assert set(part["class"]) == {0}
     assert list(frame.columns[:9]) == list(records.to_frame().columns[:9])
+    assert list(st.Records(()).to_frame(points=True)) == list(frame.columns)
 
 
 @pytest.mark.parametrize("content", ["findings", "cells", "points"])

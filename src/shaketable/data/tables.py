@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.csv_files import restore_text, restore_texts
 from shaketable.core.errors import InputError
+from shaketable.core.table_files import restore_text, restore_texts
 from shaketable.data.arrays import check_columns, find_text_columns, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.data.groupings import make_grouping

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.csv_files import write_csv
 from shaketable.core.errors import InputError
+from shaketable.core.table_files import write_table
 from shaketable.core.types import Array
 from shaketable.core.writing import write_beside
 from shaketable.data.dataset import Dataset
@@ -105,7 +105,4 @@ def _write_table(path: Path, ending: str, x: Any, data: Dataset, label: str) -> 
         raise InputError(f"label must not be the name of a feature, got {label!r}")
     table = x if hasattr(x, "columns") else pd.DataFrame(x, columns=list(names))
     table = table.assign(**{label: data.labels})
-    if ending == ".parquet":
-        table.to_parquet(path, index=False)
-    else:
-        write_csv(table, path)
+    write_table(table, path)

@@ -175,10 +175,13 @@ class Records(Displayed):
         labels = [c.points.classes[code] for c in self for code in c.points.y]
         if len({type(label) for label in labels}) > 1:  # of several data sets
             labels = [str(label) for label in labels]
-        frame = cells.loc[np.repeat(cells.index, [c.n for c in self])].reset_index(drop=True)
-        frame.insert(len(settings), "row", np.concatenate([c.points.rows for c in self]))
-        frame.insert(len(settings) + 1, "class", labels)
-        frame.insert(len(settings) + 2, "hits", np.concatenate([c.hits for c in self]))
+        counts = np.array([c.n for c in self], dtype=np.int64)
+        frame = cells.loc[np.repeat(cells.index, counts)].reset_index(drop=True)
+        none = np.empty(0, dtype=np.int64)  # without cells
+        rows = np.concatenate([none, *(c.points.rows for c in self)])
+        hits = np.concatenate([none, *(c.hits for c in self)])
+        for name, values in (("hits", hits), ("class", labels), ("row", rows)):
+            frame.insert(len(settings), name, values)
         for name in dict.fromkeys(g.name for g in self.groupings):
             known = {g.fingerprint: g for g in self.groupings if g.name == name}
             parts = [_list_groups(c, known.get(c.fingerprint)) for c in self]

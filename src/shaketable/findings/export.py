@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.csv_files import write_csv
 from shaketable.core.schemas import add_version
+from shaketable.core.table_files import write_table
 from shaketable.core.writing import write_beside
 from shaketable.evaluation.records import Records
 from shaketable.findings.results import Results, find
@@ -51,10 +51,8 @@ def export(path: str | Path, results: Results | Records, *, content: Content = "
     with write_beside(path, content) as beside:
         if ending == ".json":
             beside.write_text(json.dumps(_make_document(results, content), indent=2))
-        elif ending == ".parquet":
-            make_frame(results, content).to_parquet(beside, index=False)
         else:
-            write_csv(make_frame(results, content), beside)
+            write_table(make_frame(results, content), beside)
     return path
 
 

@@ -1,7 +1,7 @@
-"""CSV files that a spreadsheet opens without computing anything: text that would be a formula.
+"""Tables in CSV and Parquet files; no text in a CSV file is a formula to a spreadsheet.
 
-Such a text is written with an apostrophe before it, as one types it into a spreadsheet, and is read
-without it.
+Text that would be one is written with an apostrophe before it, as it is typed into a spreadsheet,
+and is read without it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from shaketable.core.errors import InputError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -20,8 +22,18 @@ _PROTECTED = re.compile(r"'+[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a data frame as CSV, without its index; text never begins with a formula sign."""
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a data frame without its index, as Parquet if `path` ends so, else as CSV."""
+    if not path.name.lower().endswith(".parquet"):
+        _write_csv(table, path)
+        return
+    try:
+        table.to_parquet(path, index=False)
+    except ImportError as error:
+        raise InputError("Parquet files need pyarrow; pip install 'shaketable[parquet]'") from error
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
     returns = False
 
     def protect(text: str) -> str:
@@ -36,7 +48,7 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
 
 
 def restore_texts(table: pd.DataFrame) -> pd.DataFrame:
-    """Undo in a data frame what `write_csv` has done to texts and names of columns."""
+    """Undo in a data frame what a CSV file has done to its texts and names of columns."""
     return _change_texts(table, restore_text)
 
 

@@ -1,6 +1,7 @@
 """No text of a CSV file is a formula to a spreadsheet, and every text is read as it was."""
 
 import csv
+import sys
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shaketable
-from shaketable.core.csv_files import protect_text, restore_text, restore_texts, write_csv
+from shaketable.core.table_files import protect_text, restore_text, restore_texts, write_table
 from shaketable.data.files import load
 from shaketable.data.writing import write_dataset
 
@@ -39,7 +40,7 @@ def test_a_frame_is_written_safely_and_restored(tmp_path, dtype):
         }
     )
     path = tmp_path / "t.csv"
-    write_csv(table, path)
+    write_table(table, path)
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)
     assert header == ["'=name", "n", "kept"]
@@ -66,3 +67,10 @@ def test_a_data_set_survives_a_file(tmp_path, label):
     assert (back.classes, back.features) == (data.classes, data.features)
     assert np.array_equal(back.x, data.x)
     assert np.array_equal(back.y, data.y)
+
+
+def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.setitem(sys.modules, "fastparquet", None)
+    with pytest.raises(shaketable.InputError, match="pip install 'shaketable\\[parquet\\]'"):
+        write_table(pd.DataFrame({"a": [1]}), tmp_path / "t.parquet")
