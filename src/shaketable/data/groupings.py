@@ -80,9 +80,19 @@ def _group_values(known: Series[Any]) -> tuple[list[str], IntArray]:
         days = known.dt.tz_localize(None).to_numpy("datetime64[D]")
         return _group_ordered(days, str)
     if kind in "iuf":
-        return _group_ordered(known.to_numpy(known.dtype.kind + "8"), lambda v: f"{v:.6g}")
+        digits = 7 if str(known.dtype).lower() == "float32" else 12  # what the type holds
+        return _group_ordered(known.to_numpy(kind + "8"), lambda v: _write_number(v, digits))
     texts, codes = np.unique(known.astype(str).to_numpy(object), return_inverse=True)
     return list(texts), codes.astype(np.int64)
+
+
+def _write_number(value: Any, digits: int = 12) -> str:
+    """Write a number as briefly as it can be told from others.
+
+    >>> _write_number(2019001.0), _write_number(0.1 + 0.2), _write_number(0.1234567)
+    ('2019001', '0.3', '0.1234567')
+    """
+    return f"{float(f'{value:.{digits}g}'):.15g}"
 
 
 def _group_ordered(values: Array, write: Callable[[Any], str]) -> tuple[list[str], IntArray]:
