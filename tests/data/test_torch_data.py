@@ -9,6 +9,8 @@ from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.data.files import as_dataset, load
 from shaketable.evaluation.evaluate import evaluate
+from shaketable.separations.one_nn import one_nn
+from shaketable.separations.separation import separation
 
 torch = pytest.importorskip("torch", reason="data sets of torch need torch")
 td = torch.utils.data
@@ -106,6 +108,15 @@ def test_two_parts_are_joined():
     assert again.fingerprint == data.fingerprint
     with pytest.raises(InputError, match="test must be of the same kind as data"):
         load(PAIRS, test=7)
+
+
+def test_the_separation_takes_them_too():
+    expected = separation(EXPECTED, norm=2).epsilon_min
+    assert separation(PAIRS, norm=2).epsilon_min == expected
+    assert separation("iris").epsilon_min == separation(load("iris")).epsilon_min
+    parts = td.Subset(PAIRS, range(20)), td.Subset(PAIRS, range(20, 30))
+    nearest = one_nn(*parts, norm=2)
+    assert nearest.accuracy == one_nn((X[:20], Y[:20]), (X[20:], Y[20:]), norm=2).accuracy
 
 
 def test_what_is_no_pair_is_refused():

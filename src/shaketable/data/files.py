@@ -25,8 +25,12 @@ from shaketable.data.tables import NonNumeric, load_tables
 DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path | Any"
 
 
-def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "data") -> Dataset:
+def as_dataset(
+    data: DataLike, *, test: DataLike | None = None, name: str = "data", argument: str = "data"
+) -> Dataset:
     """`Dataset` from a Dataset, an (x, y) pair, or what `load` takes.
+
+    `argument` names the data in errors.
 
     >>> as_dataset(([0.0, 1.0], ["a", "b"])).n, as_dataset("bands(n=50)").n
     (2, 50)
@@ -40,7 +44,7 @@ def as_dataset(data: DataLike, *, test: DataLike | None = None, name: str = "dat
         return _join(first, second, name)
     if isinstance(first, Dataset):
         return first
-    return make_dataset(*check_pair(first, "data"), name=name)
+    return make_dataset(*check_pair(first, argument), name=name)
 
 
 def _read_object(data: Any) -> Any:

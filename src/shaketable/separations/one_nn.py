@@ -11,8 +11,8 @@ from shaketable.core.blocks import check_fits_memory
 from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.data.arrays import check_pair, find_device, join, make_dataset
-from shaketable.data.dataset import Dataset
+from shaketable.data.arrays import find_device
+from shaketable.data.files import DataLike, as_dataset
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within, search
 
@@ -71,8 +71,8 @@ class OneNN:
 
 
 def one_nn(
-    data: Dataset | tuple[Any, Any],
-    test: Dataset | tuple[Any, Any] | None = None,
+    data: DataLike,
+    test: DataLike | None = None,
     *,
     norm: str | float = 2,
     seed: int = 0,
@@ -86,9 +86,9 @@ def one_nn(
     Parameters
     ----------
     data, test
-        Training and test points, each a `Dataset` or a pair (x, y); or `data` alone, which is
-        split as in `Dataset.parts`. uint8 images count as x/255, as in `make_dataset`; all else is
-        taken in its own units.
+        Training and test points, as in `assess`; or `data` alone, which is split as in
+        `Dataset.parts`. uint8 images count as x/255, as in `make_dataset`; all else is taken in
+        its own units.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     seed
@@ -104,13 +104,8 @@ def one_nn(
     (array([0, 1]), (0.5, 1.0), ['a', 'b'])
     """
     p = as_p(norm)
-    if not isinstance(data, Dataset):
-        data = check_pair(data, "data")
-        device = device or find_device(data[0])
-    if test is not None:
-        data = join(data, test)
-    elif not isinstance(data, Dataset):
-        data = make_dataset(*data)
+    device = device or find_device(data[0] if isinstance(data, tuple) and data else data)
+    data = as_dataset(data, test=test)
     if data.table is not None:
         raise InputError(
             "1-NN compares points that are plain numbers, all of which count, got a table of "

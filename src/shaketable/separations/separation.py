@@ -14,8 +14,9 @@ from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.data.arrays import check_pair, find_device, make_dataset
+from shaketable.data.arrays import find_device, make_dataset
 from shaketable.data.dataset import Dataset
+from shaketable.data.files import DataLike, as_dataset
 from shaketable.separations.opponents import explain_no_opponents, place_points
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search
@@ -95,7 +96,7 @@ class Separation:
 
 
 def separation(
-    x: ArrayLike | Dataset,
+    x: ArrayLike | DataLike,
     y: ArrayLike | None = None,
     *,
     norm: str | float = "inf",
@@ -116,8 +117,8 @@ def separation(
     Parameters
     ----------
     x, y
-        Points, one per row, and their labels; or a `Dataset` or a pair (x, y) alone. uint8 images
-        count as x/255, as in `make_dataset`; all else is taken in its own units.
+        Points, one per row, and their labels; or, as `x` alone, what `evaluate` takes as data.
+        uint8 images count as x/255, as in `make_dataset`; all else is taken in its own units.
     norm
         ``"inf"``, 1, 2, or any other positive order.
     points
@@ -146,12 +147,8 @@ def separation(
     closest = check_whole("closest", closest, least=1)
     if closest > MAX_CLOSEST:
         raise InputError(f"closest must be at most {MAX_CLOSEST}, got {closest}")
-    if isinstance(x, Dataset):
-        data = x
-    else:
-        x, y = check_pair(x, "x without y") if y is None else (x, y)
-        device = device or find_device(x)
-        data = make_dataset(x, y)
+    device = device or find_device(x[0] if isinstance(x, tuple) and x and y is None else x)
+    data = as_dataset(x, argument="x without y") if y is None else make_dataset(x, y)
     check_fits_memory(
         data.x,
         "the separation",
