@@ -12,6 +12,7 @@ from shaketable.data.facts import describe_data
 from shaketable.data.frames import read_frame
 from shaketable.data.typos import VARIANTS, make_typo
 from shaketable.data.writing import write_dataset
+from shaketable.evaluation.copies import corrupted
 
 N = 12
 CODES = np.arange(N) % 2
@@ -110,6 +111,16 @@ def test_scaled_frames_keep_what_is_no_number():
     raw = data.table.raw.decode(data.scaling.undo(data.x))
     np.testing.assert_allclose(raw["age"], frame["age"])
     assert (raw["income"].isna() == frame["income"].isna()).all()
+
+
+def test_whole_numbers_survive_scaling_and_steps_stay_whole():
+    frame = pd.DataFrame({"n": np.arange(-3, 40, 3), "word": list("abc") * 5, "gap": np.nan})
+    data = make_dataset(frame, np.arange(15) % 2).touching(steps={"n": 3}).scaled()
+    for x in (data.x, corrupted(data, "linf(0.5)").x):
+        back = data.table.raw.decode(data.scaling.undo(x))
+        assert back["n"].dtype == frame["n"].dtype
+        assert (back["n"] % 3 == 0).all()
+    pd.testing.assert_frame_equal(data.table.raw.decode(data.scaling.undo(data.x)), frame)
 
 
 def test_missing_values_are_equal_among_each_other():

@@ -80,6 +80,17 @@ def test_a_model_that_refuses_missing_values_is_named():
         st.evaluate(model, (x, Y), ["missing(0.1, empty)"], k=1)
 
 
+def test_an_assessment_says_which_columns_noise_changes():
+    frame = FRAME.drop(columns="since")
+    model = make_pipeline_for_people().fit(frame[TRAIN], Y[TRAIN])
+    data = st.make_dataset(frame, Y, n_train=120).touching(keep="income", others="gower")
+    found = st.assess(model, data, k=1)
+    assert found.clean.value == model.score(frame[TEST], Y[TEST])
+    assert "noise changes age, weight and leaves income, job, size, member" in str(found)
+    with pytest.raises(InputError, match="test must be given"):
+        st.assess(model, (frame, Y))
+
+
 def test_a_model_without_an_encoder_is_told_so():
     from sklearn.linear_model import LogisticRegression
 

@@ -71,6 +71,11 @@ def corrupt(
     tensor = hasattr(x, "detach")
     if hasattr(x, "fingerprint"):
         raise InputError("x must be an array, got a Dataset; give its x, or use corrupted(dataset)")
+    if hasattr(x, "columns") and not all(dtype.kind in "biuf" for dtype in x.dtypes):
+        raise InputError(
+            "x must be an array of numbers, got a data frame with others; use "
+            "corrupted(make_dataset(frame, labels), …), whose decode(x) gives a frame"
+        )
     given, x = x, x if tensor else np.asarray(x)
     if not math.prod(x.shape) or not x.shape:
         raise InputError(f"x must hold at least one point, one per row, got shape {tuple(x.shape)}")

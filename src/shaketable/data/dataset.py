@@ -218,7 +218,8 @@ class Dataset:
         flat = x.reshape(self.n, -1)
         low, span, table = flat.min(axis=0), np.ptp(flat, axis=0), self.table
         if table is not None:
-            low = np.where(table.numeric, np.nan_to_num(find_least(flat)), 0)
+            least = find_least(flat)
+            low = np.where(table.numeric & np.isfinite(least), least, 0)
             span = np.where(table.numeric, self.ranges, 1)
             table = table.scaled(low, span)
         scaling = Scaling(low, span)

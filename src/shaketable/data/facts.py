@@ -36,6 +36,7 @@ def list_facts(data: Dataset) -> list[tuple[str, str]]:
     return [
         ("points", _count_points(data)),
         ("features of a point", _describe_shape(data)),
+        *((title[0].lower() + title[1:], text) for title, text in _describe_columns(data).items()),
         ("precision of the points", str(data.x.dtype)),
         ("range of values", "not declared" if data.bounds is None else str(data.bounds)),
         ("classes (points)", _list_first(classes)),

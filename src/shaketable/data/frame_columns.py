@@ -58,7 +58,8 @@ class Column:
     low: float = -math.inf
     high: float = math.inf
     step: float = 0.0
-    """Corrupted values are whole multiples of it above `low`, or above 0; 0 for no steps."""
+    """Corrupted values are a whole number of steps away from `anchor`; 0 for no steps."""
+    anchor: float = 0.0
 
     @property
     def text(self) -> str:
@@ -162,10 +163,15 @@ def _decode_number(column: Column, x: FloatArray, dtype: Any) -> Any:  # noqa: A
 
 
 def _decode_integer(column: Column, x: FloatArray, dtype: Any) -> Any:
-    """Whole numbers in their type; floats where noise has left others, or none."""
-    gaps = np.isnan(x)
+    """Whole numbers in their type; floats where noise has left others, or none.
+
+    They may have been scaled and back, which leaves rounding errors.
+    """
+    gaps, whole = np.isnan(x), np.rint(x)
     is_plain = isinstance(dtype, np.dtype)
-    if not (np.rint(x) == x)[~gaps].all():
+    if np.allclose(x, whole, rtol=1e-12, atol=1e-9, equal_nan=True):
+        x = whole
+    else:
         nullable = "double[pyarrow]" if "pyarrow" in str(dtype) else "Float64"
         return x if is_plain else _decode_number(column, x, nullable)
     return x if is_plain and gaps.any() else _decode_number(column, x, dtype)

@@ -112,21 +112,20 @@ class TableSchema:
 
     def enforce(self, x: Array) -> Array:
         """Return values within the bounds and on the steps of their columns."""
-        low, high, step = self._limits
+        low, high, step, anchor = self._limits
         if not (np.isfinite(low).any() or np.isfinite(high).any() or step.any()):
             return x
-        start = np.where(np.isfinite(low), low, 0.0)
         grain = np.where(step > 0, step, 1.0)
-        stepped = np.rint((x - start) / grain) * grain + start
+        stepped = np.rint((x - anchor) / grain) * grain + anchor
         # a step down where rounding has gone beyond the upper bound
         stepped = np.where(stepped > high, stepped - grain, stepped)
         return np.clip(np.where(step > 0, stepped, x), low, high).astype(x.dtype)
 
     @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        limits = [(column.low, column.high, column.step) for column in self.columns]
-        low, high, step = np.array(limits, dtype=np.float64).T
-        return low, high, step
+    def _limits(self) -> tuple[FloatArray, ...]:
+        """Low and high ends, steps and their anchors, one value per column each."""
+        limits = [(c.low, c.high, c.step, c.anchor) for c in self.columns]
+        return tuple(np.array(limits, dtype=np.float64).T)
 
     def scaled(self, low: FloatArray, span: FloatArray) -> TableSchema:
         """Return the schema of the data with numbers scaled by (x - low) / span."""
@@ -139,6 +138,7 @@ class TableSchema:
                 low=(column.low - start) / width,
                 high=(column.high - start) / width,
                 step=column.step / width,
+                anchor=(column.anchor - start) / width,
             )
             if column.kind in NUMBERS
             else column
@@ -182,7 +182,9 @@ class TableSchema:
             i = self._place(name, numeric=True)
             if not 0 < step < math.inf:
                 raise InputError(f"step of column {name!r} must be positive, got {step!r}")
-            columns[i] = replace(columns[i], step=float(step))
+            low = columns[i].low
+            anchor = low if math.isfinite(low) else 0.0
+            columns[i] = replace(columns[i], step=float(step), anchor=anchor)
         changed = replace(self, columns=tuple(columns))
         off = ~np.isclose(changed.enforce(x), x, rtol=1e-9, atol=0, equal_nan=True)
         if off.any():

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p, norm_name, norm_title
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import By, Dataset
@@ -129,7 +130,7 @@ class Assessment:
 def assess(
     model: Any,
     train: Any,
-    test: Any,
+    test: Any = None,
     *,
     norm: str | float = "inf",
     k: int = 10,
@@ -150,7 +151,8 @@ def assess(
         Fitted estimator, or a callable from points to labels or scores.
     train, test
         ``(x, y)`` or a file each; uint8 images count as x/255. The separation is that of both, the
-        accuracy that on `test`.
+        accuracy that on `test`. Or one `Dataset` with a fixed test part, such as one whose columns
+        were chosen (`Dataset.touching`).
     norm
         Norm of separation and noise.
     k, seed
@@ -166,6 +168,8 @@ def assess(
         As in `evaluate`; values are those of the rows of `train` and then of `test`.
     """
     data = as_dataset(train, test=test)
+    if data.n_train is None:
+        raise InputError("test must be given, as the data have no fixed test part")
     data = data.scaled() if scale else data
     records = evaluate(
         model,
