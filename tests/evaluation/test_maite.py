@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import shaketable as st
-from shaketable.data.readers import find_reader
+from shaketable.data.readers.reader import find_reader
 from shaketable.evaluation.maite import (
     MaiteAccuracy,
     MaiteCorruption,

@@ -12,7 +12,7 @@ from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
-from shaketable.data.frames import TableSchema
+from shaketable.data.frames.schema import TableSchema
 
 Constraint: TypeAlias = Literal["none", "genuine-max", "genuine-exact"]
 

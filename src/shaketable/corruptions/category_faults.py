@@ -15,8 +15,8 @@ from shaketable.corruptions.corruption import Corruption, on_arrays
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
-from shaketable.data.frame_columns import CATEGORIES, NUMBERS, Kind
-from shaketable.data.typos import VARIANTS
+from shaketable.data.frames.columns import CATEGORIES, NUMBERS, Kind
+from shaketable.data.frames.typos import VARIANTS
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
-from shaketable.data.frame_columns import NUMBERS, Kind
+from shaketable.data.frames.columns import NUMBERS, Kind
 
 if TYPE_CHECKING:
     from shaketable.corruptions.compose import Sequence

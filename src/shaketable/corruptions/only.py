@@ -14,8 +14,8 @@ from shaketable.corruptions.compose import Named, Sequence
 from shaketable.corruptions.corruption import Clean, Corruption, Wrapper
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
-from shaketable.data.frame_columns import NUMBERS, Column, Kind
-from shaketable.data.frames import TableSchema
+from shaketable.data.frames.columns import NUMBERS, Column, Kind
+from shaketable.data.frames.schema import TableSchema
 
 _TITLES: dict[Kind, str] = {
     "number": "numbers",

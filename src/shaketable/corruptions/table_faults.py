@@ -17,7 +17,7 @@ from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
-from shaketable.data.frame_columns import CATEGORIES, NUMBERS
+from shaketable.data.frames.columns import CATEGORIES, NUMBERS
 
 Fill: TypeAlias = Literal["mean", "empty"]
 

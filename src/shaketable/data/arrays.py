@@ -15,7 +15,7 @@ from shaketable.core.image_layout import counts_as_images
 from shaketable.core.types import Array
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.dataset import Dataset, Label, as_floats
-from shaketable.data.frames import (
+from shaketable.data.frames.schema import (
     TableSchema,
     concat_frames,
     is_plain,

@@ -12,7 +12,7 @@ import numpy as np
 from shaketable.core.blocks import split_rows
 from shaketable.core.checks import unknown_name
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.data.frames import TableSchema
+from shaketable.data.frames.schema import TableSchema
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from shaketable.data.arrays import check_pair, join, make_dataset
 from shaketable.data.builtin import BUILTIN, build
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import load_folder
-from shaketable.data.readers import DataReader, Options, find_reader
+from shaketable.data.readers.reader import DataReader, Options, find_reader
 from shaketable.data.sampling import Sample
 from shaketable.data.sources import find_file, read_json
 from shaketable.data.tables import NonNumeric, load_tables

@@ -27,7 +27,7 @@ from shaketable.corruptions import Corruption
 from shaketable.data.arrays import to_host
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset, as_floats
-from shaketable.data.maite_data import read_loader
+from shaketable.data.readers.maite_data import read_loader
 from shaketable.evaluation.noise import Noise, choose_range
 from shaketable.evaluation.resolve import resolve
 from shaketable.models.classifier import as_classifier

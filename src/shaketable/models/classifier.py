@@ -14,7 +14,7 @@ import numpy as np
 from shaketable.core.errors import InputError, ModelError
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
-from shaketable.data.maite_data import has_metadata
+from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import Adapted, code_of_classes
 from shaketable.models.categories import prepare_for
 from shaketable.models.failures import report_failures
@@ -27,7 +27,7 @@ from shaketable.views.text import to_utf8
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from shaketable.data.frames import TableSchema
+    from shaketable.data.frames.schema import TableSchema
     from shaketable.models.torch_modules import ModuleAnswer, Sender
 
 

@@ -10,7 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.types import Array
 from shaketable.data.arrays import to_host
-from shaketable.data.maite_data import has_metadata, list_names
+from shaketable.data.readers.maite_data import has_metadata, list_names
 from shaketable.models.adapted import Adapted, adapt
 from shaketable.models.identity import Identified, content_hash
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
-from shaketable.data.maite_data import has_metadata
+from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import Adapted
 from shaketable.models.identity import Identified
 

@@ -13,7 +13,7 @@ import numpy as np
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
-from shaketable.data.frames import TableSchema, find_least, find_strata
+from shaketable.data.frames.schema import TableSchema, find_least, find_strata
 
 MAX_CATEGORIES = 1000
 """Number of different values, of all columns together, that Gower's distance can compare."""

@@ -10,7 +10,7 @@ from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import parse
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.dataset import Dataset
-from shaketable.data.frame_columns import Column, Kind
+from shaketable.data.frames.columns import Column, Kind
 
 METRIC = "feature_losses"
 """Metric that is computed from these suites."""

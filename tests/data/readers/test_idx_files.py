@@ -11,7 +11,7 @@ import pytest
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.files import load
-from shaketable.data.idx_files import read_idx
+from shaketable.data.readers.idx_files import read_idx
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.integers(256, size=(30, 5, 4), dtype=np.uint8), (np.arange(30) % 3).astype(np.uint8)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.data.frames import Names, Others, list_columns, schema_of_array
+from shaketable.data.frames.schema import Names, Others, list_columns, schema_of_array
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset

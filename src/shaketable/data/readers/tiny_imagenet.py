@@ -9,7 +9,7 @@ from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import ImageFile, list_images, make_image_set
-from shaketable.data.readers import READERS, DataReader, Options
+from shaketable.data.readers.reader import READERS, DataReader, Options
 from shaketable.data.sources import explain_read_errors
 
 _LABELS = "val_annotations.txt"

@@ -13,7 +13,7 @@ import numpy as np
 from shaketable.core.array_checks import check_exact
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray
-from shaketable.data.typos import make_typo
+from shaketable.data.frames.typos import make_typo
 
 if TYPE_CHECKING:
     from pandas import Series

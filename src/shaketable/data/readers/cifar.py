@@ -21,7 +21,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.dataset import Dataset
-from shaketable.data.readers import READERS, DataReader, Options
+from shaketable.data.readers.reader import READERS, DataReader, Options
 from shaketable.data.sources import explain_read_errors
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar")

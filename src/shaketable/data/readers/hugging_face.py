@@ -10,8 +10,13 @@ from shaketable.core.errors import InputError
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import PARTS
-from shaketable.data.items import explain_item_errors, list_labels, number_classes, stack_points
-from shaketable.data.readers import READERS, DataReader, Options
+from shaketable.data.readers.items import (
+    explain_item_errors,
+    list_labels,
+    number_classes,
+    stack_points,
+)
+from shaketable.data.readers.reader import READERS, DataReader, Options
 
 _LABELS = ("label", "labels", "target", "class", "y")
 

@@ -7,11 +7,11 @@ import pytest
 from helpers.plugin import install_plugin
 from shaketable.core.errors import InputError
 from shaketable.data.files import as_dataset, load
-from shaketable.data.readers import READERS
+from shaketable.data.readers.reader import READERS
 
 PACKAGE = """
 from shaketable import make_dataset
-from shaketable.data.readers import DataReader
+from shaketable.data.readers.reader import DataReader
 
 class Sheet:
     x, y = [[0.0], [1.0], [2.0], [4.0]], ["a", "b", "a", "b"]

@@ -17,7 +17,7 @@ from shaketable.core.types import Array
 from shaketable.data.array_files import MAX_DEFLATED
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.dataset import Dataset
-from shaketable.data.readers import READERS, DataReader, Options
+from shaketable.data.readers.reader import READERS, DataReader, Options
 from shaketable.data.sources import explain_read_errors
 
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}

@@ -51,7 +51,7 @@ def _admit(name: str, reader: Any) -> DataReader:
     """Check a reader of another package; whatever it raises becomes an `InputError`."""
     if not isinstance(reader, DataReader):
         raise InputError(
-            f"data reader {name!r} must be a shaketable.data.readers.DataReader, got "
+            f"data reader {name!r} must be a shaketable.data.readers.reader.DataReader, got "
             f"{type(reader).__name__}; update or uninstall the package that declares it"
         )
 
@@ -76,12 +76,12 @@ READERS: Registry[DataReader] = Registry(
     "data reader",
     _admit,
     homes=(
-        "shaketable.data.idx_files",
-        "shaketable.data.cifar",
-        "shaketable.data.tiny_imagenet",
-        "shaketable.data.maite_data",  # some of its data sets are torch's, too
-        "shaketable.data.hugging_face",  # some of its data sets are torch's, too
-        "shaketable.data.torch_data",
+        "shaketable.data.readers.idx_files",
+        "shaketable.data.readers.cifar",
+        "shaketable.data.readers.tiny_imagenet",
+        "shaketable.data.readers.maite_data",  # some of its data sets are torch's, too
+        "shaketable.data.readers.hugging_face",  # some of its data sets are torch's, too
+        "shaketable.data.readers.torch_data",
     ),
 )
 """All kinds, by name; the first that takes a source reads it."""

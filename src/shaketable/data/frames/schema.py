@@ -14,7 +14,7 @@ from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.duplicates import find_equal_rows
-from shaketable.data.frame_columns import NUMBERS, Column, merge_one_hot, read_column
+from shaketable.data.frames.columns import NUMBERS, Column, merge_one_hot, read_column
 
 Others: TypeAlias = Literal["agree", "gower"]
 Names: TypeAlias = "str | Iterable[str] | None"
