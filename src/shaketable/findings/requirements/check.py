@@ -212,7 +212,7 @@ def check(
     >>> print(st.check(records, ["accuracy >= 98", "error[linf(0.01)] <= 0.1"]))
     not met: 1 of 2 requirements met, 1 not met
     accuracy >= 98 met: step has 100.00 %, 97.5 % interval 98.91 to 100.00
-    error[linf(0.01)] <= 0.1 not met: step has 0.55 %, 97.5 % interval 0.17 to 1.32
+    error[linf(0.01)] <= 0.1 not met: step has 0.55 %, 97.5 % interval 0.17 to 1.30
     """
     check_real("confidence", confidence, "lie between 0 and 1", low=0.5, high=1 - 1e-9)
     wanted = parse_requirements(requirements)

@@ -124,6 +124,6 @@ def suggest_command(
         others = f"; or name the models that it is about: model(NAME).{requirement.metric}"
     return (
         f"requirement {requirement.text!r} needs {noise} on record for {list_names(labels)}, got "
-        f"{list_names([condition.noise for condition in groups.conditions])}; measure it: "
+        f"{list_names(list(dict.fromkeys(c.noise for c in groups.conditions)))}; measure it: "
         f"{command}{others}"
     )
