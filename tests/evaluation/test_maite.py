@@ -104,6 +104,17 @@ def test_scores_are_matched_by_name_not_by_place():
     assert records.cells[0].accuracy > 0.6
 
 
+def test_a_model_of_values_up_to_255_is_declared_as_one():
+    class Levels(TheirModel):
+        def __call__(self, batch):
+            return super().__call__([image / 255 for image in batch])
+
+    model = st.adapt(Levels(), preprocess=st.Preprocess(scale=255))
+    records = st.evaluate(model, TheirDataset(), "linf(0.02)", k=1)
+    expected = st.evaluate(TheirModel(), TheirDataset(), "linf(0.02)", k=1)
+    assert [c.accuracy for c in records] == [c.accuracy for c in expected]
+
+
 def test_their_data_become_a_data_set():
     data = st.load(TheirDataset(), points=20)
     assert (data.n, data.shape, data.classes) == (20, (3, 8, 9), ("dark", "bright"))
@@ -114,6 +125,16 @@ def test_their_data_become_a_data_set():
     assert loaded.y.tolist() == theirs.codes
 
 
+def test_a_loader_stands_for_its_data_set():
+    theirs = TheirDataset()
+    data, direct = st.load(MaiteLoader(theirs, batch_size=8)), st.load(theirs)
+    assert data.fingerprint == direct.fingerprint
+    part = MaiteLoader(theirs)
+    part.sampler = range(7)
+    with pytest.raises(st.InputError, match="must take every point once, got one of 7 of 30"):
+        st.load(part)
+
+
 def test_a_data_set_of_torch_that_has_metadata_is_one_of_maite():
     torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -122,8 +143,10 @@ def test_a_data_set_of_torch_that_has_metadata_is_one_of_maite():
             image, target, about = super().__getitem__(i)
             return torch.tensor(image), torch.tensor(target), about
 
-    data = st.load(Both())
-    assert (data.n, data.name) == (30, "theirs")
+    loader = torch.utils.data.DataLoader(Both(), batch_size=4, shuffle=True, collate_fn=list)
+    for source in (Both(), loader):
+        data = st.load(source)
+        assert (data.n, data.name, data.y.tolist()) == (30, "theirs", TheirDataset().codes)
 
 
 class Item:

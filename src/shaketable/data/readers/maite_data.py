@@ -25,7 +25,7 @@ def has_metadata(thing: Any) -> bool:
 
 
 def read_loader(loader: Iterable[Any], *, name: str = "data") -> Dataset:
-    """Read all batches of a loader of MAITE: images, scores per class, metadata."""
+    """Read all batches of a loader of MAITE in their order: images, scores per class, metadata."""
     with explain_item_errors("the loader"):
         items = [item for batch in loader for item in zip(*batch, strict=True)]
     return _make_dataset(items, name, {})
@@ -44,13 +44,27 @@ def list_names(metadata: Mapping[str, Any], n: int) -> tuple[str, ...] | None:
     return names if len(set(names)) == n else None
 
 
-def _takes(source: Any) -> bool:
+def _is_dataset(source: Any) -> bool:
     readable = hasattr(source, "__getitem__") and hasattr(source, "__len__")
     return readable and has_metadata(source)
 
 
+def _takes(source: Any) -> bool:
+    """Whether this is a data set, or a loader that has one."""
+    is_loader = hasattr(source, "__iter__") and _is_dataset(getattr(source, "dataset", None))
+    return is_loader or _is_dataset(source)
+
+
 def _read(source: Any, options: Options) -> Dataset:
+    """All points, or those of a sample, in the order of the data set, however a loader shuffles."""
     options.refuse_label("a data set of MAITE, whose items have their classes")
+    if not _is_dataset(source):
+        sampler, source = getattr(source, "sampler", source.dataset), source.dataset
+        if len(sampler) != len(source):
+            raise InputError(
+                f"a loader must take every point once, got one of {len(sampler)} of {len(source)} "
+                "points; give a data set of those points, or what st.maite.read_loader returns"
+            )
     name, sample = source.metadata["id"], options.sample
     with explain_item_errors(f"MAITE data set {name}"):
         n = len(source)
