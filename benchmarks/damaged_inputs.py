@@ -6,7 +6,7 @@ command reads it, in a worker process; what may come out is the result, or an in
 code 2 and one line. Everything else is a fault of ours:
 
 - mistake: exit code 4, or an exception that leaves `main`;
-- crash: the process ends; hang: no answer within 10 s; memory: more than 2 GB are asked for;
+- crash: the process ends; hang: no answer within 40 s; memory: more than 2 GB are asked for;
 - noise: a warning, or more than one line, on stderr;
 - other numbers: a damaged results file that is read without an error, and gives other results.
 
@@ -37,7 +37,7 @@ import numpy as np
 from input_damages import COMMON
 from input_kinds import KINDS, Kind, run_command
 
-HANG, MEMORY = 10, 2 * 2**30  # seconds, bytes
+HANG, MEMORY = 40, 2 * 2**30  # seconds, bytes
 GOOD = ("fine", "input error")
 FAULTS = ("mistake", "crash", "hang", "memory", "noise", "other numbers")
 
