@@ -40,7 +40,7 @@ ATTACKS = [
 def run_attack(attack, model, region, *, seed=0):
     """Found around all points, which count as labelled rightly."""
     n = len(region.x)
-    y = model(region.cast_for_model(region.x))
+    y = model(region.cast_for_model(np.arange(n), region.x))
     return attack(model, region, np.arange(n), y, make_keys(n, seed)), y
 
 
@@ -227,7 +227,7 @@ def test_no_step_leaves_the_region(*, p, epsilon, constraint, dtype, bounded, se
     around = region_tensors.TensorRegion.of(region, rows, "cpu")
     step = np.random.default_rng(seed).normal(size=(15, 4)) * epsilon
     held = around.project(around.x + torch.from_numpy(step).to(around.x)).numpy()
-    assert region.contains(rows, region.cast_for_model(held)).all()
+    assert region.contains(rows, region.cast_for_model(rows, held)).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -395,7 +395,7 @@ def test_images_reach_the_module_as_for_labels_and_layers_may_work_in_place():
     model = make_classifier(module, 3)
     found, y = run_attack(PGD(), model, region)
     assert found.hit.any()
-    assert (model(region.cast_for_model(found.moved)) != y)[found.hit].all()
+    assert (model(region.cast_for_model(np.arange(20), found.moved)) != y)[found.hit].all()
 
 
 def test_two_classes_have_no_dlr_and_climb_the_margin():
@@ -462,6 +462,37 @@ def test_a_row_without_a_gradient_moves_along_its_noise():
     for attack in (PGD(), APGD(20)):
         found, _ = run_attack(attack, model, make_region(x, 0.8, p=2.0))
         assert 15 < found.hit.sum() < 45  # half of all directions lead up
+
+
+class Hungry(nn.Module):
+    """Runs out of memory for more points than fit, in the backward pass of more than half."""
+
+    def __init__(self, module, most):
+        super().__init__()
+        self.module, self.most = module, most
+
+    def forward(self, x):
+        scores = self.module(x)
+        if len(x) > self.most:
+            raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        if len(x) > self.most // 2 and scores.requires_grad:
+            scores.register_hook(self.fail)
+        return scores
+
+    def fail(self, gradient):
+        raise RuntimeError("CUDA out of memory. Tried to allocate 3.00 GiB")
+
+
+@pytest.mark.parametrize("attack", ATTACKS[2::3], ids=lambda attack: attack.spec)
+def test_an_attack_goes_on_with_fewer_points_if_memory_runs_out(attack):
+    x, module = make_points(50, 7), make_network(7)
+    region = make_region(x, 0.3, dtype="float32", p=2.0)
+    whole, _ = run_attack(attack, make_classifier(module, 3), region)
+    parts, _ = run_attack(attack, make_classifier(Hungry(module, 30), 3), region)
+    assert 0 < whole.hit.sum() < 50
+    np.testing.assert_array_equal(parts.hit, whole.hit)
+    np.testing.assert_allclose(parts.moved, whole.moved, atol=1e-5)
+    assert parts.queries == whole.queries
 
 
 def test_what_cannot_be_attacked_or_asked_for_is_reported_in_a_line():

@@ -18,7 +18,7 @@ nn = torch.nn
 def inspect(module, *, p=2.0, epsilon=0.1, n=40, **options):
     x, model = make_points(n, 5), make_classifier(module, 3)
     region = make_region(x, epsilon, dtype="float32", p=p)
-    y = model(region.cast_for_model(x))
+    y = model(region.cast_for_model(np.arange(n), x))
     return health.gradient_health(model, region, np.arange(n), y, make_keys(n), **options)
 
 

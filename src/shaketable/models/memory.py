@@ -50,10 +50,7 @@ class Memory:
     def _start_halves(self, start: Start, x: Any) -> Callable[[], IntArray]:
         """Compute with half as many points at a time, from now on."""
         self.rows = min(len(x), self.rows or len(x)) // 2
-        gc.collect()
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.cuda.is_initialized():
-            torch.cuda.empty_cache()
+        free_memory()
         return self._start_parts(start, x)
 
     def _start_parts(self, start: Start, x: Any) -> Callable[[], IntArray]:
@@ -61,3 +58,11 @@ class Memory:
         parts = [self.start(start, x[i : i + size])() for i in range(0, len(x), size)]
         result = np.concatenate(parts)
         return lambda: result
+
+
+def free_memory() -> None:
+    """Free what nothing refers to, on a GPU too."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        torch.cuda.empty_cache()

@@ -163,7 +163,7 @@ class Sender:
             with torch.cuda.stream(self._stream):
                 try:
                     there = here.pin_memory().to(device, non_blocking=True)
-                except torch.OutOfMemoryError:
+                except torch.cuda.OutOfMemoryError:
                     if floats:
                         raise
                     return here  # the module gets it in parts

@@ -17,6 +17,8 @@ from shaketable.adversary.region_tensors import TensorRegion
 from shaketable.core.keys import fold
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.models.classifier import Classifier
+from shaketable.models.failures import is_out_of_memory
+from shaketable.models.memory import free_memory
 
 BATCH_VALUES = 1 << 20
 """Values of the points in a batch: backward passes keep the outputs of every layer."""
@@ -35,13 +37,37 @@ class GradientSearch:
 
     def run(self, attack: PGD | APGD, begin: Callable[[Tensor], AscentState]) -> AttackResult:
         """Search all rows; `begin` makes the state of a restart from its first points."""
-        size = max(1, BATCH_VALUES // self.region.x.shape[1])
+        first, size = 0, max(1, BATCH_VALUES // self.region.x.shape[1])
         with open_gradients(self.model, self.region.shape) as module:
-            for first in range(0, len(self.rows), size):
+            while first < len(self.rows):
                 batch = np.arange(first, min(first + size, len(self.rows)))
-                around = TensorRegion.of(self.region, self.rows[batch], module.device)
-                self._search_batch(attack, begin, module, batch, around)
+                if self._fits(attack, begin, module, batch):
+                    first += len(batch)
+                else:
+                    size = len(batch) // 2
         return AttackResult(self.moved, self.hit, self.queries)
+
+    def _fits(
+        self,
+        attack: PGD | APGD,
+        begin: Callable[[Tensor], AscentState],
+        module: ModuleGradients,
+        batch: IntArray,
+    ) -> bool:
+        """Search a batch; if memory runs out, undo what was found in it, and return False."""
+        queries = self.queries
+        try:
+            around = TensorRegion.of(self.region, self.rows[batch], module.device)
+            self._search_batch(attack, begin, module, batch, around)
+        except (RuntimeError, MemoryError) as error:
+            if len(batch) < 2 or not is_out_of_memory(error):
+                raise
+        else:
+            return True
+        self.queries, self.hit[batch] = queries, False
+        self.moved[batch] = self.region.x[self.rows[batch]]
+        free_memory()
+        return False
 
     def _search_batch(
         self,

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from shaketable.adversary.attacks.gradients import Loss
 from shaketable.core.errors import InputError
 from shaketable.models.classifier import Classifier
+from shaketable.models.failures import is_out_of_memory
 from shaketable.models.torch_modules import ModuleAnswer, arrange_images
 
 
@@ -82,6 +83,8 @@ class ModuleGradients:
                 try:
                     (gradient,) = torch.autograd.grad(loss.sum(), points, allow_unused=True)
                 except RuntimeError as error:
+                    if is_out_of_memory(error):
+                        raise
                     reason = str(error).partition("\n")[0]
                     raise InputError(
                         f"model {self.answer.name} gives no gradients: {reason}; use an attack "
