@@ -4,12 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from helpers.commands import check_schema, run_command, run_failing, run_json
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.store import Store
+from shaketable.evaluation.study import study
 from shaketable.findings.comparison.versions import compare_stores
 from shaketable.findings.results import find
 
@@ -80,6 +83,23 @@ def test_the_same_model_differs_by_nothing(files, tmp_path):
     versions = compare_stores(files[0], again)
     assert versions.notes == ("model net is the same in both files",)
     assert {gap.value.value for gap in versions.comparison.pairs[0].gaps} == {0}
+
+
+def test_studies_are_compared_by_training_noise(tmp_path, capsys):
+    sizes = {"train_eps": (0, 0.05), "test_eps": (0, 0.05), "runs": 3, "k": 2}
+    paths = [tmp_path / f"{depth}.sqlite" for depth in (1, 3)]
+    for path, depth in zip(paths, (1, 3), strict=True):
+        models = {"tree": DecisionTreeClassifier(max_depth=depth), "1nn": KNeighborsClassifier(1)}
+        study(DATA, models, store=path, **sizes)
+    versions = compare_stores(*paths)
+    assert len(versions.comparison.pairs) == 4, "two models with two training noises each"
+    assert versions.notes == ("model 1nn is the same in both files",)
+    for pair in versions.comparison.pairs:
+        assert pair.first.replace("3.sqlite", "1.sqlite") == pair.second
+        shift = pair.clean.value.value
+        assert shift > 0 if pair.first.startswith("tree") else shift == 0
+    versions.print()
+    assert "every difference with its interval: --json\n" in capsys.readouterr().out
 
 
 def test_files_without_anything_in_common_are_refused(files, tmp_path):

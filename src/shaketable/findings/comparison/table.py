@@ -19,8 +19,8 @@ _TITLE = (
 )
 
 
-def print_comparison(finding: Comparison) -> None:
-    """Print all differences if they are few, else one row per pair; then what is shown."""
+def print_comparison(finding: Comparison, full: str = "--json or --report") -> None:
+    """Print all differences if they are few, else one row per pair, and which flags give all."""
     pairs = finding.pairs
     if len(pairs) <= FEW_PAIRS and len(finding.conditions) <= FEW_CONDITIONS:
         rows = [
@@ -47,7 +47,7 @@ def print_comparison(finding: Comparison) -> None:
     print_table(f"{_TITLE}; under how many corruptions; * {finding.judged}", header, rows)
     if more := len(pairs[MAX_ROWS:]):
         print_lines(f"{more} more pairs are not listed")
-    print_lines("every difference with its interval: --json or --report")
+    print_lines(f"every difference with its interval: {full}")
 
 
 def _make_row(pair: Pair) -> list[str]:

@@ -37,7 +37,9 @@ class Versions(Displayed):
 
     def print(self) -> None:
         """Print the differences, which model is more accurate, and notes to stderr."""
-        self.comparison.print()
+        from shaketable.findings.comparison.table import print_comparison
+
+        print_comparison(self.comparison, "--json")
         print_lines(*(f"{p.first} or {p.second}? {p.words}" for p in self.comparison.pairs))
         print_notes(self.notes)
 
@@ -85,7 +87,7 @@ def compare_stores(old: str | Path, new: str | Path) -> Versions:
             f"compared, {_find_reason(both)}"
         )
     notes = [*_note_same(both, matched), *_note_alone(pairs, conditions, subjects, names)]
-    return Versions(paths[0], paths[1], Comparison(tuple(pairs)), tuple(notes))
+    return Versions(paths[0], paths[1], Comparison(tuple(pairs)), tuple(dict.fromkeys(notes)))
 
 
 def _match_models(both: Sequence[Records], names: Sequence[str]) -> list[tuple[Subject, Subject]]:
