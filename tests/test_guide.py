@@ -16,11 +16,12 @@ from shaketable.adversary.attacks.registry import ATTACKS
 from shaketable.cli.commands import COMMANDS
 from shaketable.corruptions import CORRUPTIONS
 from shaketable.corruptions.suites.suite import SUITES
+from shaketable.data.readers.reader import READERS
 from shaketable.findings.finding import FINDINGS
 from shaketable.models.loading import LOADERS
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide.md"
-REGISTRIES = (CORRUPTIONS, SUITES, ATTACKS, LOADERS, FINDINGS, COMMANDS)
+REGISTRIES = (CORRUPTIONS, SUITES, ATTACKS, READERS, LOADERS, FINDINGS, COMMANDS)
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -100,6 +101,10 @@ def test_names_of_an_installed_package(installed, capsys):
     assert code == 0, err
     assert "shift(steps=20)" in out
     assert "Bright vertical streaks in an image." in run_command(capsys, *list_corruptions)[1]
+    Path("a.points").write_text(json.dumps({"x": [[0.0], [1.0], [4.0]], "kind": ["u", "v", "u"]}))
+    code, out, err = run_command(capsys, "separation", "a.points", "--label", "kind")
+    assert code == 0, err
+    assert "eps_min = 0.5" in out
     with pytest.raises(SystemExit, match="0"):
         run_command(capsys, "--help")
     assert "print the cells of a results file" in capsys.readouterr().out
