@@ -31,8 +31,8 @@ class Columns:
     """What the features hold, and which may change; None for plain numbers."""
     convert: Callable[[Array], Array] = np.asarray
     """Makes the values that count of some of the points, such as x/255 of uint8."""
-    read_one: Callable[[int], Array] | None = None
-    """Returns one feature; None: it is taken from the points."""
+    part_of: tuple[Columns, list[int]] | None = None
+    """More features that these were taken from, and their places there; None if there are none."""
 
     @property
     def d(self) -> int:
@@ -61,7 +61,7 @@ class Columns:
             names,
             table,
             self.convert,
-            lambda place: self._get_one(chosen[place]),
+            (self, chosen),
         )
 
     def count_values(self, place: int) -> tuple[Array, IntArray]:
@@ -79,6 +79,9 @@ class Columns:
         """Mean of every feature, flattened; of categories and the like, the most frequent one."""
         if self.table is None:
             return self._sum(lambda block: block) / len(self._points)
+        if self.part_of is not None:
+            whole, places = self.part_of
+            return whole.mean[places]
         mean = self._average(np.nanmean)
         for place in np.flatnonzero(~self.table.numeric):
             values, counts = self.count_values(int(place))
@@ -91,6 +94,9 @@ class Columns:
         if self.table is None:
             squares = self._sum(lambda block: np.square(block - self.mean))
             return np.asarray(np.sqrt(squares / len(self._points)))
+        if self.part_of is not None:
+            whole, places = self.part_of
+            return whole.spread[places]
         return self._average(np.nanstd)
 
     def _average(self, average: Callable[..., Any]) -> FloatArray:
@@ -113,8 +119,9 @@ class Columns:
 
     def _get_one(self, place: int) -> Array:
         """Values of a feature, without a copy of the others."""
-        if self.read_one is not None:
-            return self.read_one(place)
+        if self.part_of is not None:
+            whole, places = self.part_of
+            return whole._get_one(places[place])
         return self.convert(self._points[:, place])
 
     @property
