@@ -14,7 +14,7 @@ from shaketable.findings.requirements.quantities import (
     SuiteQuantity,
     find_quantity,
     list_labels,
-    normalise,
+    list_ways,
 )
 from shaketable.findings.requirements.requirement import Requirement
 from shaketable.findings.suite_results import PARTS
@@ -74,7 +74,7 @@ def _find_missing(
         return None if known else ("--corruptions", "linf(eps_min)")
     if not under or under == "clean" or suites:  # what suites hold depends on the data
         return None
-    known = normalise(under) in map(normalise, specs)
+    known = any(list_ways(under) & list_ways(spec) for spec in specs)
     return None if known else ("--corruptions", under)
 
 

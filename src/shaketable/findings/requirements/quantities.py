@@ -8,7 +8,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
-from shaketable.core.spec import display_name, parse_call, split_name, split_top_level
+from shaketable.core.spec import display_name, parse_call, split_top_level
+from shaketable.corruptions.parse import parse
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.conditions import get_model, label_models
 from shaketable.findings.finding import list_metrics
@@ -79,8 +80,9 @@ class SeriesQuantity:
         if not under and self.default == "corruption":
             return lambda s: s.first.corruption != "clean"
         spec = under or self.default
-        exact = [s for s in groups.series if is_named(s, spec)]
-        return (lambda s: is_named(s, spec)) if exact else (lambda s: is_completed(s, spec))
+        ways = list_ways(spec)
+        exact = any(is_named(s, ways) for s in groups.series)
+        return (lambda s: is_named(s, ways)) if exact else (lambda s: is_completed(s, spec))
 
     def estimate(self, source: Series) -> Estimate:
         """Compute the metric."""
@@ -241,13 +243,13 @@ def find_quantity(name: str, requirement: str) -> Quantity[Any]:
     raise unknown_name(f"metric in requirement {requirement!r}:", name, {*QUANTITIES, *metrics})
 
 
-def is_named(series: Series, spec: str) -> bool:
-    """Whether a series is that of a corruption, by its spec, with eps_min, or by its name."""
+def is_named(series: Series, ways: set[str]) -> bool:
+    """Whether a series is that of a corruption, by its spec, with eps_min, or by its name.
+
+    `ways` are the ways in which the corruption may be written.
+    """
     recorded = series.first.corruption
-    wanted = normalise(spec)
-    return wanted in map(normalise, (recorded, name_noise(series))) or spec == display_name(
-        recorded
-    )
+    return not ways.isdisjoint({recorded, name_noise(series), display_name(recorded)})
 
 
 def is_completed(series: Series, spec: str) -> bool:
@@ -268,18 +270,20 @@ def _begins_with(recorded: str, wanted: str) -> bool:
     )
 
 
-def normalise(spec: str) -> str:
-    """Write a spec in one way: blanks and numbers.
+def list_ways(spec: str) -> set[str]:
+    """Return a spec as it is written, and in its canonical form.
 
-    >>> normalise("sp( 0.10 )+rotation(30)")
-    'sp(0.1) + rotation(30)'
+    >>> sorted(list_ways("linf( 0.10 )")), sorted(list_ways("linf( eps_min )"))
+    (['linf( 0.10 )', 'linf(0.1)'], ['linf( eps_min )', 'linf(eps_min)'])
     """
-    text, name = split_name(spec)
     try:
-        calls = [str(parse_call(part)) for part in split_top_level(text, "+")]
-    except InputError:  # not a spec, such as the name of a set
-        return spec
-    return " + ".join(calls) + (f" as {name}" if name else "")
+        return {spec, parse(spec).spec}
+    except InputError:  # eps_min is not known, or it is the name of a set
+        pass
+    try:
+        return {spec, " + ".join(str(parse_call(part)) for part in split_top_level(spec, "+"))}
+    except InputError:
+        return {spec}
 
 
 def _name_setting(result: SuiteResult, results: Sequence[SuiteResult]) -> str:
