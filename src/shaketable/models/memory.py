@@ -61,8 +61,8 @@ class Memory:
 
 
 def free_memory() -> None:
-    """Free what nothing refers to, on a GPU too."""
-    gc.collect()
+    """Free what was made lately and nothing refers to, on a GPU too."""
+    gc.collect(1)  # a whole collection takes a second in a large program
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         torch.cuda.empty_cache()
