@@ -60,7 +60,7 @@ class BoosterModel(TableModel):
         answer = np.asarray(self._score(rows))
         if answer.ndim == 2:
             return answer
-        if self.objective in ("multi:softmax", "binary:hinge"):  # the numbers of the classes
+        if self.objective == "multi:softmax":  # the numbers of the classes
             return np.asarray(answer[:, None] == np.arange(self.n_classes), dtype=np.float64)
         other = -answer if self.objective == "binary:logitraw" else 1 - answer
         return np.stack([other, answer], axis=1)
