@@ -211,3 +211,10 @@ def test_an_assessment_has_groups(tmp_path: Path) -> None:
     found = assess(lambda x: (x[:, 0] >= 20).astype(int), (x[:20], y[:20]), (x[20:], y[20:]), by=by)
     (entry, *_) = found.results.json()["groups"]
     assert (entry["by"], entry["worst"], entry["without_test_points"]) == ("part", "high", ["low"])
+
+
+def test_without_an_error_no_group_is_the_worst(capsys: pytest.CaptureFixture[str]) -> None:
+    hits = {"clean": [1] * N, "l2(1)": [K] * N}
+    out = print_results(capsys, add_groups(make_records(hits, k=K)))
+    assert "net: no error under l2(1) in any of 2 groups by class; in each below " in out
+    assert "worst class" not in out

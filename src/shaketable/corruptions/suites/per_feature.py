@@ -38,7 +38,8 @@ def per_feature(data: Dataset, *noises: str) -> Suite:
     """
     if len(data.shape) != 1:
         raise InputError(
-            f"noise in one feature at a time is for tables, got points of shape {data.shape}"
+            f"noise in one feature at a time is for tables, got points of shape {data.shape}; "
+            "leave it out (--features, per_feature)"
         )
     chosen = [(spec, _check(spec)) for spec in noises or NOISES]
     names = [

@@ -23,6 +23,8 @@ def describe_model(model: ModelGroups) -> str:
     number = len(breakdown.groups)
     below = f"below {format_bound(breakdown.upper)} with 95 % confidence"
     value = f"probability of a wrong answer {format_percent(worst.error)} {under}"
+    if worst.error.value == 0:
+        return f"{model.label}: no error {under} in any of {number} groups by {by}; in each {below}"
     if worst.gap is None:
         return f"{model.label}: {by} {worst.label} only: {value}, {below}"
     chance = "" if worst.shown else "; that it is worse than the others may be chance"
