@@ -233,6 +233,22 @@ def test_what_is_not_known_is_said_with_a_remedy(requirement, message):
         check(records_of(ones(390), ones(380)) + other, requirement)
 
 
+def test_models_are_subtracted_under_the_same_noise_only():
+    records = sum(
+        (
+            records_of(ones(390), ones(right), model=model, seed=seed)
+            for seed in (0, 1)
+            for model, right in (("a", 380 - seed), ("b", 360))
+        ),
+        Records(()),
+    )
+    found = check(records, "difference(a, b).accuracy[linf(0.1)] >= 1").decisions
+    assert [(d.under, round(N * d.estimate.value)) for d in found] == [
+        ("linf(eps_min), seed 0", 20),
+        ("linf(eps_min), seed 1", 19),
+    ]
+
+
 def test_differences_are_known_for_some_metrics_only():
     records = suite_of("ice", model="a") + suite_of("ice", model="b")
     with pytest.raises(InputError, match="differences of ice are not known"):

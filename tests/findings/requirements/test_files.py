@@ -40,6 +40,13 @@ def test_junit_has_one_case_per_decision(decisions, tmp_path):
     ).replace("\u2028", "\\u2028")
 
 
+def test_control_codes_in_a_requirement_leave_the_xml_well_formed(tmp_path):
+    records = make_records(HITS, model="net\x1b[2J")
+    path = check(records, "model(net\x1b[2J).accuracy >= 80").write_junit(tmp_path / "r.xml")
+    ((case,),) = ElementTree.parse(path).getroot()
+    assert case.get("name") == "model(net\\x1b[2J).accuracy >= 80 (clean)"
+
+
 def test_markdown_is_one_table_that_no_name_can_break(decisions, tmp_path):
     text = decisions.write_markdown(tmp_path / "step_summary").read_text()
     rows = [line for line in text.splitlines() if line.startswith("|")]
