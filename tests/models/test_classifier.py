@@ -106,6 +106,12 @@ def test_what_a_model_refuses_is_an_input_error():
     with pytest.raises(InputError, match=r"refused points of shape \(1,\)"):
         as_classifier(model, DATA)(X)
 
+    def refuse(x):
+        raise ValueError("unseen category\nStack trace:\n  [bt] (0) lib.so(+0x11031e)")
+
+    with pytest.raises(InputError, match=r"unseen category$"):
+        as_classifier(refuse, DATA)(X)
+
 
 def test_labels_of_several_types_are_read():
     data = make_dataset(X, np.array(["no", "no", 1, 1], dtype=object))

@@ -70,8 +70,9 @@ class Classifier:
             except InputError:
                 raise
             except (TypeError, ValueError) as error:
+                reason = str(error).partition("\nStack trace:")[0]  # XGBoost adds that of its C++
                 raise ModelError(
-                    f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {error}"
+                    f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {reason}"
                 ) from error
         codes = self._codes(answer, len(x))
         return lambda: codes

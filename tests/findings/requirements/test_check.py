@@ -208,17 +208,18 @@ def test_models_that_lack_the_noise_are_not_passed_over():
         check(records, "mscr >= -50")
     assert str(error.value) == (
         "requirement 'mscr >= -50' needs linf(eps_min) on record for b, got clean, linf(eps_min); "
-        "measure it: shaketable evaluate --data 'by hand' --model b --corruptions 'linf(eps_min)' "
+        "measure it by the command that measured these, with --corruptions 'linf(eps_min)' "
         "--store STORE; or name the models that it is about: model(NAME).mscr"
     )
     assert check(records, "model(a).mscr >= -50")
-    with pytest.raises(InputError, match="measure it: shaketable evaluate .* --suite pnorm"):
+    with pytest.raises(InputError, match="measure it by the command .* with --suite pnorm"):
         check(records, "mce_lp <= 30")
 
 
 @pytest.mark.parametrize(
     ("requirement", "message"),
     [
+        ("group_accuracy >= 1", "group_accuracy is no single rate; it has one number per group"),
         ("mscrr >= 1", "unknown metric in requirement 'mscrr >= 1': 'mscrr'; did you mean 'mscr'"),
         ("mcv <= 1", "mcv is no single rate; it has two numbers: require cv or mean_accuracy"),
         ("mscr_difference >= 0", r"write difference\(FIRST, SECOND\).mscr"),

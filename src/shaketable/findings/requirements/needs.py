@@ -107,7 +107,7 @@ def _find_need(requirement: Requirement) -> tuple[str, str]:
 def suggest_command(
     groups: RecordGroups, requirement: Requirement, lacking: Iterable[str], store: str
 ) -> str:
-    """Say what is not on record for which models, and the command that measures it."""
+    """Say what is not on record for which models, and the flags that measure it."""
     try:
         spec, suite_name = _find_need(requirement)
     except InputError as error:
@@ -116,14 +116,12 @@ def suggest_command(
     labels = [label for label in known if label in set(lacking)]
     noise = f"suite {suite_name}" if suite_name else spec
     flags = ["--suite", suite_name] if suite_name else ["--corruptions", spec]
-    models = list(dict.fromkeys(known[label].model for label in labels))
-    argv = ["--data", known[labels[0]].data, *(w for m in models for w in ("--model", m)), *flags]
-    command = shlex.join(["shaketable", "evaluate", *argv, "--store", store or "STORE"])
+    command = shlex.join([*flags, "--store", store or "STORE"])
     others = ""
     if len(labels) < len(known) and not requirement.models:
         others = f"; or name the models that it is about: model(NAME).{requirement.metric}"
     return (
         f"requirement {requirement.text!r} needs {noise} on record for {list_names(labels)}, got "
-        f"{list_names(list(dict.fromkeys(c.noise for c in groups.conditions)))}; measure it: "
-        f"{command}{others}"
+        f"{list_names(list(dict.fromkeys(c.noise for c in groups.conditions)))}; measure it by the "
+        f"command that measured these, with {command}{others}"
     )

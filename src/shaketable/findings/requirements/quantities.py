@@ -224,6 +224,10 @@ QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity] = {
 
 _INSTEAD = {
     "mcv": "it has two numbers: require cv or mean_accuracy",
+    **dict.fromkeys(
+        ("group_accuracy", "group_error_probability", "feature_losses"),
+        "it has one number per group or feature: require accuracy, error or relative_loss",
+    ),
     **{
         f"{name}_difference": f"write difference(FIRST, SECOND).{name}"
         for name in ("accuracy", "mscr", "mce_lp", "cv")
