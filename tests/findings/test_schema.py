@@ -20,14 +20,14 @@ def commands_with_json():
     return [name for name, parser in flags.items() if "--json" in parser._option_string_actions]
 
 
-@pytest.mark.parametrize("name", FINDINGS.declared)
+@pytest.mark.parametrize("name", sorted(FINDINGS.declared))
 def test_every_finding_describes_its_keys(name):
     part = read_part(FINDINGS.get(name))
     assert part is not None, f"add schema.json beside the finding {name!r}"
     assert part["properties"]
 
 
-@pytest.mark.parametrize("name", commands_with_json())
+@pytest.mark.parametrize("name", sorted(commands_with_json()))
 def test_every_command_that_prints_json_has_a_schema(name):
     schema = make_command_schema(name)
     Draft202012Validator.check_schema(schema)
