@@ -9,13 +9,13 @@ from typing import Any
 from shaketable.cli.flags import add_json_flag, one_of
 from shaketable.cli.output import print_json
 
-ABOUT = "names of data sets, models, corruptions, suites, attacks and metrics"
+ABOUT = "names of data sets, models, networks, corruptions, suites, attacks and metrics"
 SCHEMA = "cli/list.schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """What to list."""
-    kinds = ["datasets", "models", "corruptions", "suites", "attacks", "metrics"]
+    kinds = ["datasets", "models", "networks", "corruptions", "suites", "attacks", "metrics"]
     parser.add_argument("kind", type=one_of("kind", kinds), metavar="|".join(kinds))
     add_json_flag(parser)
 
@@ -29,11 +29,13 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.findings.finding import FINDINGS
     from shaketable.models.builtin import BUILTIN
     from shaketable.models.examples import EXAMPLES
+    from shaketable.models.networks.registry import describe_networks
     from shaketable.views.terminal import print_list
 
     lists: dict[str, Callable[[], dict[str, str]]] = {
         "datasets": lambda: {name: _first_line(make) for name, make in datasets.BUILTIN.items()},
         "models": lambda: {**BUILTIN, **EXAMPLES},
+        "networks": describe_networks,
         "corruptions": describe_corruptions,
         "suites": lambda: SUITES.describe(lambda name, suite: {name: str(suite)}),
         "attacks": describe_attacks,

@@ -63,16 +63,20 @@ class ModelLoader:
                 f"pip install '{self.install or self.needs}'"
             ) from error
 
+    def require_trust(self, path: Path) -> InputError:
+        """Error to raise for a file that may hold code and is not trusted."""
+        return InputError(
+            f"model file {str(path)!r} must be trusted: a {path.suffix or path.name} file may hold "
+            "code, which runs when it is loaded; if you know who made it, add --trust (trust=True "
+            f"in Python), else use {self.safer}"
+        )
+
     def __call__(self, path: Path, *, trust: bool = False) -> Any:
         """Return the model in a file; one that may hold code must be trusted."""
         if not path.is_file():
             raise InputError(f"model file {str(path)!r} does not exist; check the path")
-        if self.safer is not None and not trust:
-            raise InputError(
-                f"model file {str(path)!r} must be trusted: a {path.suffix or path.name} file may "
-                "hold code, which runs when it is loaded; if you know who made it, add --trust "
-                f"(trust=True in Python), else use {self.safer}"
-            )
+        if self.safer is not None and not trust and not self.asks_for_trust:
+            raise self.require_trust(path)
         self.import_needed()
         try:
             return self.load(path, trust=trust) if self.asks_for_trust else self.load(path)

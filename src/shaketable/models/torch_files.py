@@ -13,6 +13,19 @@ from shaketable.core.errors import InputError
 from shaketable.core.importing import import_object
 from shaketable.models.failures import report_failures
 from shaketable.models.loading import ModelLoader, declare_loader
+from shaketable.models.networks.files import is_network_file, load_network
+
+
+def load_file(path: Path, *, trust: bool) -> Any:
+    """Return the model in a file: a trained network of ours, or what `load_module` reads.
+
+    The former holds no code; the latter must be trusted.
+    """
+    if is_network_file(path):
+        return load_network(path, trust=trust).as_model()
+    if not trust:
+        raise TORCH.require_trust(path)
+    return load_module(path)
 
 
 def load_module(path: Path) -> Any:
@@ -126,11 +139,12 @@ def _restore(storage: Any, location: str) -> Any:
 TORCH = declare_loader(
     ModelLoader(
         (".pt", ".pth"),
-        load_module,
-        help="whole torch module, saved with torch.save, or TorchScript",
+        load_file,
+        help="trained network of shaketable, whole torch module of torch.save, or TorchScript",
         needs="torch",
         install="shaketable[torch]",
         safer="an .onnx file, or weights with their network (package.module:network@weights.pt)",
+        asks_for_trust=True,
     )
 )
 declare_loader(

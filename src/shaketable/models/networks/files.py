@@ -1,0 +1,219 @@
+"""Files of trained networks: weights and the spec of their network, but no code.
+
+Such a file is a dictionary of plain values and tensors, saved with ``torch.save``::
+
+    format   "shaketable network"          labels   label of every score, or None
+    version  1                             weights  state_dict(), on the CPU
+    network  spec, with all options        info     how it was trained, plain JSON values
+    shape    of a point                    classes  number of scores
+
+It is read with ``weights_only=True``, which runs no code, and the network is made by its name. A
+file whose network is ``package.module:factory`` has that module imported, which runs it; as the
+file, not the user, chose the module, the file must be trusted.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shaketable.core.errors import InputError
+from shaketable.core.importing import is_reference
+from shaketable.core.spec import parse_call
+from shaketable.core.writing import write_beside
+from shaketable.models.adapted import adapt
+from shaketable.models.networks.registry import (
+    NETWORKS,
+    build_network,
+    import_torch,
+    resolve_network,
+)
+
+if TYPE_CHECKING:
+    from torch import nn
+
+FORMAT = "shaketable network"
+VERSION = 1
+
+Label = str | int | float | bool
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedNetwork:
+    """What a file of a trained network holds."""
+
+    module: nn.Module
+    network: str
+    """Spec of the network, with all its options."""
+    shape: tuple[int, ...]
+    """Shape of a point, as in the data that it was trained on."""
+    classes: int
+    labels: tuple[Label, ...] | None = None
+    """Label of the data of every score; None if scores are in the order of the data's classes."""
+    info: Mapping[str, Any] = field(default_factory=dict)
+    """How it was trained."""
+
+    def as_model(self) -> Any:
+        """Return the model as `evaluate` takes it: it answers with the labels of the data."""
+        return self.module if self.labels is None else adapt(self.module, classes=self.labels)
+
+
+def save_network(
+    path: str | Path,
+    module: nn.Module,
+    *,
+    network: str,
+    shape: Sequence[int],
+    classes: int,
+    labels: Sequence[Any] | None = None,
+    info: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a trained network to a file, which `evaluate` takes as a model without ``--trust``.
+
+    Parameters
+    ----------
+    path
+        File to write, ``.pt``; an older one is replaced once all is written.
+    module
+        The trained module, as `build_network` made it; on any device.
+    network
+        Spec from which it was made.
+    shape
+        Shape of a point.
+    classes
+        Number of classes.
+    labels
+        Labels of the data in the order of the scores, such as ``data.classes``.
+    info
+        How it was trained: values that JSON can hold.
+    """
+    torch = import_torch()
+    if labels is not None:
+        labels = [getattr(label, "item", lambda label=label: label)() for label in labels]
+        _check_labels(labels, classes)
+    try:
+        plain = json.loads(json.dumps(dict(info or {}), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"info must hold values that JSON can hold: {error}") from error
+    weights = {name: tensor.detach().cpu() for name, tensor in module.state_dict().items()}
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "network": resolve_network(network),
+        "shape": [int(side) for side in shape],
+        "classes": int(classes),
+        "labels": labels,
+        "weights": weights,
+        "info": plain,
+    }
+    with write_beside(path, "network") as beside:
+        torch.save(content, beside)
+
+
+def is_network_file(path: Path) -> bool:
+    """Whether a file claims to be one of `save_network`; nothing in it is run to find out."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
+            return any(FORMAT.encode() in archive.read(name) for name in names)
+    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, NotImplementedError):
+        return False
+
+
+def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
+    """Return the trained network in a file that `save_network` wrote; its module is on the CPU.
+
+    `trust` is needed only if its network is ``package.module:factory``.
+    """
+    torch = import_torch()
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(f"file of a network {str(file)!r} does not exist; check the path")
+    try:
+        content = torch.load(file, map_location="cpu", weights_only=True)
+    except Exception as error:  # of many kinds, for a damaged file
+        raise _damaged(file, type(error).__name__) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise InputError(
+            f"file {str(file)!r} does not hold a trained network; name one that save_network wrote"
+        )
+    if content.get("version") != VERSION:
+        raise InputError(
+            f"network file {str(file)!r} must have version {VERSION}, got "
+            f"{content.get('version')!r}; update shaketable, or train the network again"
+        )
+    try:
+        spec, shape, labels = _check_content(content)
+    except (KeyError, TypeError, ValueError) as error:  # an InputError is a ValueError
+        raise _damaged(file, str(error) or type(error).__name__) from error
+    if is_reference(parse_call(spec).name) and not trust:
+        raise InputError(
+            f"model file {str(file)!r} must be trusted: its network is {spec}, and importing "
+            "that module runs its code; if you know who made the file, add --trust (trust=True in "
+            "Python)"
+        )
+    module = _build(spec, shape, content["classes"])
+    try:
+        module.load_state_dict(content["weights"], assign=True)
+    except Exception as error:  # of several kinds, for weights of another network
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(
+            f"weights in {str(file)!r} do not fit network {spec!r}: {reason}; train the network "
+            "again, or restore the file"
+        ) from error
+    return TrainedNetwork(module.eval(), spec, shape, content["classes"], labels, content["info"])
+
+
+def _build(spec: str, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Return the network; ours without memory for weights, as those of the file take their place.
+
+    So a shape in a damaged file does not use up the memory, and no random numbers are drawn.
+    """
+    torch = import_torch()
+    if parse_call(spec).name not in NETWORKS.declared:  # may keep tensors that are no weights
+        return build_network(spec, shape=shape, classes=classes, seed=0)
+    with torch.device("meta"):
+        return build_network(spec, shape=shape, classes=classes)
+
+
+def _check_content(
+    content: Mapping[str, Any],
+) -> tuple[str, tuple[int, ...], tuple[Label, ...] | None]:
+    """Return spec, shape and labels of a file; what is not as it is written is an error."""
+    spec, shape, classes, labels = (
+        content[key] for key in ("network", "shape", "classes", "labels")
+    )
+    weights, info = content["weights"], content["info"]
+    if not isinstance(spec, str) or not isinstance(info, dict) or not isinstance(weights, dict):
+        raise TypeError("network, info or weights are of another type")
+    if type(classes) is not int or not isinstance(shape, list):
+        raise TypeError("classes or shape are of another type")
+    if not all(type(side) is int for side in shape) or math.prod(shape) <= 0:
+        raise ValueError(f"shape is {shape!r}")
+    if labels is not None:
+        _check_labels(labels, classes)
+    parse_call(spec)
+    return spec, tuple(shape), None if labels is None else tuple(labels)
+
+
+def _check_labels(labels: Any, classes: int) -> None:
+    if (
+        not isinstance(labels, list)
+        or not all(isinstance(label, Label) for label in labels)
+        or len({str(label) for label in labels}) != classes
+        or len(labels) != classes
+    ):
+        raise InputError(
+            f"labels must be {classes} different texts or numbers, one per class, got {labels!r}"
+        )
+
+
+def _damaged(file: Path, reason: str) -> InputError:
+    return InputError(
+        f"network file {str(file)!r} is damaged ({reason}); restore it, or train the network again"
+    )
