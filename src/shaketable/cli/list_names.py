@@ -9,14 +9,24 @@ from typing import Any
 from shaketable.cli.flags import add_json_flag, one_of
 from shaketable.cli.output import print_json
 
-ABOUT = "names of data sets, models, networks, corruptions, suites, attacks and metrics"
+KINDS = (
+    "datasets",
+    "models",
+    "networks",
+    "corruptions",
+    "suites",
+    "attacks",
+    "augmentations",
+    "recipes",
+    "metrics",
+)
+ABOUT = "names of data sets, models, corruptions, recipes and so on"
 SCHEMA = "cli/list.schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """What to list."""
-    kinds = ["datasets", "models", "networks", "corruptions", "suites", "attacks", "metrics"]
-    parser.add_argument("kind", type=one_of("kind", kinds), metavar="|".join(kinds))
+    parser.add_argument("kind", type=one_of("kind", KINDS), metavar="|".join(KINDS))
     add_json_flag(parser)
 
 
@@ -30,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.builtin import BUILTIN
     from shaketable.models.examples import EXAMPLES
     from shaketable.models.networks.registry import describe_networks
+    from shaketable.training.augmentations.registry import describe_augmentations
+    from shaketable.training.recipes import describe_recipes
     from shaketable.views.terminal import print_list
 
     lists: dict[str, Callable[[], dict[str, str]]] = {
@@ -39,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
         "corruptions": describe_corruptions,
         "suites": lambda: SUITES.describe(lambda name, suite: {name: str(suite)}),
         "attacks": describe_attacks,
+        "augmentations": describe_augmentations,
+        "recipes": describe_recipes,
         "metrics": lambda: FINDINGS.describe(
             lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
         ),

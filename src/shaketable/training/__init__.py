@@ -1,0 +1,1 @@
+"""Buying robustness: noise, augmentations, recipes and a loop for torch networks."""

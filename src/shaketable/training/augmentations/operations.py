@@ -1,0 +1,252 @@
+"""Operations on batches of images, with parameters of their own for every image.
+
+All take float images in [0, 1], (n, C, H, W), and the parameters (n, `WIDTH`) on their device.
+They are Pillow's, without its rounding to 8 bits in between; kornia's where its name is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from shaketable.core.errors import InputError
+from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
+from shaketable.training.augmentations.plans import WIDTH, Kind, Size, Step
+
+
+def check_images(x: Tensor, keys: KeyArray) -> Size:
+    """Return the size of the images; `InputError` unless there is one key for each of them."""
+    if x.ndim != 4 or x.shape[1] not in (1, 3):
+        raise InputError(
+            "images must have the shape (N, 1, H, W) or (N, 3, H, W), got "
+            f"{tuple(x.shape)}; move channels to the second axis"
+        )
+    if not x.is_floating_point() and x.dtype != torch.uint8:
+        raise InputError(f"images must be uint8, or floats in [0, 1], got {x.dtype}")
+    if len(keys) != len(x):
+        raise InputError(f"keys must be one per image, got {len(keys)} for {len(x)} images")
+    return Size(x.shape[2], x.shape[3])
+
+
+def as_floats(x: Tensor) -> Tensor:
+    """Images as float32 (float64 stays), levels divided by 255; no gradient is followed."""
+    x = x.detach()
+    if x.dtype == torch.uint8:
+        return x.to(torch.float32).div_(255)
+    return x if x.dtype == torch.float64 else x.to(torch.float32)
+
+
+def as_given(result: Tensor, x: Tensor) -> Tensor:
+    """Return a result in the type of the images, rounded to levels for uint8; may overwrite it."""
+    if x.dtype == torch.uint8:
+        return result.mul_(255).round_().to(torch.uint8)
+    return result.to(x.dtype)
+
+
+def move(table: Array, like: Tensor) -> Tensor:
+    """Move numbers to the device of a tensor, without waiting for it."""
+    there = torch.from_numpy(table)
+    if like.is_cuda:
+        there = there.pin_memory()
+    return there.to(like.device, non_blocking=True)
+
+
+def augment(
+    x: Tensor, keys: KeyArray, draw: Callable[[KeyArray, Size], list[Step]], *, interpolation: str
+) -> Tensor:
+    """Draw steps for images as they were given, and apply them."""
+    steps = draw(keys, check_images(x, keys))
+    return as_given(apply_steps(as_floats(x), steps, interpolation=interpolation), x)
+
+
+@torch.no_grad()
+def apply_steps(
+    x: Tensor, steps: Sequence[Step], *, interpolation: str, rows: IntArray | None = None
+) -> Tensor:
+    """Apply one step after the other to float images.
+
+    Parameters
+    ----------
+    x
+        The images; they are not changed.
+    steps
+        At least one.
+    interpolation
+        Of affine operations: ``nearest`` or ``bilinear``.
+    rows
+        Which image each row of the steps is for; by default, row i is for image i.
+    """
+    gathers, parameters = _arrange(steps, rows)
+    places = move(gathers, x)
+    numbers = move(parameters, x).to(x.dtype)
+    for i, step in enumerate(steps):
+        x = x.index_select(0, places[i])
+        parts, start = [], 0
+        for kind, count in enumerate(np.bincount(step.kinds, minlength=len(Kind)).tolist()):
+            if count:
+                part, own = x[start : start + count], numbers[i, start : start + count]
+                if kind == Kind.AFFINE:
+                    part = warp(part, own, interpolation)
+                elif kind != Kind.IDENTITY:
+                    part = OPERATIONS[Kind(kind)](part, own)
+                parts.append(part)
+                start += count
+        x = torch.cat(parts) if len(parts) > 1 else parts[0]
+    return x.index_select(0, places[-1])
+
+
+def _arrange(steps: Sequence[Step], rows: IntArray | None) -> tuple[IntArray, Array]:
+    """Return for every step which images to take, so that equal kinds are next to each other.
+
+    The last row restores the order. The parameters are those of the images in their new order.
+    """
+    parameters = np.empty((len(steps), len(steps[0].kinds), WIDTH))
+    gathers = []
+    places = np.arange(len(steps[0].kinds)) if rows is None else rows
+    for i, step in enumerate(steps):
+        order = np.argsort(step.kinds, kind="stable")
+        gathers.append(places[order])
+        parameters[i] = step.parameters[order]
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+    return np.stack([*gathers, places]), parameters.astype(np.float32)
+
+
+@torch.no_grad()
+def mix(images: Sequence[Tensor], weights: FloatArray) -> Tensor:
+    """Return the weighted sum of batches of images, with weights (images, batches)."""
+    own = move(weights.T.astype(np.float32), images[0]).to(images[0].dtype)
+    total = images[0] * own[0, :, None, None, None]
+    for batch, share in zip(images[1:], own[1:], strict=True):
+        total.addcmul_(batch, share[:, None, None, None])
+    return total
+
+
+def warp(x: Tensor, parameters: Tensor, interpolation: str) -> Tensor:
+    """Affine map of every image; places outside it are black.
+
+    As in Pillow, a place belongs to the image up to the outer edges of its pixels.
+    """
+    height, width = x.shape[2:]
+    a, b, c, d, e, f = parameters[:, :, None, None].unbind(1)
+    across = torch.arange(0.5, width, device=x.device, dtype=x.dtype)
+    down = torch.arange(0.5, height, device=x.device, dtype=x.dtype)[:, None]
+    # grid_sample counts from -1 to 1, from edge to edge
+    column = torch.addcmul(torch.addcmul(c, a, across), b, down).mul_(2 / width)
+    row = torch.addcmul(torch.addcmul(f, d, across), e, down).mul_(2 / height)
+    grid = torch.stack([column, row], dim=-1).sub_(1)
+    inside = grid.abs().amax(dim=-1) <= 1
+    moved = functional.grid_sample(
+        x, grid, mode=interpolation, padding_mode="border", align_corners=False
+    )
+    return moved.mul_(inside[:, None])
+
+
+def scale(x: Tensor, parameters: Tensor) -> Tensor:
+    """Multiply by a factor: Pillow's brightness, and kornia's contrast."""
+    return (x * _first(parameters)).clamp_(0, 1)
+
+
+def shift(x: Tensor, parameters: Tensor) -> Tensor:
+    """Add an amount: kornia's brightness."""
+    return (x + _first(parameters)).clamp_(0, 1)
+
+
+def colour(x: Tensor, parameters: Tensor) -> Tensor:
+    """Blend with the grey image."""
+    return _blend(_make_grey(x), x, parameters)
+
+
+def saturation(x: Tensor, parameters: Tensor) -> Tensor:
+    """Multiply the saturation, as in HSV, which keeps value and hue: kornia's colour."""
+    low, high = torch.aminmax(x, dim=1, keepdim=True)
+    spread = high - low
+    # the factor by which distances from the largest channel grow; saturation is at most 1
+    most = torch.where(spread > 0, high / spread, 1)
+    return torch.lerp(high, x, torch.minimum(_first(parameters), most)).clamp_(0, 1)
+
+
+def contrast(x: Tensor, parameters: Tensor) -> Tensor:
+    """Blend with the mean of the grey image."""
+    return _blend(_make_grey(x).mean(dim=(2, 3), keepdim=True), x, parameters)
+
+
+def sharpness(x: Tensor, parameters: Tensor) -> Tensor:
+    """Blend with the image smoothed by (1 1 1, 1 5 1, 1 1 1) / 13; edges stay as they are."""
+    if min(x.shape[2:]) < 3:
+        return x
+    sharp = x.clone()
+    inner = sharp[:, :, 1:-1, 1:-1]
+    smooth = functional.avg_pool2d(x, 3, stride=1).mul_(9 / 13).add_(inner, alpha=4 / 13)
+    inner.copy_(_blend(smooth, inner, parameters))
+    return sharp
+
+
+def posterize(x: Tensor, parameters: Tensor) -> Tensor:
+    """Round down to the levels that are kept, of 256."""
+    step = _first(parameters)
+    coarse = (x * 255).round_().div_(step).floor_().mul_(step).div_(255)
+    return torch.where(step > 1, coarse, x)
+
+
+def solarize(x: Tensor, parameters: Tensor) -> Tensor:
+    """Invert values from the threshold on, after an amount was added."""
+    threshold, amount = parameters[:, :2, None, None, None].unbind(1)
+    x = (x + amount).clamp_(0, 1)
+    return torch.where(x >= threshold, 1 - x, x)
+
+
+def autocontrast(x: Tensor, parameters: Tensor) -> Tensor:  # noqa: ARG001  (it has none)
+    """Stretch every channel to [0, 1]; a constant channel stays as it is."""
+    low, high = x.amin(dim=(2, 3), keepdim=True), x.amax(dim=(2, 3), keepdim=True)
+    return torch.where(high > low, (x - low) / (high - low), x)
+
+
+def equalize(x: Tensor, parameters: Tensor) -> Tensor:  # noqa: ARG001  (it has none)
+    """Make all of 256 levels about equally frequent, in every channel.
+
+    With s = (pixels - those of the highest level) // 255, a pixel becomes level
+    (pixels of lower levels + s // 2) // s; where s is 0, the channel stays as it is.
+    """
+    levels = (x * 255).round_().flatten(2).flatten(0, 1)
+    ordered = levels.sort(dim=1).values
+    below = torch.searchsorted(ordered, levels).to(x.dtype)  # pixels of lower levels
+    step = below.amax(dim=1, keepdim=True).div_(255).floor_()
+    even = (below + (step / 2).floor_()).div_(step).floor_().clamp_(max=255).div_(255)
+    return torch.where((step > 0)[:, :, None].view(*x.shape[:2], 1, 1), even.view(x.shape), x)
+
+
+def _first(parameters: Tensor) -> Tensor:
+    return parameters[:, 0, None, None, None]
+
+
+def _blend(degenerate: Tensor, x: Tensor, parameters: Tensor) -> Tensor:
+    """Move from the degenerate image, factor 0, to the image, factor 1, and beyond."""
+    return torch.lerp(degenerate, x, _first(parameters)).clamp_(0, 1)
+
+
+def _make_grey(x: Tensor) -> Tensor:
+    """Grey value of ITU-R 601, (n, 1, H, W)."""
+    if x.shape[1] == 1:
+        return x
+    grey = x[:, :1] * 0.299
+    return grey.add_(x[:, 1:2], alpha=0.587).add_(x[:, 2:], alpha=0.114)
+
+
+OPERATIONS: dict[Kind, Callable[[Tensor, Tensor], Tensor]] = {
+    Kind.SCALE: scale,
+    Kind.SHIFT: shift,
+    Kind.COLOUR: colour,
+    Kind.SATURATION: saturation,
+    Kind.CONTRAST: contrast,
+    Kind.SHARPNESS: sharpness,
+    Kind.POSTERIZE: posterize,
+    Kind.SOLARIZE: solarize,
+    Kind.AUTOCONTRAST: autocontrast,
+    Kind.EQUALIZE: equalize,
+}
+"""Operations on pixels and their neighbours; `warp` is the one on places."""
