@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable import metrics as metrics
+    from shaketable import training as training
     from shaketable.adversary.accuracy import AdversarialAccuracy as AdversarialAccuracy
     from shaketable.adversary.agreement import agreement as agreement
     from shaketable.adversary.curve import adversarial_accuracy as adversarial_accuracy
@@ -155,7 +156,12 @@ _HOME = {
     "write_worst_case": "adversary.page",
 }
 
-_MODULES = {"balls": "corruptions.balls.numbers", "maite": "evaluation.maite", "metrics": "metrics"}
+_MODULES = {
+    "balls": "corruptions.balls.numbers",
+    "maite": "evaluation.maite",
+    "metrics": "metrics",
+    "training": "training",
+}
 
 __all__ = list(_HOME | _MODULES)
 

@@ -1,0 +1,265 @@
+"""The training loop: stochastic gradient descent over a regime, by a recipe.
+
+All randomness follows from the seed, the row, the epoch and the step, so that a training that was
+killed goes on from its last checkpoint to the same weights.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from shaketable.core.keys import digest, row_keys
+from shaketable.core.types import IntArray, KeyArray
+from shaketable.data.dataset import Dataset
+from shaketable.models.torch_modules import ModuleAnswer, to_floats
+from shaketable.training.recipes import Recipe
+from shaketable.views.progress import count_steps
+
+if TYPE_CHECKING:
+    from shaketable.training.checkpoints import Checkpoint
+
+Precision = Literal["auto", "float32", "bfloat16"]
+
+COMPILE_FROM = 5000
+"""Steps from which compiling the network is worth its minute, on CUDA."""
+
+_HELD_OUT_BATCH = 1000
+
+
+class Batch(NamedTuple):
+    """Points of one step, as the data have them, and the randomness that is theirs."""
+
+    x: Tensor
+    """Floats in the layout of the data."""
+    targets: Tensor
+    rows: IntArray
+    """Rows of the data."""
+    keys: KeyArray
+    """One key per point, new in every epoch."""
+    noise_keys: KeyArray
+    """The same, or one key per point for the whole training if noise is drawn once."""
+
+
+class Outcome(NamedTuple):
+    """What a step computes: its loss, scores of points, and the targets that they are to meet."""
+
+    loss: Tensor
+    scores: Tensor
+    targets: Tensor
+    """Class codes, or one share per class if images were mixed."""
+
+
+class Step(Protocol):
+    """What is done with a batch, up to the loss."""
+
+    def __call__(self, network: nn.Module, batch: Batch) -> Outcome:
+        """Augment and corrupt the points, and compute scores and loss."""
+
+
+@dataclass(frozen=True)
+class EpochResult:
+    """One point of a learning curve; accuracies are shares."""
+
+    epoch: int
+    loss: float
+    accuracy: float
+    """On the training points as the network got them, with noise, before each step."""
+    rate: float
+    seconds: float
+    held_out: float | None = None
+    """On clean points that it was not trained on; None if none were given."""
+
+
+@dataclass(eq=False)
+class Trainer:
+    """One training: what it needs, and where it stands."""
+
+    module: nn.Module
+    data: Dataset
+    rows: IntArray
+    """Rows of the data to train on."""
+    recipe: Recipe
+    step: Step
+    seed: int
+    device: torch.device
+    precision: Precision = "auto"
+    compiled: bool | None = None
+    """Whether the network is compiled; None: on CUDA, for long trainings."""
+    held_out: IntArray | None = None
+    curve: list[EpochResult] = field(default_factory=list)
+    done: int = 0
+    """Number of steps taken."""
+
+    def __post_init__(self) -> None:
+        recipe = self.recipe
+        self.module.to(self.device)
+        if self.data.x.ndim > 2:
+            module: Any = self.module  # its types leave this form out
+            module.to(memory_format=torch.channels_last)
+        self.sums = torch.zeros(2, dtype=torch.float64, device=self.device)
+        """Loss and hits of the present epoch, over its points so far."""
+        self.optimizer = torch.optim.SGD(
+            self.module.parameters(),
+            recipe.rate,
+            momentum=recipe.momentum,
+            weight_decay=recipe.weight_decay,
+            nesterov=recipe.nesterov,
+        )
+        self.steps_per_epoch = math.ceil(len(self.rows) / recipe.batch)
+        self.total = recipe.epochs * self.steps_per_epoch
+
+    def run(self, checkpoint: Checkpoint | None = None, *, progress: bool = False) -> None:
+        """Train to the end; from the checkpoint on, if there is one."""
+        if checkpoint is not None:
+            checkpoint.restore(self)
+        read = self._open_points()
+        targets = torch.from_numpy(self.data.y[self.rows]).to(self.device)
+        rate, network = self.recipe.make_schedule(), self._compile()
+        left = self.total - self.done
+        devices = [self.device] if self.device.type == "cuda" else []
+        with (
+            count_steps("training", total=left, enabled=progress) as advance,
+            torch.random.fork_rng(devices),
+            _deterministic(self.device),
+        ):
+            while self.done < self.total:
+                began = time.perf_counter()
+                for places, keys in self._list_batches():
+                    for group in self.optimizer.param_groups:
+                        group["lr"] = rate((self.done + 0.5) / self.total)
+                    there = torch.from_numpy(places).to(self.device, non_blocking=True)
+                    batch = Batch(read(places, there), targets[there], self.rows[places], *keys)
+                    self._take_step(network, batch)
+                    if self.done % self.steps_per_epoch == 0:
+                        self._close_epoch(time.perf_counter() - began)
+                    if checkpoint is not None:
+                        checkpoint.save_if_due(self)
+                    advance()
+        self.module.eval()
+
+    def _list_batches(self) -> Iterator[tuple[IntArray, tuple[KeyArray, KeyArray]]]:
+        """Places of the points of every step to come in this epoch, with their keys."""
+        epoch, first = divmod(self.done, self.steps_per_epoch)
+        every = np.arange(len(self.rows))
+        order_key = digest("order of training", self.seed, epoch)
+        order = np.argsort(row_keys(order_key, every, np.arange(1))[:, 0], kind="stable")
+        draws = np.array([epoch, epoch if self.recipe.fresh else 0])
+        keys = row_keys(digest("training", self.seed), self.rows, draws)
+        for places in np.array_split(order, self.steps_per_epoch)[first:]:
+            yield places, (keys[places, 0], keys[places, 1])
+
+    def _take_step(self, network: nn.Module, batch: Batch) -> None:
+        network.train()
+        # for dropout, which draws from torch's own generator
+        torch.manual_seed(digest("step of training", self.seed, self.done) % 2**63)
+        with self._autocast():
+            outcome = self.step(network, batch)
+        self.optimizer.zero_grad()
+        outcome.loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
+        self.optimizer.step()
+        self.done += 1
+        with torch.no_grad():
+            aims = outcome.targets
+            hits = outcome.scores.argmax(1) == (aims if aims.ndim == 1 else aims.argmax(1))
+            n = len(batch.rows)
+            self.sums += torch.stack([outcome.loss.detach().double() * n, hits.sum().double()])
+
+    def _close_epoch(self, seconds: float) -> None:
+        """Write down the results of the epoch that ends here."""
+        loss, accuracy = (self.sums / len(self.rows)).tolist()
+        epoch, rate = self.done // self.steps_per_epoch, self.optimizer.param_groups[0]["lr"]
+        held_out = self._score_held_out()
+        self.curve.append(EpochResult(epoch, loss, accuracy, rate, seconds, held_out))
+        self.sums.zero_()
+
+    def _score_held_out(self) -> float | None:
+        if self.held_out is None:
+            return None
+        answer, hits = ModuleAnswer("network", self.module), 0
+        for first in range(0, len(self.held_out), _HELD_OUT_BATCH):
+            rows = self.held_out[first : first + _HELD_OUT_BATCH]
+            hits += int((answer(self.data.x[rows]).argmax(axis=1) == self.data.y[rows]).sum())
+        return hits / len(self.held_out)
+
+    def _open_points(self) -> Callable[[IntArray, Tensor], Tensor]:
+        """Return what reads points at these places as floats on the device.
+
+        They are all put there at once, unless they take more than a quarter of its memory or are
+        on disk.
+        """
+        x = self.data.x
+        size = len(self.rows) * x[:1].nbytes
+        room = 4 << 30
+        if self.device.type == "cuda":
+            room = torch.cuda.get_device_properties(self.device).total_memory // 4
+        if isinstance(x, np.memmap) or size > room:
+
+            def read(places: IntArray, _: Tensor) -> Tensor:
+                rows = torch.from_numpy(np.ascontiguousarray(x[self.rows[places]]))
+                return _as_points(rows.to(self.device, non_blocking=True))
+
+            return read
+        there = torch.from_numpy(x[self.rows]).to(self.device)
+        return lambda _, places: _as_points(there[places])
+
+    def _compile(self) -> nn.Module:
+        on = self.compiled
+        if on is None:
+            on = self.device.type == "cuda" and self.total >= COMPILE_FROM
+        network: Any = torch.compile(self.module) if on else self.module
+        return network  # type: ignore[no-any-return]
+
+    def _autocast(self) -> Any:
+        on = self.precision == "bfloat16" or (
+            self.precision == "auto"
+            and self.device.type == "cuda"
+            and torch.cuda.is_bf16_supported()
+        )
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=on)
+
+    def state(self) -> dict[str, Any]:
+        """All that changes while training; see `Checkpoint`."""
+        return {
+            "done": self.done,
+            "sums": self.sums,
+            "curve": [asdict(result) for result in self.curve],
+            "weights": self.module.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to a state."""
+        self.done = state["done"]
+        self.sums.copy_(state["sums"])
+        self.curve = [EpochResult(**result) for result in state["curve"]]
+        self.module.load_state_dict(state["weights"])
+        self.optimizer.load_state_dict(state["optimizer"])
+
+
+def _as_points(x: Tensor) -> Tensor:
+    """Return points as networks take them: uint8 as x/255, all else as float32."""
+    return to_floats(x).float()
+
+
+@contextmanager
+def _deterministic(device: torch.device) -> Iterator[None]:
+    """Let convolutions on CUDA give the same result every time."""
+    if device.type != "cuda":
+        yield
+        return
+    settings = torch.backends.cudnn
+    before = settings.deterministic, settings.benchmark
+    settings.deterministic, settings.benchmark = True, False
+    try:
+        yield
+    finally:
+        settings.deterministic, settings.benchmark = before

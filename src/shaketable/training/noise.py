@@ -1,0 +1,88 @@
+"""Noise for batches of training, in anyone's loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from shaketable.core.errors import InputError
+from shaketable.core.keys import digest, make_key, row_keys
+from shaketable.corruptions import Clean, corrupt
+from shaketable.data.bounds import BoundsLike, as_bounds
+from shaketable.training.regimes import Regime, augment, parse_regime
+
+
+class Noise:
+    """A change of training batches: one fresh draw per image and call, on the batch's device.
+
+    Also a transform in the style of torchvision's v2: it takes one image or a batch, and passes on
+    whatever else it is given, such as labels. Draws follow from the seed and the number of calls;
+    in a worker process of a ``DataLoader``, from the seed that torch gives to that worker.
+
+    Parameters
+    ----------
+    noise
+        A corruption such as ``linf(0.1)``, ``C2`` or ``l2(1) | sp(0.1) + ga(0.1)``, with
+        augmentations before it if any, as in ``trivialaugment + C1``.
+    bounds
+        Value range that noise is clipped to, or a `Bounds` for another rule; None: no bounds.
+    seed
+        A whole number for the same noise again; None for other noise every time.
+    classes
+        Number of classes, for Mixup, which mixes labels too: it is given them after the images,
+        and returns one share per class.
+
+    >>> noise = Noise("linf(0.1)", seed=0)
+    >>> images = torch.full((4, 3, 8, 8), 0.5)
+    >>> noisy = noise(images)
+    >>> noisy.shape, bool((noisy - images).abs().max() <= 0.1), bool((noise(images) == noisy).all())
+    (torch.Size([4, 3, 8, 8]), True, False)
+    """
+
+    def __init__(
+        self,
+        noise: str | Regime,
+        *,
+        bounds: BoundsLike = (0.0, 1.0),
+        seed: int | None = None,
+        classes: int | None = None,
+    ) -> None:
+        self.regime = parse_regime(noise) if isinstance(noise, str) else noise
+        if self.regime.adversary is not None:
+            raise InputError(
+                f"{self.regime.adversary.spec} needs the network; use shaketable's train, or attack "
+                "the network in your own loop"
+            )
+        self.bounds = as_bounds(bounds)
+        self.classes = classes
+        self.key = make_key(seed)
+        self.calls = 0
+
+    def __call__(self, x: Tensor, *others: Any) -> Any:
+        """Return a changed image (C, H, W), a batch of them, or of points (n, d).
+
+        Anything else that was given follows it.
+        """
+        if not isinstance(x, Tensor) or x.ndim < 1:
+            raise InputError(f"x must be a tensor, an image or a batch, got {type(x).__name__}")
+        single = x.ndim in (1, 3)
+        rows = x[None] if single else x
+        key = self._next_key()
+        keys = row_keys(key, np.arange(len(rows)), np.arange(1))[:, 0]
+        labels = others[0] if others else None
+        rows, mixed = augment(self.regime.augmentations, rows, labels, keys, self.classes)
+        if not isinstance(self.regime.noise, Clean):
+            rows = corrupt(rows, self.regime.noise, rng=key, bounds=self.bounds)
+        changed = rows[0] if single else rows
+        return (changed, mixed, *others[1:]) if others else changed
+
+    def _next_key(self) -> int:
+        worker = torch.utils.data.get_worker_info()
+        self.calls += 1
+        return digest("training noise", self.key, worker.seed if worker else 0, self.calls)
+
+    def __repr__(self) -> str:
+        return f"Noise({self.regime.spec!r}, bounds={self.bounds})"

@@ -1,0 +1,107 @@
+"""Recipes: how a network is trained, as data. The published ones are in ``recipes.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
+from shaketable.training.schedules import read_schedule
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a network is trained: stochastic gradient descent with momentum, and what comes before.
+
+    >>> make_recipe("mscr-cifar", epochs=6).epochs
+    6
+    """
+
+    about: str = ""
+    network: str = "resnet9"
+    epochs: int = 16
+    batch: int = 512
+    rate: float = 0.4
+    """Highest learning rate."""
+    schedule: str = "onecycle(0.2)"
+    """Learning rate over the training; its epochs are those of `planned`."""
+    planned: int | None = None
+    """Epochs that the schedule was made for: it is stretched to `epochs`."""
+    momentum: float = 0.9
+    nesterov: bool = False
+    weight_decay: float = 5e-4
+    smoothing: float = 0.0
+    """Label smoothing."""
+    shift: bool = True
+    """Whether images are mirrored and cropped at random, before all else."""
+    margin: int | None = None
+    """Pixels of black margin before a crop; None: an eighth of the height, 4 for 32 pixels."""
+    rule: Literal["clip", "truncate"] = "clip"
+    """How noise is kept in the value range; see `Bounds`."""
+    fresh: bool = True
+    """Whether noise is drawn anew in every epoch; else once for every image."""
+
+    def __post_init__(self) -> None:
+        check_whole("epochs", self.epochs, least=1)
+        check_whole("batch", self.batch, least=1)
+        if self.margin is not None:
+            check_whole("margin", self.margin, least=0)
+        check_real("rate", self.rate, "be a positive number", low=TINY, high=HUGE)
+        for name in ("momentum", "smoothing"):
+            check_real(name, getattr(self, name), "lie in [0, 1)", low=0, high=1 - 2**-53)
+        check_real("weight_decay", self.weight_decay, "be 0 or more", low=0, high=HUGE)
+        self.make_schedule()
+
+    def make_schedule(self) -> Callable[[float], float]:
+        """Return the learning rate after a share of the training.
+
+        >>> rate = make_recipe("mscr-cifar", epochs=3).make_schedule()
+        >>> rate(0.5), rate(0.7)  # falls after 2/3 and 5/6 of it, as published
+        (0.01, 0.002)
+        """
+        planned = self.planned or self.epochs
+        rate = read_schedule(self.schedule, planned)
+        return lambda share: self.rate * rate(share * planned)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that the trained weights depend on."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "about"}
+
+
+def make_recipe(name: str | Recipe = "fast", **changes: Any) -> Recipe:
+    """Return a recipe by its name, with some values changed; those that are None are not."""
+    recipe = name if isinstance(name, Recipe) else _read_named(name)
+    known = {f.name for f in fields(Recipe)}
+    for key in changes:
+        if key not in known:
+            raise unknown_name("setting of a recipe", key, known)
+    given = {key: value for key, value in changes.items() if value is not None}
+    if "epochs" in given and "schedule" not in given:
+        given["planned"] = recipe.planned or recipe.epochs
+    return replace(recipe, **given)
+
+
+def _read_named(name: str) -> Recipe:
+    tables = _read_tables()
+    if name not in tables:
+        raise unknown_name("recipe", name, tables)
+    values = dict(tables[name])
+    if like := values.pop("like", None):
+        values = {**tables[like], **values}
+    return Recipe(**values)
+
+
+@cache
+def _read_tables() -> Mapping[str, Mapping[str, Any]]:
+    text = files("shaketable.training").joinpath("recipes.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def describe_recipes() -> dict[str, str]:
+    """Names of the recipes, with what they are."""
+    return {name: _read_named(name).about for name in _read_tables()}

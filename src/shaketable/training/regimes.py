@@ -1,0 +1,215 @@
+"""Training regimes: what is done to points before the network gets them, as specs.
+
+``trivialaugment + C1`` is an augmentation and then noise, in the published order (Siedel et al.
+2024); ``pgd_at(0.03)`` trains against an adversary; ``clean`` does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from shaketable.core.errors import InputError
+from shaketable.core.image_layout import find_channels
+from shaketable.core.keys import fold
+from shaketable.core.spec import parse_call, split_top_level
+from shaketable.core.types import IntArray, KeyArray
+from shaketable.corruptions import Clean, Corruption, parse
+from shaketable.data.bounds import Bounds
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.resolve import resolve
+from shaketable.models.torch_modules import arrange_images
+from shaketable.separations.separation import separation
+from shaketable.training.adversaries import (
+    AdversarialLoss,
+    AdversarialTraining,
+    read_adversary,
+)
+from shaketable.training.augmentations.flip_crop import FlipCrop
+from shaketable.training.augmentations.mixup import one_hot
+from shaketable.training.augmentations.registry import (
+    AUGMENTATIONS,
+    Augmentation,
+    parse_augmentation,
+)
+from shaketable.training.loop import Batch, Outcome
+from shaketable.training.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class Regime:
+    """Augmentations, then noise, then an adversary; each may be left out.
+
+    >>> parse_regime("TA + linf(0.1)").spec
+    'trivialaugment + linf(0.1)'
+    """
+
+    augmentations: tuple[Augmentation, ...] = ()
+    noise: Corruption = field(default_factory=Clean)
+    adversary: AdversarialTraining | None = None
+
+    def __post_init__(self) -> None:
+        if self.confined and (self.augmentations or not isinstance(self.noise, Clean)):
+            raise InputError(
+                f"{self.spec}: Voronoi cells are those of the training points as they are, so "
+                "augmentation and noise must be left out"
+            )
+
+    @property
+    def confined(self) -> bool:
+        """Whether an adversary stays in the Voronoi cells of the training points."""
+        return self.adversary is not None and self.adversary.constraint != "none"
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec; parses back to the same regime."""
+        parts = [augmentation.spec for augmentation in self.augmentations]
+        parts += [] if isinstance(self.noise, Clean) else [self.noise.spec]
+        parts += [] if self.adversary is None else [self.adversary.spec]
+        return " + ".join(parts) or "clean"
+
+
+def parse_regime(
+    spec: str,
+    *,
+    read_noise: Callable[[str], Corruption] = parse,
+    eps_min: Callable[[float], float] | None = None,
+) -> Regime:
+    """Return the regime that a spec names: augmentations first, then noise, then an adversary.
+
+    Parameters
+    ----------
+    spec
+        Such as ``mixup(0.2) + C1``, ``linf(0.1)``, ``trades(0.03)`` or ``clean``.
+    read_noise
+        Makes a corruption of the spec of the noise.
+    eps_min
+        Gives the value of ``eps_min`` for adversaries in the p-norm.
+    """
+    if not isinstance(spec, str):
+        raise InputError(f"training noise must be a spec such as 'linf(0.1)', got {spec!r}")
+    parts = split_top_level(spec, "+")
+    augmentations: list[Augmentation] = []
+    while parts and _find_name(parts[0]) in AUGMENTATIONS:
+        augmentations.append(parse_augmentation(parts.pop(0)))
+    adversary = None
+    if parts and _find_name(parts[-1]) in AdversarialTraining.WEIGHTS:
+        adversary = read_adversary(parse_call(parts.pop()), eps_min)
+    noise = read_noise(" + ".join(parts)) if parts else Clean()
+    return Regime(tuple(augmentations), noise, adversary)
+
+
+def _find_name(part: str) -> str:
+    return part.partition("(")[0].strip()
+
+
+def make_regime(given: str | Regime, data: Dataset, bounds: Bounds | None) -> Regime:
+    """Return a regime for these data, with everything filled in but the value range."""
+
+    def read_noise(spec: str) -> Corruption:
+        return resolve([spec], data, bounds).corruptions[0]
+
+    def eps_min(p: float) -> float:
+        return separation(data, norm=p).epsilon_min
+
+    if isinstance(given, Regime):
+        return replace(given, noise=resolve([given.noise], data, bounds).corruptions[0])
+    return parse_regime(given, read_noise=read_noise, eps_min=eps_min)
+
+
+@dataclass(frozen=True, eq=False)
+class RegimeStep:
+    """A regime as what is done with a batch, up to the loss."""
+
+    augmentations: tuple[Augmentation, ...]
+    """Of the recipe, then of the regime."""
+    noise: Corruption
+    adversary: AdversarialLoss | None
+    shape: tuple[int, ...]
+    """Shape of a point of the data."""
+    classes: int
+    smoothing: float
+
+    @classmethod
+    def of(
+        cls, regime: Regime, recipe: Recipe, data: Dataset, rows: IntArray, bounds: Bounds | None
+    ) -> RegimeStep:
+        """Return what is done with batches of these rows."""
+        images = len(data.shape) > 1
+        if regime.augmentations and not images:
+            raise InputError(
+                f"{regime.augmentations[0].spec} is for images, got points of {data.d} values; "
+                "leave it out"
+            )
+        augmentations = regime.augmentations
+        if images and recipe.shift and not regime.confined:
+            height = data.shape[1 if find_channels(data.shape) == "first" else 0]
+            margin = height // 8 if recipe.margin is None else recipe.margin
+            augmentations = (FlipCrop(margin), *augmentations)
+        adversary = None if regime.adversary is None else regime.adversary.on(data, rows, bounds)
+        return cls(
+            augmentations,
+            regime.noise.bind(bounds),
+            adversary,
+            data.shape,
+            len(data.classes),
+            recipe.smoothing,
+        )
+
+    def __call__(self, network: nn.Module, batch: Batch) -> Outcome:
+        """Augment and corrupt the points, and compute scores and loss."""
+
+        def ask(points: Tensor) -> Tensor:
+            scores: Tensor = network(arrange_images(points, network))
+            return scores
+
+        batch = self._change(network, batch)
+        if self.adversary is not None:
+            return self.adversary(network, ask, batch, self.smoothing)
+        scores = ask(batch.x)
+        loss = cross_entropy(scores.float(), batch.targets, label_smoothing=self.smoothing)
+        return Outcome(loss, scores, batch.targets)
+
+    def _change(self, network: nn.Module, batch: Batch) -> Batch:
+        """Return a batch with augmented and corrupted points."""
+        x, targets = batch.x, batch.targets
+        if self.augmentations:
+            images = arrange_images(x, network)
+            x, targets = augment(self.augmentations, images, targets, batch.keys, self.classes)
+            x = x.permute(0, 2, 3, 1) if find_channels(self.shape) == "last" else x
+            x = x.reshape(len(x), *self.shape)
+        if not isinstance(self.noise, Clean):
+            corrupt: Any = self.noise  # which takes tensors for arrays
+            x = corrupt(x, fold(batch.noise_keys, len(self.augmentations)))
+        return batch._replace(x=x, targets=targets)
+
+
+def augment(
+    augmentations: Sequence[Augmentation],
+    x: Tensor,
+    targets: Any,
+    keys: KeyArray,
+    classes: int | None,
+) -> tuple[Tensor, Any]:
+    """Return augmented images (n, C, H, W), and their targets, which Mixup mixes.
+
+    Mixup needs targets: labels and the number of classes, or one share per class.
+    """
+    for i, augmentation in enumerate(augmentations):
+        change: Any = augmentation  # it says itself which of the two forms it has
+        own = fold(keys, i)
+        if not augmentation.takes_targets:
+            x = change(x, own)
+            continue
+        if not isinstance(targets, Tensor) or (targets.ndim == 1 and classes is None):
+            raise InputError(
+                f"{augmentation.spec} mixes labels too: pass them after the images, and declare "
+                "classes, the number of classes"
+            )
+        shares = one_hot(targets, classes or 0) if targets.ndim == 1 else targets
+        x, targets = change(x, shares, own)
+    return x, targets

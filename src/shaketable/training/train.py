@@ -1,0 +1,217 @@
+"""Train a network on data, with noise: the public function, and what it returns."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError
+from shaketable.core.keys import digest
+from shaketable.core.types import IntArray
+from shaketable.data.bounds import BoundsLike
+from shaketable.data.dataset import Dataset
+from shaketable.data.files import as_dataset
+from shaketable.evaluation.noise import choose_range
+from shaketable.models.identity import content_hash
+from shaketable.models.networks.files import TrainedNetwork, save_network
+from shaketable.models.networks.registry import build_network, resolve_network
+from shaketable.training.checkpoints import Checkpoint
+from shaketable.training.loop import EpochResult, Precision, Trainer
+from shaketable.training.recipes import Recipe, make_recipe
+from shaketable.training.regimes import Regime, RegimeStep, make_regime
+
+
+@dataclass(frozen=True, eq=False)
+class Trained(TrainedNetwork):
+    """A trained network, and how its training went; `evaluate` takes its `model`."""
+
+    curve: tuple[EpochResult, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def model(self) -> Any:
+        """The model as `evaluate` takes it: it answers with the labels of the data."""
+        return self.as_model()
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to a ``.pt`` file, which ``evaluate --model`` takes."""
+        save_network(
+            path,
+            self.module,
+            network=self.network,
+            shape=self.shape,
+            classes=self.classes,
+            labels=self.labels,
+            info=dict(self.info) | {"curve": [asdict(result) for result in self.curve]},
+        )
+
+
+def train(
+    network: str | nn.Module | None = None,
+    data: Any = None,
+    *,
+    noise: str | Regime = "clean",
+    recipe: str | Recipe | None = None,
+    epochs: int | None = None,
+    batch: int | None = None,
+    rate: float | None = None,
+    bounds: BoundsLike | Literal["declared"] = "declared",
+    rows: IntArray | None = None,
+    validate: bool = False,
+    seed: int = 0,
+    device: str | torch.device | None = None,
+    precision: Precision = "auto",
+    compiled: bool | None = None,
+    weights: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    progress: bool = False,
+) -> Trained:
+    """Train a network.
+
+    Parameters
+    ----------
+    network
+        Spec such as ``resnet9`` or ``wrn-28-10(dropout=0.3)``, or a torch module, of which a copy
+        is trained; None: that of the recipe.
+    data
+        ``(x, y)``, a `Dataset`, or what `load` takes; uint8 images count as x/255.
+    noise
+        Training regime: a corruption such as ``linf(0.1)``, ``C1`` or ``l2(1) | sp(0.1)``, drawn
+        anew for every image and epoch; augmentations before it, as in ``trivialaugment + C1``; or
+        an adversary, as in ``pgd_at(0.03)`` or ``trades(0.03)``. ``eps_min`` stands for half the
+        class separation of the data.
+    recipe
+        Name of a recipe (``shaketable list recipes``), or a `Recipe`.
+    epochs, batch, rate
+        Other values than those of the recipe; its schedule is stretched to other epochs.
+    bounds
+        Value range that noise is kept in, as in `evaluate`; by default what the data declare, with
+        the rule of the recipe.
+    rows
+        Rows of the data to train on; by default the training part, or 80 % of the points.
+    validate
+        Whether the learning curve has the accuracy on the points that are held out.
+    seed
+        Decides weights, order, augmentation and noise: the same seed gives the same network on the
+        same machine.
+    device
+        Torch device; by default CUDA if there is one.
+    precision
+        ``float32``, or ``bfloat16`` where torch deems it safe; ``auto``: bfloat16 on CUDA.
+    compiled
+        Whether to compile the network; by default on CUDA for long trainings.
+    weights
+        Network file to start from instead of random weights.
+    checkpoint
+        File that keeps the state of the training: the same call goes on from there.
+    progress
+        Show a bar on stderr.
+
+    >>> import shaketable as st
+    >>> trained = train("mlp(width=8)", st.load("bands(n=200)"), noise="linf(0.01)", epochs=2)
+    >>> len(trained.curve)
+    2
+    """
+    data = as_dataset(data)
+    if data.table is not None:
+        raise InputError(
+            "networks are trained on points that are plain numbers, got a table of several kinds; "
+            "encode it, or train a pipeline with study or NoiseAugmented"
+        )
+    plan = make_recipe(recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate)
+    train_rows, test_rows = data.parts(seed=seed)
+    rows = train_rows if rows is None else np.asarray(rows)
+    limits = choose_range(data, bounds)
+    if bounds == "declared" and limits is not None:
+        limits = replace(limits, rule=plan.rule)
+    regime = make_regime(noise, data, limits)
+    seed = check_whole("seed", seed, least=0)
+    module, spec = _make_module(network or plan.network, data, seed)
+    settings = {
+        "network": spec,
+        "noise": regime.spec,
+        "recipe": plan.settings,
+        "seed": seed,
+        "data": data.fingerprint,
+        "bounds": str(limits or "none"),
+    }
+    if weights is not None:
+        load_matching(module, weights)
+    trainer = Trainer(
+        module,
+        data,
+        rows,
+        plan,
+        RegimeStep.of(regime, plan, data, rows, limits),
+        seed,
+        _choose_device(device),
+        precision,
+        compiled,
+        held_out=test_rows if validate else None,
+    )
+    place = None
+    if checkpoint is not None:
+        place = Checkpoint(Path(checkpoint), f"{digest(repr(settings), rows.tobytes()):016x}")
+    trainer.run(place, progress=progress)
+    return Trained(
+        module,
+        spec,
+        data.shape,
+        len(data.classes),
+        tuple(data.classes),
+        settings,
+        tuple(trainer.curve),
+    )
+
+
+def load_matching(module: nn.Module, path: str | Path) -> None:
+    """Put weights of a file into a network, except those of another shape, such as of scores.
+
+    The file is one of `save_network`, or a ``state_dict()`` that ``torch.save`` wrote.
+    """
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        given = content.get("weights", content)
+        own = module.state_dict()
+        fit = {name: w for name, w in given.items() if name in own and w.shape == own[name].shape}
+    except Exception as error:  # of many kinds, for files of another kind
+        raise InputError(
+            f"weights must be a file of a trained network or a state_dict(), and {str(path)!r} "
+            f"cannot be read as one ({type(error).__name__})"
+        ) from error
+    if sum(w.numel() for w in fit.values()) < sum(w.numel() for w in own.values()) / 2:
+        raise InputError(
+            f"weights in {str(path)!r} are of another network: {len(fit)} of {len(own)} fit; name "
+            "the network that they were saved from"
+        )
+    module.load_state_dict(fit, strict=False)
+
+
+def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn.Module, str]:
+    """Return a network to train, and its spec or, for a module, what tells it from others."""
+    if isinstance(network, nn.Module):
+        return deepcopy(network), f"{type(network).__qualname__} {content_hash(network)}"
+    spec = resolve_network(network)
+    return build_network(spec, shape=data.shape, classes=len(data.classes), seed=seed), spec
+
+
+def _choose_recipe(data: Dataset) -> str:
+    return "fast" if len(data.shape) > 1 else "points"
+
+
+def _choose_device(device: str | torch.device | None) -> torch.device:
+    if device is None:
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return torch.device(device)
+    except RuntimeError as error:
+        raise InputError(
+            f"device must be one that torch knows, such as cuda or cpu, got {device!r}"
+        ) from error

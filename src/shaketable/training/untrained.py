@@ -1,0 +1,87 @@
+"""A network that is still to be trained, as a model of studies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shaketable.core.keys import digest
+from shaketable.core.types import IntArray
+from shaketable.data.bounds import Bounds
+from shaketable.data.dataset import Dataset
+from shaketable.models.identity import Identified
+from shaketable.models.networks.registry import resolve_network
+from shaketable.training.recipes import Recipe, make_recipe
+from shaketable.training.regimes import make_regime
+from shaketable.training.train import train
+
+
+@dataclass(frozen=True)
+class UntrainedNetwork(Identified):
+    """A network and how to train it; `study` trains it in every run, with every training noise.
+
+    Parameters
+    ----------
+    network
+        Spec such as ``resnet9``; None: that of the recipe.
+    recipe
+        Name of a recipe, or a `Recipe`.
+    epochs, batch
+        Other values than those of the recipe.
+    device
+        Torch device; by default CUDA if there is one.
+
+    >>> UntrainedNetwork("resnet9(width=8)", epochs=2).name
+    'resnet9'
+    """
+
+    network: str | None = None
+    recipe: str | Recipe = "fast"
+    epochs: int | None = None
+    batch: int | None = None
+    device: str | None = field(default=None, compare=False)
+
+    @property
+    def plan(self) -> Recipe:
+        """The recipe with all that is given beside it."""
+        changes = {"network": self.network, "epochs": self.epochs, "batch": self.batch}
+        return make_recipe(self.recipe, **changes)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]  # follows from the network
+        """Name of the network, without its options."""
+        return self.plan.network.partition("(")[0]
+
+    @property
+    def identity(self) -> str:
+        """Hash of the network and the recipe; the device does not count."""
+        settings = self.plan.settings | {"network": resolve_network(self.plan.network)}
+        return f"{digest(repr(sorted(settings.items()))):016x}"
+
+    def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
+        """Return the canonical spec of a training regime on these data."""
+        return make_regime(noise, data, bounds).spec
+
+    def train_on(
+        self,
+        data: Dataset,
+        rows: IntArray,
+        *,
+        noise: str,
+        bounds: Bounds | None,
+        seed: int,
+        checkpoint: Path | None = None,
+    ) -> Any:
+        """Return the network, trained on rows of the data; see `train`."""
+        return train(
+            None,
+            data,
+            noise=noise,
+            recipe=self.plan,
+            rows=rows,
+            bounds=bounds,
+            seed=seed,
+            device=self.device,
+            checkpoint=checkpoint,
+        )
