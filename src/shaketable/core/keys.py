@@ -58,9 +58,12 @@ def row_keys(noise_key: int, rows: IntArray, draws: IntArray) -> KeyArray:
     return _mix(per_row[:, None] + _step(draws))
 
 
-def fold(keys: KeyArray, i: int) -> KeyArray:
-    """Derive one independent key per key for purpose number `i`, such as factor i of a sequence."""
-    return _mix(keys ^ _mix(_step(np.array([-1 - i]))))
+def fold(keys: KeyArray, i: int | IntArray) -> KeyArray:
+    """Derive one independent key per key for purpose number `i`, such as factor i of a sequence.
+
+    `i` may be one number per key. Purpose -1 is the choice of a part, whose number is the next.
+    """
+    return _mix(keys ^ _mix(_step(np.atleast_1d(-1 - np.asarray(i)))))
 
 
 def uniforms(keys: KeyArray, d: int) -> FloatArray:

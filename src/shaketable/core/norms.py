@@ -41,7 +41,7 @@ def pnorm_level(spec: str) -> tuple[float, float] | None:
     >>> pnorm_level("l0.5(2.5e4)"), pnorm_level("l0(0.01)"), pnorm_level("l2(1, surface)")
     ((0.5, 25000.0), (0.0, 0.01), None)
     """
-    if "+" in spec or split_name(spec)[1]:  # a sequence, or a set with a name
+    if "+" in spec or "|" in spec or split_name(spec)[1]:  # joined, or a set with a name
         return None
     call = parse_call(spec)
     level = re.fullmatch(r"l(inf|[\d.]+(?:e-?\d+)?)", call.name)

@@ -2,6 +2,8 @@
 
 Corruptions, built-in data sets and suites are written in one grammar on the command line, in study
 files, in records and in charts. A spec has one canonical form, which parses back to the same thing.
+Corruptions are joined by ``+``, one after the other, and by ``|``, one of them for every point; the
+first binds tighter, and a number may stand before a part: ``3*linf(0.1) | l2(1) + l0(0.1)``.
 A name may refer to an object of another package, as in ``mypackage.noise:rain(0.5)``. A value in
 double quotes may hold any sign, as in ``linf(0.1, only="age,net income")``.
 """
@@ -21,6 +23,7 @@ _CALL = re.compile(
     r"\s*([A-Za-z_][\w.-]*(?::[A-Za-z_][\w.]*)?)\s*(?:\((.*)\))?\s*",
     re.DOTALL,
 )
+_WEIGHTED = re.compile(r"\s*([^(\"*]*?)\s*\*\s*(.*)", re.DOTALL)
 _NAMED = re.compile(r"(.*\S)\s+as\s+([A-Za-z0-9][\w.-]*)\s*", re.DOTALL)
 
 _QUOTED = re.compile(r'(?<==)\s*"(?:\\.|[^"\\])*"', re.DOTALL)
@@ -99,6 +102,36 @@ def split_name(spec: str) -> tuple[str, str]:
     return (spec, "") if match is None else (match[1].strip(), match[2])
 
 
+def split_weight(part: str) -> tuple[str, str]:
+    """Split ``weight*part`` into the weight and the part; the weight is empty if none is given.
+
+    >>> split_weight("3*linf(0.1)"), split_weight("linf(0.1)")
+    (('3', 'linf(0.1)'), ('', 'linf(0.1)'))
+    """
+    match = _WEIGHTED.fullmatch(part)
+    return ("", part) if match is None else (match[1], match[2])
+
+
+def strip_brackets(part: str) -> str | None:
+    """Return what stands in the brackets around a part of a spec; None without brackets.
+
+    >>> strip_brackets("(l2(1) | l0(0.1))"), strip_brackets("l2(1)")
+    ('l2(1) | l0(0.1)', None)
+    """
+    part = part.strip()
+    return part[1:-1] if part.startswith("(") and part.endswith(")") else None
+
+
+def add_brackets(spec: str, *separators: str) -> str:
+    """Return a spec, in brackets if it has one of these separators outside brackets.
+
+    >>> add_brackets("l2(1) | l0(0.1)", "|"), add_brackets("l2(1) + l0(0.1)", "|")
+    ('(l2(1) | l0(0.1))', 'l2(1) + l0(0.1)')
+    """
+    joined = any(len(split_top_level(spec, separator)) > 1 for separator in separators)
+    return f"({spec})" if joined else spec
+
+
 def join_names(names: Iterable[str]) -> str:
     r"""Write names as one quoted value; backslashes are before signs that would be misread.
 
@@ -142,8 +175,30 @@ def split_factors(spec: str) -> tuple[str, ...]:
 
     >>> split_factors("sp(0.1) + rotation(30) as SP0.1RO30"), split_factors("clean")
     (('sp(0.1)', 'rotation(30)'), ())
+    >>> split_factors("l2(1) | l0(0.1) + l1(1)")
+    ('(l2(1) | l0(0.1) + l1(1))',)
     """
-    return tuple(part for part in split_top_level(split_name(spec)[0], "+") if part != "clean")
+    text = add_brackets(split_name(spec)[0], "|")
+    return tuple(part for part in split_top_level(text, "+") if part != "clean")
+
+
+def split_calls(spec: str) -> tuple[str, ...]:
+    """Return all single corruptions in a spec, however they are joined; none for ``clean``.
+
+    >>> split_calls("3*(sp(0.1) + clean) | (l2(1) | l0(0.1)) + l1(1) as MIX")
+    ('sp(0.1)', 'l2(1)', 'l0(0.1)', 'l1(1)')
+    """
+    parts = [
+        factor
+        for part in split_top_level(split_name(spec)[0], "|")
+        for factor in split_top_level(split_weight(part)[1], "+")
+    ]
+    inner = [(part, strip_brackets(part)) for part in parts if part != "clean"]
+    return tuple(
+        call
+        for part, within in inner
+        for call in ((part,) if within is None else split_calls(within))
+    )
 
 
 def format_value(value: Value) -> str:

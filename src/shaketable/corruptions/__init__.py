@@ -12,6 +12,7 @@ from shaketable.corruptions.corrupt import corrupt
 from shaketable.corruptions.corruption import Clean, Corruption, noisy_copies
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.impulse import Impulse
+from shaketable.corruptions.one_of import OneOf
 from shaketable.corruptions.only import Only
 from shaketable.corruptions.parse import as_corruption, parse
 from shaketable.corruptions.pnorm import PNormNoise
@@ -31,6 +32,7 @@ __all__ = [
     "Jitter",
     "Missing",
     "Named",
+    "OneOf",
     "Only",
     "PNormNoise",
     "Rescaling",

@@ -65,7 +65,7 @@ class Argument:
             options = parse_call(call).options
         except InputError:
             return False
-        alone = split_top_level(f"{call} + g", "+") == [call, "g"]
+        alone = all(split_top_level(f"{call} {s} g", s) == [call, "g"] for s in "+|")
         again = self._cast(options.get(self.parameter.name))
         return alone and len(options) == 2 and bool(again == value)
 

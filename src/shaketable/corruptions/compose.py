@@ -7,7 +7,7 @@ from typing import Any
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
-from shaketable.core.spec import split_name
+from shaketable.core.spec import add_brackets, split_name
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption, Wrapper
 from shaketable.data.bounds import Bounds
@@ -26,6 +26,8 @@ class Sequence(Corruption):
     >>> from shaketable.corruptions import parse
     >>> (parse("l2(1)") + parse("linf(0.1)") + parse("l0(0.1)")).spec
     'l2(1) + linf(0.1) + l0(0.1)'
+    >>> parse("(l2(1) | linf(0.1)) + l0(0.1)").spec
+    '(l2(1) | linf(0.1)) + l0(0.1)'
     """
 
     factors: tuple[Corruption, ...]
@@ -33,16 +35,14 @@ class Sequence(Corruption):
     def __post_init__(self) -> None:
         flat: list[Corruption] = []
         for factor in self.factors:
-            if factor.by_row or isinstance(factor, Named):
-                what = "is read from files" if factor.by_row else "has a name of its own"
-                raise InputError(f"{factor.spec} {what} and must stand alone, without +")
+            check_can_be_joined(factor)
             flat += factor.stages or (factor,)
         object.__setattr__(self, "factors", tuple(flat))
 
     @property
     def spec(self) -> str:
         """Canonical spec string: those of the factors, joined by `` + ``."""
-        return " + ".join(factor.spec for factor in self.factors)
+        return " + ".join(add_brackets(factor.spec, "|") for factor in self.factors)
 
     @property
     def ladder(self) -> str:
@@ -149,3 +149,10 @@ class Named(Wrapper):
     def apply(self, x: Array, drawn: Any) -> Array:
         """Apply the named corruption."""
         return self.corruption.apply(x, drawn)
+
+
+def check_can_be_joined(corruption: Corruption) -> None:
+    """Raise `InputError` for a corruption that cannot be a factor or a part."""
+    if corruption.by_row or isinstance(corruption, Named):
+        what = "is read from files" if corruption.by_row else "has a name of its own"
+        raise InputError(f"{corruption.spec} {what} and must stand alone, without + and |")

@@ -14,11 +14,14 @@ from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import Rng, make_key
 from shaketable.core.threads import run_over_rows
-from shaketable.core.types import Array, KeyArray
+from shaketable.core.types import Array, FloatArray, KeyArray
+from shaketable.corruptions.compose import Named, Sequence
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.gaussian import Gaussian
+from shaketable.corruptions.one_of import OneOf, Share
 from shaketable.corruptions.parse import as_corruption
 from shaketable.corruptions.pnorm import PNormNoise
+from shaketable.corruptions.training_sets import NoiseSet
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 
@@ -142,6 +145,10 @@ def corrupt_array(
 ) -> Array:
     """Return a corrupted copy of an array of any number type; see `corrupt`."""
     wanted, floats = choose_types(x.dtype, bounds, as_dtype(dtype))
+    while isinstance(corruption, Named | NoiseSet):
+        corruption = (
+            corruption.choice if isinstance(corruption, NoiseSet) else corruption.corruption
+        )
     if x.dtype == _UINT8 and takes_levels(corruption, bounds):
         levels = corruption(x, keys)
         if wanted == _UINT8:
@@ -150,10 +157,14 @@ def corrupt_array(
     scale = floats.type(find_scale(x.dtype, bounds))
     if wanted == _UINT8:
         out = np.empty(x.shape, _UINT8)
-        if corruption.additive:
-            run_over_rows(_fill_rounded, x, keys, out, settings=(corruption, scale))
+        if isinstance(corruption, OneOf):
+            for share in corruption.split(keys):
+                out[share.rows] = _round_share(x[share.rows], share, bounds, scale)
+        elif corruption.additive:
+            sizes = np.full(len(x), corruption.additive.scale)
+            run_over_rows(_fill_rounded, x, keys, sizes, out, settings=(corruption, scale))
         else:
-            _fill_rounded(x, keys, out, corruption, scale)
+            _fill_rounded(x, keys, None, out, corruption, scale)
         return out
     with np.errstate(over="ignore", invalid="ignore"):  # the result is checked
         noisy = corruption(x.astype(floats, copy=False) if scale == 1 else x / scale, keys)
@@ -161,18 +172,41 @@ def corrupt_array(
         return (np.rint(noisy) if wanted.kind != "f" else noisy).astype(wanted, copy=False)
 
 
-def _fill_rounded(
-    x: Array, keys: KeyArray, out: Array, corruption: Corruption, scale: np.floating[Any]
+def _round_share(x: Array, share: Share, bounds: Bounds | None, scale: np.floating[Any]) -> Array:
+    """Return uint8 that one part, or parts of one ladder, make of rows of uint8."""
+    part: Any = share.corruption
+    if share.sizes is None:
+        return corrupt_array(x, part, share.keys, bounds, dtype=_UINT8)
+    if takes_levels(part, bounds):
+        levels: Array = part.apply(x, part.draw(x, share.keys), share.sizes)
+        return levels
+    if part.additive:
+        out = np.empty(x.shape, _UINT8)
+        run_over_rows(_fill_rounded, x, share.keys, share.sizes, out, settings=(part, scale))
+        return out
+    floats = x / scale
+    noisy = part.apply(floats, part.draw(floats, share.keys), share.sizes)
+    return np.asarray(np.rint(noisy * scale), _UINT8)
+
+
+def _fill_rounded(  # noqa: PLR0917  (it runs over rows)
+    x: Array,
+    keys: KeyArray,
+    sizes: FloatArray | None,
+    out: Array,
+    corruption: Corruption,
+    scale: np.floating[Any],
 ) -> None:
     """Corrupt uint8 as floats, and round the results to uint8.
 
-    Noise that is added is drawn for as many rows at a time as fit into a processor's cache.
+    Noise that is added is drawn for as many rows at a time as fit into a processor's cache, and
+    every row has its own size.
     """
     # compiled code, slow to load
     from shaketable.corruptions.compiled.levels import add_to_levels, round_to_levels
 
     added = corruption.additive
-    if added is None:
+    if added is None or sizes is None:
         round_to_levels(corruption(x / scale, keys), 0.0, float(scale), out)
         return
     step = max(1, _BLOCK // math.prod(x.shape[1:]))
@@ -181,7 +215,7 @@ def _fill_rounded(
         if isinstance(corruption, PNormNoise | Gaussian):
             like = np.broadcast_to(scale, x[rows].shape)  # its shape and type
             noise = corruption.draw(like, keys[rows])
-            add_to_levels(x[rows], noise, float(scale), added, out[rows])
+            add_to_levels(x[rows], noise, float(scale), added, sizes[rows], out[rows])
         else:
             round_to_levels(corruption(x[rows] / scale, keys[rows]), 0.0, float(scale), out[rows])
 
@@ -280,4 +314,7 @@ _fit_known = lru_cache(maxsize=256)(_fit)
 
 
 def _ignores_columns(corruption: Corruption) -> bool:
+    if isinstance(corruption, Sequence | OneOf):
+        members = corruption.parts if isinstance(corruption, OneOf) else corruption.factors
+        return all(map(_ignores_columns, members))
     return type(corruption).for_columns is Corruption.for_columns

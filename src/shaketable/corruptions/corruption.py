@@ -18,6 +18,7 @@ from shaketable.data.frames.columns import NUMBERS, Kind
 
 if TYPE_CHECKING:
     from shaketable.corruptions.compose import Sequence
+    from shaketable.corruptions.one_of import OneOf
 
 
 class AddedNoise(NamedTuple):
@@ -143,6 +144,12 @@ class Corruption(Protocol):
 
         return Sequence((self, other))
 
+    def __or__(self, other: Corruption) -> OneOf:
+        """Return the corruption that draws this one or the other for every point."""
+        from shaketable.corruptions.one_of import OneOf  # it builds on this module
+
+        return OneOf((self, other))
+
 
 class Wrapper(Corruption):
     """A corruption that differs from the one inside in what its subclass defines, and no more."""
@@ -218,8 +225,11 @@ class DeviceCode(Protocol):
     def draw_places(self, corruption: Corruption, x: Array, keys: KeyArray, hits: int) -> Any:
         """Draw places of values, and a number in (0, 1) for each, for `Corruption.draw`."""
 
-    def add_noise(self, corruption: Corruption, x: Array, drawn: Any) -> Array:
-        """Apply an additive corruption."""
+    def add_noise(self, corruption: Corruption, x: Array, drawn: Any, sizes: Any = None) -> Array:
+        """Apply an additive corruption, or one of its ladder with a size for every row."""
+
+    def apply_one_of(self, corruption: OneOf, x: Array, keys: KeyArray) -> Array:
+        """Apply one part to every row."""
 
     def apply_flat(
         self, corruption: Corruption, x: Array, drawn: Any, work: Callable[[Any, Any], Any]

@@ -12,7 +12,7 @@ from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
-from shaketable.core.types import Array, KeyArray
+from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.adding import add_noise
 from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
 from shaketable.corruptions.registry import declare
@@ -73,15 +73,16 @@ class Gaussian(Corruption):
         run_over_rows(ziggurat.fill_gaussian, keys, out, settings=ziggurat.layers(2.0))
         return out
 
-    def apply(self, x: Array, drawn: Array) -> Array:
-        """Add the noise, scaled to its size."""
+    def apply(self, x: Array, drawn: Array, sizes: FloatArray | None = None) -> Array:
+        """Add the noise, scaled to its size, or to the size that is given for every row."""
         if self._truncates:
             raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
         if device := device_code(x):
-            return device.add_noise(self, x, drawn)
+            return device.add_noise(self, x, drawn, sizes)
         flat = x.reshape(len(x), -1)
         moved = flat + np.asarray(self.mean, x.dtype) if self.mean else flat
-        return add_noise(moved, drawn, self.sigma, self.bounds).reshape(x.shape)
+        scale = self.sigma if sizes is None else sizes
+        return add_noise(moved, drawn, scale, self.bounds).reshape(x.shape)
 
     @property
     def _truncates(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -79,19 +80,25 @@ class Impulse(Corruption):
         run_over_rows(fill_places, keys, places, uniform, settings=(d,))
         return places, uniform
 
-    def apply(self, x: Array, drawn: tuple[IntArray, FloatArray]) -> Array:
-        """Replace the values at the first of these places."""
+    def apply(
+        self, x: Array, drawn: tuple[IntArray, FloatArray], sizes: FloatArray | None = None
+    ) -> Array:
+        """Replace the values at the first of these places, of each row its own share if given."""
         if device := device_code(x):
-            return device.apply_flat(self, x, drawn, self._replace_on_device)
+            return device.apply_flat(self, x, drawn, partial(self._replace_on_device, sizes))
         low, high = self._ends(levels=x.dtype == np.uint8)
         out = x.reshape(len(x), -1).copy()
         hits = self._hits(out.shape[1])
         places, u = drawn[0][:, :hits], drawn[1][:, :hits]
         value = low + (high - low) * u if self.to == "uniform" else np.where(u < 0.5, low, high)
-        np.put_along_axis(out, places, value.astype(out.dtype), axis=1)
+        value = value.astype(out.dtype)
+        if sizes is not None:
+            hit = np.arange(hits) < np.rint(sizes * out.shape[1])[:, None]
+            value = np.where(hit, value, np.take_along_axis(out, places, axis=1))
+        np.put_along_axis(out, places, value, axis=1)
         return out.reshape(x.shape)
 
-    def _replace_on_device(self, flat: Any, drawn: Any) -> Any:
+    def _replace_on_device(self, sizes: Any, flat: Any, drawn: Any) -> Any:
         """Do the same on tensors."""
         low, high = self._ends(levels=not flat.is_floating_point())
         hits = self._hits(flat.shape[1])
@@ -100,7 +107,12 @@ class Impulse(Corruption):
             value = low + (high - low) * u
         else:
             value = u.new_full(u.shape, low).masked_fill_(u >= 0.5, high)
-        return flat.scatter(1, places, value.to(flat.dtype))
+        value = value.to(flat.dtype)
+        if sizes is not None:
+            order = u.new_ones(hits).cumsum(0)  # 1, 2, …
+            hit = order <= (sizes * flat.shape[1]).round()[:, None]
+            value = value.where(hit, flat.gather(1, places))
+        return flat.scatter(1, places, value)
 
     def _hits(self, d: int) -> int:
         """Number of values that are replaced, of d."""

@@ -12,6 +12,7 @@ from shaketable.core.spec import join_names, parse_call
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.compose import Named, Sequence
 from shaketable.corruptions.corruption import Clean, Corruption, Wrapper
+from shaketable.corruptions.one_of import OneOf
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.frames.columns import NUMBERS, Column, Kind
@@ -61,10 +62,10 @@ class Only(Wrapper):
         inner = self.corruption
         if self.names == ():
             raise InputError(f"only must name a column, got none for {inner.spec}")
-        if inner.by_row or inner.stages or isinstance(inner, Named | Only):
+        if inner.by_row or inner.stages or isinstance(inner, Named | Only | OneOf):
             raise InputError(
                 f"only= is for single corruptions, got {inner.spec}; name the columns in each "
-                "factor"
+                "factor or part"
             )
 
     @property
@@ -149,6 +150,9 @@ def fit_to_columns(corruption: Corruption, columns: Columns) -> Corruption:
     if isinstance(corruption, Sequence):
         factors = tuple(fit_to_columns(factor, columns) for factor in corruption.factors)
         return replace(corruption, factors=factors)
+    if isinstance(corruption, OneOf):
+        parts = tuple(fit_to_columns(part, columns) for part in corruption.parts)
+        return replace(corruption, parts=parts)
     if isinstance(corruption, Named):
         return replace(corruption, corruption=fit_to_columns(corruption.corruption, columns))
     if columns.table is not None and not isinstance(corruption, Only | Clean):

@@ -7,10 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from shaketable.core.errors import InputError
-from shaketable.core.spec import Call, parse_call, split_name, split_names, split_top_level
+from shaketable.core.spec import (
+    Call,
+    parse_call,
+    split_name,
+    split_names,
+    split_top_level,
+    split_weight,
+    strip_brackets,
+)
 from shaketable.corruptions.compose import NAME_RULE, Named, Sequence
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.foreign import admit_corruption
+from shaketable.corruptions.one_of import OneOf
 from shaketable.corruptions.only import Only
 from shaketable.corruptions.registry import CORRUPTIONS, EpsMin
 
@@ -21,7 +30,8 @@ def parse(spec: str, *, eps_min: EpsMin | None = None) -> Corruption:
     Parameters
     ----------
     spec
-        Such as ``linf(0.1)``, ``l2(0.5) + linf(eps_min)`` or ``mypackage.noise:rain(0.5)``.
+        Such as ``linf(0.1)``, ``l2(0.5) + linf(eps_min)``, ``3*l2(0.5) | clean`` or
+        ``mypackage.noise:rain(0.5)``.
     eps_min
         Gives the value of ``eps_min`` in the p-norm, as a function of p; without it the word is an
         error.
@@ -34,11 +44,55 @@ def parse(spec: str, *, eps_min: EpsMin | None = None) -> Corruption:
     text, name = split_name(spec)
     if not name and (odd := re.search(r"[)\w]\s+as\s+([^)]*)$", spec)):
         raise InputError(f"{NAME_RULE}, got {odd[1]!r}")
-    factors = [_read(parse_call(part), eps_min) for part in split_top_level(text, "+")]
+    whole = _read_choice(text, eps_min)
+    return Named(_drop_name(whole), name) if name else whole
+
+
+def _read_choice(text: str, eps_min: EpsMin | None) -> Corruption:
+    """Return the corruption of ``a``, or of ``a | b`` with weights before the parts, if any."""
+    parts = split_top_level(text, "|")
+    if len(parts) < 2:
+        return _read_sequence(text, eps_min)
+    # a weight is for a whole part, so that of a sequence stands before brackets
+    split = [split_weight(p) if len(split_top_level(p, "+")) < 2 else ("", p) for p in parts]
+    return OneOf(
+        tuple(_drop_name(_read_sequence(part, eps_min)) for _, part in split),
+        tuple(_read_weight(weight) for weight, _ in split),
+    )
+
+
+def _read_sequence(text: str, eps_min: EpsMin | None) -> Corruption:
+    """Return the corruption of ``a`` or of ``a + b``."""
+    factors = [_read_factor(part, eps_min) for part in split_top_level(text, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")
-    whole = factors[0] if len(factors) == 1 else Sequence(tuple(factors))
-    return Named(whole, name) if name else whole
+    return factors[0] if len(factors) == 1 else Sequence(tuple(map(_drop_name, factors)))
+
+
+def _read_factor(text: str, eps_min: EpsMin | None) -> Corruption:
+    """Return the corruption of one call, or of what stands in brackets."""
+    inner = strip_brackets(text)
+    if inner is not None:
+        return _drop_name(_read_choice(inner, eps_min))
+    if split_weight(text)[0]:
+        raise InputError(
+            f"a weight is for one part of several, got {text!r}; write 3*a | b or 3*(a + b) | c"
+        )
+    return _read(parse_call(text), eps_min)
+
+
+def _read_weight(text: str) -> float:
+    try:
+        return float(text or 1)
+    except ValueError as error:
+        raise InputError(
+            f"weight must be a positive number, as in 3*a | b, got {text!r}"
+        ) from error
+
+
+def _drop_name(corruption: Corruption) -> Corruption:
+    """Return what a name such as SP0.1 stands for; as a part or a factor it has no name."""
+    return corruption.corruption if isinstance(corruption, Named) else corruption
 
 
 def _read(call: Call, eps_min: EpsMin | None) -> Corruption:

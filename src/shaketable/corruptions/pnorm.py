@@ -92,11 +92,11 @@ class PNormNoise(Corruption):
             return device.draw_noise(self, x, keys, self.p, self.kind)
         return unit_ball(keys, math.prod(x.shape[1:]), self.p, kind=self.kind, dtype=x.dtype)
 
-    def apply(self, x: Array, drawn: Array) -> Array:
-        """Add the noise, scaled to its size."""
+    def apply(self, x: Array, drawn: Array, sizes: FloatArray | None = None) -> Array:
+        """Add the noise, scaled to its size, or to the size that is given for every row."""
         if device := device_code(x):
             if not self.truncates:
-                return device.add_noise(self, x, drawn)
+                return device.add_noise(self, x, drawn, sizes)
             if math.isinf(self.p):
                 return device.apply_flat(self, x, drawn, self.truncated)
             return device.through_arrays(self.apply, x, drawn)
@@ -104,7 +104,8 @@ class PNormNoise(Corruption):
         if self.truncates:
             noisy = self.truncated(flat, drawn)
         else:
-            noisy = add_noise(flat, drawn, self.epsilon, self.bounds)
+            scale = self.epsilon if sizes is None else sizes
+            noisy = add_noise(flat, drawn, scale, self.bounds)
         return noisy.astype(x.dtype, copy=False).reshape(x.shape)
 
     def _kind(self) -> tuple[str, ...]:

@@ -119,7 +119,8 @@ def check_folder_name(folder: str, option: str) -> None:
     """Raise an error for a folder whose name could not be read back from a spec string."""
     text = f"fog({option}={folder}, last=word)"
     try:
-        options = parse_call(text).options if split_top_level(text, "+") == [text] else {}
+        alone = all(split_top_level(text, separator) == [text] for separator in "+|")
+        options = parse_call(text).options if alone else {}
     except InputError:
         options = {}
     if options != {option: folder, "last": "word"}:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shaketable.core.errors import InputError
-from shaketable.core.spec import split_factors
+from shaketable.core.spec import split_calls
 from shaketable.corruptions import Corruption, as_corruption, parse
 from shaketable.corruptions.only import fit_to_columns
 from shaketable.corruptions.published import open_published
@@ -68,8 +68,7 @@ def resolve(
     suites: list[SuiteRecord] = []
     for item in list_items(corruptions):
         if isinstance(item, Suite):
-            moved = data.shape if data.table is None else (int(data.table.moved.sum()),)
-            suite = item.on(moved, bounds)
+            suite = item.on(_find_shape(data), bounds)
             members = _fit_to_data((parse(name, eps_min=eps_min) for name in suite.names), data)
             specs = tuple(member.spec for member in members)
             suites.append(
@@ -105,7 +104,7 @@ def resolve_and_record(
 
 def _refuse_script(corruption: Corruption) -> None:
     """Raise an `InputError` for a corruption of a script: another script may use the same spec."""
-    if any(factor.startswith("__main__:") for factor in split_factors(corruption.spec)):
+    if any(call.startswith("__main__:") for call in split_calls(corruption.spec)):
         raise InputError(
             f"corruption {corruption.spec} is defined in a script or notebook, so a results file "
             "cannot tell it from others of that name; put it into a module that the script imports"
@@ -122,5 +121,10 @@ def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
 def _fit_to_data(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
     """Fill in what the data decide, except the value range, and open folders of images."""
     return open_published(
-        [fit_to_columns(c.for_shape(data.shape), data.columns) for c in corruptions], data
+        [fit_to_columns(c.for_shape(_find_shape(data)), data.columns) for c in corruptions], data
     )
+
+
+def _find_shape(data: Dataset) -> tuple[int, ...]:
+    """Return the shape of a point; of a table, the number of columns that noise moves."""
+    return data.shape if data.table is None else (int(data.table.moved.sum()),)

@@ -7,7 +7,7 @@ import numba
 import numpy as np
 
 from shaketable.core.threads import run_over_rows
-from shaketable.core.types import Array
+from shaketable.core.types import Array, FloatArray
 from shaketable.corruptions.corruption import AddedNoise
 
 
@@ -33,23 +33,25 @@ def _fill_levels(x, out, low, factor):
             levels[c] = np.uint8(np.int32(np.rint((values[c] - low) * factor)))
 
 
-def add_to_levels(x: Array, noise: Array, unit: float, added: AddedNoise, out: Array) -> None:
+def add_to_levels(
+    x: Array, noise: Array, unit: float, added: AddedNoise, scales: FloatArray, out: Array
+) -> None:
     """Write uint8 plus noise to `out`, rounded; it counts as x / unit, and noise is in that unit.
 
-    These are the numbers of `adding.add_noise` on floats, without storing floats in between.
+    Every row has its own scale. These are the numbers of `adding.add_noise` on floats, without
+    storing floats in between.
     """
     flat = np.ascontiguousarray(x.reshape(noise.shape))
     floats = noise.dtype.type(unit), noise.dtype.type(added.shift)
-    limits = float(added.scale), float(added.low), float(added.high)
-    run_over_rows(
-        _fill_sum_of_levels, flat, noise, out.reshape(noise.shape), settings=(*floats, *limits)
-    )
+    limits = float(added.low), float(added.high)
+    flat_out = out.reshape(noise.shape)
+    run_over_rows(_fill_sum_of_levels, scales, flat, noise, flat_out, settings=(*floats, *limits))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _fill_sum_of_levels(x, noise, out, unit, shift, scale, low, high):
+def _fill_sum_of_levels(scales, x, noise, out, unit, shift, low, high):
     for row in range(len(x)):
-        given, drawn, levels = x[row], noise[row], out[row]
+        scale, given, drawn, levels = scales[row], x[row], noise[row], out[row]
         for c in range(len(given)):
             value = np.float32(np.float32(given[c]) / unit + shift)
             noisy = np.float32(min(max(value + scale * drawn[c], low), high))

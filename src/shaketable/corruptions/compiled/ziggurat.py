@@ -271,8 +271,8 @@ def fill_places(keys, places, uniform, d):
 
 
 @_compiled
-def fill_sum(x, noise, out, scale, low, high):
-    """Write x + scale * noise, clipped to [low, high]."""
+def fill_sum(scale, x, noise, out, low, high):
+    """Write x + scale * noise, clipped to [low, high]; every row has its own scale."""
     for row in range(len(x)):
         for c in range(x.shape[1]):
-            out[row, c] = min(max(x[row, c] + scale * noise[row, c], low), high)
+            out[row, c] = min(max(x[row, c] + scale[row] * noise[row, c], low), high)

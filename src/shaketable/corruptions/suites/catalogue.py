@@ -10,6 +10,7 @@ from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.suites.grids import Levels, grid
 from shaketable.corruptions.suites.ladders import LADDERS, specs_of
 from shaketable.corruptions.suites.suite import SUITES, Suite
+from shaketable.corruptions.training_sets import TWO_FACTOR, write_gaussian
 
 
 def _linf(*epsilons: float | str) -> tuple[str, ...]:
@@ -30,13 +31,6 @@ def _for_any_shape(name: str, metric: str) -> Suite:
 def _common(name: str, about: str, metric: str, kinds: tuple[str, ...]) -> Suite:
     names = tuple(f"{kind}({severity})" for kind in kinds for severity in range(1, 6))
     return Suite(name, f"{about} (Hendrycks & Dietterich 2019)", names, metric, k=1)
-
-
-# The Gaussian factor of the two-factor sets: the paper gives one number and calls it density.
-# MATLAB's imnoise, which made the images, reads a single number as the mean, with variance 0.01;
-# two-factor-variance is for readers who take it for the variance.
-def _by_mean(m: float) -> str:
-    return CameraGaussian(m).spec
 
 
 def _by_variance(m: float) -> str:
@@ -64,18 +58,7 @@ def _two_factor_images(name: str, gaussian: Callable[[float], str], meaning: str
 
 
 def _training() -> Suite:
-    sp, ga, left, right = "sp(0.1)", _by_mean(0.1), "rotation(-30)", "rotation(30)"
-    sets = {
-        "SP0.1": sp,
-        "GA0.1": ga,
-        "SP0.1GA0.1": f"{sp} + {ga}",
-        "GA0.1SP0.1": f"{ga} + {sp}",
-        "SP0.1RL30": f"{sp} + {left}",
-        "SP0.1RR30": f"{sp} + {right}",
-        "RL30": left,
-        "RR30": right,
-    }
-    names = ("clean", *(f"{spec} as {name}" for name, spec in sets.items()))
+    names = ("clean", *(f"{spec} as {name}" for name, spec in TWO_FACTOR.items()))
     about = "the nine training sets of two-factor (Dai & Berleant 2022)"
     return Suite("two-factor-train", about, names, "mcv", k=1, part="train")
 
@@ -102,7 +85,7 @@ def _catalogue() -> tuple[Suite, ...]:
         _common("common-19", "all 19 common corruptions, 5 severities each", "mce", NAMES),
         _common("common-15", "the 15 of the published benchmark", "mce_15", BENCHMARK),
         _common("common-xn", "the 15 that are not pixel noise", "mce_xn", NO_NOISE),
-        _two_factor_images("two-factor", _by_mean, "mean as named, variance 0.01"),
+        _two_factor_images("two-factor", write_gaussian, "mean as named, variance 0.01"),
         _two_factor_images("two-factor-variance", _by_variance, "mean 0, variance as named"),
         _training(),
         _two_factor(

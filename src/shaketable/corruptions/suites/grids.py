@@ -8,7 +8,13 @@ from typing import Literal, TypeAlias, get_args
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.spec import display_name, parse_call, split_factors, split_name
+from shaketable.core.spec import (
+    add_brackets,
+    display_name,
+    parse_call,
+    split_calls,
+    split_name,
+)
 from shaketable.corruptions import Corruption, parse
 from shaketable.corruptions.suites.suite import Suite, spec_of
 
@@ -56,15 +62,17 @@ def grid(
     sets: dict[str, str] = {}
     for order in [given] if orders == "given" else permutations(given):
         for chosen in product(*(levels.items() for levels in order)):
-            spec = " + ".join(spec for _, spec in chosen if spec != "clean")
+            specs = [spec for _, spec in chosen if spec != "clean"]
+            factors = specs if len(specs) == 1 else [add_brackets(spec, "|") for spec in specs]
+            spec = " + ".join(factors)
             name = "".join(label for label, _ in chosen) if labelled else spec
             full = f"{spec} as {name}" if labelled else spec
             if spec:
                 parse(full, eps_min=lambda _: 1.0)  # raises where a level cannot be combined
             if spec and sets.setdefault(name, full) != full:
                 raise InputError(f"labels must give every set a unique name, got {name!r} twice")
-    specs = [spec for levels in given for spec in levels.values()]
-    kinds = list(dict.fromkeys(parse_call(f).name for spec in specs for f in split_factors(spec)))
+    levels = [spec for levels in given for spec in levels.values()]
+    kinds = list(dict.fromkeys(parse_call(c).name for spec in levels for c in split_calls(spec)))
     how = "as given" if orders == "given" else "all orders"
     about = about or f"{' and '.join(kinds)}, {how}"
     return Suite(title or " x ".join(kinds), about, ("clean", *sets.values()), "mcv", k=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from shaketable.core.errors import InputError
-from shaketable.core.spec import join_names, parse_call, split_factors, split_names
+from shaketable.core.spec import join_names, parse_call, split_calls, split_names
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import parse
 from shaketable.corruptions.suites.suite import Suite
@@ -72,7 +72,7 @@ def split_column(spec: str) -> tuple[str, str]:
 def _check(spec: str) -> Corruption:
     """Return the noise; raise for a sequence, and for noise whose columns are named already."""
     noise = parse(spec, eps_min=lambda _: 1.0)
-    if len(split_factors(spec)) > 1 or "only" in parse_call(spec).options:
+    if split_calls(spec) != (spec.strip(),) or "only" in parse_call(spec).options:
         raise InputError(
             f"noise in one feature at a time must be one corruption without only=, got {spec!r}"
         )

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
 from shaketable.core.registry import Registry
-from shaketable.core.spec import display_name, parse_call, split_factors, split_name
+from shaketable.core.spec import display_name, parse_call, split_calls
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
@@ -90,7 +90,7 @@ class Suite:
         if self.kind not in _MEMBERS:
             return
         pattern, what = _MEMBERS[self.kind]
-        single = len(split_factors(spec)) == 1 and not split_name(spec)[1]
+        single = (spec.strip(),) == split_calls(spec)
         if not single or not re.fullmatch(pattern, parse_call(spec).name):
             raise InputError(
                 f"suite {self.name!r} has the metric {self.metric}, so all its names must be "
@@ -107,7 +107,7 @@ class Suite:
         """Whether its sizes refer to a value range."""
         if self.d is not None or self.family:
             return True
-        names = {parse_call(f).name for spec in self.names for f in split_factors(spec)}
+        names = {parse_call(call).name for spec in self.names for call in split_calls(spec)}
         return any(CORRUPTIONS.get(name).needs_range for name in names)
 
     def __str__(self) -> str:
@@ -172,7 +172,7 @@ class Suite:
 
     def _on_points(self, shape: tuple[int, ...]) -> Suite:
         """Return the suite; raise if it rotates points that are no images."""
-        rotates = any(f.startswith("rotation(") for name in self.names for f in split_factors(name))
+        rotates = any(c.startswith("rotation(") for name in self.names for c in split_calls(name))
         if rotates and len(shape) not in (2, 3):
             raise InputError(
                 f"suite {self.name!r} rotates images, height x width x channels, got points of "

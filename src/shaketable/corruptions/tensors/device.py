@@ -24,6 +24,7 @@ from shaketable.core.keys import fold
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corrupt import as_dtype, choose_types, find_scale, takes_levels
 from shaketable.corruptions.corruption import AddedNoise, Corruption
+from shaketable.corruptions.one_of import OneOf
 from shaketable.data.bounds import Bounds
 
 _WORDS = 1 << 25  # random words that are sorted at a time
@@ -105,16 +106,53 @@ def draw_places(corruption: Corruption, x: Any, keys: Any, hits: int) -> Any:
     return places, bits.to(torch.float64) * 2.0**-53
 
 
-def add_noise(corruption: Corruption, x: Any, drawn: Any) -> Any:
-    """Corrupted copy of the rows of `x`: the noise that was drawn is scaled, added and clipped."""
+def add_noise(corruption: Corruption, x: Any, drawn: Any, sizes: Any = None) -> Any:
+    """Corrupted copy of the rows of `x`: the noise that was drawn is scaled, added and clipped.
+
+    `sizes` are scales of rows, for tensors that are not on the CPU.
+    """
 
     def add(flat: Tensor, drawn: Tensor) -> Tensor:
         noise = corruption.additive
         assert noise is not None, "only additive corruptions come here"
-        noisy = torch.add(flat, drawn, alpha=noise.scale)
+        if sizes is None:
+            noisy = torch.add(flat, drawn, alpha=noise.scale)
+        else:
+            noisy = torch.addcmul(flat, drawn, sizes.to(flat.dtype)[:, None])
         return (noisy.add_(noise.shift) if noise.shift else noisy).clamp_(noise.low, noise.high)
 
     return apply_flat(corruption, x, drawn, add)
+
+
+def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
+    """Apply one part to every row: on the CPU as for an array, elsewhere without waiting."""
+    if x.device.type == "cpu":
+        return through_arrays(corruption.apply, x, keys, levels=corruption.takes_levels)
+    x, shares = x.contiguous(), list(corruption.split(_host_keys(keys)))
+    # the numbers of all rows in one transfer
+    numbers = [
+        np.stack([s.rows, s.keys.view(np.int64), _as_bits(s.sizes, len(s.rows))]) for s in shares
+    ]
+    moved = torch.from_numpy(np.concatenate(numbers, axis=1)).to(x.device, non_blocking=True)
+    out = x.new_empty(x.shape)
+    for share, own in zip(shares, moved.split([len(s.rows) for s in shares], dim=1), strict=True):
+        rows, streams, bits = own
+        part, noise = share.corruption, share.corruption.additive
+        if share.sizes is None:
+            out[rows] = call(part, x[rows], share.keys)
+        elif noise and _is_fused(noise.p, x):
+            _fill(out, streams, noise, x, rows=rows, scales=bits.view(torch.float64))
+        else:
+            sized: Any = part
+            sizes = bits.view(torch.float64) if x.is_cuda else _move(share.sizes, x)
+            drawn = part.draw(x[rows], streams if _is_fused(math.inf, x) else share.keys)
+            out[rows] = sized.apply(x[rows], drawn, sizes)
+    return out
+
+
+def _as_bits(sizes: Array | None, n: int) -> Array:
+    """Return the bits of sizes as integers; zeros if there are none."""
+    return np.zeros(n, np.int64) if sizes is None else np.ascontiguousarray(sizes).view(np.int64)
 
 
 def apply_flat(corruption: Corruption, x: Any, drawn: Any, work: Callable[[Any, Any], Any]) -> Any:
@@ -178,9 +216,16 @@ def _has_kernels(device: torch.device) -> bool:
 
 
 def _fill(
-    out: Tensor, keys: KeyArray | Tensor, noise: AddedNoise, x: Tensor | None = None
+    out: Tensor,
+    keys: KeyArray | Tensor,
+    noise: AddedNoise,
+    x: Tensor | None = None,
+    **of_rows: Tensor,
 ) -> Tensor:
-    """Write the noise to `out`, or its sum with `x`; return `out`."""
+    """Write the noise to `out`, or its sum with `x`; return `out`.
+
+    `of_rows` are numbers of rows, to leave the others as they are, and their scales.
+    """
     from shaketable.corruptions.tensors import fused
 
     like = out if x is None else x
@@ -193,8 +238,9 @@ def _fill(
         )
     )
     flat = (out if direct else like.new_empty(like.shape)).view(len(out), -1)
-    rows = None if x is None else x.reshape(len(x), -1)
-    fused.fill_noise(flat, _device_keys(keys, flat), x=rows, **noise._asdict())
+    points = None if x is None else x.reshape(len(x), -1)
+    streams = _device_keys(keys, of_rows.get("rows", flat))
+    fused.fill_noise(flat, streams, x=points, **noise._asdict(), **of_rows)
     return out if direct else out.copy_(flat.view(out.shape))
 
 
@@ -245,4 +291,4 @@ def _device_keys(keys: KeyArray | Tensor, rows: Tensor) -> Tensor:
     if len(keys) != len(rows):
         raise InputError(f"keys must be one per row, got {len(keys)} for {len(rows)} rows")
     there = keys if isinstance(keys, Tensor) else torch.from_numpy(keys.view(np.int64))
-    return there.to(rows.device).contiguous()
+    return there.to(rows.device, non_blocking=True).contiguous()

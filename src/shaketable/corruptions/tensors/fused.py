@@ -50,6 +50,15 @@ def _key(keys):
 
 
 @triton.jit
+def _row(rows):
+    """Number of the row that a program makes: its own, or that in a list."""
+    row = tl.program_id(0).to(tl.int64)
+    if rows is not None:
+        row = tl.load(rows + row)
+    return row
+
+
+@triton.jit
 def _uniform(word, DTYPE: tl.constexpr):
     """Number in (0, 1), 52 bits and a half; small ones keep their digits in float32 too.
 
@@ -86,9 +95,9 @@ def _root(x, p, SIMPLE: tl.constexpr):
 
 
 @triton.jit
-def _write(x, out, noise, c, d, stride, scale, shift, low, high):
+def _write(x, out, rows, noise, c, d, stride, scale, shift, low, high):
     """Store a row's scaled noise, or its sum with x, clipped to [low, high]."""
-    row = tl.program_id(0).to(tl.int64) * stride
+    row = _row(rows) * stride
     value = noise * tl.cast(scale, noise.dtype) + tl.cast(shift, noise.dtype)
     if x is not None:
         value += tl.load(x + row + c, mask=c < d).to(noise.dtype)
@@ -102,6 +111,8 @@ def _cube(
     x,
     out,
     keys,
+    rows,
+    scales,
     d,
     scale: tl.float64,
     low: tl.float64,
@@ -111,6 +122,8 @@ def _cube(
     DTYPE: tl.constexpr,
 ):
     key = _key(keys)
+    if scales is not None:
+        scale = tl.load(scales + tl.program_id(0))
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     word = _word(key, c)
     if KIND == "vertices":
@@ -122,7 +135,7 @@ def _cube(
         word = _word(_mix(key ^ _SIDE), 0)
         side = (_uniform(word, tl.float64) * d).to(tl.int64)
         noise = tl.where(c == side, _signed(word, 1.0).to(DTYPE), noise)
-    _write(x, out, noise, c, d, d, scale, scale * 0, low, high)
+    _write(x, out, rows, noise, c, d, d, scale, scale * 0, low, high)
 
 
 @triton.jit
@@ -210,6 +223,8 @@ def _ball(
     x,
     out,
     keys,
+    rows,
+    scales,
     edge,
     share,
     step,
@@ -229,6 +244,8 @@ def _ball(
     COLUMNS: tl.constexpr,
 ):
     key = _key(keys)
+    if scales is not None:
+        scale = tl.load(scales + tl.program_id(0))
     # few dimensions need all digits of this logarithm, and many divide them away
     dtype: tl.constexpr = tl.float64 if d < 16 else edge.dtype.element_ty
     radius = tl.exp2(tl.log2(_uniform(_word(_mix(key ^ _SIDE), 0), dtype)) / d)
@@ -250,12 +267,12 @@ def _ball(
         if KIND == "ball":
             factor *= radius
         scale = tl.cast(scale, factor.dtype) * factor
-    _write(x, out, g, c, d, stride, scale, shift, low, high)
+    _write(x, out, rows, g, c, d, stride, scale, shift, low, high)
     for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
         g, c = _components(
             key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
         )
-        _write(x, out, g, c, d, stride, scale, shift, low, high)
+        _write(x, out, rows, g, c, d, stride, scale, shift, low, high)
 
 
 @triton.jit(do_not_specialize=["d"])
@@ -277,14 +294,17 @@ def fill_noise(
     shift: float = 0.0,
     low: float = -math.inf,
     high: float = math.inf,
+    rows: torch.Tensor | None = None,
+    scales: torch.Tensor | None = None,
 ) -> None:
     """Write noise of size `scale`, one key per row, or its sum with `x`, clipped to [low, high].
 
     `kind` is that of `PNormNoise`; "gaussian", with p = 2, does not divide components by their
     norm. `out` and `x` hold one row after the other, and may be the same. Float64 is computed in
-    float64, all other types in float32.
+    float64, all other types in float32. With `rows`, numbers of rows as int64, only these are
+    written, one for every key; `scales`, as float64, are their sizes in place of `scale`.
     """
-    n, d = out.shape
+    n, d = len(keys), out.shape[1]
     p, scale, shift, low, high = (float(value) for value in (p, scale, shift, low, high))
     dtype = torch.float64 if out.dtype == torch.float64 else torch.float32
     with _on(out.device):
@@ -294,6 +314,8 @@ def fill_noise(
                 x,
                 out,
                 keys,
+                rows,
+                scales,
                 d,
                 scale,
                 low,
@@ -310,6 +332,8 @@ def fill_noise(
             x,
             out,
             keys,
+            rows,
+            scales,
             *_tables(p, dtype, out.device),
             d,
             d,

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.spec import display_name, parse_call, split_factors
+from shaketable.core.spec import display_name, parse_call, split_calls, split_factors
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv import words
 from shaketable.findings.mcv.contrasts import estimate_contrast, list_sets, stack_shares
@@ -296,7 +296,7 @@ class Effects:
 
 
 def _get_kind(factor: str) -> str:
-    return parse_call(factor).name
+    return " | ".join(dict.fromkeys(parse_call(call).name for call in split_calls(factor)))
 
 
 def _list_kinds(factors: Factors) -> Factors:

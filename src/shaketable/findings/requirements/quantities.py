@@ -8,7 +8,13 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
-from shaketable.core.spec import display_name, parse_call, split_top_level
+from shaketable.core.spec import (
+    display_name,
+    parse_call,
+    split_top_level,
+    split_weight,
+    strip_brackets,
+)
 from shaketable.corruptions.parse import parse
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.conditions import get_model, label_models
@@ -258,11 +264,20 @@ def is_named(series: Series, ways: set[str]) -> bool:
 
 def is_completed(series: Series, spec: str) -> bool:
     """Whether the data have only added arguments to a spec, such as the size of images."""
-    recorded, wanted = (split_top_level(s, "+") for s in (series.first.corruption, spec))
-    return len(recorded) == len(wanted) and all(map(_begins_with, recorded, wanted))
+    return _begins_with(series.first.corruption, spec)
 
 
 def _begins_with(recorded: str, wanted: str) -> bool:
+    for separator in "|+":
+        there, asked = (split_top_level(spec, separator) for spec in (recorded, wanted))
+        if len(there) > 1 or len(asked) > 1:
+            return len(there) == len(asked) and all(map(_begins_with, there, asked))
+    (weight, recorded), (other, wanted) = split_weight(recorded), split_weight(wanted)
+    inside, within = strip_brackets(recorded), strip_brackets(wanted)
+    if weight != other or (inside is None) != (within is None):
+        return False
+    if inside is not None and within is not None:
+        return _begins_with(inside, within)
     try:
         full, call = parse_call(recorded), parse_call(wanted)
     except InputError:  # not a spec, such as the name of a set

@@ -1,0 +1,222 @@
+"""One of several corruptions, drawn for every point."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+
+from shaketable.core.checks import HUGE, TINY, check_real
+from shaketable.core.errors import InputError
+from shaketable.core.keys import fold, uniforms
+from shaketable.core.spec import add_brackets, format_value
+from shaketable.core.threads import run_over_rows
+from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
+from shaketable.corruptions.compose import check_can_be_joined
+from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.gaussian import Gaussian
+from shaketable.corruptions.impulse import Impulse
+from shaketable.corruptions.pnorm import PNormNoise
+from shaketable.data.bounds import Bounds
+from shaketable.data.columns import Columns
+
+_BLOCK = 1 << 17  # values
+
+
+class Share(NamedTuple):
+    """The rows that get one part, or parts that are levels of one ladder."""
+
+    corruption: Corruption
+    """The part; of several the strongest, whose draw serves them all."""
+    rows: IntArray
+    """Numbers of the rows."""
+    keys: KeyArray
+    """Their keys for this part."""
+    sizes: FloatArray | None
+    """Size of the noise in every row; None for a part whose rows are all treated alike."""
+
+
+@dataclass(frozen=True)
+class OneOf(Corruption):
+    """``a | b``: a or b, drawn for every point; ``3*a | b`` draws a three times as often as b.
+
+    Only the ratio of the weights counts; they are written relative to the smallest, which is 1.
+    Parts in brackets count like the others, ``(a | b) | c`` is ``a | b | c``, so all weights must
+    be given at one level. The choice is drawn from hash(key, -1) and part i draws from hash(key,
+    i). Parts that are levels of one ladder of p-norm noise are drawn together, in one pass.
+
+    >>> from shaketable.corruptions import parse
+    >>> (parse("l2(1)") | parse("linf(0.1)") + parse("l0(0.1)")).spec
+    'l2(1) | linf(0.1) + l0(0.1)'
+    >>> parse("0.5*l2(1) | 1.5*(linf(0.1) + l0(0.1)) | clean").spec
+    'l2(1) | 3*(linf(0.1) + l0(0.1)) | 2*clean'
+    """
+
+    parts: tuple[Corruption, ...]
+    weights: tuple[float, ...] = ()
+    """Relative frequencies of the parts; none: all are equally frequent."""
+
+    def __post_init__(self) -> None:
+        given = self.weights or (1.0,) * len(self.parts)
+        if len(given) != len(self.parts) or len(given) < 2:
+            raise InputError(
+                f"a | b must have two parts or more, and a weight for each or for none, got "
+                f"{len(self.parts)} parts and {len(given)} weights"
+            )
+        flat: list[tuple[Corruption, float]] = []
+        for part, weight in zip(self.parts, given, strict=True):
+            check_can_be_joined(part)
+            flat += [
+                (each, check_real("weight", weight, "be a positive number", low=TINY, high=HUGE))
+                for each in _list_parts(part)
+            ]
+        least = min(weight for _, weight in flat)
+        object.__setattr__(self, "parts", tuple(part for part, _ in flat))
+        weights = tuple(float(f"{weight / least:.12g}") for _, weight in flat)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def spec(self) -> str:
+        """Canonical spec string: those of the parts with their weights, joined by `` | ``."""
+        return " | ".join(
+            part.spec if w == 1 else f"{format_value(w)}*{add_brackets(part.spec, '+')}"
+            for part, w in zip(self.parts, self.weights, strict=True)
+        )
+
+    @property
+    def ladder(self) -> str:
+        """Its spec: it is alone on its ladder."""
+        return self.spec
+
+    @property
+    def size(self) -> float:
+        """0: it is alone on its ladder."""
+        return 0.0
+
+    @property
+    def on_steps(self) -> bool:
+        """Whether the results of every part are values that the data can hold."""
+        return all(part.on_steps for part in self.parts)
+
+    @property
+    def takes_levels(self) -> bool:
+        """Whether every part takes levels."""
+        return all(part.takes_levels for part in self.parts)
+
+    @property
+    def leaves_gaps(self) -> bool:
+        """Whether a part makes values missing."""
+        return any(part.leaves_gaps for part in self.parts)
+
+    def for_shape(self, shape: tuple[int, ...]) -> OneOf:
+        """Return the same corruption with every part for this shape."""
+        return replace(self, parts=tuple(part.for_shape(shape) for part in self.parts))
+
+    def for_columns(self, columns: Columns) -> OneOf:
+        """Return the same corruption with every part for these columns."""
+        return replace(self, parts=tuple(part.for_columns(columns) for part in self.parts))
+
+    def bind(self, bounds: Bounds | None) -> OneOf:
+        """Return the same corruption with every part in these bounds."""
+        return replace(self, parts=tuple(part.bind(bounds) for part in self.parts))
+
+    def apply(self, x: Array, drawn: KeyArray) -> Array:
+        """Apply one part to every row; `drawn` are the keys."""
+        if device := device_code(x):
+            return device.apply_one_of(self, x, drawn)
+        out = np.empty(x.shape, x.dtype)
+        for share in self.split(drawn):
+            if share.sizes is None:
+                out[share.rows] = share.corruption(x[share.rows], share.keys)
+                continue
+            values = np.broadcast_to(x[:1], (len(share.rows), *x.shape[1:]))  # to be shared out
+            given = share.rows, share.keys, share.sizes, values
+            run_over_rows(_fill_sized, *given, settings=(share.corruption, x, out))
+        return out
+
+    def split(self, keys: KeyArray) -> Iterator[Share]:
+        """Yield which rows get which part; every row is in one share."""
+        u = uniforms(fold(keys, -1), 1)[:, 0]
+        part = np.searchsorted(self._plan.edges, u, side="right")
+        ladder = self._plan.ladders[part]
+        order = np.argsort(ladder, kind="stable")
+        own, sizes = fold(keys, part)[order], self._plan.sizes[part][order]
+        ends = np.cumsum(np.bincount(ladder, minlength=len(self._plan.strongest)))
+        for strongest, start, end in zip(self._plan.strongest, (0, *ends[:-1]), ends, strict=True):
+            if start < end:
+                rows = slice(start, end)
+                sized = sizes[rows] if _is_sized(strongest) else None
+                yield Share(strongest, order[rows], own[rows], sized)
+
+    @cached_property
+    def _plan(self) -> _Plan:
+        """What does not depend on the points."""
+        members: dict[Any, list[Corruption]] = {}
+        names = [
+            (part.ladder, part.bounds) if _is_sized(part) else i
+            for i, part in enumerate(self.parts)
+        ]
+        for name, part in zip(names, self.parts, strict=True):
+            members.setdefault(name, []).append(part)
+        places = {name: place for place, name in enumerate(members)}
+        share = np.cumsum(self.weights) / math.fsum(self.weights)
+        return _Plan(
+            share[:-1],
+            np.array([places[name] for name in names]),
+            np.array([part.size for part in self.parts]),
+            [max(group, key=lambda part: part.size) for group in members.values()],
+        )
+
+
+class _Plan(NamedTuple):
+    """How parts are drawn together."""
+
+    edges: FloatArray
+    """Where the interval of one part in (0, 1) ends and that of the next begins."""
+    ladders: IntArray
+    """Number of the ladder of every part."""
+    sizes: FloatArray
+    """Size of every part."""
+    strongest: list[Corruption]
+    """The strongest part of every ladder."""
+
+
+def _list_parts(part: Corruption) -> tuple[Corruption, ...]:
+    """Return the parts of a part, or the part itself; weights inside of it are an error."""
+    if not isinstance(part, OneOf):
+        return (part,)
+    if len(set(part.weights)) > 1:
+        raise InputError(
+            f"all weights must be given at one level, got ({part.spec}) as a part; write "
+            "3*a | b | c without brackets"
+        )
+    return part.parts
+
+
+def _is_sized(part: Corruption) -> TypeGuard[Impulse | PNormNoise | Gaussian]:
+    """Whether a part can be applied with a size of its own for every row."""
+    if isinstance(part, Impulse):
+        return True
+    return isinstance(part, PNormNoise | Gaussian) and part.additive is not None
+
+
+def _fill_sized(  # noqa: PLR0917  (it runs over rows)
+    rows: IntArray,
+    keys: KeyArray,
+    sizes: FloatArray,
+    values: Array,  # noqa: ARG001  (its size decides how many threads there are)
+    corruption: Any,
+    x: Array,
+    out: Array,
+) -> None:
+    """Corrupt rows of `x`, each with its size, as many at a time as fit into a cache."""
+    step = max(1, _BLOCK // math.prod(x.shape[1:]))
+    for start in range(0, len(rows), step):
+        block = slice(start, start + step)
+        given = x[rows[block]]
+        drawn = corruption.draw(given, keys[block])
+        out[rows[block]] = corruption.apply(given, drawn, sizes[block])
