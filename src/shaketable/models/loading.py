@@ -27,6 +27,7 @@ from shaketable.core.importing import import_object, is_reference
 from shaketable.core.registry import Registry
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.examples import EXAMPLES, example
+from shaketable.models.networks.registry import is_network
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,8 @@ def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
         Name of a built-in model or of a teaching example; ``package.module:attribute``, which is
         imported, also from the working directory; a file with one of the endings in `LOADERS`, or
         a folder with a file of such a name; or ``package.module:network@weights.pt``, weights of a
-        torch module and the module, or what makes it when it is called.
+        torch module and the module, or what makes it when it is called, or one of our networks by
+        name, as in ``resnet-50@weights.pt``.
     trust
         Whether files may be loaded that may hold code: those of joblib and pickle, whole torch
         modules, models of MLflow. Weights, boosters and ONNX files hold none.
@@ -146,7 +148,7 @@ def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
     if source in EXAMPLES:
         return example(source), False
     network, _, weights = source.rpartition("@")
-    if is_reference(network):
+    if is_reference(network) or (network and not Path(source).exists() and is_network(network)):
         from shaketable.models.torch_files import load_weights
 
         return load_weights(network, Path(weights)), False

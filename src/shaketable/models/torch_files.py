@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import InputError
-from shaketable.core.importing import import_object
+from shaketable.core.importing import import_object, is_reference
 from shaketable.models.failures import report_failures
 from shaketable.models.loading import ModelLoader, declare_loader
-from shaketable.models.networks.files import is_network_file, load_network
+from shaketable.models.networks.files import is_network_file, load_network, make_empty
 
 
 def load_file(path: Path, *, trust: bool) -> Any:
@@ -82,25 +82,20 @@ def wrap(model: Any, name: str = "ExportedProgram") -> Any:
     return ExportedModule(model, name)
 
 
-def load_weights(reference: str, path: Path) -> Any:
+def load_weights(network: str, path: Path) -> Any:
     """Return a module with the weights in a file, which runs no code in the file.
 
-    `reference` is ``package.module:network``: a module, or a class or function that makes one when
-    it is called without arguments. The file holds its ``state_dict()``, saved with ``torch.save``.
+    `network` is ``package.module:network``: a module, or a class or function that makes one when
+    it is called without arguments; or one of our networks, in its form for images of 224x224
+    pixels. The file holds its ``state_dict()``, saved with ``torch.save``.
     """
     TORCH.import_needed()
     import torch
 
     if not path.is_file():
         raise InputError(f"file of weights {str(path)!r} does not exist; check the path")
-    network = import_object("network", reference)
-    with report_failures(reference, "could not be made"):
-        module = deepcopy(network) if isinstance(network, torch.nn.Module) else network()
-    if not isinstance(module, torch.nn.Module):
-        raise InputError(
-            f"network {reference!r} must be a torch module, or a class or function that makes one, "
-            f"got {type(module).__name__}"
-        )
+    named = is_reference(network)
+    module = _import_network(network) if named else None
     try:
         weights = torch.load(path, map_location=_restore, weights_only=True)
     except Exception as error:  # of many kinds, for a file of another kind
@@ -109,12 +104,30 @@ def load_weights(reference: str, path: Path) -> Any:
             "with torch.save(network.state_dict(), file)"
         ) from error
     try:
-        module.load_state_dict(weights)
-    except (RuntimeError, TypeError) as error:
+        if module is None:
+            classes = len(next(reversed(weights.values())))  # the bias of the last layer
+            module = make_empty(network, shape=(224, 224, 3), classes=classes)
+        module.load_state_dict(weights, assign=not named)
+    except (RuntimeError, TypeError, AttributeError, StopIteration) as error:
         raise InputError(
-            f"weights in {str(path)!r} do not fit network {reference!r}: "
+            f"weights in {str(path)!r} do not fit network {network!r}: "
             f"{' '.join(str(error).split())[:300]}; name the network that they were saved from"
         ) from error
+    return module
+
+
+def _import_network(reference: str) -> Any:
+    """Return the module that ``package.module:network`` is or makes."""
+    import torch
+
+    network = import_object("network", reference)
+    with report_failures(reference, "could not be made"):
+        module = deepcopy(network) if isinstance(network, torch.nn.Module) else network()
+    if not isinstance(module, torch.nn.Module):
+        raise InputError(
+            f"network {reference!r} must be a torch module, or a class or function that makes one, "
+            f"got {type(module).__name__}"
+        )
     return module
 
 

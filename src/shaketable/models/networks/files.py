@@ -157,7 +157,7 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
             "that module runs its code; if you know who made the file, add --trust (trust=True in "
             "Python)"
         )
-    module = _build(spec, shape, content["classes"])
+    module = make_empty(spec, shape=shape, classes=content["classes"])
     try:
         module.load_state_dict(content["weights"], assign=True)
     except Exception as error:  # of several kinds, for weights of another network
@@ -169,13 +169,14 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
     return TrainedNetwork(module.eval(), spec, shape, content["classes"], labels, content["info"])
 
 
-def _build(spec: str, shape: tuple[int, ...], classes: int) -> nn.Module:
-    """Return the network; ours without memory for weights, as those of the file take their place.
+def make_empty(spec: str, *, shape: tuple[int, ...], classes: int) -> nn.Module:
+    """Return a network for weights that take the place of its own (``assign=True``).
 
-    So a shape in a damaged file does not use up the memory, and no random numbers are drawn.
+    Ours get no memory for weights, so that the shape in a damaged file does not use it up, and no
+    random numbers are drawn. Others may keep tensors that are no weights.
     """
     torch = import_torch()
-    if parse_call(spec).name not in NETWORKS.declared:  # may keep tensors that are no weights
+    if parse_call(spec).name not in NETWORKS.declared:
         return build_network(spec, shape=shape, classes=classes, seed=0)
     with torch.device("meta"):
         return build_network(spec, shape=shape, classes=classes)

@@ -154,6 +154,20 @@ def build_network(
         return entry.create(call, shape=sides, classes=classes)
 
 
+def is_network(spec: str) -> bool:
+    """Whether a text is the spec of one of our networks, or of one of an installed package.
+
+    >>> is_network("resnet9(width=8)"), is_network("resnet 9")
+    (True, False)
+    """
+    try:
+        call = parse_call(spec)
+    except InputError:
+        return False
+    import_torch()
+    return call.name in NETWORKS
+
+
 def resolve_network(spec: str) -> str:
     """Return the spec of a network with all its options, so that equal networks have equal specs.
 
@@ -233,8 +247,8 @@ NETWORKS: Registry[NetworkEntry] = Registry(
     homes=tuple(
         f"shaketable.models.networks.{home}"
         for home in (
-            "residual",
-            "multilayer",
+            *("residual", "multilayer", "wide_resnet", "densenet", "resnext"),
+            *("resnet", "vgg", "alexnet"),
         )
     ),
 )
