@@ -6,11 +6,14 @@ from shaketable.adversary.attacks.registry import ATTACKS
 from shaketable.corruptions import CORRUPTIONS
 from shaketable.corruptions.suites.suite import SUITES
 from shaketable.findings.finding import FINDINGS
+from shaketable.training.augmentations.registry import AUGMENTATIONS
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
 
-@pytest.mark.parametrize("kind", ["datasets", "models", "corruptions", "suites", "metrics"])
+@pytest.mark.parametrize(
+    "kind", ["datasets", "models", "corruptions", "suites", "augmentations", "metrics"]
+)
 def test_lists_name_everything(capsys, kind):
     code, out, _ = run_command(capsys, "list", kind)
     assert code == 0
@@ -25,6 +28,7 @@ def test_lists_name_everything(capsys, kind):
         ("corruptions", CORRUPTIONS),
         ("suites", SUITES),
         ("attacks", ATTACKS),
+        ("augmentations", AUGMENTATIONS),
         ("metrics", FINDINGS),
     ],
 )

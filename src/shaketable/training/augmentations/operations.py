@@ -63,7 +63,6 @@ def augment(
     return as_given(apply_steps(as_floats(x), steps, interpolation=interpolation), x)
 
 
-@torch.no_grad()
 def apply_steps(
     x: Tensor, steps: Sequence[Step], *, interpolation: str, rows: IntArray | None = None
 ) -> Tensor:
@@ -116,7 +115,6 @@ def _arrange(steps: Sequence[Step], rows: IntArray | None) -> tuple[IntArray, Ar
     return np.stack([*gathers, places]), parameters.astype(np.float32)
 
 
-@torch.no_grad()
 def mix(images: Sequence[Tensor], weights: FloatArray) -> Tensor:
     """Return the weighted sum of batches of images, with weights (images, batches)."""
     own = move(weights.T.astype(np.float32), images[0]).to(images[0].dtype)
@@ -212,12 +210,13 @@ def equalize(x: Tensor, parameters: Tensor) -> Tensor:  # noqa: ARG001  (it has 
     With s = (pixels - those of the highest level) // 255, a pixel becomes level
     (pixels of lower levels + s // 2) // s; where s is 0, the channel stays as it is.
     """
-    levels = (x * 255).round_().flatten(2).flatten(0, 1)
-    ordered = levels.sort(dim=1).values
-    below = torch.searchsorted(ordered, levels).to(x.dtype)  # pixels of lower levels
-    step = below.amax(dim=1, keepdim=True).div_(255).floor_()
-    even = (below + (step / 2).floor_()).div_(step).floor_().clamp_(max=255).div_(255)
-    return torch.where((step > 0)[:, :, None].view(*x.shape[:2], 1, 1), even.view(x.shape), x)
+    levels = (x * 255).round_().long().clamp_(0, 255).flatten(2).flatten(0, 1)
+    counts = levels.new_zeros(len(levels), 256).scatter_add_(1, levels, torch.ones_like(levels))
+    below = counts.cumsum(dim=1).sub_(counts)
+    step = below.gather(1, levels.amax(dim=1, keepdim=True)).div_(255, rounding_mode="floor")
+    even = (below + step // 2).div_(step.clamp(min=1), rounding_mode="floor").clamp_(max=255)
+    equal = even.gather(1, levels).to(x.dtype).div_(255)
+    return torch.where((step > 0).view(*x.shape[:2], 1, 1), equal.view(x.shape), x)
 
 
 def _first(parameters: Tensor) -> Tensor:

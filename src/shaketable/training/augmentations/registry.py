@@ -194,4 +194,4 @@ AUGMENTATIONS: Registry[AugmentationEntry] = Registry(
         for home in ("flip_crop", "trivial_augment", "rand_augment", "augmix", "mixup")
     ),
 )
-"""All augmentations that a spec can name, in the order in which they are listed."""
+"""All augmentations that a spec can name."""
