@@ -14,14 +14,13 @@ import numpy as np
 from shaketable.core.errors import InputError, ModelError, WorkerError
 from shaketable.core.keys import digest
 from shaketable.corruptions import Clean, Corruption
-from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
-from shaketable.evaluation.noise import Draws, Noise, choose_bounds, choose_range
+from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records, copy_id
-from shaketable.evaluation.resolve import Corruptions, list_items, resolve_and_record
+from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
@@ -143,17 +142,9 @@ def evaluate(
                 "it out: noise is then drawn on the CPU"
             )
         drawn: list[tuple[Corruption, Noise]] = [(Clean(), noise)]
-        for item in list_items(corruptions):
-            item_noise = noise
-            if isinstance(item, Suite):
-                item_noise = replace(
-                    noise,
-                    k=item.k if k is None else k,
-                    draws=draws or "ladder",
-                    bounds=choose_range(data, bounds) if item.needs_range else noise.bounds,
-                )
-            resolved = resolve_and_record([item], data, item_noise.bounds, results)
-            drawn += [(corruption, item_noise) for corruption in resolved]
+        drawn += plan_noise(
+            list_items(corruptions), data, noise, results, bounds=bounds, draws=draws, k=k
+        )
         record_groupings(data, results)
         identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
         origin = Origin(classifier.name, recipe=identity, train=AS_GIVEN)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.core.spec import split_calls
@@ -12,8 +12,9 @@ from shaketable.corruptions import Corruption, as_corruption, parse
 from shaketable.corruptions.only import fit_to_columns
 from shaketable.corruptions.published import open_published
 from shaketable.corruptions.suites.suite import Suite
-from shaketable.data.bounds import Bounds
+from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
+from shaketable.evaluation.noise import Draws, Noise, choose_range
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.separations.record import SeparationRecord
@@ -100,6 +101,35 @@ def resolve_and_record(
     for suite in resolved.suites:
         store.add_suite(suite)
     return resolved.corruptions
+
+
+def plan_noise(
+    items: Iterable[str | Corruption | Suite],
+    data: Dataset,
+    noise: Noise,
+    store: Store,
+    *,
+    bounds: BoundsLike | Literal["declared"],
+    k: int | None = None,
+    draws: Draws | None = None,
+) -> list[tuple[Corruption, Noise]]:
+    """Resolve specs and suites, and say how each corruption is drawn and bounded.
+
+    Suites have the k that they were published with, and ladder draws, unless `k` and `draws` say
+    otherwise; those that need a value range get one.
+    """
+    planned: list[tuple[Corruption, Noise]] = []
+    for item in items:
+        own = noise
+        if isinstance(item, Suite):
+            own = replace(
+                noise,
+                k=item.k if k is None else k,
+                draws=draws or "ladder",
+                bounds=choose_range(data, bounds) if item.needs_range else noise.bounds,
+            )
+        planned += [(c, own) for c in resolve_and_record([item], data, own.bounds, store)]
+    return planned
 
 
 def _refuse_script(corruption: Corruption) -> None:

@@ -1,22 +1,26 @@
-"""Studies: training noise x test noise x runs; seeded, parallel, resumed where they stopped."""
+"""Studies: training noise x test noise x runs; seeded, parallel, resumed where they stopped.
+
+Models are scikit-learn estimators, which are trained on noisy copies of the points, or models that
+train themselves with noise, such as networks (`SelfTraining`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
+from shaketable.core.spec import display_name
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
-from shaketable.corruptions import Clean, Corruption, noisy_copies
+from shaketable.corruptions import Clean, Corruption
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
@@ -31,12 +35,23 @@ from shaketable.evaluation.cells import (
 from shaketable.evaluation.evaluate import load_records, say_what_is_kept
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import Record, Records
-from shaketable.evaluation.resolve import resolve_and_record
+from shaketable.evaluation.resolve import (
+    Corruptions,
+    list_items,
+    plan_noise,
+    resolve,
+    resolve_and_record,
+)
 from shaketable.evaluation.store import Store
+from shaketable.evaluation.trainees import (
+    ModelFiles,
+    TrainingNoise,
+    check_trainable,
+    train_model,
+    trains_itself,
+)
 from shaketable.evaluation.workers import run_tasks
-from shaketable.models.adapted import Adapted
-from shaketable.models.classifier import as_classifier, is_estimator, model_name
-from shaketable.models.fitting import clone_seeded, fit_arrays
+from shaketable.models.classifier import as_classifier, model_name
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import load_model
 from shaketable.views.progress import show_progress
@@ -50,13 +65,16 @@ def study(
     *,
     norm: str | float = "inf",
     train_eps: Iterable[Epsilon] = (0, "eps_min"),
-    test_eps: Iterable[Epsilon] = (0, "eps_min"),
+    test_eps: Iterable[Epsilon] | None = None,
+    train: Iterable[str] | None = None,
+    corruptions: Corruptions = (),
     k: int = 10,
     runs: int = 10,
     seed: int = 0,
     draws: Draws = "independent",
     bounds: BoundsLike | Literal["declared"] = "declared",
     store: str | Path | None = None,
+    keep_models: str | Path | None = None,
     n_jobs: int | None = None,
     trust: bool = False,
     progress: bool = False,
@@ -65,21 +83,29 @@ def study(
 
     This is repeated `runs` times. Each run draws a new 80/20 split (unless the data have a fixed
     one), new training noise, new randomness of the model and new test noise (Siedel et al. 2022,
-    Algorithm 1). Clean accuracy and accuracy at eps_min are always measured, as MSCR needs them.
+    Algorithm 1). Clean accuracy is always measured, and accuracy at eps_min, which MSCR needs,
+    unless other corruptions are named and `test_eps` is not.
 
     Parameters
     ----------
     data
         ``(x, y)``, a `Dataset`, or what `load` takes; uint8 images count as x/255.
     models
-        Names of built-in models, or unfitted scikit-learn estimators, `adapt`-ed or not: one, a
-        list, or a mapping from names to them.
+        Names of built-in models, unfitted scikit-learn estimators, `adapt`-ed or not, or networks
+        to be trained (`training.UntrainedNetwork`): one, a list, or a mapping from names to them.
     norm
         Norm of the separation, the training noise and the test noise.
     train_eps, test_eps
         Sizes of the noise; ``"eps_min"`` stands for half the class separation, 0 for no noise.
+    train
+        Training noise as specs, instead of `train_eps`: ``clean``, ``C1``, ``l2(1) | sp(0.1)``; for
+        networks also with augmentations, as in ``trivialaugment + C1``, and adversaries. Results
+        have one model per regime, such as ``resnet9(C1)``.
+    corruptions
+        Test noise beside `test_eps`: specs, corruptions and suites, as in `evaluate`.
     k
-        Noisy copies of every point, in training and test alike.
+        Noisy copies of every point, in training and test alike; suites have what they were
+        published with. Networks get one new copy per epoch.
     runs, seed
         Number of runs, and the seed of all of them.
     draws
@@ -88,7 +114,10 @@ def study(
     bounds
         As in `evaluate`, for training and test noise.
     store
-        Results file. If a study is killed, the same call continues where it stopped.
+        Results file. If a study is killed, the same call continues where it stopped; a network
+        within its training.
+    keep_models
+        Folder to which every trained model is written.
     n_jobs
         Number of processes, as in joblib; a surrounding ``joblib.parallel_config`` applies.
     trust
@@ -100,25 +129,31 @@ def study(
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data, p = as_dataset(data), as_p(norm)
-    estimators = _load_estimators(models, trust=trust)
+    trainees = _load_trainees(models, trust=trust)
+    others = list_items(corruptions)
+    if test_eps is not None or not others:
+        test_eps = (*(test_eps or ()), "eps_min")
     with Store(store) as results:
-        train_levels = _resolve_levels(train_eps, p, data, results)
-        test_levels = _resolve_levels([*test_eps, "eps_min"], p, data, results)
         noise = Noise(k=k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds))
-        identities = _identify(estimators)
-        plan = [
-            _plan_task(
-                data,
-                Origin(name, identities[name], train.spec),
-                estimator=estimator,
-                train=train,
-                test=_add_clean(test_levels),
-                noise=replace(noise, run=run),
-            )
-            for run in range(runs)
-            for name, estimator in estimators.items()
-            for train in train_levels
-        ]
+        levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
+        tests = [(corruption, noise) for corruption in (Clean(), *levels)]
+        tests += plan_noise(others, data, noise, results, bounds=bounds, draws=None)
+        regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
+        trainings = {
+            name: _resolve_training(trainee, regimes, data, noise)
+            for name, trainee in trainees.items()
+        }
+        identities = _identify(trainees)
+        files = ModelFiles(keep_models, store)
+        plan: list[_Task] = []
+        for run, name in product(range(runs), trainees):
+            for training in trainings[name]:
+                origin = Origin(name, identities[name], training.spec)
+                train_rows, cells = _plan_cells(
+                    data, origin, replace(noise, run=run), tests, by_name=train is not None
+                )
+                task = _Task(trainees[name], training, train_rows, cells, files, place=len(plan))
+                plan.append(task)
         known = results.keys()
         todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
         with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as finished:
@@ -133,59 +168,93 @@ def study(
 class _Task:
     """One model, trained once and tested at every level: the unit of work of a process."""
 
-    estimator: Any
-    train: Corruption
+    trainee: Any
+    training: TrainingNoise
     train_rows: IntArray
     cells: tuple[Cell, ...]
     """The cells that it measures; their keys are known before training."""
+    files: ModelFiles
+    place: int
+    """Its number among all tasks."""
 
     def work(self, report: Callable[[str], None]) -> list[Record]:
         """Train the model and measure its cells; `report` is called with what is being done."""
         first = self.cells[0]
-        name, place = first.origin.name, f"training with {self.train.spec}, run {first.noise.run}"
+        name, run = first.origin.name, first.noise.run
+        place = f"training with {self.training.spec}, run {run}"
         report(f"model {name}, {place}")
-        data, noise = first.data, first.noise
-        x, y = data.rows(self.train_rows), data.labels[self.train_rows]
-        if not isinstance(self.train, Clean):
-            keys = noise.keys(data, self.train, self.train_rows, np.arange(noise.k))
-            x = noisy_copies(self.train.bind(noise.bounds), x, keys)
-            y = np.repeat(y, noise.k)
+        checkpoint = None
+        if self.training.corruption is None:
+            checkpoint = self.files.find_checkpoint(first.model_id)
         with locate_errors(place):
-            copy = clone_seeded(self.estimator, digest("fit", noise.run, noise.seed), name=name)
-            model = fit_arrays(copy, data.decode(x), y, name=name)
-        classifier = as_classifier(model, data, name=name)
+            trained = train_model(
+                self.trainee,
+                self.training,
+                first.data,
+                self.train_rows,
+                first.noise,
+                name=name,
+                checkpoint=checkpoint,
+                place=self.place,
+            )
+        self.files.keep(trained, f"{name}, {self.training.spec}, run {run}")
+        model = trained.model if self.training.corruption is None else trained
+        classifier = as_classifier(model, first.data, name=name)
         done: list[Record] = []
         for group in group_by_draws(self.cells):
             report(f"model {name}, {group[0].place}")
             for records in measure_groups([group], classifier):
                 done += records
+        self.files.forget_checkpoint(checkpoint)
         return done
 
 
-def _plan_task(
+def _plan_cells(
     data: Dataset,
     origin: Origin,
-    *,
-    estimator: Any,
-    train: Corruption,
-    test: Iterable[Corruption],
     noise: Noise,
-) -> _Task:
-    """Plan the training of a model in one run, with the cells that it fills."""
+    tests: Iterable[tuple[Corruption, Noise]],
+    *,
+    by_name: bool,
+) -> tuple[IntArray, tuple[Cell, ...]]:
+    """Return the rows that a model is trained on in one run, and the cells that it fills.
+
+    With `by_name`, every training noise makes a model of its own name.
+    """
     train_rows, test_rows = data.parts(run=noise.run, seed=noise.seed)
     points = make_points(data, test_rows)
-    settings = (origin.recipe, noise.k, noise.draws, str(noise.bounds))
-    model_id = f"{digest(*settings, train.spec, noise.seed, noise.run, points.id):016x}"
+    settings: tuple[str | int, ...] = (
+        origin.recipe,
+        noise.k,
+        noise.draws,
+        str(noise.bounds),
+    )
+    model_id = f"{digest(*settings, origin.train, noise.seed, noise.run, points.id):016x}"
+    if by_name:
+        settings = (*settings, origin.train)
+        origin = replace(origin, name=f"{origin.name}({display_name(origin.train)})")
     origin = replace(origin, recipe=f"{digest(*settings):016x}")
-    cells = tuple(Cell(data, points, c, noise, origin, model_id) for c in test)
-    return _Task(estimator, train, train_rows, cells)
+    cells = (Cell(data, points, c, replace(n, run=noise.run), origin, model_id) for c, n in tests)
+    return train_rows, tuple({cell.key: cell for cell in cells}.values())
 
 
-def _identify(estimators: Mapping[str, Any]) -> dict[str, str]:
+def _resolve_training(
+    trainee: Any, regimes: Iterable[str | Corruption], data: Dataset, noise: Noise
+) -> list[TrainingNoise]:
+    """Return the training noise of a model, each once."""
+    if trains_itself(trainee):
+        specs = (regime if isinstance(regime, str) else regime.spec for regime in regimes)
+        named = (trainee.name_noise(spec, data, noise.bounds) for spec in specs)
+        return [TrainingNoise(spec, None) for spec in dict.fromkeys(named)]
+    resolved = resolve(regimes, data, noise.bounds).corruptions
+    return [TrainingNoise(spec, c) for spec, c in {c.spec: c for c in resolved}.items()]
+
+
+def _identify(trainees: Mapping[str, Any]) -> dict[str, str]:
     """Unfitted parameters of every model, and versions of the libraries, as texts to hash."""
     identities: dict[str, str] = {}
-    for name, estimator in estimators.items():
-        content = content_hash(estimator)
+    for name, trainee in trainees.items():
+        content = trainee.identity if trains_itself(trainee) else content_hash(trainee)
         if content is None:
             raise InputError(
                 f"model {name} must have parameters that can be saved, so that its results can be "
@@ -198,8 +267,8 @@ def _identify(estimators: Mapping[str, Any]) -> dict[str, str]:
     return identities
 
 
-def _load_estimators(models: Any, *, trust: bool) -> dict[str, Any]:
-    """Estimators by name, from what users give as `models`."""
+def _load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
+    """Models to train by name, from what users give as `models`."""
     if isinstance(models, Mapping):
         named = dict(models)
     else:
@@ -211,13 +280,8 @@ def _load_estimators(models: Any, *, trust: bool) -> dict[str, Any]:
         name: load_model(m, trust=trust)[0] if isinstance(m, str) else m
         for name, m in named.items()
     }
-    for name, adapted in loaded.items():
-        model = adapted.model if isinstance(adapted, Adapted) else adapted
-        if not is_estimator(model) or not hasattr(model, "fit"):
-            raise InputError(
-                f"model {name} cannot be trained here: it is no scikit-learn estimator; wrap it in "
-                "one, or train it first and use evaluate"
-            )
+    for name, model in loaded.items():
+        check_trainable(name, model)
     return loaded
 
 
@@ -238,8 +302,3 @@ def _resolve_levels(
     levels = resolve_and_record(specs, data, None, store)  # no suites, so no bounds
     zero = f"{norm_name(p)}(0)"
     return list({c.spec: Clean() if c.spec == zero else c for c in levels}.values())
-
-
-def _add_clean(corruptions: Iterable[Corruption]) -> list[Corruption]:
-    """Put `Clean` first, then every other corruption once."""
-    return list({c.spec: c for c in (Clean(), *corruptions)}.values())

@@ -53,8 +53,8 @@ class Noise:
         self.regime = parse_regime(noise) if isinstance(noise, str) else noise
         if self.regime.adversary is not None:
             raise InputError(
-                f"{self.regime.adversary.spec} needs the network; use shaketable's train, or attack "
-                "the network in your own loop"
+                f"{self.regime.adversary.spec} needs the network; use train, or attack the network "
+                "in your own loop"
             )
         self.bounds = as_bounds(bounds)
         self.classes = classes

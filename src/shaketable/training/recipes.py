@@ -73,15 +73,22 @@ class Recipe:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "about"}
 
 
-def make_recipe(name: str | Recipe = "fast", **changes: Any) -> Recipe:
-    """Return a recipe by its name, with some values changed; those that are None are not."""
+def make_recipe(
+    name: str | Recipe = "fast",
+    *,
+    network: str | None = None,
+    epochs: int | None = None,
+    batch: int | None = None,
+    rate: float | None = None,
+) -> Recipe:
+    """Return a recipe by its name, with other values where they are given.
+
+    A schedule is stretched to another number of epochs.
+    """
     recipe = name if isinstance(name, Recipe) else _read_named(name)
-    known = {f.name for f in fields(Recipe)}
-    for key in changes:
-        if key not in known:
-            raise unknown_name("setting of a recipe", key, known)
-    given = {key: value for key, value in changes.items() if value is not None}
-    if "epochs" in given and "schedule" not in given:
+    values = {"network": network, "epochs": epochs, "batch": batch, "rate": rate}
+    given: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
+    if epochs is not None:
         given["planned"] = recipe.planned or recipe.epochs
     return replace(recipe, **given)
 

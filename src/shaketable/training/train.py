@@ -22,7 +22,11 @@ from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import choose_range
 from shaketable.models.identity import content_hash
 from shaketable.models.networks.files import TrainedNetwork, save_network
-from shaketable.models.networks.registry import build_network, resolve_network
+from shaketable.models.networks.registry import (
+    build_network,
+    count_parameters,
+    resolve_network,
+)
 from shaketable.training.checkpoints import Checkpoint
 from shaketable.training.loop import EpochResult, Precision, Trainer
 from shaketable.training.recipes import Recipe, make_recipe
@@ -39,6 +43,11 @@ class Trained(TrainedNetwork):
     def model(self) -> Any:
         """The model as `evaluate` takes it: it answers with the labels of the data."""
         return self.as_model()
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights."""
+        return count_parameters(self.module)
 
     def save(self, path: str | Path) -> None:
         """Write the network to a ``.pt`` file, which ``evaluate --model`` takes."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+import torch
 
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
@@ -14,7 +15,7 @@ from shaketable.models.identity import Identified
 from shaketable.models.networks.registry import resolve_network
 from shaketable.training.recipes import Recipe, make_recipe
 from shaketable.training.regimes import make_regime
-from shaketable.training.train import train
+from shaketable.training.train import Trained, train
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,7 @@ class UntrainedNetwork(Identified):
     @property
     def plan(self) -> Recipe:
         """The recipe with all that is given beside it."""
-        changes = {"network": self.network, "epochs": self.epochs, "batch": self.batch}
-        return make_recipe(self.recipe, **changes)
+        return make_recipe(self.recipe, network=self.network, epochs=self.epochs, batch=self.batch)
 
     @property
     def name(self) -> str:  # type: ignore[override]  # follows from the network
@@ -72,8 +72,12 @@ class UntrainedNetwork(Identified):
         bounds: Bounds | None,
         seed: int,
         checkpoint: Path | None = None,
-    ) -> Any:
-        """Return the network, trained on rows of the data; see `train`."""
+        place: int = 0,
+    ) -> Trained:
+        """Return the network, trained on rows of the data; see `SelfTraining`."""
+        device = self.device
+        if device is None and torch.cuda.is_available():
+            device = f"cuda:{place % torch.cuda.device_count()}"
         return train(
             None,
             data,
@@ -82,6 +86,6 @@ class UntrainedNetwork(Identified):
             rows=rows,
             bounds=bounds,
             seed=seed,
-            device=self.device,
+            device=device,
             checkpoint=checkpoint,
         )

@@ -1,0 +1,167 @@
+"""``shaketable train``: a network, trained with noise."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from shaketable.cli.flags import (
+    add_bounds_flags,
+    add_data_flags,
+    add_json_flag,
+    add_out_flag,
+    add_quiet_flag,
+    add_seed_flag,
+)
+from shaketable.cli.output import print_json
+from shaketable.cli.values import load_data, read_bounds
+from shaketable.views.terminal import print_lines, print_table
+
+if TYPE_CHECKING:
+    from shaketable.training.train import Trained
+    from shaketable.training.untrained import UntrainedNetwork
+
+ABOUT = "train a network with noise"
+SCHEMA = "cli/train.schema.json"
+
+_SHOWN = 12  # epochs that are printed at most
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Data, network, noise, recipe, and where the network goes."""
+    parser.add_argument("--data", metavar="DATA", help="file, folder or built-in set")
+    add_data_flags(parser)
+    add_network_flags(parser)
+    parser.add_argument(
+        "--noise",
+        default="clean",
+        metavar="SPEC",
+        help="training noise, such as 'linf(0.1)' or C1; with augmentations before it, such as "
+        "'trivialaugment + C1'; or an adversary, such as 'pgd_at(0.03)' (default: clean)",
+    )
+    parser.add_argument("--rate", type=float, help="highest learning rate (default: the recipe's)")
+    parser.add_argument(
+        "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
+    )
+    parser.add_argument(
+        "--no-curve",
+        action="store_true",
+        help="do not measure the accuracy on held-out points after every epoch",
+    )
+    add_seed_flag(parser, "weights, order, augmentation and noise")
+    add_bounds_flags(parser)
+    add_out_flag(
+        parser,
+        "file of the trained network, for evaluate --model; FILE.checkpoint beside it keeps the "
+        "training if it is interrupted",
+        (".pt",),
+    )
+    add_json_flag(parser)
+    add_quiet_flag(parser)
+
+
+def add_network_flags(parser: argparse.ArgumentParser) -> None:
+    """Network and recipe, for commands that train."""
+    parser.add_argument(
+        "--network", metavar="SPEC", help="such as resnet9; see shaketable list networks"
+    )
+    parser.add_argument(
+        "--recipe", metavar="NAME", help="how to train; see shaketable list recipes"
+    )
+    parser.add_argument("--epochs", type=int, help="epochs (default: the recipe's)")
+    parser.add_argument("--batch", type=int, help="points per step (default: the recipe's)")
+    parser.add_argument("--device", help="torch device (default: cuda if there is one)")
+
+
+def read_network(args: argparse.Namespace) -> UntrainedNetwork:
+    """Return the network that the flags name, with its recipe."""
+    from shaketable.models.networks.registry import import_torch
+
+    import_torch()
+    from shaketable.training.untrained import UntrainedNetwork
+
+    return UntrainedNetwork(
+        args.network, args.recipe or "fast", args.epochs, args.batch, device=args.device
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train the network, print its learning curve, and write it to a file."""
+    from pathlib import Path
+
+    from shaketable.models.networks.registry import import_torch
+
+    import_torch()
+    from shaketable.training.train import train
+
+    data = load_data(args)
+    checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")
+    trained = train(
+        args.network,
+        data,
+        noise=args.noise,
+        recipe=args.recipe,
+        epochs=args.epochs,
+        batch=args.batch,
+        rate=args.rate,
+        bounds=read_bounds(args, data),
+        validate=not args.no_curve,
+        seed=args.seed,
+        device=args.device,
+        weights=args.weights,
+        checkpoint=checkpoint,
+        progress=not args.quiet,
+    )
+    if args.out is not None:
+        trained.save(args.out)
+        Path(f"{args.out}.checkpoint").unlink(missing_ok=True)
+    if args.json:
+        print_json(_make_json(trained, args.out))
+    else:
+        _print_curve(trained)
+    if args.out is not None:
+        print_lines(f"network: {args.out}", to_stderr=True)
+    return 0
+
+
+def _make_json(trained: Trained, path: str | None) -> dict[str, Any]:
+    """Return settings and the learning curve; accuracies in per cent."""
+    return {
+        **trained.info,
+        "parameters": trained.parameters,
+        "curve": [
+            {
+                "epoch": result.epoch,
+                "loss": result.loss,
+                "accuracy": 100 * result.accuracy,
+                "held_out": None if result.held_out is None else 100 * result.held_out,
+                "rate": result.rate,
+                "seconds": result.seconds,
+            }
+            for result in trained.curve
+        ],
+        "file": path,
+    }
+
+
+def _print_curve(trained: Trained) -> None:
+    """Print some epochs of the learning curve, the last one among them."""
+    step = -(-len(trained.curve) // _SHOWN)
+    shown = trained.curve[::-1][::step][::-1]
+    rows = [
+        [
+            str(result.epoch),
+            f"{result.loss:.4f}",
+            f"{100 * result.accuracy:.2f}",
+            "" if result.held_out is None else f"{100 * result.held_out:.2f}",
+            f"{result.rate:.4g}",
+            f"{result.seconds:.1f}",
+        ]
+        for result in shown
+    ]
+    title = (
+        f"{trained.network}, {trained.parameters:,} parameters, trained with "
+        f"{trained.info['noise']}: accuracy in % on training points as the network got them, and "
+        "on clean points that were held out"
+    )
+    print_table(title, ["epoch", "loss", "training", "held out", "rate", "seconds"], rows)

@@ -1,0 +1,157 @@
+"""Models that a study trains: scikit-learn estimators, and models that train themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.keys import digest
+from shaketable.core.types import IntArray
+from shaketable.core.writing import write_beside
+from shaketable.corruptions import Clean, Corruption, noisy_copies
+from shaketable.data.bounds import Bounds
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.noise import Noise
+from shaketable.models.adapted import Adapted
+from shaketable.models.classifier import is_estimator
+from shaketable.models.fitting import clone_seeded, fit_arrays
+
+
+class TrainedModel(Protocol):
+    """What `SelfTraining.train_on` returns."""
+
+    @property
+    def model(self) -> Any:
+        """The model as `evaluate` takes it."""
+
+    def save(self, path: Path) -> None:
+        """Write it to a ``.pt`` file."""
+
+
+class SelfTraining(Protocol):
+    """A model that trains itself with noise, such as a network with its recipe."""
+
+    @property
+    def identity(self) -> str:
+        """Hash of all that the trained model depends on, besides data, noise and seed."""
+
+    def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
+        """Return the canonical spec of training noise on these data."""
+
+    def train_on(
+        self,
+        data: Dataset,
+        rows: IntArray,
+        *,
+        noise: str,
+        bounds: Bounds | None,
+        seed: int,
+        checkpoint: Path | None = None,
+        place: int = 0,
+    ) -> TrainedModel:
+        """Train on rows of the data.
+
+        A file `checkpoint` keeps what is done; it is no longer needed afterwards. `place` is a
+        number of the task, by which several GPUs share the work.
+        """
+
+
+@dataclass(frozen=True)
+class TrainingNoise:
+    """Noise that a model is trained with."""
+
+    spec: str
+    corruption: Corruption | None
+    """None if the model trains itself."""
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Where a study keeps models, and the checkpoints of those in training."""
+
+    folder: str | Path | None
+    """Folder of trained models; None if they are not kept."""
+    store: str | Path | None
+    """Results file, which checkpoints lie beside; None for no checkpoints."""
+
+    def find_checkpoint(self, model_id: str) -> Path | None:
+        """Return the file of a checkpoint; its folder exists."""
+        if self.store is None or str(self.store) == ":memory:":
+            return None
+        folder = Path(f"{self.store}.training")
+        folder.mkdir(exist_ok=True)
+        return folder / f"{model_id}.pt"
+
+    def forget_checkpoint(self, path: Path | None) -> None:
+        """Delete a checkpoint, and its folder if it is the last one."""
+        if path is not None:
+            path.unlink(missing_ok=True)
+            if not any(path.parent.iterdir()):
+                path.parent.rmdir()
+
+    def keep(self, trained: Any, name: str) -> None:
+        """Write a trained model to the folder, if models are kept."""
+        if self.folder is None:
+            return
+        folder = Path(self.folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        safe = "".join(sign if sign.isalnum() or sign in "-_.,()=+" else "_" for sign in name)
+        if hasattr(trained, "save"):
+            trained.save(folder / f"{safe}.pt")
+            return
+        import joblib  # 0.1 s
+
+        with write_beside(folder / f"{safe}.joblib", "model") as beside:
+            joblib.dump(trained, beside)
+
+
+def trains_itself(model: Any) -> bool:
+    """Whether a model has the role `SelfTraining`."""
+    return hasattr(model, "train_on") and hasattr(model, "name_noise")
+
+
+def check_trainable(name: str, model: Any) -> None:
+    """Raise `InputError` for a model that a study cannot train."""
+    inner = model.model if isinstance(model, Adapted) else model
+    if not trains_itself(inner) and not (is_estimator(inner) and hasattr(inner, "fit")):
+        raise InputError(
+            f"model {name} cannot be trained here: it is no scikit-learn estimator; wrap it in "
+            "one, name a network (--network; training.UntrainedNetwork), or train it first and use "
+            "evaluate"
+        )
+
+
+def train_model(
+    model: Any,
+    training: TrainingNoise,
+    data: Dataset,
+    rows: IntArray,
+    noise: Noise,
+    *,
+    name: str,
+    checkpoint: Path | None,
+    place: int,
+) -> Any:
+    """Return a copy of a model, trained with noise on rows of the data."""
+    seed = digest("fit", noise.run, noise.seed)
+    if training.corruption is None:
+        return model.train_on(
+            data,
+            rows,
+            noise=training.spec,
+            bounds=noise.bounds,
+            seed=seed,
+            checkpoint=checkpoint,
+            place=place,
+        )
+    x, y = data.rows(rows), data.labels[rows]
+    if not isinstance(training.corruption, Clean):
+        keys = noise.keys(data, training.corruption, rows, np.arange(noise.k))
+        x = noisy_copies(training.corruption.bind(noise.bounds), x, keys)
+        y = np.repeat(y, noise.k)
+    copy = clone_seeded(model, seed, name=name)
+    return fit_arrays(copy, data.decode(x), y, name=name)
