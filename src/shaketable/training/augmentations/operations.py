@@ -134,10 +134,10 @@ def warp(x: Tensor, parameters: Tensor, interpolation: str) -> Tensor:
     across = torch.arange(0.5, width, device=x.device, dtype=x.dtype)
     down = torch.arange(0.5, height, device=x.device, dtype=x.dtype)[:, None]
     # grid_sample counts from -1 to 1, from edge to edge
-    column = torch.addcmul(torch.addcmul(c, a, across), b, down).mul_(2 / width)
-    row = torch.addcmul(torch.addcmul(f, d, across), e, down).mul_(2 / height)
-    grid = torch.stack([column, row], dim=-1).sub_(1)
-    inside = grid.abs().amax(dim=-1) <= 1
+    column = torch.addcmul(torch.addcmul(c, a, across), b, down).mul_(2 / width).sub_(1)
+    row = torch.addcmul(torch.addcmul(f, d, across), e, down).mul_(2 / height).sub_(1)
+    inside = torch.maximum(column.abs(), row.abs()) <= 1
+    grid = torch.stack([column, row], dim=-1)
     moved = functional.grid_sample(
         x, grid, mode=interpolation, padding_mode="border", align_corners=False
     )
@@ -179,7 +179,9 @@ def sharpness(x: Tensor, parameters: Tensor) -> Tensor:
         return x
     sharp = x.clone()
     inner = sharp[:, :, 1:-1, 1:-1]
-    smooth = functional.avg_pool2d(x, 3, stride=1).mul_(9 / 13).add_(inner, alpha=4 / 13)
+    column = (x[:, :, :-2] + x[:, :, 1:-1]).add_(x[:, :, 2:])
+    square = (column[..., :-2] + column[..., 1:-1]).add_(column[..., 2:])
+    smooth = square.add_(inner, alpha=4).div_(13)
     inner.copy_(_blend(smooth, inner, parameters))
     return sharp
 
