@@ -144,6 +144,16 @@ def test_rand_augment_draws_different_operations_equally_often():
     assert abs((pixels > 0).mean() - 0.5) < 0.03
 
 
+def test_operations_of_rand_augment_have_signs_of_their_own():
+    steps = RandAugment(n=15).draw(MANY[:4000], SIZE)
+    parameters = np.stack([step.parameters for step in steps])
+    affine = np.stack([step.kinds == Kind.AFFINE for step in steps])
+    across, down = (affine & np.stack([moves(column)(p) for p in parameters]) for column in (2, 5))
+    assert across.sum() == down.sum() == 4000
+    signs = [np.sign(parameters[..., c].T[found.T]) for c, found in ((2, across), (5, down))]
+    assert abs((signs[0] == signs[1]).mean() - 0.5) < 0.03
+
+
 def test_magnitudes_of_rand_augment_are_those_of_kornia():
     v, sign = np.array([9 / 30]), np.array([1.0])
     made = {op.name: op.parameters(v, sign, SIZE) for op in rand_augment.SPACE}
@@ -167,6 +177,8 @@ def test_chains_of_augmix_have_one_to_three_operations():
     assert len(fixed) == 2
     assert all((step.kinds != Kind.IDENTITY).all() for step in fixed)
     assert len(augmix.SPACE) == 9
+    first, second, _ = np.split(steps[0].kinds, 3)  # of an image's chains: independent
+    np.testing.assert_allclose((first == second).mean(), (5 / 9) ** 2 + 4 / 81, atol=0.015)
 
 
 def test_strengths_of_augmix_are_uniform():

@@ -112,6 +112,17 @@ def test_shears_and_translations_are_exactly_those_of_pillow(columns):
     np.testing.assert_allclose(operate(Kind.AFFINE, columns), theirs, atol=1e-3)
 
 
+def test_what_is_fixed_stays_where_it_is():
+    shear, places = np.array([-0.5, 0.3]), np.array([2.5, 30.0])
+    a, b, c, *_ = plans.shear_x(shear, fixed=12)
+    np.testing.assert_allclose(a * places + b * 12 + c, places)
+    *_, d, e, f = plans.shear_y(shear, fixed=16)
+    np.testing.assert_allclose(d * 16 + e * places + f, places)
+    a, b, c, d, e, f = plans.rotate(np.array([20.0, -70.0]), SIZE)
+    np.testing.assert_allclose(a * 16 + b * 12 + c, 16)
+    np.testing.assert_allclose(d * 16 + e * 12 + f, 12)
+
+
 def test_rotations_are_those_of_pillow():
     degrees = np.array([-131, -60, 0, 30, 90, 101])
     ours = operate(Kind.AFFINE, plans.rotate(degrees, SIZE))
@@ -171,6 +182,8 @@ def test_steps_follow_each_other_and_leave_the_images_alone():
     again = apply_steps(x, [darker, mixed, mixed], interpolation="nearest", rows=rows)
     torch.testing.assert_close(again, x[rows] / 2)
     assert torch.equal(x, before)
+    nothing = Step(np.zeros(0, np.int64), np.zeros((0, plans.WIDTH)))
+    assert len(apply_steps(x[:0], [nothing], interpolation="nearest")) == 0
 
 
 def test_types_come_back_as_they_were_given():

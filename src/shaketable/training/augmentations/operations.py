@@ -94,7 +94,7 @@ def apply_steps(
                     part = OPERATIONS[Kind(kind)](part, own)
                 parts.append(part)
                 start += count
-        x = torch.cat(parts) if len(parts) > 1 else parts[0]
+        x = torch.cat(parts) if parts else x
     return x.index_select(0, places[-1])
 
 

@@ -72,10 +72,11 @@ class RandAugment:
     inverts more the smaller `m` is, and shears are up to 54° about the centre. Places outside the
     image are black; interpolation is bilinear.
 
-    Departures: kornia draws the operations once for a whole batch, and so only signs differ between
-    its images; here every image has its own, as in the paper. The paper may draw an operation
-    twice; kornia does not, nor do we. Two rules are Pillow's: at edges the nearest pixel is not
-    mixed with black, and a constant channel is left alone by auto_contrast.
+    Departures: kornia draws the operations once for a whole batch; here every image has its own, as
+    in the paper. The paper may draw an operation twice; kornia does not, nor do we. kornia draws
+    the threshold of solarize_add although it documents 0.5; here it is 0.5. Two rules are Pillow's:
+    at edges the nearest pixel is not mixed with black, and a constant channel is left alone by
+    auto_contrast.
 
     >>> RandAugment().spec
     'randaugment(n=2, m=9)'
