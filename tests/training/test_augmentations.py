@@ -306,7 +306,10 @@ class Calls(dispatch.TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         waiting = ("_local_scalar_dense", "nonzero", "equal", "unique", "masked_select")
-        assert not any(word in func.__name__.split(".") for word in waiting), func
+        name = func.__name__.partition(".")[0]
+        masks = args[1] if name in ("index", "index_put", "index_put_") else ()
+        assert name not in waiting, func
+        assert not any(mask is not None and mask.dtype == torch.bool for mask in masks), func
         self.count += not func.is_view
         return func(*args, **(kwargs or {}))
 
