@@ -8,7 +8,7 @@ import pytest
 import shaketable as st
 from helpers.commands import run_json
 from shaketable.core.errors import InputError
-from shaketable.core.spec import Call, parse_call
+from shaketable.core.spec import Call, display_name, parse_call
 from shaketable.corruptions import CORRUPTIONS, Corruption, Named, Sequence, parse
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import AddedNoise
@@ -79,7 +79,8 @@ def test_every_listed_name_is_found_and_can_be_written():
                 continue
             call = parse_call(form.replace("KIND", name).replace("lP", "l0.7"))
             given = [sizes.get(a, 0.5) for a in call.args[:1]]
-            assert parse(str(Call(call.name, tuple(given)))).spec.startswith(call.name)
+            made = parse(str(Call(call.name, tuple(given))))
+            assert display_name(made.spec).startswith(call.name)
     assert {*NAMES, "clean", "linf", "l0", "gaussian", "sp", "scaling"} <= {*CORRUPTIONS}
 
 

@@ -6,6 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shaketable.core.errors import InputError
+from shaketable.corruptions import PNormNoise
 from shaketable.models.augmented import NoiseAugmented
 
 
@@ -13,6 +14,7 @@ from shaketable.models.augmented import NoiseAugmented
     [
         NoiseAugmented(LogisticRegression(), epsilon=0.01, k=2, random_state=0),
         NoiseAugmented(KNeighborsClassifier(1), norm=2, epsilon=0.1, k=3, random_state=0),
+        NoiseAugmented(KNeighborsClassifier(1), noise="2*l2(0.1) | clean", k=2, random_state=0),
     ]
 )
 def test_scikit_learns_own_checks(estimator, check):
@@ -63,8 +65,48 @@ def test_what_the_inner_estimator_lacks_is_lacking():
         ({"k": 0}, "k must be"),
         ({"epsilon": -1}, "epsilon must be"),
         ({"norm": "x"}, "norm must be"),
+        ({"noise": "l2(1)", "epsilon": 1}, "noise and epsilon must not both be given"),
+        ({"noise": "l0(0.1)"}, "needs a finite value range"),
+        ({"noise": "l2(1)", "shape": (2, 2)}, "shape must have as many values as a row, 1"),
     ],
 )
 def test_bad_parameters_are_refused(options, message):
     with pytest.raises(InputError, match=message):
         NoiseAugmented(KNeighborsClassifier(1), **options).fit([[0.0], [1.0]], [0, 1])
+
+
+def see(x, **options):
+    y = np.arange(len(x)) % 2
+    model = NoiseAugmented(KNeighborsClassifier(1), random_state=0, **options).fit(x, y)
+    return model.estimator_._fit_X
+
+
+def test_noise_by_spec_is_that_by_norm_and_size():
+    x = np.random.default_rng(0).random((10, 3))
+    by_size = see(x, norm=2, epsilon=0.5, k=4)
+    np.testing.assert_array_equal(see(x, noise="l2(0.5)", k=4), by_size)
+    np.testing.assert_array_equal(see(x, noise=PNormNoise(2, 0.5), k=4), by_size)
+    clipped = see(x, norm=2, epsilon=0.5, k=4, bounds=(0, 1))
+    np.testing.assert_array_equal(clipped, by_size.clip(0, 1))
+    np.testing.assert_array_equal(see(x, noise="clean"), x)
+
+
+def test_every_corruption_can_be_trained_with():
+    x = np.random.default_rng(0).random((30, 48)).astype("float32")
+    copies = see(x, noise="l0(0.25) | sp(0.1) + ga(0.1)", bounds=(0, 1), k=3)
+    assert copies.shape == (90, 48)
+    assert (copies >= 0).all()
+    assert (copies <= 1).all()
+    replaced = (copies != np.repeat(x, 3, axis=0)).sum(axis=1)
+    assert set(replaced[replaced < 30]) == {12}  # a share of exactly 1/4, or all values
+    assert 20 < (replaced == 12).sum() < 70
+    turned = see(x, noise="rotation(90)", bounds=(0, 1), k=1, shape=(4, 4, 3)).reshape(-1, 4, 4, 3)
+    np.testing.assert_array_equal(turned, np.rot90(x.reshape(-1, 4, 4, 3), -1, axes=(1, 2)))
+
+
+def test_columns_are_those_of_the_training_points():
+    x = np.random.default_rng(0).random((12, 3))
+    copies = see(x, noise="missing(0.5)", k=2)
+    gaps = copies != np.repeat(x, 2, axis=0)
+    assert 10 < gaps.sum() < 62
+    np.testing.assert_allclose(copies[gaps], np.broadcast_to(x.mean(axis=0), gaps.shape)[gaps])

@@ -91,7 +91,7 @@ def corrupt(
         dtype = out.dtype if dtype is None else dtype
     _check_values(x, given)
     limits = _choose_bounds(x, bounds)
-    chosen = _prepare(corruption, x, limits)
+    chosen = prepare(corruption, x, limits)
     from shaketable.corruptions.compiled.streams import first_keys  # compiled code, slow to load
 
     keys = first_keys(make_key(rng), len(x))
@@ -286,7 +286,7 @@ def _choose_bounds(x: Any, bounds: BoundsLike) -> Bounds | None:
     return limits.with_whole_steps()
 
 
-def _prepare(corruption: str | Corruption, x: Any, limits: Bounds | None) -> Corruption:
+def prepare(corruption: str | Corruption, x: Any, limits: Bounds | None) -> Corruption:
     """Return a corruption with all that shape, columns and range of the points decide."""
     # the function behind package.module:name may be another one at the next call
     shape = tuple(x.shape[1:])

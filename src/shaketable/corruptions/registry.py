@@ -101,8 +101,7 @@ def describe_corruptions() -> dict[str, str]:
     """Forms of all specs with what they mean; epsilon may be ``eps_min`` if data are known."""
     return CORRUPTIONS.describe(lambda _, declaration: declaration.forms) | {
         "A + B": "A, then B",
-        "A | B": "A or B, drawn for every point; in A + B | C, + binds tighter than |, and brackets "
-        "work as usual",
+        "A | B": "A or B, drawn for every point; A + B | C is (A + B) | C",
         "3*A | B": "the same, A three times as often as B",
         'A(…, only="COLUMN,…")': "A on these columns of a table alone",
         "A as NAME": "A under a name of its own, with random draws of its own",

@@ -5,6 +5,7 @@ The code of the class, docstrings of methods included, is part of the identity o
 
 from __future__ import annotations
 
+import math
 from numbers import Integral
 from typing import Any, Self
 
@@ -16,10 +17,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.norms import as_p
-from shaketable.core.types import Array
-from shaketable.corruptions import PNormNoise, noisy_copies
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions import (
+    BoundsLike,
+    Clean,
+    Corruption,
+    PNormNoise,
+    as_bounds,
+    as_corruption,
+    noisy_copies,
+)
+from shaketable.corruptions.corrupt import check_noisy, prepare
 
 
 def _inner_has(method: str) -> Any:
@@ -29,10 +40,10 @@ def _inner_has(method: str) -> Any:
 class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # sklearn is untyped
     """Any classifier, trained on k noisy copies of every training point.
 
-    The copies are uniform in the p-norm ball of radius `epsilon` around the point. The original
-    points are not used (Siedel et al. 2022, Sec. 3.2); ``epsilon=0`` trains on them alone.
-    ``sample_weight`` is not supported: a point given twice gets different noise each time, so a
-    weight of 2 is not the same.
+    The copies are uniform in the p-norm ball of radius `epsilon` around the point, or corrupted as
+    `noise` says. The original points are not used (Siedel et al. 2022, Sec. 3.2); ``epsilon=0``
+    without `noise` trains on them alone. ``sample_weight`` is not supported: a point given twice
+    gets different noise each time, so a weight of 2 is not the same.
 
     Parameters
     ----------
@@ -46,6 +57,15 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Number of noisy copies per point.
     random_state
         Seed of the noise; that of the estimator is ``estimator__random_state``.
+    noise
+        Any other noise in place of `norm` and `epsilon`: a spec such as ``"l0(0.1) | sp(0.1)"``,
+        or a corruption. Column means and the like are those of the training points.
+    bounds
+        (low, high) to clip to, or a `Bounds`; None for no bounds. L0 noise, camera faults and the
+        like need them.
+    shape
+        Shape of an image, such as (32, 32, 3), for noise that needs it, such as rotation; None:
+        rows of a table.
 
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> model = NoiseAugmented(KNeighborsClassifier(1), epsilon=0.1, random_state=0)
@@ -60,20 +80,27 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         epsilon: float = 0.0,
         k: int = 10,
         random_state: Any = None,
+        *,
+        noise: str | Corruption | None = None,
+        bounds: BoundsLike = None,
+        shape: tuple[int, ...] | None = None,
     ) -> None:
         self.estimator = estimator
         self.norm = norm
         self.epsilon = epsilon
         self.k = k
         self.random_state = random_state
+        self.noise = noise
+        self.bounds = bounds
+        self.shape = shape
 
     def fit(self, X: Array, y: Array) -> Self:  # noqa: N803  (scikit-learn's name)
         """Train a clone of the estimator on noisy copies of the rows of `X`."""
-        noise = PNormNoise(as_p(self.norm), self.epsilon)
+        noise = self._choose_noise()
         k = check_whole("k", self.k, least=1)
         x, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        if self.epsilon > 0:
+        if not isinstance(noise, Clean):
             state = self.random_state
             seed = (
                 int(state)
@@ -81,10 +108,34 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 else check_random_state(state).randint(2**31)
             )
             keys = row_keys(digest("training noise", int(seed)), np.arange(len(x)), np.arange(k))
-            x, y = noisy_copies(noise, x, keys), np.repeat(y, k)
+            x, y = self._add_noise(noise, x, keys), np.repeat(y, k)
         self.estimator_ = clone(self.estimator).fit(x, y)
         self.classes_ = self.estimator_.classes_
         return self
+
+    def _choose_noise(self) -> Corruption:
+        """Return the training noise as it was given; `Clean` for none."""
+        ball = PNormNoise(as_p(self.norm), self.epsilon)
+        if self.noise is None:
+            return ball if ball.epsilon else Clean()
+        if ball.epsilon:
+            raise InputError(
+                f"noise and epsilon must not both be given, got {self.noise!r} and "
+                f"{self.epsilon!r}; leave epsilon out, or write noise='{ball.spec}'"
+            )
+        return as_corruption(self.noise)
+
+    def _add_noise(self, noise: Corruption, x: Array, keys: KeyArray) -> Array:
+        """Return noisy copies of rows, which may be images."""
+        shape = x.shape[1:] if self.shape is None else tuple(self.shape)
+        if math.prod(shape) != x.shape[1]:
+            raise InputError(
+                f"shape must have as many values as a row, {x.shape[1]}, got {self.shape!r}"
+            )
+        points = x.reshape(len(x), *shape)
+        fitted = prepare(noise, points, as_bounds(self.bounds))
+        copies: Array = check_noisy(noisy_copies(fitted, points, keys), fitted)
+        return copies.reshape(-1, x.shape[1])
 
     def predict(self, X: Array) -> Array:  # noqa: N803
         """Label of every row."""

@@ -135,8 +135,10 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
     ]
     moved = torch.from_numpy(np.concatenate(numbers, axis=1)).to(x.device, non_blocking=True)
     out = x.new_empty(x.shape)
-    for share, own in zip(shares, moved.split([len(s.rows) for s in shares], dim=1), strict=True):
-        rows, streams, bits = own
+    start = 0
+    for share in shares:
+        rows, streams, bits = moved[:, start : start + len(share.rows)]
+        start += len(share.rows)
         part, noise = share.corruption, share.corruption.additive
         if share.sizes is None:
             out[rows] = call(part, x[rows], share.keys)
@@ -220,11 +222,13 @@ def _fill(
     keys: KeyArray | Tensor,
     noise: AddedNoise,
     x: Tensor | None = None,
-    **of_rows: Tensor,
+    *,
+    rows: Tensor | None = None,
+    scales: Tensor | None = None,
 ) -> Tensor:
     """Write the noise to `out`, or its sum with `x`; return `out`.
 
-    `of_rows` are numbers of rows, to leave the others as they are, and their scales.
+    With `rows` all others stay as they are; `scales` are those of rows.
     """
     from shaketable.corruptions.tensors import fused
 
@@ -239,8 +243,9 @@ def _fill(
     )
     flat = (out if direct else like.new_empty(like.shape)).view(len(out), -1)
     points = None if x is None else x.reshape(len(x), -1)
-    streams = _device_keys(keys, of_rows.get("rows", flat))
-    fused.fill_noise(flat, streams, x=points, **noise._asdict(), **of_rows)
+    streams = _device_keys(keys, flat if rows is None else rows)
+    given = noise._asdict()
+    fused.fill_noise(flat, streams, x=points, rows=rows, scales=scales, **given)
     return out if direct else out.copy_(flat.view(out.shape))
 
 
