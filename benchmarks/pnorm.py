@@ -9,6 +9,9 @@ repeats are printed.
 Then all noise of the suite pnorm-cifar is drawn and added as in `evaluate`, and compared with one
 forward pass of a small convolutional network (needs torch, one thread).
 
+Last, `corrupt` with C1, one of 90 noises for every image, is compared with the mean over nine
+single noises, one per norm, for uint8 and float32 images.
+
     python benchmarks/pnorm.py            # about 3 minutes
     python benchmarks/pnorm.py --n 2000   # quicker
 
@@ -27,7 +30,7 @@ import numpy as np
 
 from shaketable.core.keys import row_keys
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions import parse
+from shaketable.corruptions import corrupt, parse
 from shaketable.corruptions.compiled import ziggurat
 from shaketable.corruptions.suites.suite import suite
 from shaketable.data.bounds import Bounds
@@ -137,8 +140,23 @@ def print_suite(n: int, repeats: int) -> None:
         )
 
 
+def print_choice(n: int, repeats: int) -> None:
+    """Print the time of one of 90 noises for every image, relative to single noises."""
+    levels = np.random.default_rng(0).integers(0, 256, (n, 32, 32, 3), np.uint8)
+    singles = suite("pnorm-cifar").names[4::10]  # the fifth size of every norm
+    for x in (levels, (levels / 255).astype(np.float32)):
+        work = {spec: partial(corrupt, x, spec, rng=0, bounds=(0, 1)) for spec in ("C1", *singles)}
+        t = median_seconds(work, repeats)
+        mean = statistics.mean(t[spec] for spec in singles)
+        print(
+            f"- {x.dtype}: C1 takes {t['C1']:.3f} s, single noises {mean:.3f} s on average: ratio "
+            f"{t['C1'] / mean:.2f}",
+            flush=True,
+        )
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--n", type=int, default=10_000, help="number of images")
     parser.add_argument("--repeats", type=int, default=3)
@@ -148,6 +166,8 @@ def main() -> None:
     print_sampling(args.n, args.repeats)
     print("\nall noise of pnorm-cifar, added and clipped:")
     print_suite(args.n, args.repeats)
+    print("\none of 90 noises for every image:")
+    print_choice(args.n, args.repeats)
 
 
 if __name__ == "__main__":

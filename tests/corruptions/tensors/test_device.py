@@ -31,6 +31,7 @@ SPECS = [
     "l0(0.3, uniform)",
     "gaussian(0.1, mean=0.2)",
     "l2(0.5) + l0(0.1) + linf(0.1)",
+    "2*l2(0.5) | l2(1) | linf(0.1) | l1(2) | l0(0.1) | l0(0.3) | gaussian(0.1) | clean",
 ]
 BOUNDS = Bounds(0.0, 1.0)
 
@@ -244,3 +245,37 @@ def test_devices_without_kernels_get_noise_of_the_cpu():
         noisy = noise.apply(x, noise.draw(x, keys(4)))
         assert noisy.device.type == "meta"
         assert noisy.shape == x.shape
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_one_of_several_is_that_of_arrays(dtype, device):
+    spec = "l2(1) | l2(3) | l0.5(40) | linf(0.1) | linf(0.2, vertices) | gaussian(0.1, mean=0.2)"
+    noise = parse(f"{spec} | gaussian(0.3, mean=0.2) | clean | l2(1) + linf(0.1)").bind(BOUNDS)
+    x = points(200, 3, 9, 9)
+    given = torch.from_numpy(x).to(device, dtype)
+    noisy = noise(given, keys(200)).float().cpu()
+    wanted = noise(given.float().cpu().numpy(), keys(200))
+    assert np.allclose(noisy, wanted, atol={4: 1e-6, 2: 1e-2}[dtype.itemsize])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_of_several_impulses_every_row_has_its_own_share(device):
+    x = torch.full((90, 1000), 0.3, device=device)
+    noise = parse("l0(0.05) | l0(0.2) | l0(0.1)").bind(BOUNDS)
+    hit = ((noise(x, keys(90)) != 0.3).sum(dim=1)).cpu().numpy()
+    (share,) = noise.split(keys(90))
+    assert (hit[share.rows] == share.sizes * 1000).all()
+    assert set(hit) == {50, 100, 200}
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+def test_one_of_several_does_not_wait_for_the_device():
+    x = torch.rand((384, 3, 32, 32), device="cuda")
+    noise = parse("C1").for_shape((3, 32, 32)).bind(BOUNDS)
+    noise(x, keys(384))  # kernels are compiled and tables moved
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        noise(x, keys(384))
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
