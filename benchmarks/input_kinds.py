@@ -35,6 +35,7 @@ from input_models import (
     make_pt,
     make_script,
     make_skops,
+    make_trained,
     make_weights,
 )
 from shaketable.cli.main import main
@@ -316,5 +317,12 @@ KINDS = (
     Kind("xgboost json", make_booster(".json"), _evaluate_booster(".json"), "model.json"),
     Kind("xgboost ubj", make_booster(".ubj"), _evaluate_booster(".ubj"), "model.ubj"),
     Kind("lightgbm", make_booster(".txt"), _evaluate_booster(".txt"), "model.txt"),
+    Kind(
+        "trained network",
+        make_trained,
+        _evaluate_model("net={}/model.pt", "--json"),
+        "model.pt",
+        same=True,
+    ),
     Kind("torchscript", make_script, _evaluate_model("{}/model.pt", "--trust"), "model.pt"),
 )

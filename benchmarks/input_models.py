@@ -114,3 +114,15 @@ def make_script(folder: Path) -> None:
     save_model_data(folder)
     trace: Any = torch.jit.trace
     trace(make_network(), torch.zeros(1, 3)).save(str(folder / "model.pt"))
+
+
+def make_trained(folder: Path) -> None:
+    """Trained network of ours, which holds no code."""
+    from shaketable.models.networks.files import save_network
+    from shaketable.models.networks.registry import build_network
+
+    save_model_data(folder)
+    spec = "mlp(width=4, depth=1)"
+    module = build_network(spec, shape=(3,), classes=3, seed=0)
+    about: dict[str, Any] = {"network": spec, "labels": ["ape", "bee", "cat"], "info": {"seed": 0}}
+    save_network(folder / "model.pt", module, shape=(3,), classes=3, **about)

@@ -19,9 +19,10 @@ from shaketable.corruptions.suites.suite import SUITES
 from shaketable.data.readers.reader import READERS
 from shaketable.findings.finding import FINDINGS
 from shaketable.models.loading import LOADERS
+from shaketable.models.networks import NETWORKS, build_network
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide.md"
-REGISTRIES = (CORRUPTIONS, SUITES, ATTACKS, READERS, LOADERS, FINDINGS, COMMANDS)
+REGISTRIES = (CORRUPTIONS, SUITES, ATTACKS, NETWORKS, READERS, LOADERS, FINDINGS, COMMANDS)
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -105,6 +106,8 @@ def test_names_of_an_installed_package(installed, capsys):
     code, out, err = run_command(capsys, "separation", "a.points", "--label", "kind")
     assert code == 0, err
     assert "eps_min = 0.5" in out
+    network = build_network("linear(bias=false)", shape=(8, 8, 3), classes=2)
+    assert [p.shape for p in network.parameters()] == [(2, 192)]
     with pytest.raises(SystemExit, match="0"):
         run_command(capsys, "--help")
     assert "print the cells of a results file" in capsys.readouterr().out

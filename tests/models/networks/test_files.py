@@ -183,6 +183,16 @@ def test_a_file_cut_short_is_refused_in_one_line(capsys, tmp_path):
         run_failing(capsys, *argv, "--corruptions", "linf(0)")
 
 
+def test_a_changed_weight_is_noticed(tmp_path):
+    save(tmp_path / "m.pt")
+    content = (tmp_path / "m.pt").read_bytes()
+    weight = make_module().linear.weight.detach().numpy().tobytes()
+    at = content.index(weight)
+    (tmp_path / "m.pt").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    with pytest.raises(InputError, match=r"is damaged \(BadZipFile\); restore it, or train"):
+        load_model(str(tmp_path / "m.pt"))
+
+
 class Evil:
     def __reduce__(self):
         return os.mkdir, ("evil",)

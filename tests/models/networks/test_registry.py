@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from helpers.commands import run_failing, run_json
+from helpers.commands import run_command, run_failing, run_json
 from helpers.plugin import install_plugin
 from shaketable.core.errors import InputError
 from shaketable.models.networks.registry import (
@@ -133,6 +133,7 @@ def test_networks_of_installed_packages_are_found(capsys, monkeypatch, tmp_path)
     source = "import torch\ndef tiny(shape, classes, width=2):\n    '''Tiny one.'''\n"
     source += "    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3072, classes))\n"
     before = run_json(capsys, "list", "networks")
+    assert all(name in run_command(capsys, "list", "networks")[1] for name in before)
     install_plugin(
         monkeypatch,
         tmp_path,

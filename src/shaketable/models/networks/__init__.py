@@ -8,3 +8,8 @@ deviation. Networks for images take 8x8 pixels or more. From 64x64 on, their fir
 2, as in Siedel et al. (2024), and from 128x128 on `alexnet`, `resnet` and `vgg` have the form for
 ImageNet, with torchvision's names of parameters, so that published weights fit.
 """
+
+from shaketable.models.networks.files import TrainedNetwork, load_network, save_network
+from shaketable.models.networks.registry import NETWORKS, build_network
+
+__all__ = ["NETWORKS", "TrainedNetwork", "build_network", "load_network", "save_network"]

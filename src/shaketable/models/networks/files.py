@@ -135,6 +135,9 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
     if not file.is_file():
         raise InputError(f"file of a network {str(file)!r} does not exist; check the path")
     try:
+        with zipfile.ZipFile(file) as archive:
+            if (part := archive.testzip()) is not None:  # torch does not compare the checksums
+                raise zipfile.BadZipFile(f"checksum of {part}")
         content = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # of many kinds, for a damaged file
         raise _damaged(file, type(error).__name__) from error

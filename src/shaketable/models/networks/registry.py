@@ -143,7 +143,7 @@ def build_network(
 
     >>> network = build_network("resnet9(width=4)", shape=(8, 8, 3), classes=10, seed=0)
     >>> count_parameters(network)
-    26290
+    26350
     """
     import_torch()
     call = parse_call(spec)
