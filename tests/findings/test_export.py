@@ -95,6 +95,15 @@ def test_files_hold_the_frame(tmp_path, results, content, ending):
         assert read == expected, name
 
 
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_norms_are_numbers_also_the_largest(tmp_path, ending):
+    data = st.make_dataset(np.eye(6) / 2, [0, 1, 0, 1, 0, 1], bounds=(0, 1))
+    records = st.evaluate(lambda x: x[:, 1] > 0.2, data, st.suite("pnorm"), k=1)
+    path = st.export(tmp_path / f"findings{ending}", records)
+    table = pd.read_csv(path) if ending == ".csv" else pd.read_parquet(path)
+    assert set(table["p"].dropna()) >= {0.5, 1.0, 2.0, np.inf}
+
+
 def test_models_with_a_formula_as_name_stay_text(tmp_path, records):
     text = st.export(tmp_path / "r.csv", records, content="cells").read_text()
     assert ",'=a," in text

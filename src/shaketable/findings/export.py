@@ -79,8 +79,11 @@ def findings_frame(results: Results) -> pd.DataFrame:
     names = dict.fromkeys(name for row in rows for name in row)
     about = [name for name in names if name not in _VALUES]
     frame = pd.DataFrame(rows, columns=[*about, *(name for name in _VALUES if name in names)])
+    if "p" in frame:
+        frame["p"] = pd.to_numeric(frame["p"])  # JSON has no infinity, so there it is text
     for name in frame:
-        if len({type(value) for value in frame[name].dropna()} - {int, float}) > 1:
+        types = {type(value) for value in frame[name].dropna()}
+        if len({float if kind is int else kind for kind in types}) > 1:
             frame[name] = frame[name].map(str, na_action="ignore")  # files need one type
     return frame.convert_dtypes()
 
