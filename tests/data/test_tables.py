@@ -4,6 +4,7 @@ import gzip
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow
 import pyarrow.parquet as pq
@@ -13,6 +14,7 @@ from helpers.tables import TABLE, write_table
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.data.files import load
+from shaketable.evaluation.copies import corrupted
 
 
 def test_two_tables_are_read_alike(tmp_path: Path) -> None:
@@ -148,3 +150,64 @@ def test_what_is_wrong_with_a_parquet_file_is_an_input_error(tmp_path: Path) -> 
         pq.write_table(table.replace_schema_metadata({"pandas": about}), path)
         with pytest.raises(InputError, match=r"a\.parquet' cannot be read: \S"):
             load(path, label="y")
+
+
+def write_shop(path: Path) -> Path:
+    rows = ["day,zip,kind,when,y", "2024-02-29,007,a,2024-01-01T10:00+01:00,TRUE"]
+    rows += ["2023-01-01,012,b,2024-06-01T10:00+02:00,FALSE", ",012,a,,FALSE"]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_columns_have_the_types_that_are_declared(tmp_path: Path) -> None:
+    path = write_shop(tmp_path / "shop.csv")
+    types = {"day": "date", "zip": "text", "kind": "category", "when": "date"}
+    data = load(path, label="y", types=types, by="day")
+    frame = data.decode(data.x)
+    day = pd.Series(pd.to_datetime(["2024-02-29", "2023-01-01", None]))
+    pd.testing.assert_series_equal(frame["day"], day, check_names=False, check_dtype=False)
+    assert frame["zip"].tolist() == ["007", "012", "012"]
+    assert frame["kind"].dtype == pd.CategoricalDtype(["a", "b"])
+    assert frame["when"][0] == pd.Timestamp("2024-01-01 09:00", tz="UTC")
+    assert data.groupings[0].labels[0] == "2023-01-01"
+    by_default = load(path, label="y")
+    assert by_default.decode(by_default.x)["zip"].tolist() == [7, 12, 12]
+
+
+def test_noise_moves_declared_dates_by_days(tmp_path: Path) -> None:
+    data = load(write_shop(tmp_path / "shop.csv"), label="y", types={"day": "date"})
+    moved = corrupted(data, "linf(30, only=day)")
+    days = (moved.decode(moved.x)["day"] - data.decode(data.x)["day"]).dt.total_seconds() / 86400
+    assert 0 < days.abs().max() <= 30
+    assert days.isna().tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("types", "message"),
+    [
+        ({"day": "dates"}, "unknown type of a column 'dates'; did you mean 'date'"),
+        ({"days": "date"}, "unknown column 'days'; did you mean 'day'"),
+        ({"y": "text"}, "column 'y' holds the classes"),
+        ({"kind": "date"}, "column 'kind' must hold dates of one format, such as 2024-12-31"),
+        ({"zip": "date"}, "column 'zip' must hold dates, such as 2024-12-31, got"),
+    ],
+)
+def test_types_that_columns_cannot_have_are_refused(
+    tmp_path: Path, types: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        load(write_shop(tmp_path / "shop.csv"), label="y", types=types)
+
+
+def test_types_are_for_tables() -> None:
+    with pytest.raises(InputError, match="columns with a type are those of CSV and parquet files"):
+        load("iris", types={"a": "text"})
+
+
+def test_labels_and_missing_values_are_those_that_pandas_reads(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\nn/a,TRUE\n1,false\n-nan,True\n")
+    data = load(path, label="y")
+    assert data.classes == (False, True)
+    assert np.isnan(data.x[:, 0]).tolist() == [True, False, True]
+    assert np.array_equal(pd.read_csv(path)["a"].isna(), np.isnan(data.x[:, 0]))

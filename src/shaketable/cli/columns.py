@@ -1,4 +1,4 @@
-"""Flags for the columns of a table: which may change, and within which limits."""
+"""Flags for the columns of a table: what they hold, which may change, within which limits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 
 def add_column_flags(parser: argparse.ArgumentParser) -> None:
-    """Add which columns corruptions may change, and how."""
+    """Add what columns hold, which of them corruptions may change, and how."""
+    parser.add_argument(
+        "--types",
+        type=_parse_types,
+        metavar="COLUMN=TYPE,…",
+        help="what columns of a table hold: date, text or category, as in since=date,zip=text "
+        "(default: as pandas reads them, so dates in CSV files are text)",
+    )
     parser.add_argument(
         "--only",
         type=_split_columns,
@@ -82,6 +89,10 @@ def _parse_bounds(text: str) -> dict[str, tuple[float, float]]:
 
 def _parse_steps(text: str) -> dict[str, float]:
     return {name: _parse_number(value, math.nan) for name, value in _split_settings(text, "STEP")}
+
+
+def _parse_types(text: str) -> dict[str, str]:
+    return dict(_split_settings(text, "TYPE"))
 
 
 def _split_settings(text: str, value: str) -> list[tuple[str, str]]:

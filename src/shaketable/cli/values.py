@@ -25,7 +25,7 @@ def load_data(args: argparse.Namespace, **changes: Any) -> Dataset:
 
     if args.data is None:
         raise InputError("--data must name a file or a built-in set; see shaketable list datasets")
-    names = "label", "test", "non_numeric", "drop", "scale", "drop_clashes", "points"
+    names = "label", "test", "non_numeric", "drop", "types", "scale", "drop_clashes", "points"
     given = {name: getattr(args, name) for name in names} | {"seed": getattr(args, "seed", 0)}
     given |= changes
     scale = given.pop("scale")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, get_args
@@ -63,6 +63,7 @@ def load(
     drop_clashes: bool = False,
     by: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
+    types: Mapping[str, str] | None = None,
     points: int | None = None,
     seed: int = 0,
 ) -> Dataset:
@@ -92,6 +93,9 @@ def load(
         Columns that rows are grouped by: results are reported for each group, as for each class.
     drop
         Columns of a table that are no features; rows can be grouped by them.
+    types
+        What columns of a table hold, by name: ``date``, ``text`` or ``category``. CSV files do not
+        say it, so dates are text in them and text of digits is numbers.
     points, seed
         Take so many points, drawn with this seed, as `Dataset.sample` does: of the test part if
         there is a fixed one.
@@ -128,14 +132,15 @@ def load(
         if archives and (label is not None or archives != paths):
             raise InputError(f"label and tables do not go with the file {str(archives[0])!r}")
         if not archives:
-            data = load_tables(paths, label, non_numeric, columns, dropped)
-            columns, dropped = [], []
+            data = load_tables(paths, label, non_numeric, columns, dropped, types)
+            columns, dropped, types = [], [], None
         else:
             data = _load_archives(paths)
-    if dropped:
-        raise InputError(
-            f"columns to drop are those of CSV and parquet files, got {dropped[0]!r} for {source!r}"
-        )
+    for names, what in ((dropped, "columns to drop"), (list(types or {}), "columns with a type")):
+        if names:
+            raise InputError(
+                f"{what} are those of CSV and parquet files, got {names[0]!r} for {source!r}"
+            )
     data = data.grouped(columns)
     data = data if sample is None or data.sampled else data.sample(sample.points, seed=seed)
     data = data.drop_clashes() if drop_clashes else data

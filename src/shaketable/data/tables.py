@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -13,6 +13,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.table_files import restore_text, restore_texts
 from shaketable.data.arrays import check_columns, find_text_columns, make_dataset
+from shaketable.data.column_types import check_types, convert_columns
 from shaketable.data.dataset import Dataset
 from shaketable.data.groupings import make_grouping
 from shaketable.data.sources import explain_read_errors
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 
 NonNumeric: TypeAlias = Literal["keep", "error", "drop", "onehot"]
 
-_MISSING = ["", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None"]
+# as pandas reads them, from which models were fitted
+_MISSING = ["", "NA", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "<NA>", "NaN", "nan", "-NaN", "-nan"]
+_MISSING += ["null", "NULL", "None", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"]
+_BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False}
+_BOOLEANS |= {"false": False}
 
 
 def load_tables(
@@ -31,15 +36,18 @@ def load_tables(
     non_numeric: NonNumeric,
     by: Sequence[str] = (),
     drop: Sequence[str] = (),
+    types: Mapping[str, str] | None = None,
 ) -> Dataset:
     """Load one table, or the tables of the training and the test part.
 
     `label` names the column of the classes, `by` columns that rows are grouped by, `drop` columns
-    that are no features; `non_numeric` says what to do with text columns.
+    that are no features; `non_numeric` says what to do with text columns, `types` which columns
+    hold dates, text or categories.
     """
     import pandas as pd  # slow to import, and needed only here
 
-    tables = [read_table(path, label) for path in paths]
+    types = check_types(types or {})
+    tables = [read_table(path, label, types) for path in paths]
     columns = list(tables[0].columns)
     check_column_names(paths[0], columns)
     if label is None:
@@ -52,8 +60,9 @@ def load_tables(
     for table in tables[1:]:
         check_columns(columns, list(table.columns))
     table = pd.concat(tables, ignore_index=True)
-    for column in (*by, *drop):
+    for column in (*by, *drop, *types):
         _check_no_label(table, column, label)
+    table = convert_columns(table, types)
     groupings = tuple(make_grouping(column, table[column]) for column in by)
     y = _parse_labels(table.pop(label))
     table = table.drop(columns=list(drop))
@@ -85,8 +94,8 @@ def _check_no_label(table: DataFrame, column: str, label: str) -> None:
         raise unknown_name("column", column, {*map(str, table.columns)} - {label})
 
 
-def read_table(path: Path, label: str | None) -> DataFrame:
-    """Read a file as a data frame, the column `label` as text."""
+def read_table(path: Path, label: str | None, types: Mapping[str, str] | None = None) -> DataFrame:
+    """Read a file as a data frame, the column `label` and those of type text as text."""
     import pandas as pd  # slow to import, and needed only here
 
     with explain_read_errors(path), warnings.catch_warnings():
@@ -97,12 +106,13 @@ def read_table(path: Path, label: str | None) -> DataFrame:
         else:
             columns = pd.read_csv(path, index_col=False, nrows=0).columns
             labels = [column for column in columns if restore_text(str(column)) == label]
+            texts = [c for c in columns if (types or {}).get(restore_text(str(c))) == "text"]
             # labels as text: a class may be called NA, and both parts must be read alike
             table = pd.read_csv(
                 path,
                 index_col=False,
                 low_memory=False,
-                dtype=dict.fromkeys(labels, str),
+                dtype=dict.fromkeys([*labels, *texts], str),
                 keep_default_na=False,
                 na_values={column: _MISSING for column in columns if column not in labels},
             )
@@ -133,7 +143,7 @@ def _parse_labels(labels: Series[Any]) -> Series[Any]:
         return labels
     if (labels == "").any():
         return labels.replace({"": math.nan})
-    for kind in (int, float, {"True": True, "False": False}.__getitem__):
+    for kind in (int, float, _BOOLEANS.__getitem__):
         try:
             return labels.map(kind).astype(object)
         except (ValueError, KeyError, TypeError):
