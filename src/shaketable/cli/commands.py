@@ -26,6 +26,7 @@ from shaketable.cli import (
     score,
     separation,
     study,
+    train,
 )
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.core.registry import Registry

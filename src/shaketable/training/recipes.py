@@ -67,6 +67,20 @@ class Recipe:
         rate = read_schedule(self.schedule, planned)
         return lambda share: self.rate * rate(share * planned)
 
+    def fit_to(self, n: int) -> Recipe:
+        """Return the recipe for n points: batches of a twentieth of them at most, but 16 at least.
+
+        The learning rate falls with the size of batches (Goyal et al. 2017).
+
+        >>> recipe = make_recipe("fast").fit_to(1000)
+        >>> recipe.batch, recipe.rate
+        (50, 0.0390625)
+        """
+        most = max(16, n // 20)
+        if self.batch <= most:
+            return self
+        return replace(self, batch=most, rate=self.rate * most / self.batch)
+
     @property
     def settings(self) -> dict[str, Any]:
         """All that the trained weights depend on."""

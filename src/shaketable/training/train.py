@@ -99,7 +99,8 @@ def train(
     recipe
         Name of a recipe (``shaketable list recipes``), or a `Recipe`.
     epochs, batch, rate
-        Other values than those of the recipe; its schedule is stretched to other epochs.
+        Other values than those of the recipe; its schedule is stretched to other epochs. Without
+        `batch`, few points get smaller batches than the recipe's, and a smaller rate.
     bounds
         Value range that noise is kept in, as in `evaluate`; by default what the data declare, with
         the rule of the recipe.
@@ -137,6 +138,7 @@ def train(
     plan = make_recipe(recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate)
     train_rows, test_rows = data.parts(seed=seed)
     rows = train_rows if rows is None else np.asarray(rows)
+    plan = plan if batch is not None else plan.fit_to(len(rows))
     limits = choose_range(data, bounds)
     if bounds == "declared" and limits is not None:
         limits = replace(limits, rule=plan.rule)

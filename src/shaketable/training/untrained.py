@@ -83,6 +83,7 @@ class UntrainedNetwork(Identified):
             data,
             noise=noise,
             recipe=self.plan,
+            batch=self.batch,
             rows=rows,
             bounds=bounds,
             seed=seed,
