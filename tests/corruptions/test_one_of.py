@@ -115,6 +115,14 @@ def test_tensors_of_the_cpu_get_the_bytes_of_arrays(spec, dtype):
     assert noisy.numpy().tobytes() == corrupt(x, spec, rng=0, bounds=(0, 1)).tobytes()
 
 
+def test_parts_keep_the_bounds_that_they_were_given():
+    noise = PNormNoise(2, 1.0, bounds=UNIT) | PNormNoise(2, 1.0)
+    noisy = noise(np.full((40, 2), 0.1), keys(40))
+    outside = ((noisy < 0) | (noisy > 1)).any(axis=1)
+    assert [share.corruption.bounds for share in noise.split(keys(40))] == [UNIT, None]
+    assert 5 < outside.sum() < 30
+
+
 @given(hyp.lists(hyp.tuples(WEIGHTS, JOINED), min_size=2, max_size=4), hyp.sampled_from(PARTS))
 def test_specs_parse_back_to_themselves(parts, last):
     spec = " | ".join(part if w is None else f"{w!r}*({part})" for w, part in parts)
