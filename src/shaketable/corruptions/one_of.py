@@ -145,12 +145,14 @@ class OneOf(Corruption):
         ladder = self._plan.ladders[part]
         order = np.argsort(ladder, kind="stable")
         own, sizes = fold(keys, part)[order], self._plan.sizes[part][order]
-        ends = np.cumsum(np.bincount(ladder, minlength=len(self._plan.strongest)))
-        for strongest, start, end in zip(self._plan.strongest, (0, *ends[:-1]), ends, strict=True):
-            if start < end:
-                rows = slice(start, end)
-                sized = sizes[rows] if _is_sized(strongest) else None
-                yield Share(strongest, order[rows], own[rows], sized)
+        start = 0
+        for (strongest, sized), count in zip(
+            self._plan.strongest, np.bincount(ladder).tolist(), strict=False
+        ):
+            if count:
+                rows = slice(start, start + count)
+                yield Share(strongest, order[rows], own[rows], sizes[rows] if sized else None)
+            start += count
 
     @cached_property
     def _plan(self) -> _Plan:
@@ -168,7 +170,7 @@ class OneOf(Corruption):
             share[:-1],
             np.array([places[name] for name in names]),
             np.array([part.size for part in self.parts]),
-            [max(group, key=lambda part: part.size) for group in members.values()],
+            [(best, _is_sized(best)) for best in map(_find_strongest, members.values())],
         )
 
 
@@ -181,8 +183,12 @@ class _Plan(NamedTuple):
     """Number of the ladder of every part."""
     sizes: FloatArray
     """Size of every part."""
-    strongest: list[Corruption]
-    """The strongest part of every ladder."""
+    strongest: list[tuple[Corruption, bool]]
+    """The strongest part of every ladder, and whether rows have sizes of their own."""
+
+
+def _find_strongest(parts: list[Corruption]) -> Corruption:
+    return max(parts, key=lambda part: part.size)
 
 
 def _list_parts(part: Corruption) -> tuple[Corruption, ...]:
