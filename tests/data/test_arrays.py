@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 
 from shaketable.core.errors import InputError
+from shaketable.corruptions.corrupt import corrupt
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
@@ -137,6 +139,16 @@ def test_unusable_arrays_are_refused(x: Any, y: Any, message: str) -> None:
 def test_unusable_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_dataset([0, 1, 2, 3], [0, 1, 0, 1], **options)
+
+
+@pytest.mark.parametrize("use", [make_dataset, lambda x, _: corrupt(x, "linf(1)"), join])
+def test_frames_of_other_libraries_are_refused(use: Any) -> None:
+    table = pyarrow.table({"a": [1, 2]})
+    first, second = ((table, [0, 1]), (table, [0, 1])) if use is join else (table, [0, 1])
+    with pytest.raises(
+        InputError, match=r"got Table of pyarrow; .*x.to_pandas\(\)"
+    ):
+        use(first, second)
 
 
 def test_classes_may_be_given_in_the_order_of_a_models_scores() -> None:

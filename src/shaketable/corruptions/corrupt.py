@@ -24,6 +24,7 @@ from shaketable.corruptions.pnorm import PNormNoise
 from shaketable.corruptions.training_sets import NoiseSet
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
+from shaketable.data.frames.schema import is_frame
 
 _BLOCK = 1 << 17  # values
 _UINT8 = np.dtype(np.uint8)
@@ -74,7 +75,7 @@ def corrupt(
     tensor = hasattr(x, "detach")
     if hasattr(x, "fingerprint"):
         raise InputError("x must be an array, got a Dataset; give its x, or use corrupted(dataset)")
-    if hasattr(x, "columns") and not all(dtype.kind in "biuf" for dtype in x.dtypes):
+    if is_frame(x) and not all(dtype.kind in "biuf" for dtype in x.dtypes):
         raise InputError(
             "x must be an array of numbers, got a data frame with others; use "
             "corrupted(make_dataset(frame, labels), …), whose decode(x) gives a frame"

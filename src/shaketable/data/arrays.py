@@ -18,6 +18,7 @@ from shaketable.data.dataset import Dataset, Label, as_floats
 from shaketable.data.frames.schema import (
     TableSchema,
     concat_frames,
+    is_frame,
     is_plain,
     read_frame,
     schema_of_array,
@@ -163,9 +164,9 @@ def _read_frames(
     ]
     if any(not isinstance(part, tuple) or len(part) != 2 for part in parts):
         return []
-    if not any(hasattr(x, "columns") and not is_plain(x) for x, _ in parts):
+    if not any(is_frame(x) and not is_plain(x) for x, _ in parts):
         return []
-    if not all(hasattr(x, "columns") for x, _ in parts):
+    if not all(is_frame(x) for x, _ in parts):
         raise InputError("train and test must both be data frames, got one of them as an array")
     for data, argument in ((train, "train"), (test, "test")):
         if isinstance(data, Dataset):
@@ -185,7 +186,7 @@ def _check_same_units(first: Array, second: Array) -> None:
 
 def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None, TableSchema | None]:
     """Points as float32, float64 or the uint8 of images, and the columns of a data frame."""
-    if hasattr(x, "columns"):
+    if is_frame(x):
         table, values = read_frame(x)
         return values, table.names, None if is_plain(x) else table
     given = x

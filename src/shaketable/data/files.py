@@ -132,19 +132,24 @@ def load(
         if archives and (label is not None or archives != paths):
             raise InputError(f"label and tables do not go with the file {str(archives[0])!r}")
         if not archives:
-            data = load_tables(paths, label, non_numeric, columns, dropped, types)
+            data = load_tables(paths, label, non_numeric, by=columns, drop=dropped, types=types)
             columns, dropped, types = [], [], None
         else:
             data = _load_archives(paths)
-    for names, what in ((dropped, "columns to drop"), (list(types or {}), "columns with a type")):
-        if names:
-            raise InputError(
-                f"{what} are those of CSV and parquet files, got {names[0]!r} for {source!r}"
-            )
+    _check_unused(source, {"columns to drop": dropped, "columns with a type": types})
     data = data.grouped(columns)
     data = data if sample is None or data.sampled else data.sample(sample.points, seed=seed)
     data = data.drop_clashes() if drop_clashes else data
     return data.scaled() if scale else data
+
+
+def _check_unused(source: Any, settings: Mapping[str, Iterable[str] | None]) -> None:
+    """Raise `InputError` for columns that are named for data that are no table."""
+    for what, columns in settings.items():
+        for column in columns or ():
+            raise InputError(
+                f"{what} are those of CSV and parquet files, got {column!r} for {source!r}"
+            )
 
 
 def _read(reader: DataReader, source: Any, test: Any, options: Options) -> Dataset:

@@ -34,6 +34,7 @@ def load_tables(
     paths: list[Path],
     label: str | None,
     non_numeric: NonNumeric,
+    *,
     by: Sequence[str] = (),
     drop: Sequence[str] = (),
     types: Mapping[str, str] | None = None,

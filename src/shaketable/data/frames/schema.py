@@ -303,6 +303,22 @@ def schema_of_array(x: Array, features: Sequence[str] | None) -> TableSchema:
     return TableSchema(tuple(Column(n, "number", (i,), moved=True) for i, n in enumerate(names)))
 
 
+def is_frame(x: Any) -> bool:
+    """Whether this is a data frame of pandas; `InputError` for one of another library.
+
+    >>> is_frame([0.5])
+    False
+    """
+    if not hasattr(x, "columns"):
+        return False
+    if not hasattr(x, "iloc"):
+        raise InputError(
+            f"x must be an array or a data frame of pandas, got {type(x).__name__} of "
+            f"{type(x).__module__.partition('.')[0]}; convert it, as in x.to_pandas()"
+        )
+    return True
+
+
 def is_plain(frame: Any) -> bool:
     """Whether a data frame holds numbers alone, and none is missing."""
     return all(dtype.kind in "iuf" for dtype in frame.dtypes) and not frame.isna().to_numpy().any()
