@@ -226,6 +226,8 @@ def test_models_that_lack_the_noise_are_not_passed_over():
         ("model(nte).mscr >= 1", "unknown model .* 'nte'; did you mean 'net'"),
         ("difference(net, other).accuracy >= 1", "needs two models evaluated under the same noise"),
         ("cv <= 1", "must name its suite, such as cv"),
+        ("error[jitter(0.2] <= 5", r"needs jitter\(0.2 on record .*; spec must read name"),
+        ("error[jiter(0.2)] <= 5", "on record .*; unknown corruption 'jiter'; did you mean 'jitt"),
     ],
 )
 def test_what_is_not_known_is_said_with_a_remedy(requirement, message):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError
+from shaketable.corruptions.parse import parse
 from shaketable.corruptions.suites.suite import Suite, suite
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements.quantities import (
@@ -120,8 +121,13 @@ def suggest_command(
     others = ""
     if len(labels) < len(known) and not requirement.models:
         others = f"; or name the models that it is about: model(NAME).{requirement.metric}"
+    remedy = f"measure it by the command that measured these, with {command}{others}"
+    if not suite_name:
+        try:
+            parse(spec, eps_min=lambda _: 1.0)
+        except InputError as error:  # it cannot be measured either
+            remedy = str(error)
     return (
         f"requirement {requirement.text!r} needs {noise} on record for {list_names(labels)}, got "
-        f"{list_names(list(dict.fromkeys(c.noise for c in groups.conditions)))}; measure it by the "
-        f"command that measured these, with {command}{others}"
+        f"{list_names(list(dict.fromkeys(c.noise for c in groups.conditions)))}; {remedy}"
     )
