@@ -145,9 +145,7 @@ def test_unusable_options_are_refused(options: dict[str, Any], message: str) -> 
 def test_frames_of_other_libraries_are_refused(use: Any) -> None:
     table = pyarrow.table({"a": [1, 2]})
     first, second = ((table, [0, 1]), (table, [0, 1])) if use is join else (table, [0, 1])
-    with pytest.raises(
-        InputError, match=r"got Table of pyarrow; .*x.to_pandas\(\)"
-    ):
+    with pytest.raises(InputError, match=r"got Table of pyarrow; .*x.to_pandas\(\)"):
         use(first, second)
 
 
