@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -70,16 +71,16 @@ class Recipe:
     def fit_to(self, n: int) -> Recipe:
         """Return the recipe for n points: batches of a twentieth of them at most, but 16 at least.
 
-        The learning rate falls with the size of batches (Goyal et al. 2017).
+        The learning rate falls with the root of their size.
 
-        >>> recipe = make_recipe("fast").fit_to(1000)
-        >>> recipe.batch, recipe.rate
-        (50, 0.0390625)
+        >>> recipe = make_recipe("fast").fit_to(640)
+        >>> recipe.batch, round(recipe.rate, 6)
+        (32, 0.1)
         """
         most = max(16, n // 20)
         if self.batch <= most:
             return self
-        return replace(self, batch=most, rate=self.rate * most / self.batch)
+        return replace(self, batch=most, rate=self.rate * math.sqrt(most / self.batch))
 
     @property
     def settings(self) -> dict[str, Any]:

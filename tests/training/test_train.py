@@ -1,0 +1,273 @@
+"""Training: it learns, noise buys robustness, and all of it follows from the seed."""
+
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from torch import nn  # noqa: E402
+
+from shaketable import evaluate, load, make_dataset, metrics  # noqa: E402
+from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.models.networks import load_network, save_network  # noqa: E402
+from shaketable.training.checkpoints import Checkpoint  # noqa: E402
+from shaketable.training.recipes import Recipe  # noqa: E402
+from shaketable.training.train import train  # noqa: E402
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(200, 2))
+POINTS = make_dataset(X, np.where(X.sum(axis=1) > 1, "above", "below"), name="halves")
+IMAGES = make_dataset(
+    RNG.integers(0, 256, (60, 8, 8, 3), dtype=np.uint8), RNG.integers(0, 3, 60), name="noise"
+)
+TINY = "resnet9(width=2)"
+
+
+def weights(trained):
+    return {name: w.clone() for name, w in trained.module.state_dict().items()}
+
+
+def same(first, second):
+    a, b = weights(first), weights(second)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_network_learns_and_answers_with_the_labels_of_the_data():
+    trained = train("mlp(width=16, depth=1)", POINTS, epochs=30, validate=True)
+    assert trained.curve[-1].loss < 0.5 * trained.curve[0].loss
+    assert trained.curve[-1].held_out > 0.9
+    _, test = POINTS.parts(seed=0)
+    held_out = (POINTS.x[test], POINTS.labels[test])
+    (clean,) = evaluate(trained.model, held_out, [])
+    assert clean.accuracy == trained.curve[-1].held_out
+    assert [result.epoch for result in trained.curve] == list(range(1, 31))
+
+
+def test_noise_in_training_buys_robustness():
+    data = load("shapes(n=400)")
+    rows, test = data.parts(seed=0)
+    held_out = (data.x[test], data.labels[test])
+    changes = {}
+    for noise in ("clean", "linf(0.3)"):
+        trained = train(TINY.replace("2", "4"), data, noise=noise, epochs=8)
+        records = evaluate(trained.model, held_out, ["linf(0.3)"], k=2)
+        clean, noisy = (record.accuracy for record in records)
+        assert clean > 0.8
+        changes[noise] = metrics.relative_loss(records)
+    assert changes["linf(0.3)"].value > changes["clean"].value + 0.2
+
+
+@pytest.mark.parametrize("noise", ["clean", "TA + linf(0.1)", "mixup(1) + sp(0.1)", "l2(1) | clean"])
+def test_the_same_seed_gives_the_same_weights(noise):
+    first, again, other = (
+        train(TINY, IMAGES, noise=noise, epochs=2, seed=seed) for seed in (0, 0, 1)
+    )
+    assert same(first, again)
+    assert not same(first, other)
+
+
+def test_torchs_own_random_numbers_are_left_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    train("mlp(width=4)", POINTS, epochs=1)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_noise_is_drawn_anew_in_every_epoch_unless_it_is_drawn_once():
+    seen = []
+
+    class Spy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            if self.training:
+                seen.append(x.detach().sort(dim=0).values)
+            return self.layer(x)
+
+    recipe = Recipe(epochs=2, batch=200, shift=False)
+    for fresh in (True, False):
+        seen.clear()
+        train(Spy(), POINTS, noise="linf(0.1)", recipe=replace(recipe, fresh=fresh), batch=200)
+        first, second = seen
+        assert torch.equal(first, second) != fresh
+        rows, _ = POINTS.parts(seed=0)
+        clean = torch.from_numpy(POINTS.x[rows]).float().sort(dim=0).values
+        assert 0 < (first - clean).abs().max() <= 0.1
+
+
+def test_noise_stays_within_the_declared_range_by_the_rule_of_the_recipe():
+    seen = []
+
+    class Spy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(192, 2)
+
+        def forward(self, x):
+            seen.append(x.detach())
+            return self.layer(x.flatten(1))
+
+    black = make_dataset(np.zeros((40, 8, 8, 3), np.uint8), [0, 1] * 20)
+    for rule, mean in (("clip", 0.025), ("truncate", 0.05)):
+        seen.clear()
+        train(Spy(), black, noise="linf(0.1)", recipe=Recipe(epochs=1, shift=False, rule=rule))
+        values = torch.cat(seen)
+        assert 0 <= values.min() < values.max() <= 0.1
+        assert values.mean().item() == pytest.approx(mean, rel=0.05)  # at x = 0; see Bounds
+
+
+def test_the_learning_rate_follows_the_schedule():
+    recipe = Recipe(epochs=10, batch=16, rate=0.5, schedule="steps(4, 8, factor=0.1)")
+    trained = train("mlp(width=4)", POINTS, recipe=recipe)
+    assert [result.rate for result in trained.curve] == pytest.approx([0.5] * 4 + [0.05] * 4 + [0.005] * 2)
+
+
+def test_labels_are_smoothed():
+    sure = make_dataset([[0.0], [1.0]] * 40, ["a", "b"] * 40)
+    losses = [
+        train("mlp(width=8)", sure, recipe=Recipe(epochs=40, batch=16, rate=0.1, smoothing=s)).curve[-1].loss
+        for s in (0.0, 0.2)
+    ]
+    entropy = -(0.9 * np.log(0.9) + 0.1 * np.log(0.1))  # of targets 0.9 and 0.1
+    assert losses[0] < 0.02
+    assert losses[1] == pytest.approx(entropy, abs=0.02)
+
+
+class Killed(Exception):
+    """Ends a training as a signal would."""
+
+
+def interrupt_after(steps, monkeypatch):
+    """Save a checkpoint after every step, and end the training after so many."""
+
+    def save(self, trainer):
+        self.save(trainer)
+        if trainer.done == steps:
+            raise Killed
+
+    monkeypatch.setattr(Checkpoint, "save_if_due", save)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 5])  # of 3 per epoch: within it, at its end
+def test_a_training_goes_on_from_its_checkpoint_to_the_same_weights(steps, tmp_path, monkeypatch):
+    settings = {"noise": "TA + C2", "epochs": 3, "batch": 16, "seed": 3}
+    whole = train("wrn-10-1(dropout=0.3)", IMAGES, **settings)
+    path = tmp_path / "run.checkpoint"
+    with monkeypatch.context() as patch:
+        interrupt_after(steps, patch)
+        with pytest.raises(Killed):
+            train("wrn-10-1(dropout=0.3)", IMAGES, checkpoint=path, **settings)
+    resumed = train("wrn-10-1(dropout=0.3)", IMAGES, checkpoint=path, **settings)
+    assert same(whole, resumed)
+    fields = ("epoch", "loss", "accuracy", "rate")
+    curves = [[[getattr(r, f) for f in fields] for r in t.curve] for t in (whole, resumed)]
+    assert curves[0] == curves[1]
+    with pytest.raises(InputError, match=r"other data or settings; delete it .*another file$"):
+        train("wrn-10-1(dropout=0.3)", IMAGES, checkpoint=path, **settings | {"seed": 4})
+
+
+def test_killed_at_any_moment_it_ends_with_the_same_weights(tmp_path):
+    code = (
+        "import sys, torch; torch.set_num_threads(1)\n"
+        "import numpy as np\n"
+        "from shaketable import make_dataset\n"
+        "from shaketable.training.checkpoints import Checkpoint\n"
+        "from shaketable.training.train import train\n"
+        "save = lambda self, trainer: (self.save(trainer), print(trainer.done, flush=True))\n"
+        "Checkpoint.save_if_due = save\n"
+        "x = np.random.default_rng(0).uniform(size=(100, 2))\n"
+        "data = make_dataset(x, x[:, 0] > 0.5)\n"
+        "path = sys.argv[1] if len(sys.argv) > 2 else None\n"
+        "trained = train('mlp(width=8)', data, noise='linf(0.1)', epochs=20, checkpoint=path)\n"
+        "trained.save(sys.argv[-1])\n"
+    )
+    whole, file = tmp_path / "whole.pt", tmp_path / "resumed.pt"
+    subprocess.run([sys.executable, "-c", code, whole], check=True)
+    arguments = [sys.executable, "-c", code, tmp_path / "c", file]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if int(line) == 7:
+                process.send_signal(signal.SIGKILL)
+                break
+    assert not file.exists()
+    subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
+    first, second = (load_network(path).module.state_dict() for path in (whole, file))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+
+
+def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
+    path = tmp_path / "c"
+    path.write_bytes(b"no checkpoint")
+    with pytest.raises(InputError, match="cannot be read .*delete it to train from the start$"):
+        train("mlp", POINTS, epochs=1, checkpoint=path)
+    torch.save({"format": "other"}, path)
+    with pytest.raises(InputError, match="is no checkpoint of this version; delete or move it$"):
+        train("mlp", POINTS, epochs=1, checkpoint=path)
+
+
+def test_a_network_file_says_how_it_was_trained(tmp_path):
+    trained = train("mlp(width=4)", POINTS, noise="linf(0.1)", epochs=2, seed=7)
+    trained.save(tmp_path / "m.pt")
+    loaded = load_network(tmp_path / "m.pt")
+    assert loaded.labels == ("above", "below")
+    assert loaded.info["noise"] == "linf(0.1)"
+    assert loaded.info["seed"] == 7
+    assert loaded.info["data"] == POINTS.fingerprint
+    assert [entry["loss"] for entry in loaded.info["curve"]] == [r.loss for r in trained.curve]
+
+
+def test_training_starts_from_weights_in_a_file(tmp_path):
+    first = train("mlp(width=8)", POINTS, epochs=10)
+    first.save(tmp_path / "m.pt")
+    options = {"epochs": 1, "rate": 1e-9}
+    again = train("mlp(width=8)", POINTS, weights=tmp_path / "m.pt", **options)
+    assert again.curve[0].loss == pytest.approx(first.curve[-1].loss, rel=0.2)
+    assert train("mlp(width=8)", POINTS, **options).curve[0].loss > 2 * again.curve[0].loss
+    more = make_dataset(POINTS.x, (4 * POINTS.x[:, 0]).astype(int))  # scores of other classes
+    moved = train("mlp(width=8)", more, weights=tmp_path / "m.pt", **options)
+    assert torch.allclose(
+        *(t.module.state_dict()[next(iter(t.module.state_dict()))] for t in (first, moved)), atol=1e-6
+    )
+    with pytest.raises(InputError, match="of another network: .* fit; name the network"):
+        train("mlp(width=9)", POINTS, weights=tmp_path / "m.pt", **options)
+
+
+def test_a_module_of_ones_own_is_copied_and_trained():
+    mine = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2))
+    before = mine[0].weight.detach().clone()
+    trained = train(mine, POINTS, epochs=30)
+    assert torch.equal(mine[0].weight, before)
+    assert trained.curve[-1].accuracy > 0.9
+
+
+def test_points_on_disk_train_alike(tmp_path):
+    np.save(tmp_path / "x.npy", IMAGES.x)
+    mapped = replace(IMAGES, x=np.load(tmp_path / "x.npy", mmap_mode="r"))
+    options = {"epochs": 1, "noise": "l2(1)"}
+    assert same(train(TINY, IMAGES, **options), train(TINY, mapped, **options))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noise": "TA"}, r"^trivialaugment is for images, got points of 2 values; leave it out$"),
+        ({"noise": "linf(0.1) + TA"}, "unknown corruption 'TA'"),
+        ({"noise": "C1"}, "range"),
+        ({"recipe": "fats"}, "unknown recipe 'fats'; did you mean 'fast'"),
+        ({"device": "gpu"}, "^device must be one that torch knows"),
+        ({"epochs": 0}, "epochs must be a whole number of at least 1"),
+        ({"network": "mlp(depht=2)"}, "has no option 'depht'"),
+        ({"recipe": Recipe(), "network": "resnet9"}, "resnet9"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        train(options.pop("network", "mlp"), POINTS, **{"epochs": 1} | options)
