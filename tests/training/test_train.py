@@ -14,7 +14,7 @@ from torch import nn  # noqa: E402
 
 from shaketable import evaluate, load, make_dataset, metrics  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
-from shaketable.models.networks import load_network, save_network  # noqa: E402
+from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
 from shaketable.training.train import train  # noqa: E402
@@ -49,20 +49,24 @@ def test_a_network_learns_and_answers_with_the_labels_of_the_data():
 
 
 def test_noise_in_training_buys_robustness():
-    data = load("shapes(n=400)")
-    rows, test = data.parts(seed=0)
+    data = load("shapes(n=300)")
+    _, test = data.parts(seed=0)
     held_out = (data.x[test], data.labels[test])
-    changes = {}
+    change, mscr = {}, {}
     for noise in ("clean", "linf(0.3)"):
-        trained = train(TINY.replace("2", "4"), data, noise=noise, epochs=8)
-        records = evaluate(trained.model, held_out, ["linf(0.3)"], k=2)
-        clean, noisy = (record.accuracy for record in records)
-        assert clean > 0.8
-        changes[noise] = metrics.relative_loss(records)
-    assert changes["linf(0.3)"].value > changes["clean"].value + 0.2
+        trained = train("resnet9(width=4)", data, noise=noise, epochs=10)
+        records = evaluate(trained.model, held_out, ["linf(0.6)", "linf(eps_min)"], k=2)
+        assert records.cells[0].accuracy > 0.6
+        change[noise] = metrics.relative_loss(records, corruption="linf(0.6)").value
+        mscr[noise] = metrics.mscr(records).value
+    assert change["clean"] < -0.2
+    assert change["linf(0.3)"] > change["clean"] + 0.2
+    assert mscr["linf(0.3)"] > mscr["clean"]
 
 
-@pytest.mark.parametrize("noise", ["clean", "TA + linf(0.1)", "mixup(1) + sp(0.1)", "l2(1) | clean"])
+@pytest.mark.parametrize(
+    "noise", ["clean", "TA + linf(0.1)", "mixup(1) + sp(0.1)", "l2(1) | clean"]
+)
 def test_the_same_seed_gives_the_same_weights(noise):
     first, again, other = (
         train(TINY, IMAGES, noise=noise, epochs=2, seed=seed) for seed in (0, 0, 1)
@@ -127,13 +131,17 @@ def test_noise_stays_within_the_declared_range_by_the_rule_of_the_recipe():
 def test_the_learning_rate_follows_the_schedule():
     recipe = Recipe(epochs=10, batch=16, rate=0.5, schedule="steps(4, 8, factor=0.1)")
     trained = train("mlp(width=4)", POINTS, recipe=recipe)
-    assert [result.rate for result in trained.curve] == pytest.approx([0.5] * 4 + [0.05] * 4 + [0.005] * 2)
+    assert [result.rate for result in trained.curve] == pytest.approx(
+        [0.5] * 4 + [0.05] * 4 + [0.005] * 2
+    )
 
 
 def test_labels_are_smoothed():
     sure = make_dataset([[0.0], [1.0]] * 40, ["a", "b"] * 40)
     losses = [
-        train("mlp(width=8)", sure, recipe=Recipe(epochs=40, batch=16, rate=0.1, smoothing=s)).curve[-1].loss
+        train("mlp(width=8)", sure, recipe=Recipe(epochs=40, batch=16, rate=0.1, smoothing=s))
+        .curve[-1]
+        .loss
         for s in (0.0, 0.2)
     ]
     entropy = -(0.9 * np.log(0.9) + 0.1 * np.log(0.1))  # of targets 0.9 and 0.1
@@ -141,7 +149,7 @@ def test_labels_are_smoothed():
     assert losses[1] == pytest.approx(entropy, abs=0.02)
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """Ends a training as a signal would."""
 
 
@@ -151,7 +159,7 @@ def interrupt_after(steps, monkeypatch):
     def save(self, trainer):
         self.save(trainer)
         if trainer.done == steps:
-            raise Killed
+            raise KilledError
 
     monkeypatch.setattr(Checkpoint, "save_if_due", save)
 
@@ -159,19 +167,21 @@ def interrupt_after(steps, monkeypatch):
 @pytest.mark.parametrize("steps", [1, 3, 5])  # of 3 per epoch: within it, at its end
 def test_a_training_goes_on_from_its_checkpoint_to_the_same_weights(steps, tmp_path, monkeypatch):
     settings = {"noise": "TA + C2", "epochs": 3, "batch": 16, "seed": 3}
-    whole = train("wrn-10-1(dropout=0.3)", IMAGES, **settings)
+    whole = train("wrn(depth=10, width=1, dropout=0.3)", IMAGES, **settings)
     path = tmp_path / "run.checkpoint"
     with monkeypatch.context() as patch:
         interrupt_after(steps, patch)
-        with pytest.raises(Killed):
-            train("wrn-10-1(dropout=0.3)", IMAGES, checkpoint=path, **settings)
-    resumed = train("wrn-10-1(dropout=0.3)", IMAGES, checkpoint=path, **settings)
+        with pytest.raises(KilledError):
+            train("wrn(depth=10, width=1, dropout=0.3)", IMAGES, checkpoint=path, **settings)
+    resumed = train("wrn(depth=10, width=1, dropout=0.3)", IMAGES, checkpoint=path, **settings)
     assert same(whole, resumed)
     fields = ("epoch", "loss", "accuracy", "rate")
     curves = [[[getattr(r, f) for f in fields] for r in t.curve] for t in (whole, resumed)]
     assert curves[0] == curves[1]
     with pytest.raises(InputError, match=r"other data or settings; delete it .*another file$"):
-        train("wrn-10-1(dropout=0.3)", IMAGES, checkpoint=path, **settings | {"seed": 4})
+        train(
+            "wrn(depth=10, width=1, dropout=0.3)", IMAGES, checkpoint=path, **settings | {"seed": 4}
+        )
 
 
 def test_killed_at_any_moment_it_ends_with_the_same_weights(tmp_path):
@@ -229,12 +239,13 @@ def test_training_starts_from_weights_in_a_file(tmp_path):
     first.save(tmp_path / "m.pt")
     options = {"epochs": 1, "rate": 1e-9}
     again = train("mlp(width=8)", POINTS, weights=tmp_path / "m.pt", **options)
-    assert again.curve[0].loss == pytest.approx(first.curve[-1].loss, rel=0.2)
+    assert again.curve[0].loss < 1.1 * first.curve[-1].loss
     assert train("mlp(width=8)", POINTS, **options).curve[0].loss > 2 * again.curve[0].loss
     more = make_dataset(POINTS.x, (4 * POINTS.x[:, 0]).astype(int))  # scores of other classes
     moved = train("mlp(width=8)", more, weights=tmp_path / "m.pt", **options)
     assert torch.allclose(
-        *(t.module.state_dict()[next(iter(t.module.state_dict()))] for t in (first, moved)), atol=1e-6
+        *(t.module.state_dict()[next(iter(t.module.state_dict()))] for t in (first, moved)),
+        atol=1e-6,
     )
     with pytest.raises(InputError, match="of another network: .* fit; name the network"):
         train("mlp(width=9)", POINTS, weights=tmp_path / "m.pt", **options)

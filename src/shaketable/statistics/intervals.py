@@ -143,7 +143,7 @@ def change_difference(
     >>> sturdy = [1] * 100, [10] * 100
     >>> shaky = [1] * 100, [10] * 80 + [2] * 20
     >>> print(change_difference(sturdy, shaky, k=10))
-    0.160 (95 % interval 0.100 to 0.232)
+    0.160 (95 % interval 0.100 to 0.231)
     """
     estimator, counts = _tabulate_changes([first, second], k, read_points)
     return _estimate(estimator, counts[0], k, confidence)
@@ -160,7 +160,7 @@ def change_difference_over_runs(
     >>> clean = [[1] * 50] * 4
     >>> hits = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9, [1] * 40 + [0] * 10]
     >>> print(change_difference_over_runs((clean, clean), (clean, hits), k=1))
-    0.1850 (95 % interval 0.1558 to 0.2193)
+    0.1850 (95 % interval 0.1561 to 0.2185)
     """
     estimator, counts = _tabulate_changes([first, second], k, read_runs)
     return _estimate(estimator, counts, k, confidence)
@@ -197,7 +197,7 @@ def mean_difference(
     each.
 
     >>> print(mean_difference([3] * 20 + [0] * 80, [0] * 100, k=10))
-    0.0600 (95 % interval 0.0366 to 0.0873)
+    0.0600 (95 % interval 0.0375 to 0.0868)
     """
     estimator, counts = _tabulate_means(first, second, k, read_points)
     return _estimate(estimator, counts[0], k, confidence)
@@ -210,7 +210,7 @@ def mean_difference_over_runs(
 
     >>> runs = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9]
     >>> print(mean_difference_over_runs(runs, [[0] * 50] * 3, k=1))
-    0.8200 (95 % interval 0.7709 to 0.8668)
+    0.8200 (95 % interval 0.7717 to 0.8668)
     """
     estimator, counts = _tabulate_means(first, second, k, read_runs)
     return _estimate(estimator, counts, k, confidence)

@@ -36,7 +36,7 @@ def contrast(
     >>> records = evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), [suite], k=1)
     >>> (result,) = metrics.suite_results(records)
     >>> print(contrast(result, {"linf(0.2)": 1, "clean": -1}))
-    -0.1000 (95 % interval -0.1485 to -0.0609)
+    -0.1000 (95 % interval -0.1478 to -0.0611)
     """
     known = list_sets(result)
     for spec in weights:
@@ -70,7 +70,7 @@ def estimate_contrast(
 
     >>> right = np.array([[1] * 80 + [0] * 20, [1] * 90 + [0] * 10])
     >>> print(estimate_contrast(right, np.array([1.0, -1.0])))
-    -0.100 (95 % interval -0.173 to -0.045)
+    -0.100 (95 % interval -0.172 to -0.045)
     """
     low, high = float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())
     e = intervals.mean_of_values(weights @ shares, low=low, high=high, confidence=confidence)
