@@ -18,7 +18,7 @@ from shaketable.cli.values import load_data, read_bounds
 from shaketable.views.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
-    from shaketable.training.train import Trained
+    from shaketable.training.trained import Trained
     from shaketable.training.untrained import UntrainedNetwork
 
 ABOUT = "train a network with noise"
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
-    from shaketable.training.train import train
+    from shaketable.training.trained import train
 
     data = load_data(args)
     checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")

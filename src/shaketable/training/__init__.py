@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.training.noise import Noise as Noise
     from shaketable.training.recipes import Recipe as Recipe
     from shaketable.training.recipes import make_recipe as make_recipe
-    from shaketable.training.train import Trained as Trained
-    from shaketable.training.train import train as train
+    from shaketable.training.trained import Trained as Trained
+    from shaketable.training.trained import train as train
     from shaketable.training.untrained import UntrainedNetwork as UntrainedNetwork
 
 _HOME = {
@@ -29,13 +29,13 @@ _HOME = {
     "Noise": "training.noise",
     "RandAugment": "training.augmentations.rand_augment",
     "Recipe": "training.recipes",
-    "Trained": "training.train",
+    "Trained": "training.trained",
     "TrivialAugment": "training.augmentations.trivial_augment",
     "UntrainedNetwork": "training.untrained",
     "build_network": "models.networks.registry",
     "load_network": "models.networks.files",
     "make_recipe": "training.recipes",
-    "train": "training.train",
+    "train": "training.trained",
 }
 
 __all__ = list(_HOME)

@@ -15,7 +15,7 @@ from shaketable.models.identity import Identified
 from shaketable.models.networks.registry import resolve_network
 from shaketable.training.recipes import Recipe, make_recipe
 from shaketable.training.regimes import make_regime
-from shaketable.training.train import Trained, train
+from shaketable.training.trained import Trained, train
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class UntrainedNetwork(Identified):
             batch=self.batch,
             rows=rows,
             bounds=bounds,
-            seed=seed,
+            seed=seed % 2**63,  # a hash of 64 bits
             device=device,
             checkpoint=checkpoint,
         )

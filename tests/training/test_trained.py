@@ -17,7 +17,7 @@ from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
-from shaketable.training.train import train  # noqa: E402
+from shaketable.training.trained import train  # noqa: E402
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(200, 2))
@@ -190,7 +190,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_weights(tmp_path):
         "import numpy as np\n"
         "from shaketable import make_dataset\n"
         "from shaketable.training.checkpoints import Checkpoint\n"
-        "from shaketable.training.train import train\n"
+        "from shaketable.training.trained import train\n"
         "save = lambda self, trainer: (self.save(trainer), print(trainer.done, flush=True))\n"
         "Checkpoint.save_if_due = save\n"
         "x = np.random.default_rng(0).uniform(size=(100, 2))\n"

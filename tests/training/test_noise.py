@@ -1,0 +1,111 @@
+"""Noise in anyone's loop: fresh, seeded, on the batch's device, by the laws of its corruption."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from scipy import stats  # noqa: E402
+
+from shaketable import training  # noqa: E402
+from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.training.noise import Noise  # noqa: E402
+
+GREY = torch.full((400, 3, 4, 4), 0.5)
+
+
+def test_every_image_and_every_call_has_its_own_draw():
+    noise = Noise("linf(0.1)", seed=0)
+    first, second = noise(GREY), noise(GREY)
+    added = (torch.cat([first, second]) - 0.5).flatten().numpy() / 0.1
+    assert stats.kstest(added, stats.uniform(-1, 2).cdf).pvalue > 1e-3
+    rows = torch.cat([first, second]).flatten(1)
+    assert len(torch.unique(rows, dim=0)) == 800
+    assert torch.equal(Noise("linf(0.1)", seed=0)(GREY), first)
+    assert not torch.equal(Noise("linf(0.1)", seed=1)(GREY), first)
+    assert not torch.equal(Noise("linf(0.1)")(GREY), Noise("linf(0.1)")(GREY))
+
+
+def test_one_of_several_is_drawn_per_image():
+    noise = Noise("3*linf(0.1) | clean", seed=0)
+    touched = (noise(GREY) != GREY).flatten(1).any(dim=1).sum().item()
+    assert stats.binomtest(touched, 400, 0.75).pvalue > 1e-3
+
+
+def test_a_copy_goes_on_where_the_original_was():
+    noise = Noise("C2", seed=4)
+    images = torch.rand(4, 3, 32, 32)
+    noise(images)
+    copy = pickle.loads(pickle.dumps(noise))
+    assert torch.equal(copy(images), noise(images))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.uint8])
+def test_an_image_alone_stays_one_and_others_are_passed_on(dtype):
+    image = (255 * GREY[0]).to(dtype) if dtype == torch.uint8 else GREY[0].to(dtype)
+    changed, label, other = Noise("linf(0.5)", seed=0)(image, 7, "name")
+    assert (changed.shape, changed.dtype, label, other) == (image.shape, dtype, 7, "name")
+    assert (changed != image).any()
+    assert changed.min() >= 0
+
+
+def test_points_and_ranges():
+    points = torch.zeros(50, 2)
+    assert Noise("linf(1)", bounds=None, seed=0)(points).min() < -0.5
+    assert Noise("linf(1)", seed=0)(points).min() == 0
+    assert Noise("linf(1)", bounds=None, seed=0)(points[0]).shape == (2,)
+
+
+def test_augmentation_comes_before_noise():
+    half = torch.zeros(200, 1, 4, 8)
+    half[..., :4] = 1
+    changed = Noise("flipcrop(0) + linf(0.1)", seed=0)(half)
+    left = changed[..., :4].mean(dim=(1, 2, 3)) > 0.5
+    assert 60 < left.sum() < 140
+    spread = (changed - changed.round()).abs()
+    assert 0.05 < spread.max() <= 0.1  # noise is not moved or mixed afterwards
+
+
+def test_mixup_mixes_labels_too():
+    images, labels = torch.rand(8, 3, 4, 4), torch.arange(8) % 4
+    mixed, shares = Noise("mixup(1)", seed=0, classes=4)(images, labels)
+    assert mixed.shape == images.shape
+    assert shares.shape == (8, 4)
+    assert torch.allclose(shares.sum(dim=1), torch.ones(8))
+    for wrong in (lambda n: n(images), lambda _: Noise("mixup(1)")(images, labels)):
+        with pytest.raises(InputError, match="mixes labels too: pass them after the images"):
+            wrong(Noise("mixup(1)", classes=4))
+
+
+def test_workers_of_a_loader_have_their_own_draws():
+    class Images(torch.utils.data.Dataset):
+        noise = Noise("linf(0.1)", seed=0)
+
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, i):
+            return self.noise(GREY[0])
+
+    torch.manual_seed(0)
+    loader = torch.utils.data.DataLoader(Images(), batch_size=8, num_workers=2)
+    images = torch.cat([batch for _ in range(2) for batch in loader]).flatten(1)
+    assert len(torch.unique(images, dim=0)) == 16  # two epochs of two workers
+
+
+def test_adversaries_and_other_things_are_refused():
+    with pytest.raises(InputError, match="needs the network"):
+        Noise("pgd_at(0.1)")
+    with pytest.raises(InputError, match="x must be a tensor, an image or a batch, got ndarray"):
+        Noise("linf(0.1)")(np.zeros((2, 3)))
+
+
+def test_public_names():
+    assert {name: getattr(training, name).__name__ for name in training.__all__} == {
+        name: name for name in training.__all__
+    }
+    assert dir(training) == sorted(training.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nose'"):
+        training.Nose  # noqa: B018

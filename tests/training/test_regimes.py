@@ -1,0 +1,105 @@
+"""Regimes: specs of what is done to points before a network gets them."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.data.arrays import make_dataset  # noqa: E402
+from shaketable.training.recipes import describe_recipes, make_recipe  # noqa: E402
+from shaketable.training.regimes import make_regime, parse_regime  # noqa: E402
+from shaketable.training.schedules import SCHEDULES, read_schedule  # noqa: E402
+
+DATA = make_dataset([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], ["a", "b", "a"], bounds=(0, 3))
+
+
+@pytest.mark.parametrize(
+    ("spec", "canonical"),
+    [
+        ("clean", "clean"),
+        (" linf( 1e-1 ) ", "linf(0.1)"),
+        ("TA+C1", "trivialaugment + C1"),
+        ("RA + MU + l2(1) + sp(0.1)", "randaugment(n=2, m=9) + mixup(alpha=0.2) + l2(1) + sp(0.1)"),
+        ("3*l2(1) | clean", "3*l2(1) | clean"),
+        ("trades(0.1, beta=3)", "trades(0.1, norm=inf, steps=10, beta=3)"),
+        ("flipcrop(2) + pgd_at(1, norm=2)", None),
+    ],
+)
+def test_specs_parse_to_themselves(spec, canonical):
+    regime = parse_regime(spec)
+    assert canonical in (None, regime.spec)
+    assert parse_regime(regime.spec) == regime
+
+
+def test_the_data_fill_in_eps_min():
+    assert make_regime("linf(eps_min)", DATA, DATA.bounds).spec == "linf(0.5)"
+    adversary = make_regime("pgd_at(eps_min, norm=2)", DATA, DATA.bounds).adversary
+    assert adversary.epsilon == 0.5
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("linf(0.1) + TA", "unknown corruption 'TA'"),
+        ("pgd_at(0.1) + linf(0.1)", "unknown corruption 'pgd_at'"),
+        ("trades(0.1, alpha=1)", r"^trades must read like trades\(EPS"),
+        ("pgd_at(0.1, alpha=2)", r"^alpha must lie in \[0, 1\], got 2"),
+        ("pgd_at(0.1, norm=0.5)", "^norm must be 1 or more"),
+        ("TA + pgd_at(0.1, constraint=genuine-max)", "augmentation and noise must be left out$"),
+        (3, "^training noise must be a spec"),
+    ],
+)
+def test_what_is_no_regime_is_refused(spec, message):
+    with pytest.raises(InputError, match=message):
+        parse_regime(spec)
+
+
+def test_every_recipe_can_be_made_and_names_a_network():
+    from shaketable.models.networks.registry import resolve_network
+
+    for name, about in describe_recipes().items():
+        recipe = make_recipe(name)
+        assert about
+        assert resolve_network(recipe.network)
+        rate = recipe.make_schedule()
+        assert 0 <= rate(1.0 - 1e-9) <= rate(0.25) <= recipe.rate
+
+
+def test_published_recipes_are_as_published():
+    mscr = make_recipe("mscr-cifar")
+    rate = mscr.make_schedule()
+    assert [round(rate(epoch / 30), 6) for epoch in (0, 19.9, 20, 24.9, 25, 29.9)] == [
+        0.01, 0.01, 0.002, 0.002, 0.0004, 0.0004,
+    ]  # fmt: skip
+    assert (mscr.network, mscr.batch, mscr.epochs) == ("wrn-28-10(dropout=0.3)", 32, 30)
+    assert (mscr.momentum, mscr.weight_decay, mscr.rule) == (0.9, 5e-4, "truncate")
+    pnorm = make_recipe("pnorm-densenet")
+    assert (pnorm.network, pnorm.batch, pnorm.epochs) == ("densenet-201-12", 384, 150)
+    rate = pnorm.make_schedule()
+    highest = [epoch for epoch in range(1, 150) if rate(epoch / 150) > rate((epoch - 1) / 150)]
+    assert highest == [10, 30, 70]  # warm restarts
+    shorter = make_recipe("pnorm-wrn", epochs=15).make_schedule()
+    assert shorter(0.3) == pytest.approx(make_recipe("pnorm-wrn").make_schedule()(0.3))
+
+
+@pytest.mark.parametrize("form", SCHEDULES)
+def test_every_schedule_stays_between_0_and_the_highest_rate(form):
+    rate = read_schedule(form, 30)
+    values = [rate(30 * i / 1000) for i in range(1001)]
+    assert max(values) == pytest.approx(1, abs=0.01)
+    assert min(values) >= -1e-12
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("step(20, factor=0.2)", "unknown schedule 'step'; did you mean 'steps'"),
+        ("onecycle(2)", r"must read like onecycle\(0.2\)"),
+        ("steps(20)", "must read like steps"),
+        ("restarts(0, 2)", "must read like restarts"),
+        ("cosine(x)", "have numbers from 0 up"),
+    ],
+)
+def test_what_is_no_schedule_is_refused(spec, message):
+    with pytest.raises(InputError, match=message):
+        read_schedule(spec, 30)

@@ -1,0 +1,116 @@
+"""Networks in studies: trained in every run and regime, resumed, kept."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+
+from shaketable import evaluate, find, make_dataset, study, suite  # noqa: E402
+from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.models.loading import load_model  # noqa: E402
+from shaketable.training import UntrainedNetwork  # noqa: E402
+from shaketable.training.checkpoints import Checkpoint  # noqa: E402
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform(size=(100, 2))
+POINTS = make_dataset(X, np.where(X[:, 0] > 0.5, "right", "left"), bounds=(0, 1), name="halves")
+NETWORK = UntrainedNetwork("mlp(width=4, depth=1)", "points", epochs=2)
+
+
+def table(records):
+    return {(c.model, c.train, c.corruption, c.run): c.hits.tolist() for c in records}
+
+
+def test_sizes_of_training_noise_make_the_published_matrix():
+    records = study(POINTS, NETWORK, train_eps=[0, 0.1], test_eps=[0, 0.2], runs=2, k=2)
+    assert {c.model for c in records} == {"mlp"}
+    assert {c.train for c in records} == {"clean", "linf(0.1)"}
+    assert len(records) == 2 * 2 * 3
+    found = find(records)
+    assert {entry["train_eps"] for entry in found.json()["cells"]} == {0, 0.1}
+
+
+def test_regimes_and_suites_go_through_studies():
+    models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
+    records = study(
+        POINTS, models, train=["clean", "l2(0.1) | linf(0.1)"], corruptions=[suite("ice")], runs=2
+    )
+    assert {c.model for c in records} == {
+        f"{name}({regime})" for name in models for regime in ("clean", "l2(0.1) | linf(0.1)")
+    }
+    clean = [c for c in records if c.corruption == "clean"]
+    assert len(clean) == 2 * 2 * 2
+    assert len(records) == len(clean) * 7  # of six noises, without eps_min
+    found = find(records)
+    assert {entry["model"] for entry in found.json()["suites"]} == {c.model for c in records}
+
+
+def test_every_run_has_other_weights_and_workers_change_nothing():
+    options = {"train": ["linf(0.1)"], "corruptions": ["linf(0.2)"], "runs": 2}
+    one = study(POINTS, NETWORK, n_jobs=1, **options)
+    two = study(POINTS, NETWORK, n_jobs=2, **options)
+    assert table(one) == table(two)
+    assert len({c.model_id for c in one}) == 2
+
+
+def test_a_killed_study_goes_on_within_a_training(tmp_path, monkeypatch):
+    options = {"train": ["clean", "linf(0.1)"], "corruptions": ["linf(0.2)"], "runs": 2}
+    expected = table(study(POINTS, NETWORK, **options))
+    store = tmp_path / "s.sqlite"
+
+    def save_and_stop(self, trainer):
+        self.save(trainer)
+        if trainer.done == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save_if_due", save_and_stop)
+        with pytest.raises(KeyboardInterrupt):
+            study(POINTS, NETWORK, store=store, n_jobs=1, **options)
+    (checkpoint,) = (tmp_path / "s.sqlite.training").iterdir()
+    steps = []
+
+    def count(self, trainer):
+        steps.append(trainer.done)
+
+    monkeypatch.setattr(Checkpoint, "save_if_due", count)
+    resumed = study(POINTS, NETWORK, store=store, n_jobs=1, **options)
+    assert steps[0] == 4
+    assert table(resumed) == expected
+    assert not checkpoint.parent.exists()
+
+
+def test_trained_models_are_kept_on_request(tmp_path):
+    models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
+    records = study(POINTS, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["mlp(clean),_clean,_run_0.pt", "tree(clean),_clean,_run_0.joblib"]
+    for name in names:
+        model, _ = load_model(str(tmp_path / name), trust=name.endswith("joblib"))
+        _, test = POINTS.parts(run=0, seed=0)
+        (clean,) = evaluate(model, (POINTS.x[test], POINTS.labels[test]), [])
+        kept = next(c for c in records if c.model.startswith(name[:3]) and c.corruption == "clean")
+        assert clean.accuracy == kept.accuracy
+
+
+def test_identity_is_that_of_network_and_recipe():
+    def identify(*args, **options):
+        return UntrainedNetwork(*args, **options).identity
+
+    first = identify("resnet9", "fast")
+    assert first == identify("resnet9(width=64)", "fast", device="cpu")
+    others = [
+        identify("resnet9(width=8)", "fast"),
+        identify("resnet9", "fast", epochs=3),
+        identify("resnet9", "fast", batch=3),
+        identify("resnet9", "mscr-cifar"),
+    ]
+    assert len({first, *others}) == 5
+
+
+def test_a_network_needs_images_or_numbers():
+    table_data = make_dataset(X, POINTS.labels).touching(only=["0"])
+    with pytest.raises(InputError, match="plain numbers"):
+        study(table_data, NETWORK, train=["clean"], corruptions=["linf(0.1)"], runs=1)
