@@ -79,3 +79,13 @@ def suite_records(tiles: Dataset) -> Records:
     for name, model in (("half", classify_by_half), ("whole", classify_by_whole)):
         records += evaluate(model, tiles, [suite("pnorm"), suite("ice")], name=name, model_id=name)
     return records
+
+
+@pytest.fixture
+def one_thread():
+    """Let torch use one thread: those of small networks would wait for each other."""
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

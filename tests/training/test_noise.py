@@ -13,6 +13,8 @@ from shaketable import training  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.training.noise import Noise  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 GREY = torch.full((400, 3, 4, 4), 0.5)
 
 

@@ -10,6 +10,8 @@ from shaketable.training.recipes import describe_recipes, make_recipe  # noqa: E
 from shaketable.training.regimes import make_regime, parse_regime  # noqa: E402
 from shaketable.training.schedules import SCHEDULES, read_schedule  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 DATA = make_dataset([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], ["a", "b", "a"], bounds=(0, 3))
 
 

@@ -19,6 +19,8 @@ from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
 from shaketable.training.trained import train  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(200, 2))
 POINTS = make_dataset(X, np.where(X.sum(axis=1) > 1, "above", "below"), name="halves")

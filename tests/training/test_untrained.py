@@ -13,6 +13,8 @@ from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.training import UntrainedNetwork  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 RNG = np.random.default_rng(0)
 X = RNG.uniform(size=(100, 2))
 POINTS = make_dataset(X, np.where(X[:, 0] > 0.5, "right", "left"), bounds=(0, 1), name="halves")

@@ -12,6 +12,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm_level
+from shaketable.core.spec import display_name
 from shaketable.core.types import IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.separations.record import SeparationRecord
@@ -84,9 +85,14 @@ class Record:
         return _epsilon(self.corruption)
 
     @property
+    def names_training(self) -> bool:
+        """Whether the model has the name of its training noise, as in ``resnet9(C1)``."""
+        return self.model.endswith(f"({display_name(self.train)})")
+
+    @property
     def train_epsilon(self) -> float | None:
-        """Size of the training noise; None if it is not p-norm noise or not known."""
-        return _epsilon(self.train)
+        """Size of the training noise, for studies by size; None for all other models."""
+        return None if self.names_training else _epsilon(self.train)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shaketable.core.spec import parse_call
 from shaketable.evaluation.records import Record
-from shaketable.findings.labels import distinguish, list_noise_facts
+from shaketable.findings.labels import distinguish, list_noise_facts, list_training_facts
 from shaketable.findings.series import Series, get_pairing
 from shaketable.findings.subjects import name_noise
 from shaketable.views.numbers import format_short_distance
@@ -64,7 +64,7 @@ def label_models(series: Sequence[Series]) -> dict[tuple[str, str, str], str]:
     firsts = {get_model(s): s.first for s in reversed(series)}
     models = dict.fromkeys(map(get_model, series))
     cells = [firsts[model] for model in models]
-    facts = [{"data": c.data, "train": f"training noise {_name_training(c)}"} for c in cells]
+    facts = [{"data": c.data, **list_training_facts(c, _name_training(c))} for c in cells]
     return dict(zip(models, distinguish([c.model for c in cells], facts), strict=True))
 
 

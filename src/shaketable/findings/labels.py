@@ -41,8 +41,13 @@ def list_noise_facts(cell: Record) -> dict[str, str]:
     }
 
 
+def list_training_facts(cell: Record, training: str) -> dict[str, str]:
+    """Return the training noise of a cell as a text, unless the model is named after it."""
+    return {} if cell.names_training else {"train": f"training noise {training}"}
+
+
 def make_suite_labels(results: Sequence[SuiteResult]) -> list[str]:
     """Return a unique label per result: the model's name and the settings that differ."""
     cells = [result.first for result in results]
-    facts = [{"train": f"training noise {c.train}", **list_noise_facts(c)} for c in cells]
+    facts = [{**list_training_facts(c, c.train), **list_noise_facts(c)} for c in cells]
     return distinguish([c.model for c in cells], facts)

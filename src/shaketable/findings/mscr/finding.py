@@ -107,6 +107,7 @@ class Robustness(Displayed):
             "data": cell.data,
             "n": cell.n,
             "k": cell.k,
+            "runs": max(s.runs for s in subject.all_series),
             "seed": cell.seed,
             "bounds": cell.bounds,
             "cells": [
@@ -125,10 +126,15 @@ class Robustness(Displayed):
         if len(subject.at_eps_min) != 1:
             return {"mscr": None, "verdict": self.verdict(subject)}
         (series,) = subject.at_eps_min
-        error = series.error_probability
-        return {
+        result = {
             "mscr": None if series.change is None else _estimate_json(series.change),
             "verdict": self.verdict(subject),
+        }
+        if series.runs > 1:  # of several trainings, not of one model
+            return result
+        error = series.error_probability
+        return {
+            **result,
             "error_probability": {
                 "overall": _bound_json(error.overall),
                 "by_class": {str(label): _bound_json(e) for label, e in error.by_class.items()},

@@ -9,6 +9,7 @@ from shaketable.findings.subjects import name_noise
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_bound, format_distance, format_entry, format_percent
 from shaketable.views.terminal import print_lines, print_table
+from shaketable.views.text import join_distinct
 
 
 def print_models(finding: Robustness) -> None:
@@ -22,11 +23,13 @@ def print_models(finding: Robustness) -> None:
         facts[f"{cell.data}: {cell.n} test points{size}"] = None
         for s in subject.all_series:
             change = "" if s.first.corruption == "clean" else _format_change(s.change)
-            bound = _format_error(s.error_bound)
+            bound = _format_error(s.error_bound) if s.runs == 1 else ""
             rows.append([subject.label, name_noise(s), format_entry(s.accuracy), bound, change])
         if not subject.left_to_suites:
             sentences.append(f"{subject.label}: {finding.verdict(subject)}")
-        sentences += [f"  {describe_risk(s.error_probability)}" for s in subject.at_eps_min]
+        sentences += [
+            f"  {describe_risk(s.error_probability)}" for s in subject.at_eps_min if s.runs == 1
+        ]
     for d in finding.differences:
         chance = "" if d.shown else "; the difference may be chance"
         sentences.append(
@@ -41,13 +44,13 @@ def print_models(finding: Robustness) -> None:
         "wrong answer, %",
         "change, % of clean accuracy (MSCR at eps_min)",
     ]
-    if not any(row[-1] for row in rows):
-        header, rows = header[:-1], [row[:-1] for row in rows]
-    print_table(
-        "95 % intervals in brackets; the probability of a wrong answer with its upper bound",
-        header,
-        rows,
-    )
+    used = [i for i in range(len(header)) if i < 3 or any(row[i] for row in rows)]
+    title = "95 % intervals in brackets"
+    if any(row[3] for row in rows):
+        title += "; the probability of a wrong answer with its upper bound"
+    if several := {s.runs for subject in finding.fitted for s in subject.all_series} - {1}:
+        title += f"; means over {join_distinct(sorted(several))} runs"
+    print_table(title, [header[i] for i in used], [[row[i] for i in used] for row in rows])
     if sentences:
         print_lines(*sentences)
 

@@ -1,0 +1,88 @@
+"""The commands that train networks."""
+
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+
+from helpers.commands import run_command, run_failing, run_json
+
+pytestmark = pytest.mark.usefixtures("own_directory", "one_thread")
+
+TINY = ["--data", "bands(n=100)", "--network", "mlp(width=4, depth=1)", "--epochs", 2]
+
+
+def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_path):
+    found = run_json(capsys, "train", *TINY, "--noise", "linf(0.01)", "-o", "m.pt", "--quiet")
+    assert found["noise"] == "linf(0.01)"
+    assert found["file"] == "m.pt"
+    assert [entry["epoch"] for entry in found["curve"]] == [1, 2]
+    assert all(0 <= entry["held_out"] <= 100 for entry in found["curve"])
+    assert not (tmp_path / "m.pt.checkpoint").exists()
+    evaluated = run_json(
+        capsys,
+        "evaluate",
+        "--model",
+        "m.pt",
+        "--data",
+        "bands(n=100)",
+        "--corruptions",
+        "linf(0.1)",
+    )
+    assert [model["label"] for model in evaluated["models"]] == ["m.pt"]
+
+
+def test_train_prints_its_learning_curve(capsys):
+    _, out, _ = run_command(capsys, "train", *TINY, "--no-curve", "--quiet")
+    assert "mlp(width=4, depth=1)" in " ".join(out.split())
+    rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit()]
+    assert [row[0] for row in rows] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--network", "resnet8"], "unknown network 'resnet8'; did you mean"),
+        (["--recipe", "slow"], "unknown recipe 'slow'"),
+        (["--noise", "linf(0.1"], "linf"),
+        (["--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
+        (["-o", "m.onnx"], ".pt"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_line(capsys, flags, message):
+    assert message in run_failing(capsys, "train", *TINY, *flags, "--quiet")
+
+
+def test_studies_train_networks_and_estimators_by_regime(capsys, tmp_path):
+    found = run_json(
+        capsys,
+        "study",
+        *TINY,
+        "--model",
+        "1nn",
+        "--train",
+        "clean",
+        "--train",
+        "linf(0.01) | l2(0.02)",
+        "--corruptions",
+        "linf(0.02)",
+        "--runs",
+        2,
+        "--jobs",
+        1,
+        "--store",
+        "s.sqlite",
+        "--keep-models",
+        "models",
+        "--quiet",
+    )
+    names = {f"{m}({t})" for m in ("1nn", "mlp") for t in ("clean", "linf(0.01) | l2(0.02)")}
+    assert {entry["label"] for entry in found["models"]} == names
+    assert {entry["runs"] for entry in found["models"]} == {2}
+    pairs = {(d["first"], d["second"]) for d in found["accuracy_differences"]}
+    assert ("1nn(clean)", "1nn(linf(0.01) | l2(0.02))") in pairs
+    assert len(list(tmp_path.glob("models/*"))) == 8
+
+
+def test_training_noise_is_named_once(capsys):
+    error = run_failing(capsys, "study", *TINY, "--train", "clean", "--train-eps", "0.1", "--quiet")
+    assert error.endswith("leave one out\n")
