@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import shutil
+import tarfile
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from input_models import (
     LABELS,
     POINTS,
     make_booster,
+    make_exported,
     make_joblib,
     make_onnx,
     make_points,
@@ -56,6 +58,8 @@ class Kind:
     """Damages that only this kind has."""
     same: bool = False
     """Whether a command that succeeds must give the results of the good input."""
+    codes: tuple[int, ...] = (0,)
+    """Exit codes of a result."""
 
 
 def _pixels(side: int = 8) -> np.ndarray[Any, Any]:
@@ -188,6 +192,15 @@ def make_cifar(folder: Path) -> None:
         (folder / name).write_bytes(pickle.dumps(batch, protocol=2))
 
 
+def make_cifar_archive(folder: Path) -> None:
+    """Batches as in CIFAR-10 for Python, packed."""
+    make_cifar(folder)
+    with tarfile.open(folder / "cifar.tar.gz", "w:gz") as archive:
+        for batch in ("data_batch_1", "test_batch"):
+            archive.add(folder / batch, f"cifar-10-batches-py/{batch}")
+            (folder / batch).unlink()
+
+
 def make_tiny_imagenet(folder: Path) -> None:
     """Images and labels as in Tiny ImageNet."""
     from PIL import Image
@@ -208,6 +221,14 @@ def make_study(folder: Path) -> None:
     (folder / "study.toml").write_text(
         'data = "bands(n=40, separation=0.1)"\nmodel = ["1nn"]\nnorm = "inf"\n'
         "train_eps = [0, 0.05]\ntest_eps = [0, 0.05]\nruns = 1\nk = 1\nseed = 3\nscale = false\n"
+    )
+
+
+def make_requirements(folder: Path) -> None:
+    """Requirements on the models of a results file."""
+    make_results(folder)
+    (folder / "limits.toml").write_text(
+        'require = [\n"accuracy >= 10",\n"error[l2(0.1)] <= 95",\n]\n'
     )
 
 
@@ -325,4 +346,16 @@ KINDS = (
         same=True,
     ),
     Kind("torchscript", make_script, _evaluate_model("{}/model.pt", "--trust"), "model.pt"),
+    Kind("exported", make_exported, _evaluate_model("{}/model.pt2", "--trust"), "model.pt2"),
+    Kind("cifar archive", make_cifar_archive, _separate("cifar.tar.gz")),
+    Kind(
+        "requirements",
+        make_requirements,
+        lambda folder: [
+            *("check", str(folder / "r.sqlite"), "--requirements", str(folder / "limits.toml"))
+        ],
+        "limits.toml",
+        (change_toml_value,),
+        codes=(0, 1, 3),
+    ),
 )

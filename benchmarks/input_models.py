@@ -126,3 +126,15 @@ def make_trained(folder: Path) -> None:
     module = build_network(spec, shape=(3,), classes=3, seed=0)
     about: dict[str, Any] = {"network": spec, "labels": ["ape", "bee", "cat"], "info": {"seed": 0}}
     save_network(folder / "model.pt", module, shape=(3,), classes=3, **about)
+
+
+def make_exported(folder: Path) -> None:
+    """Linear classifier as a program of torch.export."""
+    import torch
+
+    save_model_data(folder)
+    batch = torch.export.Dim("batch", min=1, max=1024)
+    program = torch.export.export(
+        make_network(), (torch.zeros(2, 3),), dynamic_shapes=({0: batch},)
+    )
+    torch.export.save(program, folder / "model.pt2")
