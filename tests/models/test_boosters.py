@@ -1,5 +1,6 @@
 """Boosters of XGBoost and LightGBM, against what their libraries predict."""
 
+import json
 import os
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
 from shaketable.models.lightgbm_files import read_trees
 from shaketable.models.loading import load_model
+from shaketable.models.xgboost_files import check_model
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 RNG = np.random.default_rng(0)
@@ -234,5 +236,55 @@ def test_other_files_of_these_endings_are_refused(xgboost):
     with pytest.raises(InputError, match="must hold a model of XGBoost, saved as JSON"):
         load_model("m.json")
     Path("m.ubj").write_bytes(os.urandom(50))
-    with pytest.raises(InputError, match="'m.ubj' cannot be loaded"):
+    with pytest.raises(InputError, match="'m.ubj' must hold a model of XGBoost that is complete"):
         load_model("m.ubj")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("left_children", 10**6, "the children of tree 1"),
+        ("right_children", 0, "the children of tree 1"),  # back to the root: no end
+        ("right_children", -1, "the children of tree 1"),
+        ("split_indices", 2, "the splits of tree 1"),
+        ("split_indices", -5, "the splits of tree 1"),
+        ("split_type", None, "the nodes of tree 1"),
+        ("base_weights", None, "the leaves of tree 1"),
+        ("categories_nodes", None, "the categories of tree 1"),
+    ],
+)
+def test_a_damaged_tree_of_xgboost_is_refused(xgboost, field, value, message):
+    train_xgboost(xgboost, NUMBERS, CODES).save_model("m.json")
+    model = json.loads(Path("m.json").read_text())
+    values = model["learner"]["gradient_booster"]["model"]["trees"][1][field]
+    if value is None:
+        values.append(0)
+    else:
+        values[0] = value  # the library would end the program when it is asked
+    Path("m.json").write_text(json.dumps(model))
+    with pytest.raises(InputError, match=message):
+        load_model("m.json")
+
+
+def test_a_file_of_xgboost_that_is_cut_off_is_refused(xgboost):
+    train_xgboost(xgboost, NUMBERS, CODES, rounds=1).save_model("m.ubj")
+    content = Path("m.ubj").read_bytes()
+    check_model(content, "m.ubj", binary=True)
+    for length in range(0, len(content), 41):
+        with pytest.raises(InputError, match="complete"):
+            check_model(content[:length], "m.ubj", binary=True)
+    with pytest.raises(InputError, match="1 bytes follow its end"):
+        check_model(content + b"}", "m.ubj", binary=True)
+    with pytest.raises(InputError, match="nested too deeply"):
+        check_model(b"[" * 1000, "m.ubj", binary=True)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [{}, {"booster": "dart"}, {"booster": "gblinear"}, {"multi_strategy": "multi_output_tree"}],
+)
+def test_every_kind_of_booster_passes(xgboost, kind):
+    options = {"objective": "multi:softprob", "num_class": 3, "nthread": 1, **kind}
+    matrix = xgboost.DMatrix(NUMBERS.fillna(0), CODES)
+    xgboost.train(options, matrix, 2).save_model("m.ubj")
+    check_model(Path("m.ubj").read_bytes(), "m.ubj", binary=True)

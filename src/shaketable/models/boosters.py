@@ -17,6 +17,7 @@ from shaketable.models.identity import content_hash
 from shaketable.models.lightgbm_files import read_trees
 from shaketable.models.loading import ModelLoader, declare_loader
 from shaketable.models.recognising import TableModel
+from shaketable.models.xgboost_files import check_model
 
 
 class BoosterModel(TableModel):
@@ -135,6 +136,7 @@ def _load_xgboost(path: Path) -> Any:
 
     if path.suffix == ".json" and b'"learner"' not in path.read_bytes()[:4096]:
         raise InputError(f"model file {str(path)!r} must hold a model of XGBoost, saved as JSON")
+    check_model(path.read_bytes(), str(path), binary=path.suffix == ".ubj")
     return wrap(xgboost.Booster(model_file=path), path.name)
 
 
