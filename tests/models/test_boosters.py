@@ -246,6 +246,7 @@ def test_other_files_of_these_endings_are_refused(xgboost):
         ("left_children", 10**6, "the children of tree 1"),
         ("right_children", 0, "the children of tree 1"),  # back to the root: no end
         ("right_children", -1, "the children of tree 1"),
+        ("parents", 10**6, "the parents of tree 1"),
         ("split_indices", 2, "the splits of tree 1"),
         ("split_indices", -5, "the splits of tree 1"),
         ("split_type", None, "the nodes of tree 1"),

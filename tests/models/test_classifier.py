@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError
 from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
 from shaketable.models.identity import content_hash
@@ -197,3 +197,11 @@ def test_an_estimator_that_lost_a_part_is_named():
     del model.intercept_
     with pytest.raises(InputError, match=r"model LogisticRegression .*'intercept_'"):
         as_classifier(model, DATA)(X)
+
+
+def test_an_estimator_that_lost_a_parameter_is_named():
+    model = LogisticRegression().fit(np.eye(4), [0, 0, 1, 1])
+    del model.solver  # as in a damaged file
+    data = make_dataset(np.eye(4), [0, 0, 1, 1])
+    with pytest.raises(ModelError, match=r"model LogisticRegression failed: .*solver"):
+        as_classifier(model, data)

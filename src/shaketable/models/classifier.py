@@ -262,12 +262,13 @@ def _require_fitted(model: Any, name: str) -> None:
     from sklearn.exceptions import NotFittedError
     from sklearn.utils.validation import check_is_fitted
 
-    try:
-        check_is_fitted(model)
-    except NotFittedError as error:
-        raise InputError(
-            f"model {name} must be fitted; fit it first, or ask for it (--fit, refit=True)"
-        ) from error
+    with report_failures(name):  # it may lack a parameter
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise InputError(
+                f"model {name} must be fitted; fit it first, or ask for it (--fit, refit=True)"
+            ) from error
 
 
 def _estimator_answer(

@@ -16,6 +16,7 @@ from shaketable.core.errors import InputError
 _NUMBERS = {"i": "i1", "U": "u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
 _CONSTANTS = {"T": True, "F": False, "Z": None}
 _DEEPEST = 64  # objects within objects; models have seven
+_NO_PARENT = 2**31 - 1
 _PER_NODE = ("left_children", "right_children", "parents", "split_indices", "split_conditions")
 _PER_NODE += ("default_left", "split_type")
 
@@ -23,9 +24,9 @@ _PER_NODE += ("default_left", "split_type")
 def check_model(content: bytes, name: str, *, binary: bool) -> None:
     """Raise an `InputError` if a model, saved as UBJSON or JSON, is damaged.
 
-    >>> check_model(b"{}", "model.json", binary=False)
+    >>> check_model(b"{}", "m.json", binary=False)
     Traceback (most recent call last):
-    shaketable.core.errors.InputError: model file 'model.json' must hold a model of XGBoost that is \
+    shaketable.core.errors.InputError: model file 'm.json' must hold a model of XGBoost that is \
 complete: 'learner' is missing; save it again
     """
     try:
@@ -163,6 +164,10 @@ def _check_tree(tree: Any, features: int, which: str) -> None:
     children = np.concatenate([left[inner], right[inner]])
     _check(_within(children, 1, size), f"the children {which}")
     _check(len(np.unique(children)) == len(children), f"the children {which}")  # so no cycles
+    parents, nodes = np.asarray(tree["parents"]), np.flatnonzero(inner)
+    _check(bool((parents[children] == np.tile(nodes, 2)).all()), f"the parents {which}")
+    others = np.delete(parents, children)
+    _check(_within(others[others != _NO_PARENT], -1, size), f"the parents {which}")
     _check(_within(np.asarray(tree["split_indices"])[inner], 0, features), f"the splits {which}")
     nodes, starts = np.asarray(tree["categories_nodes"]), np.asarray(tree["categories_segments"])
     sizes, categories = np.asarray(tree["categories_sizes"]), tree["categories"]
