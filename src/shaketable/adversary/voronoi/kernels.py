@@ -8,7 +8,8 @@ import math
 import numba
 import numpy as np
 
-from shaketable.separations.search.distances import REORDER, at, compiled
+from shaketable.core.compiling import compiled
+from shaketable.separations.search.distances import REORDER, at
 
 _CHUNK = 256  # values compared before a distance may be given up
 _HALVINGS = 50  # bisection steps in search of a boundary

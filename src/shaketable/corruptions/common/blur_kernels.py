@@ -6,9 +6,9 @@ Images come as (n, height, width * channels), the channels of a pixel side by si
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
 
-import numba
 import numpy as np
 
+from shaketable.core.compiling import compiled, inlined, inner
 from shaketable.corruptions.common.filters import gaussian_filter, motion_blur, motion_scratch
 from shaketable.corruptions.compiled.streams import uniform_of, word_at
 
@@ -17,10 +17,9 @@ LANES = 16
 
 _U = np.uint64
 _F = np.float32
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 
-@_compiled
+@inner
 def _fill_scaled(image, out):
     """Divide values by 255."""
     for y in range(len(image)):
@@ -28,7 +27,7 @@ def _fill_scaled(image, out):
             out[y, j] = image[y, j] / 255.0
 
 
-@_compiled
+@inner
 def _fill_levels(image, out):
     """Convert values in [0, 1] to 8 bits, truncated to integers."""
     for y in range(len(image)):
@@ -36,7 +35,15 @@ def _fill_levels(image, out):
             out[y, j] = np.uint8(np.int32(min(max(image[y, j], 0.0), 1.0) * 255))
 
 
-@_compiled
+@inlined
+def _copy(image, out):
+    """Copy an image; ``out[:] = image`` would compile the text of an error, for seconds."""
+    for y in range(len(image)):
+        for j in range(image.shape[1]):
+            out[y, j] = image[y, j]
+
+
+@compiled
 def fill_gaussian_blur(images, keys, out, channels, weights):
     """Filter images by `gaussian_weights`."""
     x, between = np.empty(images.shape[1:]), np.empty(images.shape[1:])
@@ -46,7 +53,7 @@ def fill_gaussian_blur(images, keys, out, channels, weights):
         _fill_levels(x, out[row])
 
 
-@_compiled
+@compiled
 def fill_glass_blur(images, keys, out, channels, weights, reach, sweeps):
     """Filter images, overwrite pixels by their neighbours in place, and filter again.
 
@@ -66,7 +73,7 @@ def fill_glass_blur(images, keys, out, channels, weights, reach, sweeps):
             gaussian_filter(x, channels, weights, between, x)
             _fill_levels(x, result)
         else:
-            result[:] = image
+            _copy(image, result)
         flat = result.reshape(-1)
         word = 0
         for _ in range(sweeps):
@@ -94,7 +101,7 @@ def fill_glass_blur(images, keys, out, channels, weights, reach, sweeps):
             _fill_levels(x, result)
 
 
-@_compiled
+@compiled
 def fill_motion_blur(images, keys, out, channels, weights):
     """Apply ImageMagick's motion blur; word 0 of the key is the angle, in (-45, 45) degrees."""
     height, n = images.shape[1:]
@@ -104,7 +111,7 @@ def fill_motion_blur(images, keys, out, channels, weights):
         motion_blur(images[row], channels, weights, angle, scratch, out[row])
 
 
-@_compiled
+@inlined
 def _fill_across(x, channels, rows, base, taps, out):
     """Zoom rows of an image horizontally, in runs of `LANES` values.
 
@@ -126,7 +133,7 @@ def _fill_across(x, channels, rows, base, taps, out):
                     target[j] = sum_ if k == 0 else target[j] + sum_
 
 
-@_compiled
+@compiled
 def fill_zoom_blur(images, keys, out, channels, times, down, base, taps):
     """Average an image and its zooms, in float32, layer by layer; see `zoom_blur`.
 

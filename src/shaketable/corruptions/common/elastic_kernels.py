@@ -6,18 +6,15 @@
 import numba
 import numpy as np
 
+from shaketable.core.compiling import INNER, compiled, inlined
 from shaketable.corruptions.compiled.streams import uniform_of, word_at
 
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-_summed = numba.njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}
-)
-_inlined = numba.njit(inline="always")
+_summed = numba.njit(error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}, **INNER)
 _F = np.float32
 _FAR = 2.0**30  # 1024ths of pixels; larger coordinates are clipped
 
 
-@_compiled
+@compiled
 def distort(images, keys, streams, out, points, reach, alpha, weights, operator_y, operator_x):
     """Move three points of every image and all pixels with them, then every pixel separately.
 
@@ -57,7 +54,7 @@ def distort(images, keys, streams, out, points, reach, alpha, weights, operator_
                 pixels[i, c] = np.int32(min(max(image[c, i], _F(0)), _F(1)) * _F(255))
 
 
-@_compiled
+@inlined
 def _interpolate(plane, places, shares, out):
     """Weighted sums of four values each, in the precision of the shares."""
     for i in range(len(out)):
@@ -69,7 +66,7 @@ def _interpolate(plane, places, shares, out):
         )
 
 
-@_compiled
+@inlined
 def _place_affine(points, moved, height, width, places, shares):
     """Find the neighbours of pixels under an affine map, in 32nds of a pixel as OpenCV to 4.10."""
     xx, xy, x0, yx, yy, y0 = _inverse(points, moved)
@@ -94,7 +91,7 @@ def _place_affine(points, moved, height, width, places, shares):
             shares[2, k], shares[3, k] = below * left, below * right
 
 
-@_compiled
+@inlined
 def _move(key, points, reach, moved):
     """Move points by words 0, 1, ... of the key, in float32."""
     for i in range(points.shape[0]):
@@ -103,7 +100,7 @@ def _move(key, points, reach, moved):
             moved[i, axis] = points[i, axis] + _F(2.0 * reach * u - reach)
 
 
-@_compiled
+@inlined
 def _inverse(points, moved):
     """Return the affine map (xx x + xy y + x0, yx x + yy y + y0) that moves three points back.
 
@@ -120,20 +117,20 @@ def _inverse(points, moved):
     return xx, xy, -xx * x0 - xy * y0, yx, yy, -yx * x0 - yy * y0
 
 
-@_inlined
+@inlined
 def _to_fixed(x):
     """Return a number as an integer of 1024ths."""
     return np.int64(np.rint(min(max(x * 1024.0, -_FAR), _FAR)))
 
 
-@_inlined
+@inlined
 def _mirror(i, n):
     """Return the place in a line that is mirrored at its end values, which are not repeated."""
     i = abs(i) % (2 * n - 2)
     return i if i < n else 2 * n - 2 - i
 
 
-@_compiled
+@inlined
 def _fill(field, stream):
     """Fill a field with numbers uniform in (-1, 1), one per pixel."""
     flat = field.reshape(-1)
@@ -141,7 +138,7 @@ def _fill(field, stream):
         flat[i] = 2.0 * uniform_of(word_at(stream, i)) - 1.0
 
 
-@_compiled
+@inlined
 def _smooth(field, scratch, line, weights, operator_y, operator_x):
     """Filter a field in place: along columns, then along rows."""
     if len(operator_y):
@@ -154,7 +151,7 @@ def _smooth(field, scratch, line, weights, operator_y, operator_x):
         _average_across(scratch, field, line, weights)
 
 
-@_compiled
+@inlined
 def _average_down(field, out, weights):
     """Weighted means along columns: the middle first, then pairs from the outermost inwards.
 
@@ -173,7 +170,7 @@ def _average_down(field, out, weights):
                 sums[x] += (above[x] + below[x]) * weight
 
 
-@_compiled
+@inlined
 def _average_across(field, out, line, weights):
     """Weighted means along rows, in the same order."""
     height, width = field.shape
@@ -210,7 +207,7 @@ def _product(a, b, out):
                 sums[x] += a[i, k] * b[k, x]
 
 
-@_compiled
+@inlined
 def _place_shifted(dx, dy, alpha, places, shares):
     """Find the neighbours of pixels that are moved by alpha (dx, dy), in float64."""
     height, width = dx.shape
@@ -230,7 +227,7 @@ def _place_shifted(dx, dy, alpha, places, shares):
             shares[2, k], shares[3, k] = below * left, below * right
 
 
-@_inlined
+@inlined
 def _reflect(x, n):
     """Return the coordinate in (-1, n) of a place in a line that is mirrored at its border."""
     period = 2.0 * n

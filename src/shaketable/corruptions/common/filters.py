@@ -18,12 +18,11 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
+from shaketable.core.compiling import compiled, inlined
 from shaketable.core.types import FloatArray, IntArray
 
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
 _QUANTUM = 257.0  # ImageMagick's 16-bit value of one 8-bit level
 
 
@@ -44,7 +43,7 @@ def gaussian_weights(sigma: float, cut: float = 4.0) -> FloatArray:
     return half
 
 
-@_compiled
+@compiled
 def blur_down(image, weights, out):
     """Filter `image` along axis 0 by `gaussian_weights`, in float64, into `out`.
 
@@ -76,7 +75,7 @@ def blur_down(image, weights, out):
             result[j] = line[j]
 
 
-@_compiled
+@compiled
 def blur_across(image, channels, weights, out):
     """Filter the lines of `image`, (height, width * channels), like `blur_down`.
 
@@ -114,7 +113,7 @@ def blur_across(image, channels, weights, out):
             result[j] = line[j]
 
 
-@_compiled
+@inlined
 def gaussian_filter(image, channels, weights, between, out):
     """Filter an image, (height, width * channels): along columns, then along lines.
 
@@ -152,7 +151,7 @@ def zoom_places(size: int, factor: float) -> Places:
     return Places(start + (size - inner) // 2, 1 - share, share)
 
 
-@_compiled
+@compiled
 def zoom(image, channels, down, across, between, out):
     """Zoom into an image, (height, width * channels); `down` and `across` are `zoom_places`.
 
@@ -188,7 +187,7 @@ def motion_weights(radius: float, sigma: float) -> FloatArray:
     return weights
 
 
-@_compiled
+@compiled
 def motion_scratch(height, width, channels, weights):
     """Return the scratch arrays that `motion_blur` needs for images of this size."""
     taps = len(weights)
@@ -196,7 +195,7 @@ def motion_scratch(height, width, channels, weights):
     return padded, np.empty(width * channels), np.empty((2, taps), np.int64)
 
 
-@_compiled
+@compiled
 def motion_blur(image, channels, weights, angle, scratch, out):
     r"""Apply ImageMagick's motion blur to an 8-bit image, (height, width * channels), into `out`.
 

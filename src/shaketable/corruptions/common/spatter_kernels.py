@@ -7,14 +7,12 @@ transform by a chamfer mask, histogram equalisation, small correlations.
 # mypy: ignore-errors
 # ruff: noqa: PLR0917
 
-import numba
 import numpy as np
 
-from shaketable.corruptions.common.filters import gaussian_filter
+from shaketable.core.compiling import compiled, inlined, inner
+from shaketable.corruptions.common.filters import blur_across, blur_down, gaussian_filter
 from shaketable.corruptions.common.weather_kernels import fill_layer
 
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-_part = numba.njit(error_model="numpy")  # cached with its callers
 _F, _I = np.float32, np.int32
 _LEVELS = _F(255)
 _WATER = (np.array([175, 238, 238]) / 255).astype(_F)
@@ -25,7 +23,7 @@ _NEAR, _DIAGONAL, _KNIGHT = 65536, 91750, 143976  # 1, 1.4 and 2.1969 in 16 bits
 _FAR, _MOST = 2**30, 20 << 16  # no edge so far; distances above 20 count as 20
 
 
-@_compiled
+@compiled
 def fill_drops(keys, drops, mean, std, threshold, weights, layers):
     """Make blots of water, (n, height, width), as depths from 0 to 255."""
     _, height, width = drops.shape
@@ -41,15 +39,15 @@ def fill_drops(keys, drops, mean, std, threshold, weights, layers):
                 result[x] = np.int64(line[x] * 255) & 255 if line[x] >= threshold else 0
 
 
-@_compiled
+@compiled
 def fill_water(images, drops, out, strength):
     """Put images, (n, height, width * 3), behind drops of water."""
     _, height, width = drops.shape
     framed = np.zeros((7, height + 2, width + 2), np.int32)
     depth, edges, light, other = framed[0], framed[1], framed[2], framed[3]
     slopes = framed[4], framed[5], framed[6]
-    distance = np.empty((height + 4, width + 4), np.int32)
-    stack = np.empty(height * width, np.int64)
+    distance = np.zeros((1, height + 4, width + 4), np.int32)[0]  # every type is compiled again
+    stack = np.zeros(height * width, np.int32)
     strength = _F(strength)
     for row in range(len(images)):
         most = 0
@@ -75,7 +73,7 @@ def fill_water(images, drops, out, strength):
                         result[3 * x + c] = np.uint8(min(value, _F(1)) * _LEVELS)
 
 
-@_compiled
+@compiled
 def fill_mud(images, keys, out, mean, std, threshold, weights, layers, soft_weights):
     """Put images, (n, height, width * 3), under splashes of mud."""
     _, height, length = images.shape
@@ -83,27 +81,31 @@ def fill_mud(images, keys, out, mean, std, threshold, weights, layers, soft_weig
     size = height * width
     layer = np.empty(-(-size // 16) * 16)
     field, between = layer[:size].reshape(height, width), np.empty((height, width))
-    mask, soft = np.empty((height, width), _F), np.empty((height, width), _F)
+    mask, soft = np.empty((height, width)), np.empty((height, width))
     for row in range(len(keys)):
         fill_layer(keys[row], layer, mean, std, layers)
         gaussian_filter(field, 1, weights, between, between)
         for y in range(height):
             for x in range(width):
                 mask[y, x] = between[y, x] > threshold
-        gaussian_filter(mask, 1, soft_weights, soft, soft)
+        blur_down(mask, soft_weights, soft)
+        for y in range(height):
+            for x in range(width):
+                soft[y, x] = _F(soft[y, x])  # as a filter of float32 does, which is not compiled
+        blur_across(soft, 1, soft_weights, soft)
         for y in range(height):
             image, result, line = images[row, y], out[row, y], soft[y]
             for i in range(length):
                 result[i] = image[i]
             for x in range(width):
-                m = line[x]
+                m = _F(line[x])
                 if m >= _F(0.8):
                     for c in range(3):
                         value = _F(image[3 * x + c]) / _LEVELS * (_F(1) - m) + _MUD[c] * m
                         result[3 * x + c] = np.uint8(min(max(value, _F(0)), _F(1)) * _LEVELS)
 
 
-@_part
+@inlined
 def canny(image, slopes, edges, stack):
     """Mark Canny's edges of an image by 2 in `edges`; all arrays have a margin of 1.
 
@@ -113,7 +115,7 @@ def canny(image, slopes, edges, stack):
     """
     height, width = image.shape[0] - 2, image.shape[1] - 2
     across, down, steep = slopes
-    falls, sums = np.empty(width + 2, np.int32), np.empty(width + 2, np.int32)
+    falls, sums = np.zeros(width + 2, np.int32), np.zeros(width + 2, np.int32)
     _frame(image, _I(0))
     for y in range(1, height + 1):
         above, line, below = image[y - 1], image[y], image[y + 1]
@@ -143,7 +145,7 @@ def canny(image, slopes, edges, stack):
                     waiting += 1
 
 
-@_part
+@inlined
 def _mark_ridges(across, down, above, line, below, edges):
     """Mark pixels that are steepest along their slope, by 1, or by 2 above the strong threshold.
 
@@ -165,7 +167,7 @@ def _mark_ridges(across, down, above, line, below, edges):
         edges[x] = _I(ridge) + _I(ridge & (m > _STRONG))
 
 
-@_part
+@inlined
 def chamfer(edges, distance):
     """Fill distances to the nearest edge in steps of 1, 1.4 and 2.1969, 16 bits after the point.
 
@@ -197,7 +199,7 @@ def chamfer(edges, distance):
             line[x] = run
 
 
-@_part
+@inner
 def _approach(far, near, line):
     """Update the distances of a line with paths through the two lines before it."""
     far_left, far_right, left, right = far[1:], far[3:], near[1:], near[3:]
@@ -208,11 +210,11 @@ def _approach(far, near, line):
         result[x] = min(result[x], _I(knight + _KNIGHT), _I(diagonal + _DIAGONAL), straight)
 
 
-@_part
+@inlined
 def shade(distance, first, second):
     """Fill `first` with the light on the rim, 0 to 255, from distances to it; margins of 1."""
     rows, columns = first.shape
-    counts, levels = np.zeros(256, np.int64), np.zeros(256, np.int32)
+    counts, levels = np.zeros(256, np.int32), np.zeros(256, np.int32)
     for y in range(1, rows - 1):
         near, result = distance[y + 1, 2:], second[y, 1:]
         for x in range(columns - 2):
@@ -222,7 +224,7 @@ def shade(distance, first, second):
         for x in range(1, columns - 1):
             first[y, x] = np.uint32(first[y, x]) // np.uint32(9 << 16)
             counts[first[y, x]] += 1
-    _equalise(counts, levels)
+    _equalise(counts, (rows - 2) * (columns - 2), levels)
     for y in range(1, rows - 1):
         for x in range(1, columns - 1):
             first[y, x] = levels[first[y, x]]
@@ -242,13 +244,13 @@ def shade(distance, first, second):
             line[x] = np.uint32(line[x] + 4) // np.uint32(9)
 
 
-@_part
-def _equalise(counts, levels):
+@inlined
+def _equalise(counts, total, levels):
     """Find levels that spread the counted ones evenly over 0 to 255; a single one is unchanged."""
     least = 0
     while not counts[least]:
         least += 1
-    total, running = counts.sum(), 0
+    running = 0
     if counts[least] == total:
         levels[least] = least
         return
@@ -259,11 +261,11 @@ def _equalise(counts, levels):
         levels[i] = np.int32(np.rint(_F(running) * scale))
 
 
-@_part
+@inner
 def _add_nine(image, out):
     """Sum the 3 x 3 pixels around each, the image mirrored at its border."""
     _frame(image, _I(1))
-    sums = np.empty(image.shape[1], np.int32)
+    sums = np.zeros(image.shape[1], np.int32)
     for y in range(1, image.shape[0] - 1):
         above, line, below = image[y - 1], image[y], image[y + 1]
         for x in range(len(sums)):
@@ -273,7 +275,7 @@ def _add_nine(image, out):
             result[x] = sums[x] + middle[x] + right[x]
 
 
-@_part
+@inner
 def _frame(image, inwards):
     """Fill a margin of 1: inwards = 0 repeats the border, 1 mirrors the image at it."""
     rows, columns = image.shape

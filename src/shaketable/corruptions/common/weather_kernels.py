@@ -136,7 +136,7 @@ def fill_frost(images, keys, out, share, frost_share, ice, starts, heights, widt
                 out[row, y, i] = np.uint8(min(max(value, 0.0), 255.0))
 
 
-@_compiled
+@_inlined
 def fill_layer(key, layer, mean, std, layers):
     """Fill `layer`, whose length is a multiple of 16, with independent normal numbers."""
     components(key, layer, layers.step, layers.inside, layers.height, layers.tail, layers.p)

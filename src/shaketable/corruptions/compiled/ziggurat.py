@@ -26,6 +26,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from shaketable.core.compiling import compiled, inlined, inner
 from shaketable.core.types import FloatArray, KeyArray
 from shaketable.corruptions.compiled.streams import SIDE, STEPS, mix, place_of, uniform_of, word_at
 
@@ -37,8 +38,6 @@ _LANES = 16  # components made at a time: numba vectorizes fixed loops of this l
 _U = np.uint64
 _TINY = 1e-200
 _LOG_2, _2_OVER_LOG_2 = math.log(2), 2 / math.log(2)
-_compiled = numba.njit(cache=True, nogil=True, error_model="numpy")
-_inlined = numba.njit(inline="always")
 _summed = numba.njit(
     cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}
 )
@@ -86,12 +85,12 @@ def layers(p: float) -> Layers:
     return Layers(p, edge[:-1] / STEPS, inside, height, tail)
 
 
-@_inlined
+@inlined
 def _signed(word, x):
     return -x if word & _U(_LAYERS) else x
 
 
-@_compiled
+@inner
 def components(key, g, step, inside, height, tail, p):
     """Fill `g`, whose length is a multiple of the lanes."""
     for block in range(len(g) // _LANES):
@@ -110,7 +109,7 @@ def components(key, g, step, inside, height, tail, p):
                     g[c] = _decide(word, step, inside, height, tail, p)
 
 
-@_compiled
+@inner
 def _decide(word, step, inside, height, tail, p):
     """Return the component of a word near the curve: accepted, drawn again, or in the tail.
 
@@ -129,7 +128,7 @@ def _decide(word, step, inside, height, tail, p):
         word = word_at(word, 1)
 
 
-@_compiled
+@inner
 def _beyond(stream, tail, p):
     r"""Draw from the tail: t = x^p has density t^(1/p - 1) exp(-t) above `tail`, by rejection.
 
@@ -161,7 +160,7 @@ def _float(_context, _bits):
     )
 
 
-@_inlined
+@inlined
 def _power(x, p):
     """x^p to about 1e-15, at least 2**-1000, in a form that is vectorized.
 
@@ -211,7 +210,7 @@ def _norm(g, p):
     return largest * _norm(g / largest, p)
 
 
-@_compiled
+@compiled
 def fill_ball(keys, out, surface, p, step, inside, height, tail):
     """Fill rows with points uniform in the unit ball, or on its surface, one per key."""
     d = out.shape[1]
@@ -224,7 +223,7 @@ def fill_ball(keys, out, surface, p, step, inside, height, tail):
             out[row, c] = g[c] * factor
 
 
-@_compiled
+@compiled
 def fill_gaussian(keys, out, p, step, inside, height, tail):
     """Fill rows with independent standard normal numbers; the layers are those for p = 2."""
     d = out.shape[1]
@@ -235,7 +234,7 @@ def fill_gaussian(keys, out, p, step, inside, height, tail):
             out[row, c] = g[c] * math.sqrt(2)
 
 
-@_compiled
+@compiled
 def fill_cube(keys, out, surface):
     """Fill rows with points uniform in [-1, 1]^d or on its surface: one coordinate is -1 or 1."""
     d = out.shape[1]
@@ -247,7 +246,7 @@ def fill_cube(keys, out, surface):
             out[row, np.int64(uniform_of(word) * d)] = _signed(word, 1.0)
 
 
-@_compiled
+@compiled
 def fill_vertices(keys, out):
     """Fill rows with vertices of the cube [-1, 1]^d: all coordinates are -1 or 1."""
     for row in range(len(keys)):
@@ -255,7 +254,7 @@ def fill_vertices(keys, out):
             out[row, c] = _signed(word_at(keys[row], c), 1.0)
 
 
-@_compiled
+@compiled
 def fill_places(keys, places, uniform, d):
     """Draw distinct places of d, in random order, by swapping, and a number in (0, 1) for each."""
     order = np.empty(d, np.int64)
@@ -270,7 +269,7 @@ def fill_places(keys, places, uniform, d):
             uniform[row, i] = uniform_of(word_at(side, i))
 
 
-@_compiled
+@compiled
 def fill_sum(scale, x, noise, out, low, high):
     """Write x + scale * noise, clipped to [low, high]; every row has its own scale."""
     for row in range(len(x)):

@@ -22,17 +22,10 @@ from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload, register_jitable
 
+from shaketable.core.compiling import INNER, inner
+
 MAXIMUM = 0
 """Stands for p = inf where p is given as a whole number."""
-
-INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Options for functions that only compiled code calls: without wrappers they compile faster."""
-
-compiled = numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
-"""Compiles a function; it does not hold the interpreter's lock."""
-
-inner = numba.njit(cache=True, error_model="numpy", **INNER)
-"""The same for functions that only compiled code calls."""
 
 REORDER = {"reassoc", "contract", "nsz"}
 """Allows sums to be vectorised; NaN and infinity are kept."""

@@ -21,8 +21,9 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 from numba.extending import overload
 
+from shaketable.core.compiling import INNER, compiled, inner
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.separations.search.distances import INNER, REORDER, at, compiled, inner
+from shaketable.separations.search.distances import REORDER, at
 
 LANES = 64
 """Positions of a tile."""
