@@ -5,16 +5,20 @@ nobody calls. So functions that only compiled code calls have no wrappers, and t
 from one place become part of their caller.
 """
 
+from typing import Any
+
 import numba
 
-INNER = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_njit: Any = numba.njit  # its types lack some options
+
+INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Options for functions that only compiled code calls: without wrappers they compile faster."""
 
-compiled = numba.njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
+compiled = _njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
 """Compiles a function; it does not hold the interpreter's lock."""
 
-inner = numba.njit(cache=True, error_model="numpy", **INNER)
+inner = _njit(cache=True, error_model="numpy", **INNER)
 """The same for functions that only compiled code calls."""
 
-inlined = numba.njit(inline="always")
+inlined = _njit(inline="always")
 """Makes a function a part of every function that calls it; nothing is compiled for itself."""
