@@ -17,8 +17,10 @@ _NUMBERS = {"i": "i1", "U": "u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4"
 _CONSTANTS = {"T": True, "F": False, "Z": None}
 _DEEPEST = 64  # objects within objects; models have seven
 _NO_PARENT = 2**31 - 1
-_PER_NODE = ("left_children", "right_children", "parents", "split_indices", "split_conditions")
-_PER_NODE += ("default_left", "split_type")
+_PER_NODE = (
+    *("left_children", "right_children", "parents", "split_indices"),
+    *("split_conditions", "default_left", "split_type"),
+)
 
 
 def check_model(content: bytes, name: str, *, binary: bool) -> None:
