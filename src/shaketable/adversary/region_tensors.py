@@ -70,6 +70,24 @@ class TensorRegion:
         there = torch.from_numpy(rows).to(device)
         return cls(region, voronoi, there, send(x), send(low), send(high), send(radius[:, None]))
 
+    @classmethod
+    def around(
+        cls, region: Region, voronoi: TensorVoronoi | None, rows: Tensor, x: Tensor
+    ) -> TensorRegion:
+        """Regions around float32 points that are on the device already, such as a batch.
+
+        Their limits are narrower than those of `of` by a few units of rounding, also in `x`.
+        """
+        eps, bounds = region.epsilon, region.bounds
+        lost = torch.finfo(x.dtype).eps * (_compute_pnorms(x, region.p) + eps)
+        radius = (eps * (1 + TOLERANCE / 2) - lost).clamp(0, eps)
+        low, high = x - radius, x + radius
+        if bounds is not None:  # a point's own values may exceed them: see `Region.value_range`
+            ends = (np.array([bounds.low]), np.inf), (np.array([bounds.high]), -np.inf)
+            least, most = (float(_round_inward(end, region.dtype, way)[0]) for end, way in ends)
+            low, high = low.maximum(x.clamp(max=least)), high.minimum(x.clamp(min=most))
+        return cls(region, voronoi, rows, x, low, high, radius)
+
     def select(self, keep: Tensor) -> TensorRegion:
         """Regions of the rows where `keep` is true."""
         tensors = ("rows", "x", "low", "high", "radius")

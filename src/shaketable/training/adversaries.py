@@ -6,10 +6,10 @@ norms, value ranges and Voronoi cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -17,20 +17,25 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, softmax
 
 from shaketable.adversary.attacks.ascent import ActiveRows, PGDState
+from shaketable.adversary.attacks.losses import compute_losses, freeze
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.region_tensors import TensorRegion
 from shaketable.adversary.voronoi.cells import VoronoiCells
-from shaketable.adversary.voronoi.tensors import TensorVoronoi, voronoi_on
+from shaketable.adversary.voronoi.tensors import voronoi_on
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.errors import InputError
+from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
 from shaketable.core.spec import Call, Value
-from shaketable.core.types import IntArray
+from shaketable.core.types import Array, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
 from shaketable.training.loop import Batch, Outcome
 
 Kind = Literal["pgd_at", "trades"]
+
+_CONSTRAINTS = ("none", "genuine-max")
+_START, _WAY = 1000, 1001  # purposes of keys; augmentations and noise have the first numbers
 
 _FORMS = {
     "pgd_at(EPS, norm=inf, steps=10, alpha=1)": (
@@ -56,10 +61,16 @@ class AdversarialTraining:
         \text{pgd\_at} &= (1 - \alpha)\,\mathrm{CE}(f(x), y) + \alpha\,\mathrm{CE}(f(x'), y) \\
         \text{trades} &= \mathrm{CE}(f(x), y) + \beta\,\mathrm{KL}(f(x) \,\|\, f(x'))
 
-    (Madry et al., ICLR 2018; Zhang et al., ICML 2019). The attack raises the second term, from a
-    random start, with the network in evaluation mode. With ``constraint="genuine-max"``, the region
-    is the part of the ball in the point's Voronoi cell, among the training points (Khoury &
-    Hadfield-Menell 2019).
+    (Madry et al., ICLR 2018; Zhang et al., ICML 2019). The attack raises cross-entropy, or the
+    divergence, with the network in evaluation mode; label smoothing is for the outer loss alone. It
+    starts uniformly in the ball and takes steps of 2.5 epsilon / steps: the authors of TRADES start
+    next to the point. Both losses see the network in training mode, so batch normalisation counts
+    the points, then those that the attack found; with alpha = 1 only the latter, and with a weight
+    of 0 there is no attack and training is plain.
+
+    With ``constraint="genuine-max"``, the region is the part of the ball in the point's Voronoi
+    cell, among the training points (Khoury & Hadfield-Menell 2019), so that no point of the region
+    is nearer to a training point of another class, however large epsilon is.
 
     >>> AdversarialTraining("trades", 0.1).spec
     'trades(0.1, norm=inf, steps=10, beta=6)'
@@ -88,8 +99,13 @@ class AdversarialTraining:
         most = 1.0 if self.kind == "pgd_at" else HUGE
         rule = "lie in [0, 1]" if self.kind == "pgd_at" else "be 0 or more"
         object.__setattr__(self, "weight", check_real(name, weight, rule, low=0, high=most))
-        if self.constraint not in get_args(Constraint):
-            raise unknown_name("constraint", self.constraint, get_args(Constraint))
+        if self.constraint == "genuine-exact":
+            raise InputError(
+                "constraint must be none or genuine-max in training, got genuine-exact: points "
+                "without neighbours at distance epsilon would have no loss; use genuine-max"
+            )
+        if self.constraint not in _CONSTRAINTS:
+            raise unknown_name("constraint", self.constraint, _CONSTRAINTS)
 
     @property
     def spec(self) -> str:
@@ -103,29 +119,38 @@ class AdversarialTraining:
             options["constraint"] = self.constraint
         return str(Call(self.kind, (self.epsilon,), options))
 
-    def on(self, data: Dataset, rows: IntArray, bounds: Bounds | None) -> AdversarialLoss:
-        """Return the loss of this training on rows of the data."""
-        points = data.rows(rows).reshape(len(rows), -1)
-        region = Region(
-            np.asarray(points, np.float64),
-            data.shape,
-            np.dtype(np.float32),
-            self.norm,
-            self.epsilon,
-            self.constraint,
-            bounds=bounds,
-        )
-        cells = None
+    def on(
+        self,
+        data: Dataset,
+        rows: IntArray,
+        bounds: Bounds | None,
+        *,
+        device: torch.device | None = None,
+    ) -> AdversarialLoss:
+        """Return the loss of this training on rows of the data; `device` may help to find cells."""
+        points, cells = np.empty((0, data.d)), None
         if self.constraint != "none":
-            cells = VoronoiCells.of(region.x, self.norm, self.epsilon)
+            points = data.rows(rows).reshape(len(rows), -1).astype(np.float64)
+            there = None if device is None or device.type != "cuda" else str(device)
+            cells = VoronoiCells.of(points, self.norm, self.epsilon, device=there)
             if cells.find_clashes(data.y[rows]).any():
                 raise InputError(
                     "points of different classes must not coincide: their Voronoi cells have no "
                     "unique label; leave them out with drop_clashes (--drop-clashes)"
                 )
-        places = np.full(data.n, -1)
+        region = Region(
+            points,
+            data.shape,
+            np.dtype(np.float32),
+            self.norm,
+            self.epsilon,
+            self.constraint,
+            cells,
+            bounds,
+        )
+        places = np.zeros(data.n, np.int64)
         places[rows] = np.arange(len(rows))
-        return AdversarialLoss(self, region, cells, places)
+        return AdversarialLoss(self, region, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +159,7 @@ class AdversarialLoss:
 
     training: AdversarialTraining
     region: Region
-    cells: VoronoiCells | None
+    """Where points may be moved; it holds the points, and their cells, only if cells matter."""
     places: IntArray
     """Place of every row of the data among those that are trained on."""
 
@@ -145,75 +170,88 @@ class AdversarialLoss:
         batch: Batch,
         smoothing: float = 0.0,
     ) -> Outcome:
-        """Loss and scores of a batch of points; `ask` gives their scores."""
-        training, targets = self.training, batch.targets
-        weight = training.weight or 0.0
+        """Loss and scores of a batch of points; `ask` gives their scores.
+
+        The scores are those of the points, or with alpha = 1, which never asks for them, those of
+        the points that the attack found.
+        """
+        targets, weight = batch.targets, self.training.weight or 0.0
 
         def plain_loss(scores: Tensor) -> Tensor:
-            return cross_entropy(scores, targets, label_smoothing=smoothing)
+            return cross_entropy(scores.float(), targets, label_smoothing=smoothing)
 
-        if training.kind == "pgd_at":
-            worst = self.find_worst(network, ask, batch, plain_loss)
+        if weight == 0:  # nothing else may be drawn, or counted by batch normalisation
+            scores = ask(batch.x)
+            return Outcome(plain_loss(scores), scores, targets)
+        worst = self.find_worst(network, ask, batch)
+        if self.training.kind == "trades":
+            scores = ask(batch.x)
+            change = _divergences(softmax(scores.float(), dim=1), ask(worst)).mean()
+            return Outcome(plain_loss(scores) + weight * change, scores, targets)
+        if weight == 1:
             scores = ask(worst)
-            loss = plain_loss(scores)
-            if weight < 1:
-                scores = ask(batch.x)
-                loss = weight * loss + (1 - weight) * plain_loss(scores)
-            return Outcome(loss, scores, targets)
-        with torch.no_grad(), _evaluation_mode(network):
-            shares = softmax(ask(batch.x).float(), dim=1)
-        worst = self.find_worst(network, ask, batch, lambda scores: _divergence(shares, scores))
+            return Outcome(plain_loss(scores), scores, targets)
         scores = ask(batch.x)
-        change = _divergence(softmax(scores.float(), dim=1), ask(worst))
-        return Outcome(plain_loss(scores) + weight * change, scores, targets)
+        loss = (1 - weight) * plain_loss(scores) + weight * plain_loss(ask(worst))
+        return Outcome(loss, scores, targets)
 
     def find_worst(
-        self,
-        network: nn.Module,
-        ask: Callable[[Tensor], Tensor],
-        batch: Batch,
-        loss_of: Callable[[Tensor], Tensor],
+        self, network: nn.Module, ask: Callable[[Tensor], Tensor], batch: Batch
     ) -> Tensor:
-        """Points that projected gradient ascent of a loss of scores finds, one per point."""
+        """Points that projected gradient ascent finds from random starts, one per point.
+
+        Meanwhile the network is in evaluation mode, and its weights need no gradients.
+        """
         flat, training = batch.x.reshape(len(batch.x), -1), self.training
         around = self._surround(flat, batch.rows)
-        active = ActiveRows(batch.rows, around, batch.targets, batch.targets, batch.keys)
-        start = around.project(flat + training.epsilon * around.draw_noise(batch.keys))
+        active = ActiveRows(
+            batch.rows, around, batch.targets, batch.targets, fold(batch.keys, _WAY)
+        )
+        noise = around.draw_noise(fold(batch.keys, _START))
+        start = around.project(flat + training.epsilon * noise)
         state = PGDState(start, 2.5 / training.steps * training.epsilon)
-        with _evaluation_mode(network):
+        with freeze(network):
+            raised = self._choose_loss(ask, batch)
             for _ in range(training.steps):
                 moved = state.moved.detach().requires_grad_()
-                loss = loss_of(ask(moved.reshape(batch.x.shape)))
-                (gradient,) = torch.autograd.grad(loss, moved)
-                state = state.advance(active, loss.detach(), gradient)
+                losses = raised(ask(moved.reshape(batch.x.shape)))
+                (gradient,) = torch.autograd.grad(losses.sum(), moved)
+                state = state.advance(active, losses.detach(), gradient)
         return state.moved.detach().reshape(batch.x.shape)
+
+    def _choose_loss(
+        self, ask: Callable[[Tensor], Tensor], batch: Batch
+    ) -> Callable[[Tensor], Tensor]:
+        """Return the loss of scores that the attack raises, one value per point.
+
+        It knows no label smoothing, under which a score that is right by far has a high loss, too.
+        """
+        y = batch.targets
+        if self.training.kind == "pgd_at":
+            return lambda scores: compute_losses("ce", scores.float(), y, y)
+        with torch.no_grad():
+            shares = softmax(ask(batch.x).float(), dim=1)
+        return lambda scores: _divergences(shares, scores)
 
     def _surround(self, flat: Tensor, rows: IntArray) -> TensorRegion:
         """Regions around points as they are now, which augmentation may have changed."""
-        bounds, epsilon = self.region.bounds, self.training.epsilon
-        low, high = flat - epsilon, flat + epsilon
-        if bounds is not None:
-            low, high = low.clamp(min=bounds.low), high.clamp(max=bounds.high)
-        voronoi: TensorVoronoi | None = None
-        if self.cells is not None:
-            voronoi = voronoi_on(self.cells, flat.device)
-        places = torch.from_numpy(self.places[rows]).to(flat.device)
-        radius = flat.new_full((len(flat), 1), epsilon)
-        return TensorRegion(self.region, voronoi, places, flat, low, high, radius)
+        places, cells = self.places[rows], self.region.voronoi
+        voronoi = None
+        if cells is not None and self._crowded[places].any():
+            voronoi = voronoi_on(cells, flat.device)
+        there = torch.from_numpy(places).to(flat.device, non_blocking=True)
+        return TensorRegion.around(self.region, voronoi, there, flat)
+
+    @cached_property
+    def _crowded(self) -> Array:
+        """Whether a place has neighbours that matter; see `VoronoiCells.find_crowded`."""
+        assert self.region.voronoi is not None, "callers check"
+        return self.region.voronoi.find_crowded()
 
 
-def _divergence(shares: Tensor, scores: Tensor) -> Tensor:
-    """Kullback-Leibler divergence of scores from shares of classes, mean over points."""
-    return kl_div(log_softmax(scores.float(), dim=1), shares, reduction="batchmean")
-
-
-@contextmanager
-def _evaluation_mode(network: nn.Module) -> Iterator[None]:
-    network.eval()
-    try:
-        yield
-    finally:
-        network.train()
+def _divergences(shares: Tensor, scores: Tensor) -> Tensor:
+    """Kullback-Leibler divergence KL(shares || softmax of scores), one value per point."""
+    return kl_div(log_softmax(scores.float(), dim=1), shares, reduction="none").sum(dim=1)
 
 
 def describe_adversaries() -> dict[str, str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
@@ -53,6 +54,12 @@ class Regime:
     adversary: AdversarialTraining | None = None
 
     def __post_init__(self) -> None:
+        mixing = [a.spec for a in self.augmentations if a.takes_targets]
+        if self.adversary is not None and mixing:
+            raise InputError(
+                f"{self.spec}: adversaries need one label per image, but {mixing[0]} mixes labels; "
+                "leave one of the two out"
+            )
         if self.confined and (self.augmentations or not isinstance(self.noise, Clean)):
             raise InputError(
                 f"{self.spec}: Voronoi cells are those of the training points as they are, so "
@@ -136,9 +143,16 @@ class RegimeStep:
 
     @classmethod
     def of(
-        cls, regime: Regime, recipe: Recipe, data: Dataset, rows: IntArray, bounds: Bounds | None
+        cls,
+        regime: Regime,
+        recipe: Recipe,
+        data: Dataset,
+        rows: IntArray,
+        bounds: Bounds | None,
+        *,
+        device: torch.device | None = None,
     ) -> RegimeStep:
-        """Return what is done with batches of these rows."""
+        """Return what is done with batches of these rows; what is found first, on a device."""
         images = len(data.shape) > 1
         if regime.augmentations and not images:
             raise InputError(
@@ -150,7 +164,9 @@ class RegimeStep:
             height = data.shape[1 if find_channels(data.shape) == "first" else 0]
             margin = height // 8 if recipe.margin is None else recipe.margin
             augmentations = (FlipCrop(margin), *augmentations)
-        adversary = None if regime.adversary is None else regime.adversary.on(data, rows, bounds)
+        adversary = None
+        if regime.adversary is not None:
+            adversary = regime.adversary.on(data, rows, bounds, device=device)
         return cls(
             augmentations,
             regime.noise.bind(bounds),

@@ -155,22 +155,23 @@ def train(
     }
     if weights is not None:
         load_matching(module, weights)
+    place = _choose_device(device)
     trainer = Trainer(
         module,
         data,
         rows,
         plan,
-        RegimeStep.of(regime, plan, data, rows, limits),
+        RegimeStep.of(regime, plan, data, rows, limits, device=place),
         seed,
-        _choose_device(device),
+        place,
         precision,
         compiled,
         held_out=test_rows if validate else None,
     )
-    place = None
+    kept = None
     if checkpoint is not None:
-        place = Checkpoint(Path(checkpoint), f"{digest(repr(settings), rows.tobytes()):016x}")
-    trainer.run(place, progress=progress)
+        kept = Checkpoint(Path(checkpoint), f"{digest(repr(settings), rows.tobytes()):016x}")
+    trainer.run(kept, progress=progress)
     return Trained(
         module,
         spec,

@@ -106,12 +106,12 @@ def open_gradients(model: Classifier, shape: tuple[int, ...]) -> Iterator[Module
             f"model must be a torch module for an attack by gradients, got {model.name}; use an "
             "attack that needs labels only, such as random or rays"
         )
-    with torch.inference_mode(False), torch.no_grad(), _freeze(model.answer.module):
+    with torch.inference_mode(False), torch.no_grad(), freeze(model.answer.module):
         yield ModuleGradients(model.answer, shape)
 
 
 @contextmanager
-def _freeze(module: nn.Module) -> Iterator[None]:
+def freeze(module: nn.Module) -> Iterator[None]:
     """Evaluation mode without gradients of parameters, restored on exit."""
     modes = [(part, part.training) for part in module.modules()]
     flags = [(parameter, parameter.requires_grad) for parameter in module.parameters()]
