@@ -22,6 +22,13 @@ def test_lists_name_everything(capsys, kind):
     assert all(name in out and about for name, about in entries.items())
 
 
+def test_adversaries_are_listed(capsys):
+    pytest.importorskip("torch", reason="torch is not installed")
+    entries = run_json(capsys, "list", "adversaries")
+    assert [form.partition("(")[0] for form in entries] == ["pgd_at", "trades"]
+    assert all("constraint=genuine-max" in about for about in entries.values())
+
+
 @pytest.mark.parametrize(
     ("kind", "registry"),
     [

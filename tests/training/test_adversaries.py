@@ -19,6 +19,7 @@ from torch import nn  # noqa: E402
 from torch.nn.functional import cross_entropy, log_softmax, softmax  # noqa: E402
 
 from shaketable.models.networks.registry import build_network  # noqa: E402
+from shaketable.training import train  # noqa: E402
 from shaketable.training.adversaries import (  # noqa: E402
     AdversarialTraining,
     describe_adversaries,
@@ -27,7 +28,6 @@ from shaketable.training.adversaries import (  # noqa: E402
 from shaketable.training.loop import Batch  # noqa: E402
 from shaketable.training.recipes import make_recipe  # noqa: E402
 from shaketable.training.regimes import RegimeStep, parse_regime  # noqa: E402
-from shaketable.training.train import train  # noqa: E402
 
 SUNSET = st.load("sunset(n=120)")
 ALL = np.arange(120)
@@ -312,18 +312,23 @@ def test_mixed_precision_and_compiled_networks(spec):
     assert torch.cosine_similarity(mixed, plain, dim=0) > 0.98
 
 
-def test_training_is_repeatable_and_buys_robustness():
-    options = {"epochs": 10, "rows": ALL}
-    values = {}
-    for noise in ("clean", "pgd_at(0.1, norm=2, steps=5)", "trades(0.1, norm=2, steps=5)"):
+def test_training_buys_robustness():
+    values = []
+    for noise in ("clean", "pgd_at(0.1, norm=2, steps=3)", "trades(0.1, norm=2, steps=3)"):
+        options = {"epochs": 40, "batch": 60, "rate": 0.1, "rows": ALL}
         module = train("mlp(width=16)", SUNSET, noise=noise, **options).module
         moved, _ = find_worst(AdversarialTraining("pgd_at", 0.1, 2.0), module, make_batch())
-        values[noise] = (module(moved).argmax(1) == make_batch().targets).float().mean().item()
-    again = train("mlp(width=16)", SUNSET, noise=noise, **options).module
-    for one, other in zip(module.state_dict().values(), again.state_dict().values(), strict=True):
-        assert torch.equal(one, other)
-    clean, pgd_at, trades = values.values()
-    assert min(pgd_at, trades) > clean
+        values.append((module(moved).argmax(1) == make_batch().targets).float().mean().item())
+    clean, pgd_at, trades = values
+    assert min(pgd_at, trades) > clean + 0.05
+
+
+def test_training_is_repeatable():
+    noise = "trades(0.1, norm=2, steps=2, constraint=genuine-max)"
+    first, second = (
+        train("mlp(width=8)", SUNSET, noise=noise, epochs=2).module.state_dict() for _ in range(2)
+    )
+    assert all(torch.equal(first[name], second[name]) for name in first)
 
 
 def test_eps_min_is_half_the_separation():

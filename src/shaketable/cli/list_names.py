@@ -17,6 +17,7 @@ KINDS = (
     "suites",
     "attacks",
     "augmentations",
+    "adversaries",
     "recipes",
     "metrics",
 )
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
         "suites": lambda: SUITES.describe(lambda name, suite: {name: str(suite)}),
         "attacks": describe_attacks,
         "augmentations": describe_augmentations,
+        "adversaries": _describe_adversaries,
         "recipes": describe_recipes,
         "metrics": lambda: FINDINGS.describe(
             lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
@@ -63,6 +65,15 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_list(entries)
     return 0
+
+
+def _describe_adversaries() -> dict[str, str]:
+    from shaketable.models.networks.registry import import_torch
+
+    import_torch()
+    from shaketable.training.adversaries import describe_adversaries
+
+    return describe_adversaries()
 
 
 def _first_line(documented: Callable[..., Any]) -> str:
