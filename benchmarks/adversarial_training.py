@@ -197,7 +197,7 @@ def read_setting() -> tuple[Setting, Path | None]:
         "test_sizes": (0.1, 0.5),
         "attacks": ("apgd(steps=30)", "cover(resolution=0.2)"),
         "steps": 5,
-        "seeds": 3,
+        "seeds": 5,
         "train_points": 300,
         "test_points": 300,
     }
