@@ -9,7 +9,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.spec import add_brackets, split_name
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption, Wrapper
+from shaketable.corruptions.corruption import Alone, Compound, Corruption, Wrapper
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -20,7 +20,7 @@ NAME_RULE = (
 
 
 @dataclass(frozen=True)
-class Sequence(Corruption):
+class Sequence(Compound):
     """``a + b``: first a, then b. Factor i draws from hash(key, i); bounds apply after each.
 
     >>> from shaketable.corruptions import parse
@@ -45,46 +45,18 @@ class Sequence(Corruption):
         return " + ".join(add_brackets(factor.spec, "|") for factor in self.factors)
 
     @property
-    def ladder(self) -> str:
-        """Its spec: no other sequence is a level of the same ladder."""
-        return self.spec
+    def members(self) -> tuple[Corruption, ...]:
+        """The factors."""
+        return self.factors
 
-    @property
-    def size(self) -> float:
-        """0: it is alone on its ladder."""
-        return 0.0
-
-    @property
-    def on_steps(self) -> bool:
-        """Whether the results of every factor are values that the data can hold."""
-        return all(factor.on_steps for factor in self.factors)
-
-    @property
-    def takes_levels(self) -> bool:
-        """Whether every factor takes levels."""
-        return all(factor.takes_levels for factor in self.factors)
-
-    @property
-    def leaves_gaps(self) -> bool:
-        """Whether a factor makes values missing."""
-        return any(factor.leaves_gaps for factor in self.factors)
+    def with_members(self, members: tuple[Corruption, ...]) -> Sequence:
+        """Return the sequence of other factors."""
+        return replace(self, factors=members)
 
     @property
     def stages(self) -> tuple[Corruption, ...]:
         """The factors."""
         return self.factors
-
-    def for_shape(self, shape: tuple[int, ...]) -> Sequence:
-        """Return the same sequence with every factor for this shape."""
-        return replace(self, factors=tuple(factor.for_shape(shape) for factor in self.factors))
-
-    def for_columns(self, columns: Columns) -> Sequence:
-        """Return the same sequence with every factor for these columns."""
-        return replace(self, factors=tuple(factor.for_columns(columns) for factor in self.factors))
-
-    def bind(self, bounds: Bounds | None) -> Sequence:
-        """Return the same sequence with every factor in these bounds."""
-        return replace(self, factors=tuple(factor.bind(bounds) for factor in self.factors))
 
     def draw(self, x: Array, keys: KeyArray) -> list[Any]:
         """Return what every factor draws."""
@@ -98,7 +70,7 @@ class Sequence(Corruption):
 
 
 @dataclass(frozen=True)
-class Named(Wrapper):
+class Named(Alone, Wrapper):
     """``a as NAME``: the same corruption under a name, with random draws of its own.
 
     >>> from shaketable.corruptions import parse
@@ -119,16 +91,6 @@ class Named(Wrapper):
     def spec(self) -> str:
         """Canonical spec string: the corruption's, then the name."""
         return f"{self.corruption.spec} as {self.name}"
-
-    @property
-    def ladder(self) -> str:
-        """Its spec: no other corruption shares its draws."""
-        return self.spec
-
-    @property
-    def size(self) -> float:
-        """0: it is alone on its ladder."""
-        return 0.0
 
     def for_shape(self, shape: tuple[int, ...]) -> Named:
         """Return the same corruption for this shape."""

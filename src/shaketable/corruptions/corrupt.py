@@ -15,8 +15,8 @@ from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import Rng, make_key
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.compose import Named, Sequence
-from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.compose import Named
+from shaketable.corruptions.corruption import Compound, Corruption
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.one_of import OneOf, Share
 from shaketable.corruptions.parse import as_corruption
@@ -315,7 +315,6 @@ _fit_known = lru_cache(maxsize=256)(_fit)
 
 
 def _ignores_columns(corruption: Corruption) -> bool:
-    if isinstance(corruption, Sequence | OneOf):
-        members = corruption.parts if isinstance(corruption, OneOf) else corruption.factors
-        return all(map(_ignores_columns, members))
+    if isinstance(corruption, Compound):
+        return all(map(_ignores_columns, corruption.members))
     return type(corruption).for_columns is Corruption.for_columns

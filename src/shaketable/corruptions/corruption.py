@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -149,6 +150,60 @@ class Corruption(Protocol):
         from shaketable.corruptions.one_of import OneOf  # it builds on this module
 
         return OneOf((self, other))
+
+
+class Alone(Corruption):
+    """A corruption that is alone on its ladder: no other one is another level of it."""
+
+    @property
+    def ladder(self) -> str:
+        """Its spec."""
+        return self.spec
+
+    @property
+    def size(self) -> float:
+        """0, as there is one level."""
+        return 0.0
+
+
+class Compound(Alone):
+    """A corruption that is made of others, its members."""
+
+    @property
+    @abstractmethod
+    def members(self) -> tuple[Corruption, ...]:
+        """The corruptions that it is made of."""
+
+    @abstractmethod
+    def with_members(self, members: tuple[Corruption, ...]) -> Corruption:
+        """Return the same corruption, made of others."""
+
+    @property
+    def on_steps(self) -> bool:
+        """Whether the results of every member are values that the data can hold."""
+        return all(member.on_steps for member in self.members)
+
+    @property
+    def takes_levels(self) -> bool:
+        """Whether every member takes levels."""
+        return all(member.takes_levels for member in self.members)
+
+    @property
+    def leaves_gaps(self) -> bool:
+        """Whether a member makes values missing."""
+        return any(member.leaves_gaps for member in self.members)
+
+    def for_shape(self, shape: tuple[int, ...]) -> Corruption:
+        """Return the same corruption with every member for this shape."""
+        return self.with_members(tuple(member.for_shape(shape) for member in self.members))
+
+    def for_columns(self, columns: Columns) -> Corruption:
+        """Return the same corruption with every member for these columns."""
+        return self.with_members(tuple(member.for_columns(columns) for member in self.members))
+
+    def bind(self, bounds: Bounds | None) -> Corruption:
+        """Return the same corruption with every member in these bounds."""
+        return self.with_members(tuple(member.bind(bounds) for member in self.members))
 
 
 class Wrapper(Corruption):

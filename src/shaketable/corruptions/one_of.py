@@ -17,12 +17,10 @@ from shaketable.core.spec import add_brackets, format_value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.compose import check_can_be_joined
-from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.corruption import Compound, Corruption, device_code
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.impulse import Impulse
 from shaketable.corruptions.pnorm import PNormNoise
-from shaketable.data.bounds import Bounds
-from shaketable.data.columns import Columns
 
 _BLOCK = 1 << 17  # values
 
@@ -41,7 +39,7 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OneOf(Corruption):
+class OneOf(Compound):
     """``a | b``: a or b, drawn for every point; ``3*a | b`` draws a three times as often as b.
 
     Only the ratio of the weights counts; they are written relative to the smallest, which is 1.
@@ -88,41 +86,13 @@ class OneOf(Corruption):
         )
 
     @property
-    def ladder(self) -> str:
-        """Its spec: it is alone on its ladder."""
-        return self.spec
+    def members(self) -> tuple[Corruption, ...]:
+        """The parts."""
+        return self.parts
 
-    @property
-    def size(self) -> float:
-        """0: it is alone on its ladder."""
-        return 0.0
-
-    @property
-    def on_steps(self) -> bool:
-        """Whether the results of every part are values that the data can hold."""
-        return all(part.on_steps for part in self.parts)
-
-    @property
-    def takes_levels(self) -> bool:
-        """Whether every part takes levels."""
-        return all(part.takes_levels for part in self.parts)
-
-    @property
-    def leaves_gaps(self) -> bool:
-        """Whether a part makes values missing."""
-        return any(part.leaves_gaps for part in self.parts)
-
-    def for_shape(self, shape: tuple[int, ...]) -> OneOf:
-        """Return the same corruption with every part for this shape."""
-        return replace(self, parts=tuple(part.for_shape(shape) for part in self.parts))
-
-    def for_columns(self, columns: Columns) -> OneOf:
-        """Return the same corruption with every part for these columns."""
-        return replace(self, parts=tuple(part.for_columns(columns) for part in self.parts))
-
-    def bind(self, bounds: Bounds | None) -> OneOf:
-        """Return the same corruption with every part in these bounds."""
-        return replace(self, parts=tuple(part.bind(bounds) for part in self.parts))
+    def with_members(self, members: tuple[Corruption, ...]) -> OneOf:
+        """Return the choice of one of other parts, with the same weights."""
+        return replace(self, parts=members)
 
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Apply one part to every row; `drawn` are the keys."""

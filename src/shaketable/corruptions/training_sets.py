@@ -12,7 +12,7 @@ from shaketable.core.spec import Call, format_value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.camera_faults import CameraGaussian
 from shaketable.corruptions.compose import Named
-from shaketable.corruptions.corruption import Corruption
+from shaketable.corruptions.corruption import Alone
 from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.impulse import Impulse
 from shaketable.corruptions.one_of import OneOf
@@ -29,7 +29,7 @@ _VALUES = {"cifar": 3072, "tiny": 12288}
 
 
 @dataclass(frozen=True)
-class NoiseSet(Corruption):
+class NoiseSet(Alone):
     """One size of one norm, drawn for every point, of a training set of Siedel et al. (2024).
 
     ``C1``: 9 norms x 10 sizes; ``C2``: p = 0, 2, inf x 10 sizes; ``C3``: 9 norms x the 5 smallest
@@ -56,16 +56,6 @@ class NoiseSet(Corruption):
     def spec(self) -> str:
         """Canonical spec string; it names the sizes once the shape is known."""
         return str(Call(self.name, (self.profile,) if self.profile else ()))
-
-    @property
-    def ladder(self) -> str:
-        """Its spec: it is alone on its ladder."""
-        return self.spec
-
-    @property
-    def size(self) -> float:
-        """0: it is alone on its ladder."""
-        return 0.0
 
     @property
     def choice(self) -> OneOf:
@@ -98,7 +88,7 @@ def _list_noises(name: str, profile: str, bounds: Bounds) -> OneOf:
     ladders = derive_ladders(published, _VALUES[base], d, bounds.high - bounds.low)
     levels = ((p, size) for p, sizes in ladders.items() for size in sizes)
     noises = tuple(PNormNoise(p, size) if p else Impulse(size) for p, size in levels)
-    return OneOf(noises).bind(bounds)
+    return OneOf(tuple(noise.bind(bounds) for noise in noises))
 
 
 def _read_noise_set(call: Call, eps_min: EpsMin | None) -> NoiseSet:  # noqa: ARG001  (of p-norms)
