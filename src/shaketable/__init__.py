@@ -84,6 +84,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.separations.separation import Separation as Separation
     from shaketable.separations.separation import separation as separation
     from shaketable.statistics.estimate import Estimate as Estimate
+    from shaketable.training.hardening.result import Hardening as Hardening
+    from shaketable.training.hardening.search import harden as harden
 
 _HOME = {
     "AdversarialAccuracy": "adversary.accuracy",
@@ -97,6 +99,7 @@ _HOME = {
     "Effects": "findings.mcv.effects",
     "Estimate": "statistics.estimate",
     "Gaussian": "corruptions",
+    "Hardening": "training.hardening.result",
     "Impulse": "corruptions",
     "InputError": "core.errors",
     "Jitter": "corruptions",
@@ -137,6 +140,7 @@ _HOME = {
     "find": "findings.results",
     "gallery": "corruptions.gallery.gallery",
     "grid": "corruptions.suites.grids",
+    "harden": "training.hardening.search",
     "load": "data.files",
     "log_mlflow": "findings.mlflow_runs",
     "make_card": "findings.card",

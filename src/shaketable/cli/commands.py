@@ -18,6 +18,7 @@ from shaketable.cli import (
     evaluate,
     export,
     gallery,
+    harden,
     list_names,
     log_mlflow,
     mcv,
@@ -109,6 +110,7 @@ COMMANDS.add("separation", separation)
 COMMANDS.add("evaluate", evaluate)
 COMMANDS.add("study", study)
 COMMANDS.add("train", train)
+COMMANDS.add("harden", harden)
 COMMANDS.add("score", score)
 COMMANDS.add("export", export)
 COMMANDS.add("card", card)

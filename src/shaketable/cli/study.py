@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import redirect_stdout
-from dataclasses import replace
 from typing import Any
 
 from shaketable.cli.flags import (
@@ -21,11 +20,15 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import conclude, read_requirements
-from shaketable.cli.train import add_network_flags, read_network
+from shaketable.cli.train import (
+    add_network_flags,
+    choose_jobs,
+    read_network,
+    read_training_bounds,
+)
 from shaketable.cli.values import (
     load_data,
     load_declared,
-    read_bounds,
     read_models,
     read_suites,
     run_model,
@@ -123,11 +126,10 @@ def run(args: argparse.Namespace) -> int:
         for name, source in read_models(args).items():
             with run_model(name):
                 models[name] = load_declared(source, args)[0]
-    bounds_rule = None
+    network = None
     if args.network or args.recipe:
         network = read_network(args)
         models[network.name] = network
-        bounds_rule = network.plan.rule
     data = load_data(args)
     notes = []
     if data.n_train is not None:
@@ -135,9 +137,7 @@ def run(args: argparse.Namespace) -> int:
             "the data have a fixed test part, so runs differ only in training and noise, and the "
             "intervals cover only these"
         )
-    bounds = read_bounds(args, data)
-    if bounds == "declared" and bounds_rule is not None and data.bounds is not None:
-        bounds = replace(data.bounds, rule=bounds_rule)
+    bounds = read_training_bounds(args, data, network)
     with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
         records = study(
             data,
@@ -154,22 +154,8 @@ def run(args: argparse.Namespace) -> int:
             bounds=bounds,
             store=args.store,
             keep_models=args.keep_models,
-            n_jobs=_choose_jobs(args, models),
+            n_jobs=choose_jobs(args, models.values()),
             progress=not args.quiet,
         )
     results = find(records, notes=[*notes, *note_pairs(data, records.separations)])
     return conclude(args, results, dataset=data)
-
-
-def _choose_jobs(args: argparse.Namespace, models: dict[str, Any]) -> int:
-    """Return the number of processes."""
-    from shaketable.evaluation.trainees import trains_itself
-
-    if args.jobs is not None:
-        return int(args.jobs)
-    if any(map(trains_itself, models.values())):
-        import torch  # networks need it anyway
-
-        if torch.cuda.is_available() and not str(args.device or "cuda").startswith("cpu"):
-            return torch.cuda.device_count()
-    return -1

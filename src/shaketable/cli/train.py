@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.cli.flags import (
     add_bounds_flags,
@@ -18,6 +20,8 @@ from shaketable.cli.values import load_data, read_bounds
 from shaketable.views.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
+    from shaketable.data.bounds import Bounds
+    from shaketable.data.dataset import Dataset
     from shaketable.training.trained import Trained
     from shaketable.training.untrained import UntrainedNetwork
 
@@ -83,6 +87,30 @@ def read_network(args: argparse.Namespace) -> UntrainedNetwork:
     return UntrainedNetwork(
         args.network, args.recipe or "fast", args.epochs, args.batch, device=args.device
     )
+
+
+def read_training_bounds(
+    args: argparse.Namespace, data: Dataset, network: UntrainedNetwork | None
+) -> Bounds | Literal["declared"] | None:
+    """Bounds of training and test noise, as the flags say; by default with the recipe's rule."""
+    bounds = read_bounds(args, data)
+    if bounds == "declared" and network is not None and data.bounds is not None:
+        return replace(data.bounds, rule=network.plan.rule)
+    return bounds
+
+
+def choose_jobs(args: argparse.Namespace, models: Iterable[Any]) -> int:
+    """Return the number of processes that train."""
+    from shaketable.evaluation.trainees import trains_itself
+
+    if args.jobs is not None:
+        return int(args.jobs)
+    if any(map(trains_itself, models)):
+        import torch  # networks need it anyway
+
+        if torch.cuda.is_available() and not str(args.device or "cuda").startswith("cpu"):
+            return torch.cuda.device_count()
+    return -1
 
 
 def run(args: argparse.Namespace) -> int:

@@ -129,7 +129,7 @@ def study(
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data, p = as_dataset(data), as_p(norm)
-    trainees = _load_trainees(models, trust=trust)
+    trainees = load_trainees(models, trust=trust)
     others = list_items(corruptions)
     if test_eps is not None or not others:
         test_eps = (*(test_eps or ()), "eps_min")
@@ -140,7 +140,7 @@ def study(
         tests += plan_noise(others, data, noise, results, bounds=bounds, draws=None)
         regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
         trainings = {
-            name: _resolve_training(trainee, regimes, data, noise)
+            name: resolve_training(trainee, regimes, data, noise)
             for name, trainee in trainees.items()
         }
         identities = _identify(trainees)
@@ -238,7 +238,7 @@ def _plan_cells(
     return train_rows, tuple({cell.key: cell for cell in cells}.values())
 
 
-def _resolve_training(
+def resolve_training(
     trainee: Any, regimes: Iterable[str | Corruption], data: Dataset, noise: Noise
 ) -> list[TrainingNoise]:
     """Return the training noise of a model, each once."""
@@ -267,7 +267,7 @@ def _identify(trainees: Mapping[str, Any]) -> dict[str, str]:
     return identities
 
 
-def _load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
+def load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
     """Models to train by name, from what users give as `models`."""
     if isinstance(models, Mapping):
         named = dict(models)

@@ -100,13 +100,23 @@ class ModelFiles:
         folder = Path(self.folder)
         folder.mkdir(parents=True, exist_ok=True)
         safe = "".join(sign if sign.isalnum() or sign in "-_.,()=+" else "_" for sign in name)
-        if hasattr(trained, "save"):
-            trained.save(folder / f"{safe}.pt")
-            return
-        import joblib  # 0.1 s
+        save_model(trained, folder / f"{safe}{choose_ending(trained)}")
 
-        with write_beside(folder / f"{safe}.joblib", "model") as beside:
-            joblib.dump(trained, beside)
+
+def choose_ending(model: Any) -> str:
+    """Return the ending of the file of a model, trained or not."""
+    return ".pt" if trains_itself(model) or hasattr(model, "save") else ".joblib"
+
+
+def save_model(trained: Any, path: str | Path) -> None:
+    """Write a model that `train_model` returned to a file, as ``evaluate --model`` takes it."""
+    if hasattr(trained, "save"):
+        trained.save(Path(path))
+        return
+    import joblib  # 0.1 s
+
+    with write_beside(Path(path), "model") as beside:
+        joblib.dump(trained, beside)
 
 
 def trains_itself(model: Any) -> bool:

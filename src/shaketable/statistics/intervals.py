@@ -94,7 +94,7 @@ def mean_share_over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Est
 
 
 def relative_change(
-    clean: ArrayLike, hits: ArrayLike, k: int, *, confidence: float = 0.95
+    clean: ArrayLike, hits: ArrayLike, k: int, *, clean_k: int = 1, confidence: float = 0.95
 ) -> Estimate:
     r"""Change of the accuracy under noise, relative to the clean accuracy, for a fixed model.
 
@@ -103,12 +103,13 @@ def relative_change(
     At eps_min this is MSCR (Siedel et al. 2022, Eq. 2). Negative: accuracy was lost. ``clean`` is
     1 for every point that is right without noise and 0 for the others, ``hits`` the number of
     right answers in ``k`` draws. The interval is made for models that are right on at least ten
-    clean points.
+    clean points. If ``clean`` counts the right answers of several models, ``clean_k`` is their
+    number.
 
     >>> print(relative_change([1] * 90 + [0] * 10, [10] * 85 + [0] * 15, k=10))
     -0.056 (95 % interval -0.119 to -0.009)
     """
-    estimator, counts = _tabulate_changes([(clean, hits)], k, read_points)
+    estimator, counts = _tabulate_changes([(clean, hits)], k, read_points, clean_k)
     return _estimate(estimator, counts[0], k, confidence, least=-1.0)
 
 
@@ -133,19 +134,20 @@ def change_difference(
     second: tuple[ArrayLike, ArrayLike],
     k: int,
     *,
+    clean_k: int = 1,
     confidence: float = 0.95,
 ) -> Estimate:
     """Relative change of the first fixed model minus that of the second, paired by point.
 
     Each model is a pair (clean, hits), measured on the same points with the same noise. Positive:
-    the first model keeps more of its accuracy.
+    the first model keeps more of its accuracy. `clean_k` is that of `relative_change`.
 
     >>> sturdy = [1] * 100, [10] * 100
     >>> shaky = [1] * 100, [10] * 80 + [2] * 20
     >>> print(change_difference(sturdy, shaky, k=10))
     0.160 (95 % interval 0.100 to 0.231)
     """
-    estimator, counts = _tabulate_changes([first, second], k, read_points)
+    estimator, counts = _tabulate_changes([first, second], k, read_points, clean_k)
     return _estimate(estimator, counts[0], k, confidence)
 
 
@@ -277,11 +279,12 @@ def _tabulate_changes(
     models: Sequence[tuple[_Counts, _Counts]],
     k: int,
     read: Callable[[str, _Counts, int], IntArray],
+    clean_k: int = 1,
 ) -> tuple[Estimator, FloatArray]:
     """Relative change of one model, or of the first minus the second, and the outcome table."""
     columns = []
     for clean, hits in models:
-        columns += [read("clean", clean, 1), read("hits", hits, check_draws(k))]
+        columns += [read("clean", clean, check_draws(clean_k)), read("hits", hits, check_draws(k))]
         zero = np.flatnonzero(~columns[-2].any(axis=1))
         if zero.size:
             where = f" in run {zero[0]}" if len(columns[-2]) > 1 else ""
@@ -289,11 +292,11 @@ def _tabulate_changes(
                 f"clean accuracy is 0{where}, so the relative change (MSCR) is undefined; check "
                 "labels and predictions, or report the accuracies themselves"
             )
-    outcomes, counts = tabulate(columns, [2, k + 1] * len(models))
-    first = change_estimator(outcomes[0], outcomes[1] / k)
+    outcomes, counts = tabulate(columns, [clean_k + 1, k + 1] * len(models))
+    first = change_estimator(outcomes[0] / clean_k, outcomes[1] / k)
     if len(models) == 1:
         return first, counts
-    second = change_estimator(outcomes[2], outcomes[3] / k)
+    second = change_estimator(outcomes[2] / clean_k, outcomes[3] / k)
     return lambda table: first(table) - second(table), counts
 
 

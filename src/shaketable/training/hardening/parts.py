@@ -1,0 +1,46 @@
+"""The parts of the data: one for the test, and one for the search, which splits it further."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from shaketable.data.dataset import Dataset
+
+
+def fix_test_part(data: Dataset, seed: int) -> Dataset:
+    """Return the data with a fixed test part: their own, or 20 % of the points at random.
+
+    >>> from shaketable import load
+    >>> fix_test_part(load("bands(n=100)"), seed=0).n_train
+    80
+    """
+    if data.n_train is not None:
+        return replace(data, groupings=())
+    train, test = (np.sort(rows) for rows in data.parts(seed=seed))
+    order = np.concatenate([train, test])
+    return replace(
+        data,
+        x=data.x[order],
+        y=data.y[order],
+        n_train=len(train),
+        kept=order if data.kept is None else data.kept[order],
+        parts_before=data.parts_before or (0, data.n),
+        files=None if data.files is None else tuple(data.files[row] for row in order),
+        groupings=(),
+    )
+
+
+def take_training_part(data: Dataset) -> Dataset:
+    """Return the points outside the fixed test part, which are split anew in every run."""
+    n = data.n_train
+    return replace(
+        data,
+        name=f"{data.name}, training part",
+        x=data.x[:n],
+        y=data.y[:n],
+        n_train=None,
+        kept=None if data.kept is None else data.kept[:n],
+        files=None if data.files is None else data.files[:n],
+    )
