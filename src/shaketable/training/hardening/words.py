@@ -25,28 +25,26 @@ def describe(result: Hardening) -> str:
         finding = "falls" if robust.high < 0 else "is not shown to rise"
         return (
             f"{none}: {result.chosen} was the best in the search, but on the test part accuracy "
-            f"under {result.target} {finding}: {_format(robust)}"
+            f"under {result.target} {finding}: {_format_change(robust)}"
         )
-    gain = (
-        f"training with {result.chosen} raises accuracy under {result.target} by {_format(robust)}"
-    )
+    gain = f"accuracy under {result.target} rises by {_format(robust)}"
     if result.outcome == "costs more":
-        price = f", more than the price of {100 * result.price:g}" if result.price else ""
-        return f"{gain}, but clean accuracy falls by {_format(clean.subtract_from(0))}{price}"
-    return f"training with noise helps: {gain}; {_describe_cost(clean, result.price)}"
+        more = f", more than the price of {100 * result.price:g}" if result.price else ""
+        loss = f"clean accuracy falls by {_format(clean.subtract_from(0))}{more}"
+        return f"training with {result.chosen} helps at a cost only: {gain}, but {loss}"
+    return f"training with {result.chosen} helps: {gain}; {_describe_cost(clean, result.price)}"
 
 
 def _describe_cost(clean: Estimate, price: float) -> str:
     """Say what is known about the loss of clean accuracy if it is not shown to exceed the price."""
     if clean.low > 0:
-        return f"clean accuracy rises, too, by {_format(clean)}"
+        return f"clean accuracy rises by {_format(clean)}"
+    change = f"clean accuracy changes by {_format_change(clean)}"
     if clean.low >= -price:
-        return f"clean accuracy changes by {_format(clean)}, a loss{_within(price)} at most"
+        return f"{change}: if it falls, then{_within(price)}"
     more = f" above the price of {100 * price:g} points" if price else ""
-    return (
-        f"a loss of clean accuracy{more} is not shown, and one of more than "
-        f"{-100 * clean.low:.2f} points is excluded: {_format(clean)}"
-    )
+    excluded = f"{-100 * clean.low:.2f} points is excluded"
+    return f"{change}: a loss{more} is not shown, and one of more than {excluded}"
 
 
 def _within(price: float) -> str:
@@ -54,4 +52,8 @@ def _within(price: float) -> str:
 
 
 def _format(difference: Estimate) -> str:
+    return f"{format_entry(difference)} percentage points"
+
+
+def _format_change(difference: Estimate) -> str:
     return f"{format_entry(difference, signed=True)} percentage points"

@@ -1,0 +1,281 @@
+"""The search for training noise: its rule, its three parts, and what it claims."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+
+import shaketable as st
+from shaketable.core.errors import InputError
+from shaketable.models.loading import load_model
+from shaketable.statistics import intervals
+from shaketable.statistics.estimate import Estimate
+from shaketable.training.hardening import words
+from shaketable.training.hardening.answers import (
+    Answers,
+    Measures,
+    collect_answers,
+    compare,
+    join_sources,
+    measure,
+)
+from shaketable.training.hardening.choice import Candidate, choose
+from shaketable.training.hardening.parts import fix_test_part
+from shaketable.training.hardening.result import Hardening
+
+FITS: list[np.ndarray] = []
+PREDICTED: list[tuple[int, np.ndarray]] = []
+"""Numbers of fits so far, and rows that were classified."""
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """Remembers the rows that it sees: the first feature is their number, but for tiny noise."""
+
+    most = 10**9
+
+    def fit(self, x, y):
+        if len(FITS) >= self.most:
+            raise RuntimeError("interrupted")
+        FITS.append(np.unique(np.rint(x[:, 0])))
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, x):
+        PREDICTED.append((len(FITS), np.unique(np.rint(x[:, 0]))))
+        return self.classes_[np.rint(x[:, 0]).astype(int) % len(self.classes_)]
+
+
+@pytest.fixture
+def numbered():
+    FITS.clear()
+    PREDICTED.clear()
+    x = np.arange(100.0)[:, None]
+    return st.make_dataset(x, np.arange(100) % 2, name="numbered")
+
+
+def normal(value, error):
+    """Estimate with a normal interval."""
+
+    def limits(confidence, times, careful):
+        half = error * ndtri((1 + confidence) / 2)
+        return value - half, value + half
+
+    return Estimate(value, *limits(0.95, 1, False), 0.95, "by hand", limits)
+
+
+def make_candidate(name, clean, robust, error=0.01):
+    return Candidate(name, None, 0.9, 0.8, normal(clean, error), normal(robust, error))
+
+
+def test_the_best_within_the_price_is_chosen():
+    ladder = [
+        make_candidate("weak", 0.00, 0.02),
+        make_candidate("middle", -0.02, 0.05),
+        make_candidate("strong", -0.10, 0.20),
+    ]
+    chosen = [choose(ladder, price) for price in (0, 0.005, 0.011, 0.08, 0.091, 1)]
+    assert [c.noise for c in chosen if c] == ["weak", "weak", *["middle"] * 2, *["strong"] * 2]
+    assert choose([make_candidate("useless", 0.1, 0.0)], 1) is None
+    assert choose([make_candidate("too expensive", -0.1, 0.3)], 0) is None
+
+
+values = hs.floats(-0.3, 0.3)
+
+
+@given(hs.lists(hs.tuples(values, values), max_size=8), hs.floats(0, 0.3), hs.floats(0, 0.3))
+def test_a_higher_price_buys_no_less(table, price, more):
+    ladder = [make_candidate(str(i), *row) for i, row in enumerate(table)]
+    cheap, dear = choose(ladder, price), choose(ladder, price + more)
+    assert cheap is None or (dear is not None and dear.robust.value >= cheap.robust.value)
+    best = max((row[1] for row in table), default=0.0)
+    anything = choose(ladder, 1.0)
+    assert (anything.robust.value == best) if anything else best <= 0
+
+
+def test_on_bands_noise_that_helps_is_found(tmp_path):
+    found = st.harden("bands(n=1000)", DecisionTreeClassifier(), runs=5, k=5, seed=0, n_jobs=1)
+    assert found.outcome == "helps"
+    assert found.noise == found.chosen != "clean"
+    assert 1 <= next(c.size for c in found.candidates if c.noise == found.chosen) <= 4
+    assert found.difference.robust.low > 0
+    assert f"training with {found.chosen} helps" in found.verdict
+    found.save(tmp_path / "tree.joblib")
+    data = found.workshop.data
+    records = st.evaluate(found.model, data, found.target, k=5)
+    plain = st.evaluate(found.plain, data, found.target, k=5)
+    difference = st.metrics.accuracy_difference(records, plain, corruption=found.target)
+    assert difference.value == pytest.approx(found.difference.robust.value, abs=0.03)
+    assert "helps" in found._repr_html_()
+
+
+def test_where_no_noise_helps_it_says_so():
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(0, 1, (60, 2)), rng.uniform(2, 3, (60, 2))])
+    found = st.harden((x, np.repeat([0, 1], 60)), "1nn", runs=2, search_runs=2, k=3, n_jobs=1)
+    assert found.outcome == "none found"
+    assert found.noise == found.chosen == "clean"
+    assert found.verdict.startswith("no training noise that helps was found: of 6 candidates")
+    assert found.difference is None
+    assert found.model is found.plain
+
+
+def test_points_for_selection_and_test_are_never_fitted(numbered):
+    found = st.harden(numbered, Spy(), target="l2(1e-9)", noise="linf(1e-9)", runs=2, k=2, n_jobs=1)
+    assert found.parts == (64, 16, 20)
+    data = fix_test_part(numbered, 0)
+    test = set(data.x[data.n_train :, 0])
+    assert len(test) == 20
+    in_search = [len(rows) == 64 for rows in FITS]
+    assert sum(in_search) == 2 * 3
+    assert in_search == sorted(in_search, reverse=True)
+    assert all(len(rows) in (64, 80) and not test & set(rows) for rows in FITS)
+    for fits, rows in PREDICTED:
+        assert not set(rows) & set(FITS[fits - 1])
+        assert set(rows) == test or (in_search[fits - 1] and len(rows) == 16)
+
+
+def test_an_interrupted_search_goes_on_from_its_store(numbered, tmp_path, monkeypatch):
+    options = {"target": "l2(1e-9)", "noise": ["linf(1e-9)", "linf(2e-9)"], "runs": 2, "k": 2}
+    options |= {"store": tmp_path / "results.sqlite", "n_jobs": 1}
+    monkeypatch.setattr(Spy, "most", 5)
+    with pytest.raises(st.ShaketableError, match="run the same command to go on"):
+        st.harden(numbered, Spy(), **options)
+    assert len(FITS) == 5
+    monkeypatch.undo()
+    first = st.harden(numbered, Spy(), **options)
+    trainings = 3 * 3 + 2
+    assert first.outcome == "none found"
+    assert len(FITS) == trainings
+    again = st.harden(numbered, Spy(), **options)
+    assert len(FITS) == trainings
+    assert again.json() == first.json()
+
+
+def test_the_model_is_that_of_the_first_run():
+    found = st.harden(
+        "bands(n=300)",
+        DecisionTreeClassifier(),
+        noise="linf(0.02)",
+        runs=1,
+        search_runs=1,
+        n_jobs=1,
+    )
+    data = found.workshop.data
+    rows = np.arange(data.n_train, data.n)
+    for noise, measures in (("clean", found.plain_test), (found.chosen, found.chosen_test)):
+        model = found.train(noise=noise)
+        assert (model.predict(data.x[rows]) == data.labels[rows]).mean() == measures.clean.value
+
+
+def draw_answers(seed, runs=4, points=60, draws=5):
+    rng = np.random.default_rng(seed)
+    shares = rng.uniform(0.5, 1, points)
+    return Answers(
+        rng.binomial(1, shares, (runs, points)), rng.binomial(draws, shares, (runs, points)), draws
+    )
+
+
+def test_measures_are_means_over_runs_and_wider_than_either_source():
+    a, b = draw_answers(0), draw_answers(1)
+    difference = compare(a, b)
+    assert difference.clean.value == pytest.approx(a.clean_accuracy - b.clean_accuracy)
+    assert difference.robust.value == pytest.approx(a.robust_accuracy - b.robust_accuracy)
+    changes = [(x.robust.mean(axis=1) / x.draws) / x.clean.mean(axis=1) - 1 for x in (a, b)]
+    assert difference.change.value == pytest.approx((changes[0] - changes[1]).mean())
+    assert measure(a).change.value == pytest.approx(changes[0].mean())
+    by_points = intervals.mean_difference(a.clean.sum(0), b.clean.sum(0), 4)
+    by_runs = intervals.mean_difference_over_runs(a.clean, b.clean, 1)
+    assert difference.clean.low < min(by_points.low, by_runs.low)
+    assert difference.clean.high > max(by_points.high, by_runs.high)
+    assert difference.clean.again(confidence=0.68).low > difference.clean.low
+
+
+def test_runs_that_are_all_alike_tell_nothing_new_about_points():
+    one = draw_answers(2, runs=1)
+    clean, hits = one.clean[0], one.robust[0]
+    single = intervals.relative_change(clean, hits, 5)
+    pooled = intervals.relative_change(7 * clean, 7 * hits, 35, clean_k=7)
+    assert (pooled.value, pooled.low, pooled.high) == pytest.approx(
+        (single.value, single.low, single.high)
+    )
+    assert measure(one).change.low == single.low
+
+
+def test_ends_of_the_range_are_kept():
+    perfect = Answers(np.ones((3, 30), int), np.full((3, 30), 2), 2)
+    assert measure(perfect).clean.high == measure(perfect).robust.high == 1
+    assert measure(perfect).clean.low < 1
+    estimate = Estimate(0.0, -0.3, 0.3, 0.95, "by hand", lambda *_: (-0.3, 0.3))
+    assert join_sources(estimate, estimate, (-0.1, 1)).low == -0.1
+
+
+def test_corruptions_of_a_suite_have_the_same_weight():
+    suite = st.Suite("two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=2)
+    records = st.study(
+        "bands(n=100)", "1nn", train=["clean"], corruptions=[suite], runs=2, n_jobs=1
+    )
+    (answers,) = collect_answers(records).values()
+    noisy = [cell.accuracy for cell in records if cell.corruption != "clean"]
+    assert len(noisy) == answers.draws == 4
+    assert answers.robust_accuracy == pytest.approx(np.mean(noisy))
+    found = st.harden(
+        "bands(n=100)", "1nn", target=suite, noise="linf(0.01)", runs=1, search_runs=1, n_jobs=1
+    )
+    assert found.target == "two (mean of 2 corruptions)"
+
+
+@pytest.mark.parametrize(
+    ("robust", "clean", "price", "outcome", "sentence"),
+    [
+        ((0.04, 0.01), (0.03, 0.01), 0, "helps", "clean accuracy rises by 3.00"),
+        ((0.04, 0.01), (0.00, 0.01), 0, "helps", "one of more than 1.96 points is excluded"),
+        ((0.04, 0.01), (-0.01, 0.01), 0.01, "helps", "a loss above the price of 1 points is not"),
+        ((0.04, 0.01), (-0.01, 0.01), 0.03, "helps", "within the price of 3 points"),
+        ((0.04, 0.01), (-0.05, 0.01), 0.03, "costs more", "falls by 5.00 [3.04, 6.96]"),
+        ((0.01, 0.01), (0.03, 0.01), 0, "not shown", "is not shown to rise: +1.00"),
+        ((-0.04, 0.01), (0.03, 0.01), 0, "not shown", "falls: -4.00"),
+    ],
+)
+def test_the_verdict_follows_from_the_intervals(robust, clean, price, outcome, sentence):
+    difference = Measures(normal(*clean), normal(*robust), None)
+    result = SimpleNamespace(
+        difference=difference, price=price, chosen="linf(1)", target="linf(eps_min)", candidates=()
+    )
+    result.outcome = Hardening.outcome.fget(result)
+    assert result.outcome == outcome
+    assert sentence in words.describe(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"price": -1}, "price must lie in"),
+        ({"target": "clean"}, "target must be noise"),
+        ({"noise": "clean"}, "besides clean"),
+        ({"model": ["1nn", "rf"]}, "model must be one model"),
+        ({"search_runs": 0}, "search_runs must be"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        st.harden("bands(n=60)", options.pop("model", "1nn"), n_jobs=1, **options)
+
+
+def test_networks_are_hardened_and_saved(tmp_path):
+    torch = pytest.importorskip("torch")
+    torch.set_num_threads(1)
+    network = st.training.UntrainedNetwork("mlp(width=8)", "points", epochs=1, device="cpu")
+    options = {"noise": "linf(0.02)", "runs": 2, "search_runs": 1, "k": 2, "n_jobs": 1}
+    found = st.harden("bands(n=60)", network, **options)
+    found.save(tmp_path / "mlp.pt")
+    model, _ = load_model(str(tmp_path / "mlp.pt"))
+    loaded, own = (
+        st.evaluate(each, found.workshop.data, found.target, k=2)
+        for each in (model, found.model.model)
+    )
+    assert (loaded.cells[0].predictions == own.cells[0].predictions).all()
