@@ -1,5 +1,6 @@
 """The search for training noise: its rule, its three parts, and what it claims."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,6 +28,7 @@ from shaketable.training.hardening.answers import (
 from shaketable.training.hardening.choice import Candidate, choose
 from shaketable.training.hardening.parts import fix_test_part
 from shaketable.training.hardening.result import Hardening
+from shaketable.training.hardening.search import _Search
 
 FITS: list[np.ndarray] = []
 PREDICTED: list[tuple[int, np.ndarray]] = []
@@ -107,6 +109,20 @@ def test_on_bands_noise_that_helps_is_found(tmp_path):
     difference = st.metrics.accuracy_difference(records, plain, corruption=found.target)
     assert difference.value == pytest.approx(found.difference.robust.value, abs=0.03)
     assert "helps" in found._repr_html_()
+
+
+@pytest.mark.parametrize(("peak", "last"), [(2, 8), (16, 32), (1000, 64)])
+def test_the_ladder_goes_on_while_its_end_is_the_best_and_ends_fine(monkeypatch, peak, last):
+    def compare_sizes(_, specs):
+        gains = {spec: 0.1 - 0.01 * abs(np.log2(size / peak)) for spec, size in specs.items()}
+        return [replace(make_candidate(s, 0.0, gains[s]), size=size) for s, size in specs.items()]
+
+    monkeypatch.setattr(_Search, "try_all", compare_sizes)
+    found = st.harden("bands(n=60)", "1nn", runs=1, k=1, n_jobs=1)
+    ladder = {2.0**i for i in range(-2, int(np.log2(last)) + 1)}
+    best = min(peak, last)
+    sizes = sorted(ladder | {best / 2**0.5, best * 2**0.5})
+    assert [candidate.size for candidate in found.candidates] == pytest.approx(sizes)
 
 
 def test_where_no_noise_helps_it_says_so():

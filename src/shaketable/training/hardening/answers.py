@@ -157,7 +157,7 @@ def compare(first: Answers, second: Answers) -> Measures:
 def join_sources(
     by_points: Estimate, by_runs: Estimate, ends: tuple[float, float] = (-math.inf, math.inf)
 ) -> Estimate:
-    r"""Estimate whose interval covers new points and new trainings alike.
+    r"""Estimate whose interval covers new points and new trainings on the same training points.
 
     The runs share their test points, so the spread between runs does not show what other points
     would give, and the spread between points not what other trainings would. With the distances
