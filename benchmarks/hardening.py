@@ -1,8 +1,10 @@
 """Simulate how often `harden` claims that noise helps when it does not, and when it does.
 
-Result: see results/hardening.md, which this script writes.
+Result: where no noise helps, it is claimed in 5 of 480 searches (1.0 %), at most in 2.5 % for one
+kind of chance; the points for selection would claim it in 12 %, the spread between runs alone in up
+to 40 %. Where noise helps, it is claimed for 12 of 12 data sets (results/hardening.md).
 Trials: 120 searches per kind of chance, 12 on bands, seeds 0, 1, …
-Hardware: one core of an AMD EPYC.
+Hardware: one shared core of an AMD EPYC, 7 minutes.
 
 Where noise does not help, every training noise gives models of the same accuracy, 90 % of all
 points there could be, and they differ by chance only. The chance may lie in the training, so that
@@ -41,6 +43,26 @@ KINDS = {
     "other points with every noise": "noise",
     "noise and training": "both",
 }
+TEXT = """# How often harden claims that noise helps
+
+Written by `benchmarks/hardening.py` on {day}: {trials} searches per
+row, {minutes:.0f} minutes of one shared core of an AMD EPYC. 8 training noises, 3 runs of the
+search, 5 of the test; of {points} points, 20 % are the test part. No noise helps, so that every
+claim is wrong, and 2.5 % are nominal. The Monte-Carlo error of a rate of 2.5 % is {error:.1f}
+points.
+
+*Helps* and *costs more* are outcomes of `harden`: in both, accuracy under noise is claimed to rise.
+*Selection* is what the 95 % interval on the points for selection would claim for the best of the
+8, and *runs only* an interval on the test part that counts only the spread between runs.
+
+| models differ by | helps, % | costs more, % | selection, % | runs only, % |
+|---|---|---|---|---|
+{rows}
+
+Of all {searches} searches: {totals}.
+
+Where noise does help, decision trees on `bands(n=1000)`, {sets} data sets: {outcomes}.
+"""
 Compared = list[tuple[Answers, Answers]]
 
 
@@ -121,47 +143,30 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results/hardening.md")
     args = parser.parse_args()
     started = time.perf_counter()
+    names = ("helps", "costs more", "selection", "runs only")
     rows, everywhere = [], Counter[str]()
     for title, kind in KINDS.items():
         claims = Counter(c for seed in range(args.trials) for c in simulate(kind, seed))
         everywhere += claims
-        names = ("helps", "costs more", "selection", "runs only")
         rates = (f"{100 * claims[name] / args.trials:.1f}" for name in names)
         rows.append(f"| {title} | {' | '.join(rates)} |")
         print(rows[-1], flush=True)
     power = measure_power(max(1, args.trials // 10))
-    everywhere_total = len(rows) * args.trials
-    minutes = (time.perf_counter() - started) / 60
-    args.out.write_text(
-        f"""# How often harden claims that noise helps
-
-Written by `benchmarks/hardening.py` on {datetime.now(UTC):%Y-%m-%d}: {args.trials} searches per
-row, {minutes:.0f} minutes of one core of an AMD EPYC. 8 training noises, 3 runs of the search, 5 of
-the test; of {
-            POINTS
-        } points 20 % are the test part. No noise helps, so that every claim is wrong; 2.5 %
-are nominal. The Monte-Carlo error of a rate of 2.5 % is {250 * (0.39 / args.trials) ** 0.5:.1f}
-points.
-
-*Helps* and *costs more* are outcomes of `harden`: in both, accuracy under noise is claimed to rise.
-*Selection* is what the 95 % interval on the points for selection would claim for the best of the
-8, and *runs only* an interval on the test part that counts only the spread between runs.
-
-| models differ by | helps, % | costs more, % | selection, % | runs only, % |
-|---|---|---|---|---|
-{chr(10).join(rows)}
-
-All {everywhere_total} searches together: helps {everywhere["helps"]}, costs more
-{everywhere["costs more"]}, selection {everywhere["selection"]}, runs only {
-            everywhere["runs only"]
-        }.
-
-Where noise does help, decision trees on `bands(n=1000)`, {power.total()} data sets: {
-            ", ".join(f"{name} {count}" for name, count in power.most_common())
-        }.
-""",
-        encoding="utf-8",
+    outcomes = ", ".join(f"{name} {count}" for name, count in power.most_common())
+    totals = ", ".join(f"{name} {everywhere[name]}" for name in names)
+    text = TEXT.format(
+        day=f"{datetime.now(UTC):%Y-%m-%d}",
+        trials=args.trials,
+        minutes=(time.perf_counter() - started) / 60,
+        points=POINTS,
+        error=100 * (0.025 * 0.975 / args.trials) ** 0.5,
+        rows="\n".join(rows),
+        searches=len(rows) * args.trials,
+        totals=totals,
+        sets=power.total(),
+        outcomes=outcomes,
     )
+    args.out.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
