@@ -109,7 +109,7 @@ def choose_jobs(args: argparse.Namespace, models: Iterable[Any]) -> int:
         import torch  # networks need it anyway
 
         if torch.cuda.is_available() and not str(args.device or "cuda").startswith("cpu"):
-            return torch.cuda.device_count()
+            return int(torch.cuda.device_count())
     return -1
 
 
