@@ -200,8 +200,12 @@ def test_an_estimator_that_lost_a_part_is_named():
 
 
 def test_an_estimator_that_lost_a_parameter_is_named():
-    model = LogisticRegression().fit(np.eye(4), [0, 0, 1, 1])
+    class Solved(LogisticRegression):
+        def __sklearn_is_fitted__(self):
+            return self.solver != ""
+
+    model = Solved().fit(np.eye(4), [0, 0, 1, 1])
     del model.solver  # as in a damaged file
     data = make_dataset(np.eye(4), [0, 0, 1, 1])
-    with pytest.raises(ModelError, match=r"model LogisticRegression failed: .*solver"):
+    with pytest.raises(ModelError, match=r"model Solved failed: .*solver"):
         as_classifier(model, data)
