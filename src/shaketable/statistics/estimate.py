@@ -54,15 +54,15 @@ class Estimate:
         >>> print(proportion(90, 100).again(times=10))
         0.9000 (95 % interval 0.8797 to 0.9179)
         """
+        confidence = self.confidence if confidence is None else confidence
+        careful = self.careful if careful is None else careful
+        if (confidence, times, careful) == (self.confidence, 1.0, self.careful):
+            return self
         if self.limits is None:
             raise InputError(
                 f"an interval ({self.method}) can only be computed again from its counts, and the "
                 "estimate has none; compute it with shaketable.metrics"
             )
-        confidence = self.confidence if confidence is None else confidence
-        careful = self.careful if careful is None else careful
-        if (confidence, times, careful) == (self.confidence, 1.0, self.careful):
-            return self
         low, high = self.limits(confidence, times, careful)
         return replace(self, low=low, high=high, confidence=confidence, careful=careful)
 

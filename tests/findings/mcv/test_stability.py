@@ -127,7 +127,7 @@ def permute_rows(rng, sets, n, levels):
 def test_limits_do_not_depend_on_the_order_of_sets_of_equal_accuracy():
     rng = np.random.default_rng(0)
     several = 0
-    for _ in range(600):
+    for _ in range(100):
         sets, n, levels = rng.integers(2, 5), rng.integers(2, 9), rng.integers(1, 4)
         table, other = (permute_rows(rng, sets, n, levels) for _ in range(2))
         orders = [list(order) for order in permutations(range(sets))]
@@ -144,7 +144,7 @@ def test_limits_do_not_depend_on_the_order_of_sets_of_equal_accuracy():
             ]
             assert np.ptp([d.low for d in differences]) < 1e-9
             assert np.ptp([d.high for d in differences]) < 1e-9
-    assert several > 30
+    assert several > 5
 
 
 def test_of_both_signs_the_wider_limit_counts():
