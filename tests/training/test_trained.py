@@ -214,6 +214,19 @@ def test_killed_at_any_moment_it_ends_with_the_same_weights(tmp_path):
     assert same(whole, train("mlp(width=8)", data, checkpoint=path, **options))
 
 
+def test_a_checkpoint_of_another_start_or_precision_is_refused(tmp_path, monkeypatch):
+    train("mlp(width=4)", POINTS, epochs=1).save(tmp_path / "start.pt")
+    path, start = tmp_path / "c", {"weights": tmp_path / "start.pt"}
+    with monkeypatch.context() as patch:
+        interrupt_after(1, patch)
+        with pytest.raises(KilledError):
+            train("mlp(width=4)", POINTS, epochs=1, checkpoint=path, **start)
+    for other in ({}, {"precision": "bfloat16", **start}):
+        with pytest.raises(InputError, match="other data or settings"):
+            train("mlp(width=4)", POINTS, epochs=1, checkpoint=path, **other)
+    train("mlp(width=4)", POINTS, epochs=1, checkpoint=path, **start)
+
+
 def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
     path = tmp_path / "c"
     path.write_bytes(b"no checkpoint")

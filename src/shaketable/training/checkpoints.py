@@ -59,7 +59,3 @@ class Checkpoint:
                 "delete it to train from the start, or name another file"
             )
         trainer.restore(content)
-
-    def remove(self) -> None:
-        """Delete the file: the training is at its end."""
-        self.path.unlink(missing_ok=True)

@@ -170,7 +170,9 @@ def train(
     )
     kept = None
     if checkpoint is not None:
-        kept = Checkpoint(Path(checkpoint), f"{digest(repr(settings), rows.tobytes()):016x}")
+        start = b"" if weights is None else Path(weights).read_bytes()
+        identity = digest(repr(settings), rows.tobytes(), precision, start)
+        kept = Checkpoint(Path(checkpoint), f"{identity:016x}")
     trainer.run(kept, progress=progress)
     return Trained(
         module,
