@@ -14,11 +14,11 @@ results/table3.md.
 """
 
 import argparse
-import time
 
 import numpy as np
 
 import shaketable as st
+from pieces import add_piece_flags, run_pieces
 from shaketable.data.bounds import Bounds
 from shaketable.metrics import series
 from shaketable.statistics import intervals
@@ -36,28 +36,15 @@ def read_level(text: str) -> float | str:
 def main() -> None:
     """Run the study, as far as time allows, and print the comparison."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
-    parser.add_argument("data", help=".npz of CIFAR-10")
-    parser.add_argument("--store", required=True)
-    parser.add_argument("--network", help="default: that of the recipe")
+    add_piece_flags(parser, runs=20)
     parser.add_argument("--recipe", default="fast")
-    parser.add_argument("--epochs", type=int)
     parser.add_argument("--levels", default=",".join(map(str, LEVELS)), help="of training noise")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--minutes", type=float, default=9.0, help="no run is begun after them")
-    parser.add_argument("--points", type=int, help="a sample of the test points")
-    parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
     args = parser.parse_args()
-    began = time.monotonic()
     data = st.load(args.data, points=args.points)
     network = st.training.UntrainedNetwork(args.network, args.recipe, args.epochs)
     levels = [read_level(text) for text in args.levels.split(",")]
-    records, longest = None, 0.0
-    for runs in range(1, args.runs + 1):
-        start = time.monotonic()
-        if records is not None and start - began + longest > 60 * args.minutes:
-            print(f"stopped after {runs - 1} of {args.runs} runs; the same command goes on\n")
-            break
-        records = st.study(
+    records = run_pieces(
+        lambda runs: st.study(
             data,
             network,
             train_eps=levels,
@@ -68,9 +55,10 @@ def main() -> None:
             store=args.store,
             n_jobs=args.jobs,
             progress=True,
-        )
-        longest = max(longest, time.monotonic() - start)
-    assert records is not None, "there is at least one run"
+        ),
+        runs=args.runs,
+        minutes=args.minutes,
+    )
     print(f"{network.plan.network}, {network.plan.epochs} epochs, {data.name}\n")
     report(records, levels)
 
