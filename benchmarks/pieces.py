@@ -20,6 +20,14 @@ def add_piece_flags(parser: argparse.ArgumentParser, *, runs: int) -> None:
     parser.add_argument("--minutes", type=float, default=9.0, help="no run is begun after them")
     parser.add_argument("--points", type=int, help="a sample of the points")
     parser.add_argument("--jobs", type=int, default=1, help="trainings at a time")
+    parser.add_argument("--compile", action="store_true", help="the network; pays on large GPUs")
+
+
+def make_network(args: argparse.Namespace, recipe: str) -> st.training.UntrainedNetwork:
+    """Return the network that these flags name."""
+    return st.training.UntrainedNetwork(
+        args.network, recipe, args.epochs, compiled=args.compile or None
+    )
 
 
 def run_pieces(study: Study, *, runs: int, minutes: float) -> st.Records:

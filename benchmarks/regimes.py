@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 import shaketable as st
-from pieces import add_piece_flags, run_pieces
+from pieces import add_piece_flags, make_network, run_pieces
 from shaketable import metrics
 from shaketable.core.types import FloatArray
 
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--regimes", nargs="+", default=["clean", *PUBLISHED])
     args = parser.parse_args()
     data = st.load(args.data, points=args.points)
-    network = st.training.UntrainedNetwork(args.network, args.recipe, args.epochs)
+    network = make_network(args, args.recipe)
     records = run_pieces(
         lambda runs: st.study(
             data,

@@ -18,7 +18,7 @@ import argparse
 import numpy as np
 
 import shaketable as st
-from pieces import add_piece_flags, run_pieces
+from pieces import add_piece_flags, make_network, run_pieces
 from shaketable.data.bounds import Bounds
 from shaketable.metrics import series
 from shaketable.statistics import intervals
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--levels", default=",".join(map(str, LEVELS)), help="of training noise")
     args = parser.parse_args()
     data = st.load(args.data, points=args.points)
-    network = st.training.UntrainedNetwork(args.network, args.recipe, args.epochs)
+    network = make_network(args, args.recipe)
     levels = [read_level(text) for text in args.levels.split(",")]
     records = run_pieces(
         lambda runs: st.study(

@@ -16,7 +16,7 @@ over the 69 sets, in every run. Results: results/twofactor_training.md.
 import argparse
 
 import shaketable as st
-from pieces import add_piece_flags, run_pieces
+from pieces import add_piece_flags, make_network, run_pieces
 from shaketable import metrics
 from shaketable.core.spec import display_name
 
@@ -27,7 +27,7 @@ def main() -> None:
     add_piece_flags(parser, runs=3)
     args = parser.parse_args()
     data = st.load(args.data, points=args.points)
-    network = st.training.UntrainedNetwork(args.network, "twofactor-resnet9", args.epochs)
+    network = make_network(args, "twofactor-resnet9")
     records = run_pieces(
         lambda runs: st.study(
             data,

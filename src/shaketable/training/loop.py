@@ -22,6 +22,7 @@ from shaketable.core.types import IntArray, KeyArray
 from shaketable.data.dataset import Dataset
 from shaketable.models.torch_modules import ModuleAnswer, to_floats
 from shaketable.training.recipes import Recipe
+from shaketable.training.replays import Replay
 from shaketable.views.progress import count_steps
 
 if TYPE_CHECKING:
@@ -61,8 +62,15 @@ class Outcome(NamedTuple):
 class Step(Protocol):
     """What is done with a batch, up to the loss."""
 
-    def __call__(self, network: nn.Module, batch: Batch) -> Outcome:
-        """Augment and corrupt the points, and compute scores and loss."""
+    @property
+    def replayable(self) -> bool:
+        """Whether `compute` uses nothing but points and targets, and never waits for the device."""
+
+    def change(self, network: nn.Module, batch: Batch) -> Batch:
+        """Augment and corrupt the points."""
+
+    def compute(self, network: nn.Module, batch: Batch) -> Outcome:
+        """Compute scores and loss."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,8 @@ class Trainer:
     precision: Precision = "auto"
     compiled: bool | None = None
     """Whether the network is compiled; None: on CUDA, for long trainings."""
+    replays: bool = False
+    """Whether steps on CUDA are recorded and replayed, if they can be; see `Replay`."""
     held_out: IntArray | None = None
     curve: list[EpochResult] = field(default_factory=list)
     done: int = 0
@@ -107,12 +117,16 @@ class Trainer:
             module.to(memory_format=torch.channels_last)
         self.sums = torch.zeros(2, dtype=torch.float64, device=self.device)
         """Loss and hits of the present epoch, over its points so far."""
+        self.rate: float | Tensor = recipe.rate
+        if self.device.type == "cuda":  # where a recorded step reads it
+            self.rate = torch.tensor(recipe.rate, device=self.device)
         self.optimizer = torch.optim.SGD(
             self.module.parameters(),
-            recipe.rate,
+            self.rate,
             momentum=recipe.momentum,
             weight_decay=recipe.weight_decay,
             nesterov=recipe.nesterov,
+            fused=self.device.type == "cuda" or None,
         )
         self.steps_per_epoch = math.ceil(len(self.rows) / recipe.batch)
         self.total = recipe.epochs * self.steps_per_epoch
@@ -124,6 +138,7 @@ class Trainer:
         read = self._open_points()
         targets = torch.from_numpy(self.data.y[self.rows]).to(self.device)
         rate, network = self.recipe.make_schedule(), self._compile()
+        update = self._make_update(network)
         left = self.total - self.done
         devices = [self.device] if self.device.type == "cuda" else []
         with (
@@ -134,11 +149,10 @@ class Trainer:
             while self.done < self.total:
                 began = time.perf_counter()
                 for places, keys in self._list_batches():
-                    for group in self.optimizer.param_groups:
-                        group["lr"] = rate((self.done + 0.5) / self.total)
+                    self._set_rate(rate((self.done + 0.5) / self.total))
                     there = torch.from_numpy(places).to(self.device, non_blocking=True)
                     batch = Batch(read(places, there), targets[there], self.rows[places], *keys)
-                    self._take_step(network, batch)
+                    self._take_step(network, batch, update)
                     if self.done % self.steps_per_epoch == 0:
                         self._close_epoch(time.perf_counter() - began)
                     if checkpoint is not None:
@@ -157,26 +171,48 @@ class Trainer:
         for places in np.array_split(order, self.steps_per_epoch)[first:]:
             yield places, (keys[places, 0], keys[places, 1])
 
-    def _take_step(self, network: nn.Module, batch: Batch) -> None:
+    def _set_rate(self, rate: float) -> None:
+        if isinstance(self.rate, Tensor):
+            self.rate.fill_(rate)
+        else:
+            self.rate = rate
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate
+
+    def _take_step(self, network: nn.Module, batch: Batch, update: Callable[[Batch], None]) -> None:
         network.train()
         # for dropout, which draws from torch's own generator
         torch.manual_seed(digest("step of training", self.seed, self.done) % 2**63)
         with self._autocast():
-            outcome = self.step(network, batch)
-        self.optimizer.zero_grad()
-        outcome.loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
-        self.optimizer.step()
+            batch = self.step.change(network, batch)
+        update(batch)
         self.done += 1
-        with torch.no_grad():
-            aims = outcome.targets
-            hits = outcome.scores.argmax(1) == (aims if aims.ndim == 1 else aims.argmax(1))
-            n = len(batch.rows)
-            self.sums += torch.stack([outcome.loss.detach().double() * n, hits.sum().double()])
+
+    def _make_update(self, network: nn.Module) -> Callable[[Batch], None]:
+        """Return what changes the weights by a batch of points, as they go into the network."""
+
+        def update(batch: Batch) -> None:
+            with self._autocast():
+                outcome = self.step.compute(network, batch)
+            self.optimizer.zero_grad()
+            outcome.loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
+            self.optimizer.step()
+            with torch.no_grad():
+                aims = outcome.targets
+                hits = outcome.scores.argmax(1) == (aims if aims.ndim == 1 else aims.argmax(1))
+                loss = outcome.loss.detach().double() * len(batch.x)
+                self.sums += torch.stack([loss, hits.sum().double()])
+
+        if self.device.type != "cuda" or not self.replays or not self.step.replayable:
+            return update
+        rows, keys = np.zeros(0, np.int64), np.zeros(0, np.uint64)  # which it does not use
+        replay = Replay(lambda x, targets: update(Batch(x, targets, rows, keys, keys)))
+        return lambda batch: replay(batch.x, batch.targets)
 
     def _close_epoch(self, seconds: float) -> None:
         """Write down the results of the epoch that ends here."""
         loss, accuracy = (self.sums / len(self.rows)).tolist()
-        epoch, rate = self.done // self.steps_per_epoch, self.optimizer.param_groups[0]["lr"]
+        epoch, rate = self.done // self.steps_per_epoch, float(self.rate)
         held_out = self._score_held_out()
         self.curve.append(EpochResult(epoch, loss, accuracy, rate, seconds, held_out))
         self.sums.zero_()
@@ -241,6 +277,10 @@ class Trainer:
         self.sums.copy_(state["sums"])
         self.curve = [EpochResult(**result) for result in state["curve"]]
         self.module.load_state_dict(state["weights"])
+        for group, loaded in zip(
+            self.optimizer.param_groups, state["optimizer"]["param_groups"], strict=True
+        ):
+            loaded["lr"], loaded["fused"] = self.rate, group["fused"]  # those of this device
         self.optimizer.load_state_dict(state["optimizer"])
 
 

@@ -176,21 +176,12 @@ class RegimeStep:
             recipe.smoothing,
         )
 
-    def __call__(self, network: nn.Module, batch: Batch) -> Outcome:
-        """Augment and corrupt the points, and compute scores and loss."""
+    @property
+    def replayable(self) -> bool:
+        """Whether `compute` uses nothing but points and targets: it is so without an adversary."""
+        return self.adversary is None
 
-        def ask(points: Tensor) -> Tensor:
-            scores: Tensor = network(arrange_images(points, network))
-            return scores
-
-        batch = self._change(network, batch)
-        if self.adversary is not None:
-            return self.adversary(network, ask, batch, self.smoothing)
-        scores = ask(batch.x)
-        loss = cross_entropy(scores.float(), batch.targets, label_smoothing=self.smoothing)
-        return Outcome(loss, scores, batch.targets)
-
-    def _change(self, network: nn.Module, batch: Batch) -> Batch:
+    def change(self, network: nn.Module, batch: Batch) -> Batch:
         """Return a batch with augmented and corrupted points."""
         x, targets = batch.x, batch.targets
         if self.augmentations:
@@ -202,6 +193,19 @@ class RegimeStep:
             corrupt: Any = self.noise  # which takes tensors for arrays
             x = corrupt(x, fold(batch.noise_keys, len(self.augmentations)))
         return batch._replace(x=x, targets=targets)
+
+    def compute(self, network: nn.Module, batch: Batch) -> Outcome:
+        """Compute scores and loss."""
+
+        def ask(points: Tensor) -> Tensor:
+            scores: Tensor = network(arrange_images(points, network))
+            return scores
+
+        if self.adversary is not None:
+            return self.adversary(network, ask, batch, self.smoothing)
+        scores = ask(batch.x)
+        loss = cross_entropy(scores.float(), batch.targets, label_smoothing=self.smoothing)
+        return Outcome(loss, scores, batch.targets)
 
 
 def augment(

@@ -166,6 +166,7 @@ def train(
         place,
         precision,
         compiled,
+        replays=not isinstance(network, nn.Module),  # which may do anything
         held_out=test_rows if validate else None,
     )
     kept = None

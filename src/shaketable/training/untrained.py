@@ -32,6 +32,8 @@ class UntrainedNetwork(Identified):
         Other values than those of the recipe.
     device
         Torch device; by default CUDA if there is one.
+    compiled
+        As in `train`; on CUDA it pays for studies of many trainings, as a process compiles once.
 
     >>> UntrainedNetwork("resnet9(width=8)", epochs=2).name
     'resnet9'
@@ -42,6 +44,7 @@ class UntrainedNetwork(Identified):
     epochs: int | None = None
     batch: int | None = None
     device: str | None = field(default=None, compare=False)
+    compiled: bool | None = field(default=None, compare=False)
 
     @property
     def plan(self) -> Recipe:
@@ -88,5 +91,6 @@ class UntrainedNetwork(Identified):
             bounds=bounds,
             seed=seed % 2**63,  # a hash of 64 bits
             device=device,
+            compiled=self.compiled,
             checkpoint=checkpoint,
         )
