@@ -51,8 +51,16 @@ def make_images(n: int) -> Dataset:
     return make_dataset(x, np.arange(n) % 10, name="random images")
 
 
-def train_bare(data: Dataset, network: str, batch: int, epochs: int, device: torch.device) -> None:
-    """Train by hand."""
+def train_bare(
+    data: Dataset,
+    network: str,
+    batch: int,
+    epochs: int,
+    device: torch.device,
+    noise: str | None = None,
+) -> None:
+    """Train by hand, with noise as one line of the loop."""
+    corrupt = Noise(noise, seed=0) if noise else None
     net: Any = build_network(network, shape=data.shape, classes=10, seed=0)
     net.to(device, memory_format=torch.channels_last)
     images = torch.from_numpy(data.x).to(device)
@@ -64,6 +72,7 @@ def train_bare(data: Dataset, network: str, batch: int, epochs: int, device: tor
         for rows in order.chunk(-(-len(images) // batch)):
             x = images[rows].permute(0, 3, 1, 2).float() / 255
             x = augment(x)
+            x = x if corrupt is None else corrupt(x)
             with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
                 loss = cross_entropy(net(x), labels[rows])
             optimizer.zero_grad()
@@ -119,8 +128,13 @@ def main() -> None:
             None, data, noise=noise, recipe=recipe, batch=args.batch, rows=rows, device=args.device
         )
 
+    def train_by_hand(noise: str | None = None) -> Callable[[], object]:
+        return lambda: train_bare(data, args.network, args.batch, args.epochs, device, noise)
+
     loops = {
-        "by hand": lambda: train_bare(data, args.network, args.batch, args.epochs, device),
+        "by hand": train_by_hand(),
+        'by hand, with `Noise("C1")`': train_by_hand("C1"),
+        'by hand, with `Noise("TA + C1")`': train_by_hand("TA + C1"),
         "shaketable, clean": train_ours("clean"),
         "shaketable, C1": train_ours("C1"),
     }

@@ -270,6 +270,7 @@ def test_of_several_impulses_every_row_has_its_own_share(device):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 def test_one_of_several_does_not_wait_for_the_device():
     x = torch.rand((384, 3, 32, 32), device="cuda")
     noise = parse("C1").for_shape((3, 32, 32)).bind(BOUNDS)
