@@ -54,6 +54,7 @@ def make_images(n: int) -> Dataset:
 def train_bare(
     data: Dataset,
     network: str,
+    *,
     batch: int,
     epochs: int,
     device: torch.device,
@@ -129,7 +130,14 @@ def main() -> None:
         )
 
     def train_by_hand(noise: str | None = None) -> Callable[[], object]:
-        return lambda: train_bare(data, args.network, args.batch, args.epochs, device, noise)
+        return lambda: train_bare(
+            data,
+            args.network,
+            batch=args.batch,
+            epochs=args.epochs,
+            device=device,
+            noise=noise,
+        )
 
     loops = {
         "by hand": train_by_hand(),
