@@ -234,11 +234,13 @@ def test_calls_take_what_they_are_likely_to_be_given():
     one = worst_case(sure, data, 0.2, constraints="genuine-max", attacks="random(50)")
     assert [c.constraint for c in one.curves] == ["genuine-max"]
     assert one.curves[0].accuracies[0].trials[0].spec == "random(queries=50)"
-    assert worst_case(sure, data, "eps_min").curves[0].accuracies[0].epsilon == 0.5
+    sizes = worst_case(sure, data, ["eps_min", "0.5*eps_min"]).curves[0].accuracies
+    assert [accuracy.epsilon for accuracy in sizes] == [0.25, 0.5]
     assert adversarial_curve(sure, data, 0.2, attacks=["rays(60)"]).accuracies[0].value == 1
     for wrong, message in (
         ({"random": -1}, "random must be a whole number of at least 0"),
         ({"epsilons": ["eps_mn"]}, "unknown epsilon 'eps_mn'; did you mean 'eps_min'"),
+        ({"epsilons": "2*eps_mn"}, "multiple of eps_min"),
         ({"constraints": []}, "constraints must name one or more"),
         ({"constraints": "genuine"}, "unknown constraint 'genuine'"),
         ({"attacks": "rnd"}, "unknown attack 'rnd'"),
@@ -254,8 +256,9 @@ def test_where_classes_touch_there_is_no_eps_min():
     data = st.make_dataset([[0.0], [0.0], [1.0]], [0, 1, 1])
     sure = lambda z: (z[:, 0] > 0.5).astype(int)  # noqa: E731
     assert worst_case(sure, data, [0.1]).eps_min is None
-    with pytest.raises(UndefinedError, match=r"\(0, 1\)"):
-        worst_case(sure, data)
+    for size in ("eps_min", "2*eps_min"):
+        with pytest.raises(UndefinedError, match=r"\(0, 1\)"):
+            worst_case(sure, data, size)
 
 
 def test_room_on_the_surface_is_found_within_the_range():
@@ -469,7 +472,7 @@ def test_the_command(capsys, tmp_path):
     ):
         assert message in run_failing(capsys, *arguments, *wrong)
     error = run_failing(capsys, "adversary", "--data", "iris", "--model", "rf", "--eps", "x")
-    assert "numbers or eps_min" in error
+    assert "numbers, or multiples of eps_min" in error
 
 
 def test_attacks_take_numbers_by_place_too():

@@ -21,7 +21,7 @@ def test_study_keeps_its_contract(capsys):
         "--train-eps",
         "0,eps_min",
         "--test-eps",
-        "0,0.02,eps_min",
+        "0,2*eps_min,eps_min",
         "--runs",
         3,
         "--k",
@@ -35,7 +35,7 @@ def test_study_keeps_its_contract(capsys):
     assert len(found["cells"]) == 2 * 3
     assert len(found["mscr"]) == 2
     eps_min = found["eps_min"]
-    assert sorted({c["test_eps"] for c in found["cells"]}) == [0, eps_min, 0.02]
+    assert sorted({c["test_eps"] for c in found["cells"]}) == [0, eps_min, 2 * eps_min]
     assert {c["train_eps"] for c in found["mscr"]} == {0, eps_min}
     assert all(80 < c["mean"] <= 100 and c["runs"] == 3 for c in found["cells"])
     assert found["mscr"][0]["mean"] == pytest.approx(0, abs=5)
@@ -79,7 +79,8 @@ def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["study", "--model", "1nn", "--data", "iris", "--train-eps", "a"], "numbers or eps_min"),
+        (["study", "--model", "1nn", "--data", "iris", "--train-eps", "a"], "numbers, or mul"),
+        (["study", "--model", "1nn", "--data", "iris", "--test-eps", "1,2*foo"], "got '1,2*foo'"),
         (["study", "nothing.toml"], "nothing.toml"),
     ],
 )

@@ -14,6 +14,7 @@ from shaketable.corruptions import (
     corrupt,
     parse,
 )
+from shaketable.corruptions.parse import has_size_eps_min
 
 
 @given(
@@ -53,6 +54,40 @@ def test_eps_min_is_looked_up_in_the_norm_of_the_noise():
 
 
 @pytest.mark.parametrize(
+    ("spec", "canonical"),
+    [
+        ("l2(0.5*eps_min)", "l2(1)"),
+        ("l2( eps_min * 1.5, surface)", "l2(3, surface)"),
+        ("l2(kind=surface, epsilon=eps_min/2)", "l2(1, surface)"),
+        ("l2(1) + l4(2*eps_min)", "l2(1) + l4(8)"),
+        ("3*l2(2*eps_min) | l4(eps_min/4) + l2(0*eps_min)", "3*l2(4) | l4(1) + l2(0)"),
+        ('l2(0.5*eps_min, only="a*b,eps_min/2")', 'l2(1, only="a*b,eps_min/2")'),
+        ("l2(0.5*eps_min) as half", "l2(1) as half"),
+    ],
+)
+def test_sizes_are_in_units_of_eps_min_wherever_a_size_stands(spec, canonical):
+    assert parse(spec, eps_min=lambda p: p).spec == canonical
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_eps_min"),
+    [
+        ("l2(eps_min)", True),
+        ("l2(1*eps_min)", True),
+        ("linf(epsilon=eps_min)", True),
+        ("l2(0.5*eps_min)", False),
+        ("l2(1)", False),
+        ("l2(2)", False),
+        ("l2(eps_min, surface)", False),
+        ("l2(eps_min) + l2(1)", False),
+        ("clean", False),
+    ],
+)
+def test_noise_of_size_eps_min_is_recognised_before_data_are_known(spec, is_eps_min):
+    assert has_size_eps_min(spec) == is_eps_min
+
+
+@pytest.mark.parametrize(
     ("spec", "message"),
     [
         ("lnf(0.1)", "did you mean 'linf"),
@@ -75,6 +110,8 @@ def test_eps_min_is_looked_up_in_the_norm_of_the_noise():
         ("linf(-1)", "epsilon must be 0 or more"),
         ("linf(nan)", "epsilon must be 0 or more"),
         ("linf(eps_min)", "eps_min needs data; give a number here"),
+        ("linf(2*eps_min)", r"2\*eps_min needs data; give a number here"),
+        ("linf(2*foo)", r"size must be a number, or a multiple of eps_min .* got '2\*foo'$"),
         ("linf(0.1", "spec must read"),
         ("linf(,)", "empty argument"),
         ("", "must not be empty"),

@@ -6,6 +6,7 @@ import pytest
 from helpers.threshold import X, Y, list_hits, threshold
 from shaketable.core.errors import InputError
 from shaketable.corruptions import parse
+from shaketable.corruptions.suites.catalogue import MULTIPLES
 from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
@@ -93,6 +94,20 @@ def test_what_is_no_corruption_is_refused_in_one_line(given, many):
     with pytest.raises(InputError, match="@shaketable.corruption") as refusal:
         evaluate(threshold, (X, Y), [given] if many else given)
     assert "\n" not in str(refusal.value)
+
+
+def test_multiples_of_eps_min_need_one_separation_per_norm():
+    data = make_dataset(X, Y)
+    specs = ["linf(0.5*eps_min) | l2(2*eps_min)", "l2(eps_min) + linf(eps_min/4)"]
+    resolved = resolve([*specs, suite("mscr-ladder(norm=2)")], data, None)
+    linf, l2 = resolved.separations
+    a, b = linf.epsilon_min, l2.epsilon_min
+    assert [c.spec for c in resolved.corruptions[:2]] == [
+        f"linf({0.5 * a!r}) | l2({2 * b!r})",
+        f"l2({b!r}) + linf({0.25 * a!r})",
+    ]
+    assert [c.size for c in resolved.corruptions[2:]] == [c * b for c in MULTIPLES]
+    assert resolved.suites[0].name == "mscr-ladder(norm=2)"
 
 
 def test_eps_min_is_measured_in_every_norm():

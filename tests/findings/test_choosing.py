@@ -14,6 +14,7 @@ from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.study import study
+from shaketable.findings.subjects import name_noise
 from shaketable.models.builtin import builtin
 
 X = np.random.default_rng(0).uniform(size=(60, 2))
@@ -100,6 +101,23 @@ def test_a_corruption_may_be_named_by_eps_min() -> None:
         (series,) = [s for s in metrics.series(records) if s.at_eps_min and
                      s.first.corruption.startswith(norm)]  # fmt: skip
         assert metrics.mscr(records, corruption=f"{norm}(eps_min)") == metrics.mscr(series)
+
+
+def test_a_corruption_may_be_named_by_multiples_of_eps_min() -> None:
+    levels = ["linf(0.5*eps_min)", "linf(eps_min) + l2(eps_min/3)", "linf(0.1) as tenth"]
+    records = measure(levels=levels).select(model="straight")
+    half, both, tenth = metrics.series(records)[1:]
+    assert [name_noise(s) for s in (half, both, tenth)] == levels
+    assert not half.at_eps_min
+    for corruption in ("linf(0.5*eps_min)", "linf( eps_min / 2 )", half.first.corruption):
+        assert metrics.accuracy(records, corruption=corruption) == half.accuracy
+    for corruption in ("linf(1*eps_min) + l2(eps_min/3)", both.first.corruption):
+        assert metrics.accuracy(records, corruption=corruption) == both.accuracy
+    for corruption in ("linf(0.10) as tenth", "tenth"):
+        assert metrics.accuracy(records, corruption=corruption) == tenth.accuracy
+    for corruption in ("linf(2*eps_min)", "l1(eps_min)", "linf(eps_min)"):
+        with pytest.raises(InputError, match="on record, got 'clean'; 'linf.0.5.eps_min.'"):
+            metrics.accuracy(records, corruption=corruption)
 
 
 def test_a_corruption_that_was_not_evaluated_is_named_with_those_that_were() -> None:

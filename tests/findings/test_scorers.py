@@ -104,6 +104,7 @@ def test_a_model_that_fails_raises():
     [
         (("robust",), "unknown score 'robust'"),
         (("mscr", "linf(0.1)"), "mscr is defined for noise of size eps_min"),
+        (("mscr", "linf(2*eps_min)"), "mscr is defined for noise of size eps_min"),
         (("robust_accuracy", "linff(0.1)"), "unknown corruption 'linff'"),
     ],
 )

@@ -257,6 +257,14 @@ def test_corruptions_of_a_suite_have_the_same_weight():
     assert found.target == "two (mean of 2 corruptions)"
 
 
+@pytest.mark.parametrize("target", ["linf(eps_min)", "linf(0.5*eps_min)"])
+def test_only_a_target_of_size_eps_min_gives_mscr(target):
+    found = st.harden(
+        "bands(n=60)", "1nn", target=target, noise="linf(0.01)", runs=1, search_runs=1, n_jobs=1
+    )
+    assert (found.target, found.at_eps_min) == (target, target == "linf(eps_min)")
+
+
 @pytest.mark.parametrize(
     ("robust", "clean", "price", "outcome", "sentence"),
     [

@@ -35,8 +35,10 @@ def test_specs_parse_to_themselves(spec, canonical):
 
 def test_the_data_fill_in_eps_min():
     assert make_regime("linf(eps_min)", DATA, DATA.bounds).spec == "linf(0.5)"
-    adversary = make_regime("pgd_at(eps_min, norm=2)", DATA, DATA.bounds).adversary
-    assert adversary.epsilon == 0.5
+    assert make_regime("linf(2*eps_min) | clean", DATA, DATA.bounds).spec == "linf(1) | clean"
+    for size, epsilon in {"eps_min": 0.5, "eps_min/2": 0.25}.items():
+        adversary = make_regime(f"pgd_at({size}, norm=2)", DATA, DATA.bounds).adversary
+        assert adversary.epsilon == epsilon
 
 
 @pytest.mark.parametrize(

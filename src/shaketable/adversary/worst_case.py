@@ -20,6 +20,7 @@ from shaketable.adversary.target import Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
+from shaketable.core.sizes import read_multiple
 from shaketable.core.types import Array, IntArray
 from shaketable.core.writing import write_beside
 from shaketable.corruptions import PNormNoise
@@ -292,7 +293,8 @@ def worst_case(
     model, data, norm, attacks, bounds, seed, name, refit, own, split, unscale, points, progress
         As in `adversarial_curve`.
     epsilons
-        One radius or several; ``eps_min`` stands for half the separation of these data.
+        One radius or several; ``eps_min`` stands for half the separation of these data, and
+        ``0.5*eps_min`` for half of that.
     constraints
         One or several of ``none``, ``genuine-max`` and ``genuine-exact``, one curve each.
     random
@@ -313,8 +315,9 @@ def worst_case(
     if not kinds:
         raise InputError("constraints must name one or more, got none")
     check_whole("random", random, least=0)
-    eps_min = _find_eps_min(data, p, needed="eps_min" in sizes, progress=progress)
-    ladder = [_resolve_epsilon(e, eps_min) for e in sizes]
+    needed = any(read_multiple(size) is not None for size in sizes)
+    eps_min = _find_eps_min(data, p, needed=needed, progress=progress)
+    ladder = [_resolve_epsilon(size, eps_min) for size in sizes]
     target = Target.of(
         model,
         data,
@@ -354,9 +357,10 @@ def _find_eps_min(data: Dataset, p: float, *, needed: bool, progress: bool) -> f
 
 
 def _resolve_epsilon(given: float | str, eps_min: float | None) -> float:
-    if given == "eps_min":
+    factor = read_multiple(given)
+    if factor is not None:
         assert eps_min is not None, "it is needed"
-        return eps_min
+        return factor * eps_min
     if isinstance(given, str):
         raise unknown_name("epsilon", given, ["eps_min"])
     return given

@@ -45,7 +45,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=parse_epsilons,
         required=True,
         metavar="LIST",
-        help="how far the adversary may go: numbers or eps_min, with commas",
+        help="how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas",
     )
     kinds = ["none", "genuine-max", "genuine-exact"]
     parser.add_argument(

@@ -11,6 +11,8 @@ from typing import Any
 
 from shaketable.cli.columns import add_column_flags
 from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
+from shaketable.core.sizes import read_multiple
 from shaketable.core.spec import split_top_level
 from shaketable.views.formats import TABLE_FORMATS
 
@@ -328,12 +330,14 @@ def parse_integers(text: str) -> list[int]:
 
 
 def parse_epsilons(text: str) -> list[float | str]:
-    """Parse numbers or ``eps_min`` with commas between them."""
+    """Parse numbers, or multiples of ``eps_min``, with commas between them."""
+    words = split_words(text)
     try:
-        return [word if word == "eps_min" else float(word) for word in split_words(text)]
-    except ValueError as error:
+        return [float(word) if read_multiple(word) is None else word for word in words]
+    except (ValueError, InputError) as error:
         raise argparse.ArgumentTypeError(
-            f"must be numbers or eps_min, with commas: {error}"
+            "must be numbers, or multiples of eps_min such as 0.5*eps_min, with commas, got "
+            f"{text!r}"
         ) from error
 
 

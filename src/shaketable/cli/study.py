@@ -54,7 +54,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
             f"--{part}-eps",
             type=parse_epsilons,
             metavar="LIST",
-            help=f"sizes of the {part} noise (default: 0,eps_min)",
+            help=f"sizes of the {part} noise, such as 0,0.01,0.5*eps_min (default: 0,eps_min)",
         )
     parser.add_argument(
         "--train",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shaketable.core.errors import InputError
+from shaketable.core.norms import pnorm_level
 from shaketable.core.spec import (
     Call,
     parse_call,
@@ -30,7 +31,7 @@ def parse(spec: str, *, eps_min: EpsMin | None = None) -> Corruption:
     Parameters
     ----------
     spec
-        Such as ``linf(0.1)``, ``l2(0.5) + linf(eps_min)``, ``3*l2(0.5) | clean`` or
+        Such as ``linf(0.1)``, ``l2(0.5) + linf(0.5*eps_min)``, ``3*l2(0.5) | clean`` or
         ``mypackage.noise:rain(0.5)``.
     eps_min
         Gives the value of ``eps_min`` in the p-norm, as a function of p; without it the word is an
@@ -101,6 +102,17 @@ def _read(call: Call, eps_min: EpsMin | None) -> Corruption:
     only = options.pop("only", None)
     made = CORRUPTIONS.get(call.name).read(replace(call, options=options), eps_min)
     return made if only is None else Only(made, split_names(only))
+
+
+def has_size_eps_min(spec: str) -> bool:
+    """Whether a spec is noise in a p-norm ball of radius eps_min, whatever the data.
+
+    >>> has_size_eps_min("l2(eps_min)"), has_size_eps_min("l2(0.5*eps_min)")
+    (True, False)
+    """
+    one, two = (parse(spec, eps_min=eps_min).spec for eps_min in (lambda _: 1.0, lambda _: 2.0))
+    levels = pnorm_level(one), pnorm_level(two)
+    return [level and level[1] for level in levels] == [1, 2]
 
 
 def as_corruption(given: Any, *, eps_min: EpsMin | None = None) -> Corruption:

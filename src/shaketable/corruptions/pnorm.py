@@ -13,6 +13,7 @@ from shaketable.core.checks import HUGE, TINY, check_real, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold, uniforms
 from shaketable.core.norms import as_p, norm_name
+from shaketable.core.sizes import resolve_size
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
@@ -152,20 +153,10 @@ class PNormNoise(Corruption):
 
 def _read(call: Call, eps_min: EpsMin | None) -> PNormNoise:
     p = as_p(call.name)
-    epsilon, others = read_arguments(_fill_in_eps_min(call, p, eps_min), "epsilon", "kind")
+    args = tuple(resolve_size(value, p, eps_min) for value in call.args)
+    options = {name: resolve_size(value, p, eps_min) for name, value in call.options.items()}
+    epsilon, others = read_arguments(Call(call.name, args, options), "epsilon", "kind")
     return PNormNoise(p, epsilon, **others)
-
-
-def _fill_in_eps_min(call: Call, p: float, eps_min: EpsMin | None) -> Call:
-    """Return the call with the data's number in place of ``eps_min``."""
-    if "eps_min" not in (*call.args, *call.options.values()):
-        return call
-    if eps_min is None:
-        raise InputError(f"{call}: eps_min needs data; give a number here")
-    value = eps_min(p)
-    args = tuple(value if arg == "eps_min" else arg for arg in call.args)
-    options = {k: value if arg == "eps_min" else arg for k, arg in call.options.items()}
-    return Call(call.name, args, options)
 
 
 CORRUPTIONS.add(

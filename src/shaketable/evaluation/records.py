@@ -156,10 +156,12 @@ class Records(Displayed):
     def at_eps_min(self, cell: Record) -> bool:
         """Whether the cell's noise has size eps_min of its data, in the norm of the noise."""
         level = pnorm_level(cell.corruption)
-        return any(
-            s.fingerprint == cell.fingerprint and level == (s.norm, s.epsilon_min)
-            for s in self.separations
-        )
+        return level is not None and self.list_eps_min(cell).get(level[0]) == level[1]
+
+    def list_eps_min(self, cell: Record) -> dict[float, float]:
+        """Return eps_min of the cell's data by the order of the norm, where it was measured."""
+        known = (s for s in self.separations if s.fingerprint == cell.fingerprint)
+        return {s.norm: s.epsilon_min for s in known}
 
     def to_frame(self, *, points: bool = False) -> pd.DataFrame:
         """Return a pandas DataFrame with one row per cell; accuracies are fractions.

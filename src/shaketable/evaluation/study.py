@@ -96,7 +96,8 @@ def study(
     norm
         Norm of the separation, the training noise and the test noise.
     train_eps, test_eps
-        Sizes of the noise; ``"eps_min"`` stands for half the class separation, 0 for no noise.
+        Sizes of the noise; ``"eps_min"`` stands for half the class separation, ``"0.5*eps_min"``
+        for half of that, 0 for no noise.
     train
         Training noise as specs, instead of `train_eps`: ``clean``, ``C1``, ``l2(1) | sp(0.1)``; for
         networks also with augmentations, as in ``trivialaugment + C1``, and adversaries. Results

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from shaketable.core.errors import InputError
+from shaketable.core.spec import display_name
+from shaketable.corruptions.parse import parse
+from shaketable.corruptions.registry import EpsMin
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.series import Series, group_series
 from shaketable.findings.subjects import name_noise
@@ -68,8 +71,25 @@ def choose_series(
 
 
 def matches(series: Series, corruption: str) -> bool:
-    """Whether a series is that of a corruption; ``linf(eps_min)`` stands for the size on record."""
-    return corruption in (series.first.corruption, name_noise(series))
+    """Whether a series is that of a corruption, given as a spec or by its name.
+
+    ``linf(eps_min)`` stands for the size of the data, as far as it is on record.
+    """
+    recorded = series.first.corruption
+    ways = list_ways(corruption, series.get_eps_min)
+    return not ways.isdisjoint({recorded, display_name(recorded)})
+
+
+def list_ways(spec: str, eps_min: EpsMin | None = None) -> set[str]:
+    """Return a spec as it is written, and in its canonical form if it has one.
+
+    >>> sorted(list_ways("linf( eps_min / 2 )", lambda p: 0.2)), list_ways("RO30")
+    (['linf( eps_min / 2 )', 'linf(0.1)'], {'RO30'})
+    """
+    try:
+        return {spec, parse(spec, eps_min=eps_min).spec}
+    except InputError:  # the name of a set, or eps_min is not known
+        return {spec}
 
 
 def choose_suite_result(records: Records | SuiteResult, metric: str) -> SuiteResult:

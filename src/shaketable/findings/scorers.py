@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.corruptions import parse
+from shaketable.corruptions.parse import has_size_eps_min
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import DataLike, as_dataset
 from shaketable.evaluation.evaluate import evaluate
@@ -96,7 +97,7 @@ def make_scorer(
     """
     if metric not in get_args(Score):
         raise unknown_name("score", metric, get_args(Score))
-    if metric == "mscr" and "eps_min" not in corruption:
+    if metric == "mscr" and not has_size_eps_min(corruption):
         raise InputError(
             f"mscr is defined for noise of size eps_min, such as linf(eps_min), got {corruption!r};"
             " for other noise choose relative_loss"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.norms import norm_name, norm_title
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.error_probability import ErrorProbability, estimate_error_probability
@@ -27,6 +29,8 @@ class Series:
     clean: tuple[Record, ...]
     at_eps_min: bool
     """Whether the corruption is noise of size eps_min of the data."""
+    eps_min: Mapping[float, float] = field(default_factory=dict)
+    """eps_min of the data by the order of the norm, where it was measured."""
     _parts: dict[int, Series] = field(default_factory=dict, repr=False)
 
     @property
@@ -38,6 +42,15 @@ class Series:
     def runs(self) -> int:
         """Number of runs."""
         return len(self.noisy)
+
+    def get_eps_min(self, p: float) -> float:
+        """Return eps_min of the data in the p-norm; raise an `InputError` if it is not known."""
+        if p not in self.eps_min:
+            raise InputError(
+                f"{norm_title(p)} eps_min of {self.first.data} is not on record; evaluate a model "
+                f"under {norm_name(p)}(eps_min)"
+            )
+        return self.eps_min[p]
 
     @cached_property
     def accuracies(self) -> FloatArray:
@@ -99,14 +112,14 @@ class Series:
         """The same models in the same runs on clean points."""
         if self.noisy is self.clean:
             return self
-        return Series(noisy=self.clean, clean=self.clean, at_eps_min=False)
+        return replace(self, noisy=self.clean, at_eps_min=False, _parts={})
 
     def take_runs(self, runs: int) -> Series:
         """Return the first runs, for estimates from fewer of them."""
         if runs == self.runs:
             return self
         if runs not in self._parts:
-            part = Series(self.noisy[:runs], self.clean[:runs], self.at_eps_min)
+            part = replace(self, noisy=self.noisy[:runs], clean=self.clean[:runs], _parts={})
             self._parts[runs] = part
         return self._parts[runs]
 
@@ -133,7 +146,8 @@ def group_series(records: Records, *, needs_clean: bool = True) -> list[Series]:
         noisy = tuple(cells[run] for run in sorted(cells))
         found = [clean.get((cell.points.id, cell.model_id)) for cell in noisy]
         clean_cells = () if None in found else tuple(cell for cell in found if cell is not None)
-        series = Series(noisy, clean_cells, records.at_eps_min(noisy[0]))
+        at_eps_min, eps_min = records.at_eps_min(noisy[0]), records.list_eps_min(noisy[0])
+        series = Series(noisy, clean_cells, at_eps_min, eps_min)
         result.append(series)
         if not clean_cells:
             if needs_clean:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shaketable.core.norms import norm_name, norm_title, norm_to_json, pnorm_level
-from shaketable.core.spec import Call, format_value, parse_call
+from shaketable.core.sizes import find_factor, name_multiple
+from shaketable.core.spec import Call, format_value, parse_call, split_calls
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.labels import distinguish, list_noise_facts
 from shaketable.findings.series import Series
@@ -59,6 +60,15 @@ class Subject:
         return tuple(sorted((s for s in self.noisy if s.at_eps_min), key=get_training_size))
 
     @cached_property
+    def has_multiples(self) -> bool:
+        """Whether its sizes are multiples of eps_min, and not all are eps_min itself."""
+        sizes = {s.first.epsilon for s in self.noisy} - {self.eps_min}
+        return bool(sizes) and all(
+            size is not None and self.eps_min and find_factor(size, self.eps_min) is not None
+            for size in sizes
+        )
+
+    @cached_property
     def all_series(self) -> tuple[Series, ...]:
         """All series, sorted by training noise and then by the size of the test noise."""
         return tuple(
@@ -68,10 +78,11 @@ class Subject:
         )
 
     def level(self, epsilon: float | None) -> str:
-        """Return the size of noise as text: ``0.01``, or ``eps_min`` with its value."""
+        """Return the size of noise as text: ``0.01``, or ``0.5*eps_min`` with its value."""
         if epsilon is None:
             return "as given"
-        return f"eps_min {epsilon:.4g}" if epsilon == self.eps_min else format_value(epsilon)
+        multiple = name_multiple(epsilon, self.eps_min)
+        return f"{multiple} {epsilon:.4g}" if multiple else format_value(epsilon)
 
     def train_level(self, series: Series) -> str:
         """Return the size of the training noise as text."""
@@ -124,9 +135,14 @@ def group_subjects(
 
 
 def name_noise(series: Series) -> str:
-    """Return the spec of a series' corruption, with ``eps_min`` in place of that size."""
+    """Return the spec of a series' corruption, sizes in units of eps_min where they are such."""
     spec = series.first.corruption
-    return str(Call(parse_call(spec).name, ("eps_min",))) if series.at_eps_min else spec
+    for call in split_calls(spec):
+        level = pnorm_level(call)
+        multiple = "" if level is None else name_multiple(level[1], series.eps_min.get(level[0]))
+        if multiple:
+            spec = spec.replace(call, str(Call(parse_call(call).name, (multiple,))))
+    return spec
 
 
 def get_norm_title(cell: Record) -> str:

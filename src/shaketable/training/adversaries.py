@@ -26,6 +26,7 @@ from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
+from shaketable.core.sizes import resolve_size
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, IntArray
 from shaketable.data.bounds import Bounds
@@ -260,7 +261,7 @@ def describe_adversaries() -> dict[str, str]:
 
 
 def read_adversary(call: Call, eps_min: Callable[[float], float] | None) -> AdversarialTraining:
-    """Return the adversarial training that a spec names; ``eps_min`` may stand for its size.
+    """Return the adversarial training that a spec names; its size may be in units of eps_min.
 
     >>> from shaketable.core.spec import parse_call
     >>> read_adversary(parse_call("pgd_at(0.1, norm=2, alpha=0.5)"), None).spec
@@ -273,9 +274,7 @@ def read_adversary(call: Call, eps_min: Callable[[float], float] | None) -> Adve
         form = next(form for form in _FORMS if form.startswith(call.name))
         raise InputError(f"{call.name} must read like {form}, got {call}")
     norm = as_p(options.get("norm", "inf"))
-    epsilon = call.args[0]
-    if epsilon == "eps_min" and eps_min is not None:
-        epsilon = eps_min(norm)
+    epsilon = resolve_size(call.args[0], norm, eps_min)
     steps = options.get("steps", 10)
     whole = isinstance(steps, float) and steps.is_integer()
     values: Any = (

@@ -12,7 +12,8 @@ from shaketable.core.keys import digest, fold
 from shaketable.core.norms import pnorm_level
 from shaketable.core.spec import display_name, split_factors
 from shaketable.corruptions import PNormNoise, parse
-from shaketable.corruptions.suites.suite import SUITES, suite
+from shaketable.corruptions.suites.catalogue import MULTIPLES
+from shaketable.corruptions.suites.suite import SUITES, Suite, suite
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import SuiteRecord
@@ -24,8 +25,50 @@ UNIT = Bounds(0, 1)
 def test_every_suite_is_made_of_canonical_specs_each_once(name):
     names = suite(name).names
     specs = [parse(n, eps_min=lambda _: 0.5).spec for n in names]
-    assert [n.replace("eps_min", "0.5") for n in names] == specs
     assert len(set(specs)) == len(specs)
+    sized = [n for n in names if "eps_min" in n]
+    assert [n for n in names if n not in sized] == [s for s in specs if s in names]
+    forms = {f"linf({spec})" for spec in ("eps_min", *(f"{c:g}*eps_min" for c in MULTIPLES))}
+    assert set(sized) <= forms
+
+
+def test_the_ladder_of_eps_min_spans_the_published_sizes_in_any_norm():
+    published = [
+        (0.001, 0.002, 0.007, 0.01, 0.015, 0.02, 0.03) / np.array(0.004012795259015489),
+        (0.01, 0.02, 0.03, 0.05, 0.07, 0.15) / np.array(27 / 255),
+    ]
+    sizes = np.array([parse(n, eps_min=lambda _: 1.0).size for n in suite("mscr-ladder").names])
+    assert sizes.tolist() == sorted(MULTIPLES)
+    for size in np.concatenate(published):  # each has a level within a factor of 1.4
+        assert np.abs(np.log(sizes / size)).min() < np.log(1.4)
+    for norm in ("2", "norm=2", "l2", "norm=L2"):
+        other = suite(f"mscr-ladder({norm})")
+        assert other.name == "mscr-ladder(norm=2)"
+        assert other.names == tuple(n.replace("linf", "l2") for n in suite("mscr-ladder").names)
+    assert suite("mscr-ladder(norm=inf)") is suite("mscr-ladder")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mscr-2d(norm=2)", "suite 'mscr-2d' takes no norm"),
+        ("pnorm(2)", "suite 'pnorm' takes no norm"),
+        ("mscr-ladder(size=2)", r"takes a norm, as in mscr\(norm=2\), got 'mscr-ladder\(size=2\)'"),
+        ("mscr-ladder(1, norm=2)", "takes a norm"),
+        ("mscr-ladder()", "takes a norm"),
+        ("mscr-ladder(norm=0)", "norm must be"),
+        ("mscr-lader(norm=2)", "unknown suite 'mscr-lader'; did you mean 'mscr-ladder'"),
+    ],
+)
+def test_a_norm_is_for_sizes_in_units_of_eps_min(name, message):
+    with pytest.raises(InputError, match=message):
+        suite(name)
+
+
+def test_only_a_suite_of_single_noises_of_eps_min_has_a_norm():
+    for spec in ("linf(eps_min, surface)", "linf(eps_min) + l2(1)", "linf(eps_min) as a", "clean"):
+        with pytest.raises(InputError, match="takes no norm"):
+            Suite("mine", "one level", (spec,)).in_norm(2)
 
 
 @pytest.mark.parametrize(("name", "d"), [("pnorm-cifar", 3072), ("pnorm-tiny", 12288)])

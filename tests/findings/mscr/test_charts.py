@@ -1,5 +1,7 @@
 """Charts show the metrics' numbers, and Vega-Lite can draw them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,9 @@ from helpers.findings import find_subjects
 from helpers.pages import chart_rows
 from shaketable import metrics
 from shaketable.core.errors import InputError
+from shaketable.core.types import Array
+from shaketable.corruptions.suites.catalogue import MULTIPLES
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
@@ -35,6 +40,24 @@ def test_accuracy_chart_marks_eps_min(noise_records: Records) -> None:
         if r.get("text") == "eps_min"
     ]
     assert [r["at"] for r in marks] == [noise_records.separations[0].two_r / 2]
+
+
+def test_accuracy_chart_of_multiples_of_eps_min_has_them_on_its_axis(data: Dataset) -> None:
+    def lower(x: Array) -> Array:
+        return np.full(len(x), "lower")
+
+    records = evaluate(lower, data, suite("mscr-ladder"), k=1)
+    ten_times = replace(data, x=10 * data.x, name="ten times")
+    records += evaluate(lower, ten_times, suite("mscr-ladder"), k=1)
+    chart = accuracy_chart(find_subjects(records))
+    assert "epsilon / eps_min" in chart.to_json()
+    rows = chart_rows(chart)
+    sizes = [r["size"] for r in rows if "size" in r]
+    assert sizes == pytest.approx(2 * [0, *MULTIPLES], rel=1e-12)
+    assert [r["at"] for r in rows if r.get("text") == "eps_min"] == [1]
+    assert {r["noise"].split()[0] for r in rows if r.get("size") == 0.5} == {"0.5*eps_min"}
+    noise = evaluate(lower, data, ["linf(eps_min)", "linf(0.07)"], k=1)
+    assert "size epsilon" in accuracy_chart(find_subjects(noise)).to_json()
 
 
 def test_axis_of_accuracies_spans_the_intervals_and_not_zero(noise_records: Records) -> None:

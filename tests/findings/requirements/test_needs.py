@@ -32,7 +32,12 @@ def test_requirements_say_what_to_measure():
     [
         ("mscr >= -1", ["l2(eps_min)"], None),
         ("mscr >= -1", ["linf(0.1)"], "needs linf.eps_min., .* add --corruptions 'linf.eps_min.'"),
+        ("mscr >= -1", ["l2(0.5*eps_min)"], "needs linf.eps_min."),
+        ("mscr >= -1", [suite("mscr-ladder")], None),
         ("error[linf(0.10)] <= 5", ["linf( 0.1 )"], None),
+        ("error[linf(0.5*eps_min) + l2(1)] <= 5", ["linf(eps_min/2) + l2(1)"], None),
+        ("error[linf(2*eps_min)] <= 5", ["linf(2)"], "add --corruptions 'linf.2.eps_min.'"),
+        ("error[linf(2*eps_min)] <= 5", ["linf(4)"], "add --corruptions 'linf.2.eps_min.'"),
         ("error[linf(0.2)] <= 5", ["linf(0.1)"], "add --corruptions 'linf.0.2.'"),
         ("error[linf(0.2)] <= 5", [suite("pnorm")], None),
         ("error <= 5", ["linf(0.1)"], None),

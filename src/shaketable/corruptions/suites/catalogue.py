@@ -37,6 +37,16 @@ def _by_variance(m: float) -> str:
     return CameraGaussian(0, m).spec
 
 
+MULTIPLES = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 7.5)
+"""Sizes of ``mscr-ladder``, in units of eps_min.
+
+They span the sizes of the two published studies, in units of the eps_min of their data: 0.25, 0.5,
+1, 1.74, 2.49, 3.74, 4.98 and 7.48 in two dimensions (Siedel et al. 2022, Table 2), and 0.09, 0.19,
+0.28, 0.47, 0.66, 1 and 1.42 on CIFAR-10 (Table 3). Up to 1 no accuracy has to be lost; beyond it
+the balls of the closest points of two classes overlap. The smallest size shows whether a model
+breaks long before, the largest ones how fast accuracy falls off.
+"""
+
 _SHARES = (0.1, 0.15, 0.2)
 _SP = {"SP0": "clean", **{f"SP{m}": f"sp({m})" for m in _SHARES}}
 _RO = {f"RO{angle}": f"rotation({angle})" if angle else "clean" for angle in (0, -60, -30, 30, 60)}
@@ -66,6 +76,11 @@ def _training() -> Suite:
 def _catalogue() -> tuple[Suite, ...]:
     return (
         Suite("mscr", "the one level that MSCR needs", _linf("eps_min")),
+        Suite(
+            "mscr-ladder",
+            "noise of 0.1 to 7.5 times eps_min, for any data; L-inf, or mscr-ladder(norm=2)",
+            _linf(*("eps_min" if c == 1 else f"{c}*eps_min" for c in MULTIPLES)),
+        ),
         Suite(
             "mscr-2d",
             "L-inf levels of the 2-D study (Siedel et al. 2022, Table 2)",

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
+from shaketable.core.norms import as_p, norm_name
 from shaketable.core.registry import Registry
-from shaketable.core.spec import display_name, parse_call, split_calls
+from shaketable.core.sizes import read_multiple
+from shaketable.core.spec import Call, display_name, parse_call, split_calls
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
@@ -181,6 +183,23 @@ class Suite:
             )
         return self
 
+    def in_norm(self, norm: str | float) -> Suite:
+        """Return the suite in another norm, if all its sizes are in units of eps_min.
+
+        >>> suite("mscr").in_norm(2).names
+        ('l2(eps_min)',)
+        """
+        p = as_p(norm)
+        if not self.names or not all(map(_is_in_eps_min, self.names)):
+            raise InputError(
+                f"suite {self.name!r} takes no norm, because not all its sizes are in units of "
+                "eps_min; leave the norm out, or use mscr-ladder"
+            )
+        if math.isinf(p):
+            return self
+        names = tuple(str(Call(norm_name(p), parse_call(spec).args)) for spec in self.names)
+        return replace(self, name=str(Call(self.name, (), {"norm": p})), names=names)
+
     def with_textures(self, folder: str | Path) -> Suite:
         """Return the suite with frost from the images of a folder."""
         self._require_common("frost textures")
@@ -228,6 +247,14 @@ class Suite:
             raise InputError(
                 f"{what} are for suites of common corruptions, such as common-19, got {self.name!r}"
             )
+
+
+def _is_in_eps_min(spec: str) -> bool:
+    """Whether a spec is one corruption whose only argument is a multiple of eps_min."""
+    if split_calls(spec) != (spec,):
+        return False
+    call = parse_call(spec)
+    return len(call.args) == 1 and not call.options and read_multiple(call.args[0]) is not None
 
 
 def _admit(name: str, thing: Any) -> Suite:
@@ -289,9 +316,16 @@ SUITES: Registry[Suite] = Registry(
 def suite(name: str) -> Suite:
     """Return the suite of that name, or the one that ``package.module:name`` refers to.
 
-    The latter is a `Suite`, a list of specs, or a function that returns one of them.
+    The latter is a `Suite`, a list of specs, or a function that returns one of them. Suites with
+    sizes in units of eps_min take a norm.
 
-    >>> suite("mscr").names
-    ('linf(eps_min)',)
+    >>> suite("mscr").names, suite("mscr(norm=2)").names
+    (('linf(eps_min)',), ('l2(eps_min)',))
     """
+    if name.endswith(")"):
+        call = parse_call(name)
+        given = (*call.args, *call.options.values())
+        if len(given) != 1 or not set(call.options) <= {"norm"}:
+            raise InputError(f"suite {call.name} takes a norm, as in mscr(norm=2), got {name!r}")
+        return suite(call.name).in_norm(given[0])
     return SUITES.get("common-19" if name == "common" else name)

@@ -72,14 +72,18 @@ def mscr_chart(subjects: Sequence[Subject]) -> Chart:
 
 
 def _draw_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) -> Chart:
+    """Accuracy against epsilon, or epsilon / eps_min if all sizes are in units of eps_min."""
+    in_units = all(subject.has_multiples for subject in subjects)
     rows = [
         make_row(subject, s, s.accuracy)
+        | {"size": s.first.epsilon / (subject.eps_min if in_units and subject.eps_min else 1)}
         for subject in subjects
         for s in subject.all_series
         if s.first.epsilon is not None
     ]
+    size = "epsilon / eps_min" if in_units else "size epsilon"
     base = drawing.make_chart(rows).encode(
-        x=alt.X("epsilon:Q", title=f"noise in test, {subjects[0].norm} size epsilon"),
+        x=alt.X("size:Q", title=f"noise in test, {subjects[0].norm} {size}"),
         color=colour,
         tooltip=make_tooltip(
             model="model", train="training noise", noise="test noise", **VALUE_TIPS
@@ -87,7 +91,8 @@ def _draw_lines(subjects: Sequence[Subject], colour: alt.Color, title: str) -> C
     )
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100))
     lines = drawing.line_with_bars(base, title="accuracy, per cent", scale=scale)
-    eps_min = dict.fromkeys(s.separation.epsilon_min for s in subjects if s.separation is not None)
+    known = [s.eps_min for s in subjects if s.eps_min is not None]
+    eps_min = [1.0] if in_units else dict.fromkeys(known)
     marks = [drawing.vertical_rule(value, "eps_min") for value in eps_min]
     return alt.layer(*marks, *lines).properties(title=title, height=HEIGHT)
 

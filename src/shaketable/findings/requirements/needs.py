@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 
 from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError
-from shaketable.corruptions.parse import parse
+from shaketable.corruptions.parse import has_size_eps_min, parse
+from shaketable.corruptions.registry import EpsMin
 from shaketable.corruptions.suites.suite import Suite, suite
+from shaketable.findings.choosing import list_ways
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements.quantities import (
     SeriesQuantity,
     SuiteQuantity,
     find_quantity,
     list_labels,
-    list_ways,
 )
 from shaketable.findings.requirements.requirement import Requirement
 from shaketable.findings.suite_results import PARTS
@@ -71,12 +72,18 @@ def _find_missing(
         known = any(s.metric in metrics and under in ("", s.name) for s in suites)
         return None if known else ("--suite", under or _SUITES.get(quantity.metric, "NAME"))
     if isinstance(quantity, SeriesQuantity) and not under and quantity.default == "eps_min":
-        known = any("eps_min" in spec for spec in specs)
+        known = any(map(has_size_eps_min, specs))
         return None if known else ("--corruptions", "linf(eps_min)")
     if not under or under == "clean" or suites:  # what suites hold depends on the data
         return None
-    known = any(list_ways(under) & list_ways(spec) for spec in specs)
+    known = any(_is_same(under, spec) for spec in specs)
     return None if known else ("--corruptions", under)
+
+
+def _is_same(first: str, second: str) -> bool:
+    """Whether two specs name the same corruption, whatever eps_min of the data is."""
+    trials: tuple[EpsMin, ...] = (lambda _: 1.0, lambda _: 2.0)
+    return all(list_ways(first, trial) & list_ways(second, trial) for trial in trials)
 
 
 def _find_need(requirement: Requirement) -> tuple[str, str]:

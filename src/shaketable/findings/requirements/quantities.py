@@ -9,14 +9,13 @@ from typing import Any, Generic, Protocol, TypeVar
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.core.spec import (
-    display_name,
     parse_call,
     split_top_level,
     split_weight,
     strip_brackets,
 )
-from shaketable.corruptions.parse import parse
 from shaketable.evaluation.records import Record, Records
+from shaketable.findings.choosing import list_ways, matches
 from shaketable.findings.conditions import get_model, label_models
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.groups import RecordGroups
@@ -25,7 +24,6 @@ from shaketable.findings.mce import numbers as mce
 from shaketable.findings.mcv.stability import Stability, cv_difference
 from shaketable.findings.mscr import numbers as mscr
 from shaketable.findings.series import Series, get_pairing
-from shaketable.findings.subjects import name_noise
 from shaketable.findings.suite_results import SuiteResult, take_part
 from shaketable.statistics.estimate import Estimate
 
@@ -86,9 +84,8 @@ class SeriesQuantity:
         if not under and self.default == "corruption":
             return lambda s: s.first.corruption != "clean"
         spec = under or self.default
-        ways = list_ways(spec)
-        exact = any(is_named(s, ways) for s in groups.series)
-        return (lambda s: is_named(s, ways)) if exact else (lambda s: is_completed(s, spec))
+        exact = any(matches(s, spec) for s in groups.series)
+        return (lambda s: matches(s, spec)) if exact else (lambda s: is_completed(s, spec))
 
     def estimate(self, source: Series) -> Estimate:
         """Compute the metric."""
@@ -253,18 +250,10 @@ def find_quantity(name: str, requirement: str) -> Quantity[Any]:
     raise unknown_name(f"metric in requirement {requirement!r}:", name, {*QUANTITIES, *metrics})
 
 
-def is_named(series: Series, ways: set[str]) -> bool:
-    """Whether a series is that of a corruption, by its spec, with eps_min, or by its name.
-
-    `ways` are the ways in which the corruption may be written.
-    """
-    recorded = series.first.corruption
-    return not ways.isdisjoint({recorded, name_noise(series), display_name(recorded)})
-
-
 def is_completed(series: Series, spec: str) -> bool:
     """Whether the data have only added arguments to a spec, such as the size of images."""
-    return _begins_with(series.first.corruption, spec)
+    ways = list_ways(spec, series.get_eps_min)
+    return any(_begins_with(series.first.corruption, way) for way in ways)
 
 
 def _begins_with(recorded: str, wanted: str) -> bool:
@@ -287,22 +276,6 @@ def _begins_with(recorded: str, wanted: str) -> bool:
         call.args,
         call.options,
     )
-
-
-def list_ways(spec: str) -> set[str]:
-    """Return a spec as it is written, and in its canonical form.
-
-    >>> sorted(list_ways("linf( 0.10 )")), sorted(list_ways("linf( eps_min )"))
-    (['linf( 0.10 )', 'linf(0.1)'], ['linf( eps_min )', 'linf(eps_min)'])
-    """
-    try:
-        return {spec, parse(spec).spec}
-    except InputError:  # eps_min is not known, or it is the name of a set
-        pass
-    try:
-        return {spec, " + ".join(str(parse_call(part)) for part in split_top_level(spec, "+"))}
-    except InputError:
-        return {spec}
 
 
 def _name_setting(result: SuiteResult, results: Sequence[SuiteResult]) -> str:

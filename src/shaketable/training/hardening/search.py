@@ -13,6 +13,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p, norm_name, pnorm_level
 from shaketable.core.spec import Call, display_name
 from shaketable.corruptions import Clean, Corruption
+from shaketable.corruptions.parse import has_size_eps_min
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
@@ -278,9 +279,9 @@ def _resolve_target(job: _Job, target: str | Corruption | Suite | None, norm: st
         return _Aim(target, title, None, at_eps_min=False)
     (corruption,) = corruptions
     level = pnorm_level(corruption.spec)
-    in_units = isinstance(target, str) and "eps_min" in target
     title = target if isinstance(target, str) else display_name(corruption.spec)
-    return _Aim(corruption.spec, title, level, at_eps_min=in_units and level is not None)
+    at_eps_min = isinstance(target, str) and has_size_eps_min(target)
+    return _Aim(corruption.spec, title, level, at_eps_min=at_eps_min)
 
 
 def _choose_ladder(job: _Job, aim: _Aim, norm: str | float) -> tuple[float, float, str]:
