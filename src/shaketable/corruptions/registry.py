@@ -98,8 +98,9 @@ CORRUPTIONS = CorruptionRegistry(
 
 
 def describe_corruptions() -> dict[str, str]:
-    """Forms of all specs with what they mean; epsilon may be ``eps_min`` if data are known."""
+    """Forms of all specs with what they mean."""
     return CORRUPTIONS.describe(lambda _, declaration: declaration.forms) | {
+        "lP(0.5*eps_min)": "epsilon in units of eps_min, which the data decide; also eps_min/3",
         "A + B": "A, then B",
         "A | B": "A or B, drawn for every point; A + B | C is (A + B) | C",
         "3*A | B": "the same, A three times as often as B",
