@@ -66,8 +66,10 @@ def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
     assert kept.specs == tuple(c.corruption for c in records.cells[1:])
     with Store(store) as opened:
         assert opened.records().suites == records.suites
-    again = evaluate(model, data, [suite("ice")], store=store, model_id="m", draws="independent")
-    assert {c.draws for c in again} == {"none", "independent"}
+    again = evaluate(
+        model, data, [suite("ice")], store=store, model_id="m", draws="independent", k=3
+    )
+    assert {(c.draws, c.k) for c in again} == {("none", 1), ("independent", 3)}
 
 
 def test_what_was_resolved_is_returned_not_written():

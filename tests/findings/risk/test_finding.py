@@ -14,6 +14,7 @@ from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.findings.risk.finding import Risks
+from shaketable.findings.risk.section import RiskTable
 from shaketable.separations.record import SeparationRecord
 from shaketable.views.numbers import format_bound, format_percent
 
@@ -107,6 +108,11 @@ def test_the_page_has_every_bound_and_the_summary_before_the_notes(
         eps_min = errors["linf(0.1)"]
         assert f"{format_percent(eps_min)}below {format_bound(eps_min.high)}" in shown
     assert "1 more corruptions" in text, "five of six others are visible"
+    risk = find(records).findings["risk"]
+    assert isinstance(risk, Risks)
+    for model in risk.models:
+        shown = [entry.bound.value for entry in RiskTable(model).others]
+        assert shown == sorted(shown, reverse=True)
 
 
 def test_models_without_a_bound_are_left_out(study_records: Records) -> None:
