@@ -61,5 +61,12 @@ def test_sizes_have_the_shorter_of_two_names():
     names = {0.5: "0.5*eps_min", 1: "eps_min", 2: "2*eps_min", 1 / 3: "eps_min/3"}
     assert {c: name_multiple(c * eps_min, eps_min) for c in names} == names
     assert name_multiple(0.5, 0.5) == "eps_min"  # MSCR is measured at it
-    for size, unit in ((0.1, 0.05), (0.1, eps_min), (0.0, eps_min), (0.1, None), (1e300, 1e-300)):
+    for size, unit in (
+        (0.1, 0.05),
+        (0.1, eps_min),
+        (0.0, eps_min),
+        (0.1, None),
+        (1e300, 1e-300),
+        (1e-300, 1e300),
+    ):
         assert name_multiple(size, unit) == ""

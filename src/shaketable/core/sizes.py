@@ -18,7 +18,7 @@ _ODD = re.compile(r"\*|/|eps_min")
 
 
 def read_multiple(value: Value) -> float | None:
-    """Return how many times eps_min a size is; None for anything that does not speak of eps_min.
+    """Return how many times eps_min a size is; None for numbers and for other words.
 
     >>> read_multiple("0.5*eps_min"), read_multiple("eps_min / 4"), read_multiple(0.5)
     (0.5, 0.25, None)
@@ -65,9 +65,9 @@ def resolve_size(value: Value, p: float, eps_min: Callable[[float], float] | Non
 
 
 def name_multiple(size: float, eps_min: float | None) -> str:
-    """Return a size in units of eps_min, as short as it can be; empty if a number is as short.
+    """Return a size in units of eps_min if that is exact and shorter than the number, else "".
 
-    It stands for exactly this size. A size that was written as a number is hardly ever longer.
+    So a size that was written as a number keeps it, and eps_min itself is always named.
 
     >>> name_multiple(0.5 * 0.0123456789, 0.0123456789), name_multiple(0.1, 0.05)
     ('0.5*eps_min', '')
@@ -76,7 +76,8 @@ def name_multiple(size: float, eps_min: float | None) -> str:
         return ""
     if size == eps_min:
         return "eps_min"
-    factor, divisor = find_factor(size, eps_min), round(eps_min / size)
+    factor, inverse = find_factor(size, eps_min), eps_min / size
+    divisor = round(inverse) if inverse < 1e4 else 0
     name = ""
     if factor is not None:
         name = f"{format_value(factor)}*eps_min"

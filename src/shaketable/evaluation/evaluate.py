@@ -57,7 +57,8 @@ def evaluate(
         and the model comes fitted.
     corruptions
         Specs such as ``linf(0.1)``, corruptions, or suites such as ``suite("pnorm-cifar")``: one or
-        many. In specs, ``eps_min`` stands for half the class separation of the data.
+        many. In specs, ``eps_min`` stands for half the class separation of the data, and
+        ``0.5*eps_min`` for half of that.
     k
         Noisy copies of every point; by default 10, for a suite what it was published with.
     seed

@@ -29,8 +29,8 @@ class Series:
     clean: tuple[Record, ...]
     at_eps_min: bool
     """Whether the corruption is noise of size eps_min of the data."""
-    eps_min: Mapping[float, float] = field(default_factory=dict)
-    """eps_min of the data by the order of the norm, where it was measured."""
+    eps_min_by_norm: Mapping[float, float] = field(default_factory=dict)
+    """Of the data, by the order of the norm, where it was measured."""
     _parts: dict[int, Series] = field(default_factory=dict, repr=False)
 
     @property
@@ -45,12 +45,12 @@ class Series:
 
     def get_eps_min(self, p: float) -> float:
         """Return eps_min of the data in the p-norm; raise an `InputError` if it is not known."""
-        if p not in self.eps_min:
+        if p not in self.eps_min_by_norm:
             raise InputError(
                 f"{norm_title(p)} eps_min of {self.first.data} is not on record; evaluate a model "
                 f"under {norm_name(p)}(eps_min)"
             )
-        return self.eps_min[p]
+        return self.eps_min_by_norm[p]
 
     @cached_property
     def accuracies(self) -> FloatArray:

@@ -139,7 +139,9 @@ def name_noise(series: Series) -> str:
     spec = series.first.corruption
     for call in split_calls(spec):
         level = pnorm_level(call)
-        multiple = "" if level is None else name_multiple(level[1], series.eps_min.get(level[0]))
+        if level is None:
+            continue
+        multiple = name_multiple(level[1], series.eps_min_by_norm.get(level[0]))
         if multiple:
             spec = spec.replace(call, str(Call(parse_call(call).name, (multiple,))))
     return spec

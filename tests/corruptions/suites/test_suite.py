@@ -46,6 +46,7 @@ def test_the_ladder_of_eps_min_spans_the_published_sizes_in_any_norm():
         assert other.name == "mscr-ladder(norm=2)"
         assert other.names == tuple(n.replace("linf", "l2") for n in suite("mscr-ladder").names)
     assert suite("mscr-ladder(norm=inf)") is suite("mscr-ladder")
+    assert Suite("mine", "one level", ("l2(eps_min)",)).in_norm("inf").names == ("linf(eps_min)",)
 
 
 @pytest.mark.parametrize(

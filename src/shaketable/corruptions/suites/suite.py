@@ -195,9 +195,9 @@ class Suite:
                 f"suite {self.name!r} takes no norm, because not all its sizes are in units of "
                 "eps_min; leave the norm out, or use mscr-ladder"
             )
-        if math.isinf(p):
-            return self
         names = tuple(str(Call(norm_name(p), parse_call(spec).args)) for spec in self.names)
+        if names == self.names:
+            return self
         return replace(self, name=str(Call(self.name, (), {"norm": p})), names=names)
 
     def with_textures(self, folder: str | Path) -> Suite:
