@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import tomllib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from shaketable.cli.settings import parse_settings
+from shaketable.cli.study_file import INIT, read_study_file
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import (
     FOREIGN_ERRORS,
@@ -68,13 +68,11 @@ def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Nam
     args, rest = parser.parse_known_args(argv)
     if rest:
         _refuse(rest[0], sub)
-    if name == "study" and args.file is not None:
-        settings = _read_study_file(Path(args.file), vars(args))
-        for key in ("model", "require"):  # flags win over the file
-            if getattr(args, key):
-                settings.pop(key, None)
-        sub.set_defaults(**settings)
-        args = parser.parse_args(argv)
+    if name == "study" and args.file not in (None, INIT):
+        words = [*argv]
+        words.remove(name)
+        where = f"study file {args.file!r}"
+        args = parse_settings(read_study_file(args.file, where), sub, where=where, words=words)
     return args
 
 
@@ -117,31 +115,3 @@ def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
     if word.startswith("-"):
         raise unknown_name("option", word.partition("=")[0], known)
     raise InputError(f"unexpected argument {word!r}; see {parser.prog} --help")
-
-
-def _read_study_file(path: Path, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Read a study file, whose keys are the flags' names with underscores, as argparse defaults."""
-    try:
-        settings = tomllib.loads(path.read_text())
-    except (OSError, ValueError, RecursionError) as error:  # all that tomllib raises
-        raise InputError(f"study file {str(path)!r} cannot be read: {error}") from error
-    allowed = set(known) - {"run", "file", "debug", "version", "trust"}
-    defaults: dict[str, Any] = {}
-    for key, value in settings.items():
-        if key == "trust":
-            raise InputError(
-                f"study file {str(path)!r}: trust cannot be given by a file; add --trust to the "
-                "command if you trust the model files that it names"
-            )
-        if key not in allowed:
-            raise unknown_name(f"key in study file {str(path)!r}:", key, allowed)
-        values = value if isinstance(value, list) else [value]
-        if isinstance(value, bool) != isinstance(known[key], bool):
-            raise InputError(f"study file {str(path)!r}: {key} must not be {value!r}")
-        if key in ("model", "require"):
-            defaults[key] = [str(v) for v in values]
-        elif isinstance(value, bool):
-            defaults[key] = value
-        else:  # as text, so that argparse checks it like a flag
-            defaults[key] = ",".join(map(str, values))
-    return defaults

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from contextlib import redirect_stdout
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import (
     add_bounds_flags,
@@ -19,7 +21,9 @@ from shaketable.cli.flags import (
     parse_epsilons,
     parse_path,
 )
-from shaketable.cli.output import conclude, read_requirements
+from shaketable.cli.output import conclude, print_json, read_requirements
+from shaketable.cli.settings import read_settings
+from shaketable.cli.study_file import INIT, NEW_FILE, write_study_file
 from shaketable.cli.train import (
     add_network_flags,
     choose_jobs,
@@ -34,15 +38,34 @@ from shaketable.cli.values import (
     run_model,
 )
 from shaketable.core.errors import InputError
+from shaketable.views.terminal import ignore_broken_pipe, print_lines
+
+if TYPE_CHECKING:
+    from shaketable.corruptions.suites.suite import Suite
+    from shaketable.data.dataset import Dataset
+    from shaketable.evaluation.records import Records
+    from shaketable.evaluation.study import StudyOptions
 
 ABOUT = "train with noise, test with noise, over many runs"
 SCHEMA = "findings/schema.json"
+DRY_RUN_SCHEMA = "evaluation/forecast.schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, sizes of noise, runs, and where results go; or a file that says it."""
     parser.add_argument(
-        "file", nargs="?", metavar="STUDY.toml", help="flags as a file: train_eps = […] …"
+        "file",
+        nargs="?",
+        metavar="STUDY.toml",
+        help="flags as a file: train_eps = […] …; init writes a new one",
+    )
+    parser.add_argument(
+        "new", nargs="?", metavar="FILE", help=f"with init: file to write (default: {NEW_FILE})"
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="print the number of trainings and cells, and estimates of time and size, and stop",
     )
     parser.add_argument("--data", metavar="DATA", help="file, folder or built-in set")
     add_data_flags(parser)
@@ -100,62 +123,140 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_output_flags(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Carry out the study, and print it."""
-    from shaketable.core.norms import as_p, norm_name
-    from shaketable.core.spec import Call
-    from shaketable.evaluation.study import study
-    from shaketable.findings.requirements.needs import check_needs
-    from shaketable.findings.results import find
-    from shaketable.separations.pair import note_pairs
+@dataclass(frozen=True)
+class Inputs:
+    """What the flags of a study stand for."""
 
-    norm = norm_name(as_p(args.norm))
+    data: Dataset
+    models: dict[str, Any]
+    options: StudyOptions
+    jobs: int
+
+    def identify(self) -> dict[str, str]:
+        """Hashes of the models before training, by name."""
+        from shaketable.evaluation.study import identify_trainees
+
+        return identify_trainees(self.models)
+
+
+def read_inputs(
+    args: argparse.Namespace, *, data: Dataset | None = None, models: dict[str, Any] | None = None
+) -> Inputs:
+    """Load data and models as the flags say, or take those given instead."""
     suites = read_suites(args)
     test_eps = args.test_eps
     if test_eps is None and not suites and not args.corruptions:
         test_eps = [0, "eps_min"]
     if args.train is not None and args.train_eps is not None:
         raise InputError("--train and --train-eps both name the training noise; leave one out")
+    _check_requirements(args, test_eps or (), suites)
+    network = None
+    if models is None:
+        models = {}
+        if args.model or not (args.network or args.recipe):
+            for name, source in read_models(args).items():
+                with run_model(name):
+                    models[name] = load_declared(source, args)[0]
+        if args.network or args.recipe:
+            network = read_network(args)
+            models[network.name] = network
+    data = load_data(args) if data is None else data
+    options: StudyOptions = {
+        "norm": args.norm,
+        "train_eps": args.train_eps or (0, "eps_min"),
+        "test_eps": test_eps,
+        "train": args.train,
+        "corruptions": [*args.corruptions, *suites],
+        "k": args.k,
+        "runs": args.runs,
+        "seed": args.seed,
+        "draws": args.draws,
+        "bounds": read_training_bounds(args, data, network),
+    }
+    return Inputs(data, models, options, choose_jobs(args, models.values()))
+
+
+def _check_requirements(
+    args: argparse.Namespace, test_eps: Iterable[float | str], suites: Iterable[Suite]
+) -> None:
+    """Raise an error if something is required that is not measured."""
+    from shaketable.core.norms import as_p, norm_name
+    from shaketable.core.spec import Call
+    from shaketable.findings.requirements.needs import check_needs
+
+    norm = norm_name(as_p(args.norm))
     check_needs(
         read_requirements(args),
-        [*(str(Call(norm, (epsilon,))) for epsilon in test_eps or ()), *args.corruptions, *suites],
+        [*(str(Call(norm, (epsilon,))) for epsilon in test_eps), *args.corruptions, *suites],
         remedy="add its size to --test-eps, or measure it with shaketable evaluate",
     )
-    models: dict[str, Any] = {}
-    if args.model or not (args.network or args.recipe):
-        for name, source in read_models(args).items():
-            with run_model(name):
-                models[name] = load_declared(source, args)[0]
-    network = None
-    if args.network or args.recipe:
-        network = read_network(args)
-        models[network.name] = network
-    data = load_data(args)
-    notes = []
+
+
+def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
+    """Carry out the study."""
+    from shaketable.evaluation.study import study
+
+    with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+        return study(
+            inputs.data,
+            inputs.models,
+            **inputs.options,
+            store=args.store,
+            keep_models=args.keep_models,
+            n_jobs=inputs.jobs,
+            progress=not args.quiet,
+            settings=read_settings(args, add_flags),
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the study, and print it; or write a study file, or forecast what it takes."""
+    from shaketable.findings.results import find
+    from shaketable.separations.pair import note_pairs
+
+    if args.file == INIT:
+        return _write_file(args)
+    if args.new is not None:
+        raise InputError(f"unexpected argument {args.new!r}; see shaketable study --help")
+    inputs = read_inputs(args)
+    if args.dry_run:
+        return _print_forecast(args, inputs)
+    data, notes = inputs.data, []
     if data.n_train is not None:
         notes.append(
             "the data have a fixed test part, so runs differ only in training and noise, and the "
             "intervals cover only these"
         )
-    bounds = read_training_bounds(args, data, network)
-    with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
-        records = study(
-            data,
-            models,
-            norm=args.norm,
-            train_eps=args.train_eps or (0, "eps_min"),
-            test_eps=test_eps,
-            train=args.train,
-            corruptions=[*args.corruptions, *suites],
-            k=args.k,
-            runs=args.runs,
-            seed=args.seed,
-            draws=args.draws,
-            bounds=bounds,
-            store=args.store,
-            keep_models=args.keep_models,
-            n_jobs=choose_jobs(args, models.values()),
-            progress=not args.quiet,
-        )
+    records = measure(args, inputs)
     results = find(records, notes=[*notes, *note_pairs(data, records.separations)])
     return conclude(args, results, dataset=data)
+
+
+def _write_file(args: argparse.Namespace) -> int:
+    """Write a study file with the settings that were given, or with those of an example."""
+    path = args.new or NEW_FILE
+    given = read_settings(args, add_flags) | ({"store": args.store} if args.store else {})
+    write_study_file(path, given, add_flags)
+    print_lines(f"{path} is written; what it would take: shaketable study {path} --dry-run")
+    return 0
+
+
+def _print_forecast(args: argparse.Namespace, inputs: Inputs) -> int:
+    """Print what the study would take."""
+    from shaketable.evaluation.forecast import forecast
+
+    with redirect_stdout(sys.stderr):
+        expected = forecast(
+            inputs.data,
+            inputs.models,
+            **inputs.options,
+            store=args.store,
+            n_jobs=inputs.jobs,
+            progress=not args.quiet,
+        )
+    with ignore_broken_pipe():
+        if args.json:
+            print_json(expected.json())
+        else:
+            expected.print()
+    return 0

@@ -12,6 +12,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
 from shaketable.core.writing import write_beside
+from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import GroupingRecord, Record, Records
 from shaketable.evaluation.store import Store
 from shaketable.separations.record import SeparationRecord
@@ -40,9 +41,11 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
     if Path(out).exists():
         raise InputError(f"results file {str(out)!r} exists already; name a new file")
     files: dict[str, Records] = {}
+    commands: list[CommandRecord] = []
     for path in paths:
         with Store(path, must_exist=True) as store:
             files[str(path)] = store.everything()
+            commands += store.commands()
     if len(files) < 2:
         raise InputError(f"merge joins two results files or more, got {len(files)}; name another")
     cells, homes = _join_cells(files)
@@ -59,6 +62,8 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
             store.add_suite(suite)
         for grouping in groupings:
             store.add_grouping(grouping)
+        for command in commands:
+            store.add_command(command)
         store.rename({recipe: given[-1] for recipe, given in names.items() if len(set(given)) > 1})
         models = {cell.recipe: cell.model for cell in store.records()}
     return Merged(

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
+from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import (
     GroupingRecord,
     Record,
@@ -28,11 +30,13 @@ from shaketable.evaluation.store_rows import (
     STATEMENTS,
     compute_checksum,
     decode_cell,
+    decode_command,
     decode_grouping,
     decode_points,
     decode_separation,
     decode_suite,
     encode_cell,
+    encode_command,
     encode_grouping,
     encode_points,
     encode_separation,
@@ -41,14 +45,13 @@ from shaketable.evaluation.store_rows import (
 from shaketable.separations.record import SeparationRecord
 from shaketable.views.terminal import print_notes
 
-SCHEMA = 4
-"""Version of the tables; files of versions 2 and 3 are converted.
-
-Those of version 2 have no checksums, and both have no groupings.
+SCHEMA = 5
+"""Version of the tables; files from version 2 on are converted. Those of version 2 have no
+checksums.
 """
 
-_LATER = {"groupings"}
-"""Tables that files of versions 2 and 3 do not have."""
+_SINCE = {"groupings": 4, "commands": 5}
+"""Version from which on files have a table, for those that came later."""
 
 _APPLICATION = 0x5348414B  # "SHAK": tells our files from other SQLite files
 
@@ -143,6 +146,17 @@ class Store:
             self._delete("groupings", key)
             self._insert("groupings", encode_grouping(grouping))
 
+    def add_command(self, command: CommandRecord) -> None:
+        """Write by which command cells are made, in place of an earlier record of the same."""
+        with self._transaction("IMMEDIATE"):
+            self._delete("commands", {"id": command.id})
+            self._insert("commands", encode_command(command))
+
+    def commands(self) -> tuple[CommandRecord, ...]:
+        """Commands by which cells were made, in the order they were added."""
+        with self._transaction():
+            return tuple(map(decode_command, self._rows("commands")))
+
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
         """Separation of these data in this norm; None if it was never measured."""
         with self._transaction():
@@ -185,16 +199,13 @@ class Store:
                 raise StoreError(
                     f"results file {self.path!r} is no shaketable file; name another file"
                 )
-            if version not in (2, 3, SCHEMA):
+            if not 2 <= version <= SCHEMA:
                 raise StoreError(
                     f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: "
                     "it was made by another version of shaketable; use that version or a new file"
                 )
-            expected = {
-                table: statement
-                for table, statement in STATEMENTS.items()
-                if version == SCHEMA or table not in _LATER
-            }
+            later = [table for table, since in _SINCE.items() if version < since]
+            expected = {name: sql for name, sql in STATEMENTS.items() if name not in later}
             if version > 2 and tables != expected:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
@@ -202,8 +213,8 @@ class Store:
                 self._check_pages()
                 if version == 2:
                     self._add_checksums()
-                elif version == 3:
-                    self._add_tables(_LATER)
+                else:
+                    self._add_tables(later)
                 self._read(keys=None if version == 2 else ())
         if version != SCHEMA and not writable:
             file, self._db = self._db, sqlite3.connect(":memory:")
@@ -233,7 +244,7 @@ class Store:
 
     def _add_checksums(self) -> None:
         """Give every row of a file of version 2 a checksum."""
-        old = {table: names for table, names in NAMES.items() if table not in _LATER}
+        old = {table: names for table, names in NAMES.items() if table not in _SINCE}
         rows = {
             table: self._db.execute(
                 f"SELECT {', '.join(names)} FROM {table} NOT INDEXED ORDER BY rowid"
@@ -307,6 +318,7 @@ class Store:
     def _read(self, keys: Collection[str] | None = None) -> Records:
         """Check all rows, and return what they hold; of the cells all, or those named."""
         try:
+            deque(map(decode_command, self._rows("commands")), maxlen=0)  # only checked here
             points = {row["id"]: decode_points(row) for row in self._rows("points")}
             return Records(
                 tuple(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.types import IntArray
+from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import GroupingRecord, Points, Record, SuiteRecord
 from shaketable.separations.record import SeparationRecord
 
@@ -30,6 +31,10 @@ COLUMNS: Mapping[str, str] = {
     ),
     "suites": "fingerprint TEXT, name TEXT, metric TEXT, derived TEXT, specs TEXT",
     "groupings": "fingerprint TEXT, name TEXT, labels TEXT, codes BLOB",
+    "commands": (
+        "id TEXT PRIMARY KEY, command TEXT, settings TEXT, lacks TEXT, fingerprint TEXT, "
+        "models TEXT, recipes TEXT, seed INTEGER, versions TEXT, platform TEXT, created TEXT"
+    ),
 }
 """Columns by table: the fields of `Points`, `Record` and the other kinds of records."""
 
@@ -58,6 +63,7 @@ CHECKSUM_BITS = (1 << 62) - 1
 """Checksums and their sums have 62 bits, so that SQLite can add two of them."""
 
 _SEPARATION_JSON = ("pair", "classes", "by_class", "by_part")
+_COMMAND_JSON = ("settings", "lacks", "models", "recipes", "versions")
 
 
 def compute_checksum(table: str, rowid: int, values: Sequence[Any]) -> int:
@@ -159,8 +165,19 @@ def decode_grouping(row: dict[str, Any]) -> GroupingRecord:
     return GroupingRecord(**row | changes)
 
 
+def encode_command(command: CommandRecord) -> dict[str, Any]:
+    """Fields of a command as values by column."""
+    return _fields(command) | {name: json.dumps(getattr(command, name)) for name in _COMMAND_JSON}
+
+
+def decode_command(row: dict[str, Any]) -> CommandRecord:
+    """Command in a row."""
+    changes = {name: json.loads(row[name]) for name in _COMMAND_JSON}
+    return CommandRecord(**row | changes | {"recipes": tuple(changes["recipes"])})
+
+
 def _fields(
-    record: Record | SeparationRecord | SuiteRecord | GroupingRecord,
+    record: Record | SeparationRecord | SuiteRecord | GroupingRecord | CommandRecord,
 ) -> dict[str, Any]:
     """Values by field."""
     return {field.name: getattr(record, field.name) for field in fields(record)}

@@ -6,12 +6,12 @@ train themselves with noise, such as networks (`SelfTraining`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
@@ -31,6 +31,11 @@ from shaketable.evaluation.cells import (
     locate_errors,
     make_points,
     measure_groups,
+)
+from shaketable.evaluation.command_records import (
+    CommandRecord,
+    describe_call,
+    make_command_record,
 )
 from shaketable.evaluation.evaluate import load_records, say_what_is_kept
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
@@ -78,6 +83,7 @@ def study(
     n_jobs: int | None = None,
     trust: bool = False,
     progress: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> Records:
     """Train every model with every training noise and evaluate it under every test noise.
 
@@ -125,36 +131,35 @@ def study(
         Whether model files that may hold code, such as ``.joblib``, are loaded.
     progress
         Show a bar on stderr.
+    settings
+        What a study file would say for all other arguments; the results file keeps it, so that
+        `rerun` can make it again. By default it is made from them, as far as they are texts and
+        numbers.
     """
-    runs = check_whole("runs", runs, least=1)
+    given = dict(locals())  # all arguments
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
-    data, p = as_dataset(data), as_p(norm)
+    data = as_dataset(data)
     trainees = load_trainees(models, trust=trust)
-    others = list_items(corruptions)
-    if test_eps is not None or not others:
-        test_eps = (*(test_eps or ()), "eps_min")
     with Store(store) as results:
-        noise = Noise(k=k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds))
-        levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
-        tests = [(corruption, noise) for corruption in (Clean(), *levels)]
-        tests += plan_noise(others, data, noise, results, bounds=bounds, draws=None)
-        regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
-        trainings = {
-            name: resolve_training(trainee, regimes, data, noise)
-            for name, trainee in trainees.items()
-        }
-        identities = _identify(trainees)
-        files = ModelFiles(keep_models, store)
-        plan: list[_Task] = []
-        for run, name in product(range(runs), trainees):
-            for training in trainings[name]:
-                origin = Origin(name, identities[name], training.spec)
-                train_rows, cells = _plan_cells(
-                    data, origin, replace(noise, run=run), tests, by_name=train is not None
-                )
-                task = _Task(trainees[name], training, train_rows, cells, files, place=len(plan))
-                plan.append(task)
+        plan = plan_study(
+            data,
+            trainees,
+            results,
+            norm=norm,
+            train_eps=train_eps,
+            test_eps=test_eps,
+            train=train,
+            corruptions=corruptions,
+            k=k,
+            runs=runs,
+            seed=seed,
+            draws=draws,
+            bounds=bounds,
+            files=ModelFiles(keep_models, store),
+        )
+        if not results.in_memory:
+            results.add_command(_describe_command(given, trainees, plan))
         known = results.keys()
         todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
         with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as finished:
@@ -165,8 +170,87 @@ def study(
         return load_records(results, [cell for task in plan for cell in task.cells])
 
 
+class StudyOptions(TypedDict, total=False):
+    """Arguments of `study` that results depend on."""
+
+    norm: str | float
+    train_eps: Iterable[Epsilon]
+    test_eps: Iterable[Epsilon] | None
+    train: Iterable[str] | None
+    corruptions: Corruptions
+    k: int
+    runs: int
+    seed: int
+    draws: Draws
+    bounds: BoundsLike | Literal["declared"]
+
+
+def plan_study(
+    data: Dataset,
+    trainees: Mapping[str, Any],
+    results: Store,
+    *,
+    norm: str | float = "inf",
+    train_eps: Iterable[Epsilon] = (0, "eps_min"),
+    test_eps: Iterable[Epsilon] | None = None,
+    train: Iterable[str] | None = None,
+    corruptions: Corruptions = (),
+    k: int = 10,
+    runs: int = 10,
+    seed: int = 0,
+    draws: Draws = "independent",
+    bounds: BoundsLike | Literal["declared"] = "declared",
+    files: ModelFiles | None = None,
+) -> list[Task]:
+    """Return all trainings of a study; separations and suites are added to `results`."""
+    runs, p = check_whole("runs", runs, least=1), as_p(norm)
+    others = list_items(corruptions)
+    if test_eps is not None or not others:
+        test_eps = (*(test_eps or ()), "eps_min")
+    noise = Noise(k=k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds))
+    levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
+    tests = [(corruption, noise) for corruption in (Clean(), *levels)]
+    tests += plan_noise(others, data, noise, results, bounds=bounds, draws=None)
+    regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
+    trainings = {
+        name: resolve_training(trainee, regimes, data, noise) for name, trainee in trainees.items()
+    }
+    identities = _identify(trainees)
+    files = files or ModelFiles(None, None)
+    plan: list[Task] = []
+    for run, name in product(range(runs), trainees):
+        for training in trainings[name]:
+            origin = Origin(name, identities[name], training.spec)
+            train_rows, cells = _plan_cells(
+                data, origin, replace(noise, run=run), tests, by_name=train is not None
+            )
+            task = Task(trainees[name], training, train_rows, cells, files, place=len(plan))
+            plan.append(task)
+    return plan
+
+
+def _describe_command(
+    arguments: Mapping[str, Any], trainees: Mapping[str, Any], plan: Sequence[Task]
+) -> CommandRecord:
+    """Record of a call of `study`, whose settings are given or follow from its arguments."""
+    settings, lacks = arguments["settings"], {}
+    if settings is None:
+        settings, lacks = describe_call(study, arguments)
+    cells = [cell for task in plan for cell in task.cells]
+    return make_command_record(
+        "study",
+        settings,
+        lacks,
+        fingerprint=cells[0].data.fingerprint,
+        models=identify_trainees(trainees),
+        recipes=(cell.origin.recipe for cell in cells),
+        keys=(cell.key for cell in cells),
+        seed=cells[0].noise.seed,
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class _Task:
+class Task:
     """One model, trained once and tested at every level: the unit of work of a process."""
 
     trainee: Any
@@ -249,6 +333,11 @@ def resolve_training(
         return [TrainingNoise(spec, None) for spec in dict.fromkeys(named)]
     resolved = resolve(regimes, data, noise.bounds).corruptions
     return [TrainingNoise(spec, c) for spec, c in {c.spec: c for c in resolved}.items()]
+
+
+def identify_trainees(trainees: Mapping[str, Any]) -> dict[str, str]:
+    """Hash of every model before training, by name; other versions of libraries change it."""
+    return {name: f"{digest(text):016x}" for name, text in _identify(trainees).items()}
 
 
 def _identify(trainees: Mapping[str, Any]) -> dict[str, str]:

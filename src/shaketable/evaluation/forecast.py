@@ -1,0 +1,385 @@
+"""What a study would take: its trainings and cells, and its time and size from small samples.
+
+Nothing is stored. Of every model and training noise one training is timed, on few points first and
+then on twice as many, until it has all points or its share of the time is used up. The rest is
+extrapolated by the growth from the last size but one to the last, and so is an estimate.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar, Unpack
+
+import numpy as np
+
+from shaketable.core.errors import InputError, ModelError
+from shaketable.core.types import IntArray
+from shaketable.data.files import as_dataset
+from shaketable.evaluation.cells import group_by_draws, make_points, measure_groups
+from shaketable.evaluation.records import Record
+from shaketable.evaluation.store import Store
+from shaketable.evaluation.store_rows import encode_cell, encode_points
+from shaketable.evaluation.study import StudyOptions, Task, load_trainees, plan_study
+from shaketable.evaluation.trainees import train_model
+from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.views.progress import show_progress
+from shaketable.views.terminal import Displayed, print_lines, print_table
+
+T = TypeVar("T")
+
+_BUDGET = 20.0  # seconds for all samples, unless the smallest ones take longer
+_LEAST = 100  # training points of the smallest sample
+_FEW = 50  # test points of the smallest sample
+_ROW = 100  # bytes that SQLite needs for a row, its index and its part of unused space
+_EMPTY = 57344  # bytes of a results file without cells
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One model with one training noise, timed on a sample."""
+
+    model: str
+    train: str
+    trainings: int
+    """How many are still to be done."""
+    points: int
+    """Training points of the largest sample."""
+    of: int
+    """Training points of the study."""
+    training_seconds: float
+    """Of one training on all points, extrapolated unless `points` are all."""
+    test_seconds: float
+    """Of all tests of one training, extrapolated likewise."""
+    bytes: float
+    """Of the cells of one training."""
+
+    @property
+    def seconds(self) -> float:
+        """Of one training and its tests."""
+        return self.training_seconds + self.test_seconds
+
+
+@dataclass(frozen=True)
+class Forecast(Displayed):
+    """What a study would take."""
+
+    data: str
+    models: int
+    regimes: int
+    """Training noises of a model."""
+    runs: int
+    tests: int
+    """Cells per training: clean points and test noises."""
+    trainings: int
+    cells: int
+    known: int
+    """Cells that the results file holds already."""
+    todo: int
+    """Trainings that are still to be done."""
+    processes: int
+    samples: tuple[Sample, ...]
+
+    @property
+    def work(self) -> float:
+        """Seconds of all trainings and tests in one process."""
+        return math.fsum(sample.seconds * sample.trainings for sample in self.samples)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds with several processes, without their start."""
+        longest = max((sample.seconds for sample in self.samples), default=0.0)
+        return max(longest, self.work / self.processes)
+
+    @property
+    def bytes(self) -> int:
+        """Size of what would be added to the results file, in bytes."""
+        new = math.fsum(sample.bytes * sample.trainings for sample in self.samples)
+        return round(new) + (0 if self.known else _EMPTY)
+
+    @property
+    def extrapolated(self) -> bool:
+        """Whether some sample had fewer training points than the study."""
+        return any(sample.points < sample.of for sample in self.samples)
+
+    def json(self) -> dict[str, Any]:
+        """Return all numbers, and one entry per sample."""
+        return {
+            "data": self.data,
+            "models": self.models,
+            "regimes": self.regimes,
+            "runs": self.runs,
+            "tests": self.tests,
+            "trainings": self.trainings,
+            "cells": self.cells,
+            "known_cells": self.known,
+            "trainings_left": self.todo,
+            "processes": self.processes,
+            "seconds": self.seconds,
+            "seconds_of_one_process": self.work,
+            "bytes": self.bytes,
+            "extrapolated": self.extrapolated,
+            "samples": [
+                {
+                    "model": sample.model,
+                    "train": sample.train,
+                    "trainings": sample.trainings,
+                    "points": sample.points,
+                    "of": sample.of,
+                    "training_seconds": sample.training_seconds,
+                    "test_seconds": sample.test_seconds,
+                    "bytes": sample.bytes,
+                }
+                for sample in self.samples
+            ],
+        }
+
+    def print(self) -> None:
+        """Print the numbers, and one row per sample."""
+        factors = (
+            f"{_count(self.models, 'model')} x {_count(self.regimes, 'training noise')} x "
+            f"{_count(self.runs, 'run')}"
+        )
+        print_lines(
+            f"trainings: {self.trainings} on {self.data} ({factors})",
+            f"cells: {self.cells} ({self.tests} per training: clean points and "
+            f"{_count(self.tests - 1, 'test noise')}); the results file has {self.known} of them",
+            f"left: {_count(self.todo, 'training')}",
+        )
+        if not self.samples:
+            return
+        start = " and a few seconds to start them" if self.processes > 1 else ""
+        print_lines(
+            f"time: about {format_seconds(self.seconds)} with "
+            f"{_count(self.processes, 'process')}{start}, {format_seconds(self.work)} of work",
+            f"size: about {format_bytes(self.bytes)} more in the results file",
+        )
+        rows = [
+            [
+                sample.model,
+                sample.train,
+                str(sample.trainings),
+                f"{sample.points} of {sample.of}",
+                format_seconds(sample.training_seconds),
+                format_seconds(sample.test_seconds),
+            ]
+            for sample in self.samples
+        ]
+        print_table(
+            "Measured: one training of every model and noise, and its tests"
+            + (", extrapolated to all points" if self.extrapolated else ""),
+            ["model", "training noise", "left", "points trained on", "training", "tests"],
+            rows,
+        )
+
+
+def forecast(
+    data: Any,
+    models: Any,
+    *,
+    store: str | Path | None = None,
+    n_jobs: int | None = None,
+    trust: bool = False,
+    progress: bool = False,
+    **options: Unpack[StudyOptions],
+) -> Forecast:
+    """Return what `study` with the same arguments would take; nothing is stored.
+
+    Time and size are estimates, from a training of every model with every training noise. Samples
+    take 20 seconds together, or as long as trainings on few points take.
+    """
+    import joblib  # 0.1 s
+
+    data = as_dataset(data)
+    trainees = load_trainees(models, trust=trust)
+    known: set[str] = set()
+    with Store() as results:
+        if store is not None and Path(store).exists():
+            with Store(store, must_exist=True) as kept:
+                known = kept.keys()
+                for separation in kept.everything().separations:
+                    results.add_separation(separation)
+        plan = plan_study(data, trainees, results, **options)
+    cells = [cell for task in plan for cell in task.cells]
+    todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
+    processes = max(1, min(joblib.effective_n_jobs(n_jobs), len(todo)))
+    groups: dict[tuple[str, str], list[Task]] = {}
+    for task in todo:
+        origin = task.cells[0].origin
+        groups.setdefault((origin.name, origin.train), []).append(task)
+    with _limit_threads(processes):
+        samples = tuple(
+            _take_sample(tasks, _BUDGET / len(groups))
+            for tasks in show_progress(
+                groups.values(), "timing samples", total=len(groups), enabled=progress
+            )
+        )
+    runs = len({cell.noise.run for cell in cells})
+    return Forecast(
+        data=data.name,
+        models=len(trainees),
+        regimes=len(plan) // (runs * len(trainees)),
+        runs=runs,
+        tests=len(plan[0].cells),
+        trainings=len(plan),
+        cells=len(cells),
+        known=sum(cell.key in known for cell in cells),
+        todo=len(todo),
+        processes=processes,
+        samples=samples,
+    )
+
+
+def _take_sample(tasks: Sequence[Task], budget: float) -> Sample:
+    """Time the first of some tasks that differ in the run alone, within so many seconds or so."""
+    task = tasks[0]
+    cell = task.cells[0]
+    classifier, points, training = _time_training(task, budget * 0.7)
+    records, testing = _time_tests(task, classifier, budget * 0.3)
+    share = len(cell.points.rows) / records[0].n
+    size = math.fsum(_measure_size(encode_cell(record), share) for record in records)
+    size += _measure_size(encode_points(records[0].points), share)
+    return Sample(
+        model=cell.origin.name,
+        train=cell.origin.train,
+        trainings=len(tasks),
+        points=points,
+        of=len(task.train_rows),
+        training_seconds=training,
+        test_seconds=testing,
+        bytes=size,
+    )
+
+
+def _time_training(task: Task, budget: float) -> tuple[Classifier, int, float]:
+    """Train on more and more points.
+
+    Returns the last model, its number of points, and the seconds that all points would take.
+    """
+    first, n = task.cells[0], len(task.train_rows)
+
+    def train(size: int) -> Any:
+        return train_model(
+            task.trainee,
+            task.training,
+            first.data,
+            _spread(task.train_rows, size),
+            first.noise,
+            name=first.origin.name,
+            checkpoint=None,
+            place=task.place,
+        )
+
+    trained, times = _time(train, min(_LEAST, n), n, budget)
+    model = trained.model if task.training.corruption is None else trained
+    classifier = as_classifier(model, first.data, name=first.origin.name)
+    return classifier, max(times), extrapolate(times, n)
+
+
+def _time_tests(task: Task, classifier: Classifier, budget: float) -> tuple[list[Record], float]:
+    """Test on more and more points; return the last records, and the seconds all would take."""
+    data, rows = task.cells[0].data, task.cells[0].points.rows
+
+    def test(size: int) -> list[Record]:
+        points = make_points(data, _spread(rows, size))
+        groups = group_by_draws(replace(cell, points=points) for cell in task.cells)
+        return [record for group in measure_groups(groups, classifier) for record in group]
+
+    records, times = _time(test, min(_FEW, len(rows)), len(rows), budget)
+    return records, extrapolate(times, len(rows))
+
+
+def _time(work: Callable[[int], T], size: int, n: int, budget: float) -> tuple[T, dict[int, float]]:
+    """Time work on more and more points, up to n; return its last result, and seconds by size."""
+    times: dict[int, float] = {}
+    warm = False  # the first time, code is imported and compiled, which does not count
+    while True:
+        started = time.perf_counter()
+        try:
+            result = work(size)
+        except (InputError, ModelError):  # too few points for the model
+            if size == n:
+                raise
+            size = min(2 * size, n)
+            continue
+        seconds = time.perf_counter() - started
+        if not warm and seconds < _BUDGET:
+            warm = True
+            continue
+        times[size] = seconds
+        spent = sum(times.values())
+        if size == n or spent + extrapolate(times, 2 * size) > budget:
+            return result, times
+        size = min(2 * size, n)
+
+
+def extrapolate(times: Mapping[int, float], n: int) -> float:
+    """Seconds for n points, from those for fewer: a power law through the two largest sizes.
+
+    >>> extrapolate({100: 1.0, 200: 2.0}, 400), extrapolate({100: 1.0}, 400)
+    (4.0, 4.0)
+    """
+    last = max(times)
+    before = max((size for size in times if size < last), default=None)
+    power = 1.0
+    if before is not None and times[before] > 0:
+        power = math.log(times[last] / times[before]) / math.log(last / before)
+    return times[last] * (n / last) ** min(max(power, 0.0), 3.0)
+
+
+def _spread(rows: IntArray, size: int) -> IntArray:
+    """Return so many rows, evenly spread."""
+    return rows[np.linspace(0, len(rows) - 1, size).astype(np.int64)]
+
+
+def _measure_size(row: Mapping[str, Any], share: float) -> float:
+    """Bytes of a row of the results file; blobs are of so many times more points."""
+    blobs = sum(len(value) for value in row.values() if isinstance(value, bytes))
+    texts = sum(len(str(value)) for value in row.values() if not isinstance(value, bytes))
+    return _ROW + texts + share * blobs
+
+
+@contextmanager
+def _limit_threads(processes: int) -> Iterator[None]:
+    """Context in which libraries have the threads that each of some processes would have."""
+    from threadpoolctl import threadpool_limits  # 0.1 s
+
+    with threadpool_limits(max(1, (os.cpu_count() or 1) // processes)):
+        yield
+
+
+def format_seconds(seconds: float) -> str:
+    """Time for people.
+
+    >>> format_seconds(0.0123), format_seconds(75), format_seconds(7300)
+    ('12 ms', '75 s', '2.0 h')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def format_bytes(size: float) -> str:
+    """Size for people.
+
+    >>> format_bytes(57344), format_bytes(3.2e9)
+    ('57 kB', '3.2 GB')
+    """
+    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size / 1e3:.0f} kB"
+
+
+def _count(number: int, what: str) -> str:
+    plural = "es" if what.endswith("s") else "s"
+    return f"{number} {what}{'' if number == 1 else plural}"
