@@ -13,7 +13,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
@@ -27,17 +28,96 @@ OUTPUT = frozenset(
 )
 """Settings that results do not depend on."""
 
-Kind: TypeAlias = Literal["switch", "whole", "text", "list", "table", "texts", "grid"]
 
-RULES: Mapping[Kind, str] = {
-    "switch": "must be true or false",
-    "whole": "must be a whole number",
-    "text": "must be a text or a number",
-    "list": "must be a list of texts or numbers",
-    "table": "must be a table, such as {age = 1}",
-    "texts": "must be a text or a list of texts",
-    "grid": "must be a list of texts, the levels of every factor, or a list of such lists",
-}
+@dataclass(frozen=True)
+class Kind:
+    """What the setting of a flag is."""
+
+    rule: str
+    """What a value must be, for messages."""
+    fits: Callable[[Any], bool]
+    """Whether a value has the right type; texts are then checked like those of flags."""
+    write: Callable[[str, Any], list[str]]
+    """Writes a flag and its value as words of a command line."""
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_list(value: Any, fits: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and all(map(fits, value))
+
+
+def _join_words(words: Iterable[str]) -> str:
+    """Join words with commas; those of columns may hold commas themselves."""
+    words = list(words)
+    plain = not any(re.search(r'[\\,"]|^\s|\s$', word) for word in words)
+    return ",".join(words) if plain else join_names(words)
+
+
+def _format_word(value: Any) -> str:
+    """Text of a value: a word, or limits as LOW:HIGH."""
+    if isinstance(value, list):
+        return ":".join("" if math.isinf(limit) else repr(limit) for limit in value)
+    return value if isinstance(value, str) else repr(value)
+
+
+def _write_list(flag: str, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        value = [f"{name}={_format_word(item)}" for name, item in value.items()]
+    if isinstance(value, list):
+        value = _join_words(map(_format_word, value))
+    return [f"{flag}={_format_word(value)}"]
+
+
+def _write_grids(flag: str, value: list[Any]) -> list[str]:
+    grids = [value] if _is_list(value, _is_text) else value
+    return [word for grid in grids for word in (flag, *grid)]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+SWITCH = Kind(
+    "must be true or false",
+    lambda value: isinstance(value, bool),
+    lambda flag, value: [flag] if value else [],
+)
+WHOLE = Kind("must be a whole number", _is_whole, _write_list)
+TEXT = Kind("must be a text or a number", _is_word, _write_list)
+LIST = Kind(
+    "must be a list of texts or numbers",
+    lambda value: _is_word(value) or _is_list(value, _is_word),
+    _write_list,
+)
+TABLE = Kind(
+    "must be a table, such as {age = 1}",
+    lambda value: isinstance(value, str | Mapping),
+    _write_list,
+)
+REPEATED = Kind(
+    "must be a text or a list of texts",
+    lambda value: _is_list(_as_list(value), _is_text),
+    lambda flag, value: [f"{flag}={text}" for text in _as_list(value)],
+)
+SEVERAL = Kind(REPEATED.rule, REPEATED.fits, lambda flag, value: [flag, *_as_list(value)])
+GRID = Kind(
+    "must be a list of texts, the levels of every factor, or a list of such lists",
+    lambda value: (
+        _is_list(value, _is_text) or _is_list(value, lambda grid: _is_list(grid, _is_text))
+    ),
+    _write_grids,
+)
 
 
 def list_settings(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
@@ -48,19 +128,17 @@ def list_settings(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]
 def find_kind(action: argparse.Action) -> Kind:
     """What the setting of a flag is, from how the flag is declared."""
     if action.nargs == 0:
-        return "switch"
+        return SWITCH
     if isinstance(action, argparse._AppendAction):
-        return "texts" if action.nargs is None else "grid"
+        return REPEATED if action.nargs is None else GRID
     if action.nargs in ("+", "*"):
-        return "texts"
+        return SEVERAL
     if action.type is int:
-        return "whole"
+        return WHOLE
     returned = ""
     if callable(action.type) and not isinstance(action.type, type):
         returned = str(inspect.signature(action.type).return_annotation)
-    if returned.startswith("dict"):
-        return "table"
-    return "list" if returned.startswith(("list", "tuple")) else "text"
+    return {"dict": TABLE, "list": LIST, "tuple": LIST}.get(returned.partition("[")[0], TEXT)
 
 
 def read_settings(
@@ -76,7 +154,7 @@ def read_settings(
     for key, action in list_settings(parser).items():
         value = getattr(args, key)
         if key not in OUTPUT and value != action.default:
-            if find_kind(action) == "grid":  # levels of a factor are one text
+            if find_kind(action) is GRID:  # levels of a factor are one text
                 value = [[", ".join(levels) for levels in grid] for grid in value]
             settings[key] = _make_plain(value)
     return settings
@@ -167,80 +245,17 @@ def write_flag(action: argparse.Action, value: Any, where: str) -> list[str]:
     >>> write_flag(parser.add_argument("--train", action="append"), ["clean", "C1"], "file")
     ['--train=clean', '--train=C1']
     """
-    flag, kind = action.option_strings[-1], find_kind(action)
-    if not _fits(kind, value):
-        raise InputError(f"{where}: {action.dest} {RULES[kind]}, got {format_toml(value)}")
-    match kind:
-        case "switch":
-            return [flag] if value else []
-        case "texts":
-            texts = [str(item) for item in (value if isinstance(value, list) else [value])]
-            if action.nargs is None:
-                return [f"{flag}={text}" for text in texts]
-            return [flag, *texts]
-        case "grid":
-            grids = [value] if value and isinstance(value[0], str) else value
-            return [word for grid in grids for word in (flag, *grid)]
-        case "table" if isinstance(value, Mapping):
-            pairs = (f"{name}={_join_limits(item)}" for name, item in value.items())
-            return [f"{flag}={_join_words(pairs)}"]
-        case "list" if isinstance(value, list):
-            return [f"{flag}={_join_words(map(_format_word, value))}"]
-    return [f"{flag}={_format_word(value)}"]
-
-
-def _fits(kind: Kind, value: Any) -> bool:
-    """Whether a value has the type of the kind; texts are checked like those of flags."""
-    plain = _is_word(value)
-    words = isinstance(value, list) and all(map(_is_word, value))
-    match kind:
-        case "switch":
-            return isinstance(value, bool)
-        case "whole":
-            return isinstance(value, int) and not isinstance(value, bool)
-        case "texts":
-            return isinstance(value, str) or _is_list_of_texts(value)
-        case "list":
-            return plain or words
-        case "table":
-            return isinstance(value, str | Mapping)
-        case "grid":
-            several = isinstance(value, list) and all(map(_is_list_of_texts, value))
-            return _is_list_of_texts(value) or several
-    return plain
-
-
-def _is_word(value: Any) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
-def _join_words(words: Iterable[str]) -> str:
-    """Join words with commas; those of columns may hold commas themselves."""
-    words = list(words)
-    plain = not any(re.search(r'[\\,"]|^\s|\s$', word) for word in words)
-    return ",".join(words) if plain else join_names(words)
-
-
-def _join_limits(value: Any) -> str:
-    """Value of a column: one word, or limits as LOW:HIGH."""
-    if isinstance(value, list):
-        return ":".join("" if math.isinf(item) else _format_word(item) for item in value)
-    return _format_word(value)
-
-
-def _format_word(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
+    kind = find_kind(action)
+    if not kind.fits(value):
+        raise InputError(f"{where}: {action.dest} {kind.rule}, got {format_toml(value)}")
+    return kind.write(action.option_strings[-1], value)
 
 
 def format_toml(value: Any) -> str:
     """Value as TOML.
 
-    >>> format_toml({"age": [0, float("inf")], "a b": 'say "hi"'})
-    '{age = [0, inf], "a b" = "say \\\\"hi\\\\""}'
+    >>> print(format_toml({"age": [0, float("inf")], "net income": "low", "text": True}))
+    {age = [0, inf], "net income" = "low", text = true}
     """
     if isinstance(value, bool):
         return str(value).lower()

@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from shaketable.cli.settings import find_kind, format_toml, list_settings
+from shaketable.cli.settings import (
+    REPEATED,
+    SEVERAL,
+    SWITCH,
+    find_kind,
+    format_toml,
+    list_settings,
+)
 from shaketable.core.errors import InputError
 
 INIT = "init"
@@ -153,9 +160,10 @@ def _comment(text: str) -> str:
 
 def _find_example(action: argparse.Action) -> Any:
     """Default of a flag, or an example if it has none."""
-    if find_kind(action) == "switch":
+    kind = find_kind(action)
+    if kind is SWITCH:
         return True
     if action.default not in (None, []):
         return action.default
     example = _EXAMPLES.get(action.dest, action.metavar or action.dest.upper())
-    return [example] if find_kind(action) == "texts" and isinstance(example, str) else example
+    return [example] if kind in (REPEATED, SEVERAL) and isinstance(example, str) else example

@@ -329,7 +329,7 @@ def extrapolate(times: Mapping[int, float], n: int) -> float:
     power = 1.0
     if before is not None and times[before] > 0:
         power = math.log(times[last] / times[before]) / math.log(last / before)
-    return times[last] * (n / last) ** min(max(power, 0.0), 3.0)
+    return times[last] * math.pow(n / last, min(max(power, 0.0), 3.0))
 
 
 def _spread(rows: IntArray, size: int) -> IntArray:

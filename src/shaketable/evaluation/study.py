@@ -233,7 +233,8 @@ def _describe_command(
     arguments: Mapping[str, Any], trainees: Mapping[str, Any], plan: Sequence[Task]
 ) -> CommandRecord:
     """Record of a call of `study`, whose settings are given or follow from its arguments."""
-    settings, lacks = arguments["settings"], {}
+    settings: Mapping[str, Any] | None = arguments["settings"]
+    lacks: dict[str, str] = {}
     if settings is None:
         settings, lacks = describe_call(study, arguments)
     cells = [cell for task in plan for cell in task.cells]
