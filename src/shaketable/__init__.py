@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.adversary.page import write_worst_case as write_worst_case
     from shaketable.adversary.worst_case import WorstCase as WorstCase
     from shaketable.adversary.worst_case import worst_case as worst_case
+    from shaketable.cli.rerun import rerun as rerun
     from shaketable.core.errors import InputError as InputError
     from shaketable.core.errors import ShaketableError as ShaketableError
     from shaketable.core.errors import StoreError as StoreError
@@ -53,6 +54,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.evaluation.evaluate import evaluate as evaluate
     from shaketable.evaluation.records import Record as Record
     from shaketable.evaluation.records import Records as Records
+    from shaketable.evaluation.rerun import Rerun as Rerun
     from shaketable.evaluation.store import Store as Store
     from shaketable.evaluation.study import study as study
     from shaketable.evaluation.suite_copies import write_suite as write_suite
@@ -111,6 +113,7 @@ _HOME = {
     "Preprocess": "models.preprocess",
     "Record": "evaluation.records",
     "Records": "evaluation.records",
+    "Rerun": "evaluation.rerun",
     "Rescaling": "corruptions",
     "Results": "findings.results",
     "Rotation": "corruptions",
@@ -150,6 +153,7 @@ _HOME = {
     "parse": "corruptions",
     "per_feature": "corruptions.suites.per_feature",
     "read_scores": "findings.mcv.score_files",
+    "rerun": "cli.rerun",
     "separation": "separations.separation",
     "study": "evaluation.study",
     "suite": "corruptions.suites.suite",

@@ -23,6 +23,7 @@ from shaketable.cli import (
     log_mlflow,
     mcv,
     merge,
+    rerun,
     schema,
     score,
     separation,
@@ -118,6 +119,7 @@ COMMANDS.add("log-mlflow", log_mlflow)
 COMMANDS.add("check", check)
 COMMANDS.add("compare", compare)
 COMMANDS.add("merge", merge)
+COMMANDS.add("rerun", rerun)
 COMMANDS.add("mcv", mcv)
 COMMANDS.add("adversary", adversary)
 COMMANDS.add("agreement", agreement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +20,7 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import conclude, read_requirements
+from shaketable.cli.settings import read_settings
 from shaketable.cli.values import (
     load_data,
     load_declared,
@@ -98,18 +100,26 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_output_flags(parser)
 
 
-def run(args: argparse.Namespace) -> int:
-    """Evaluate every model under the same corruptions, and print the results."""
+@dataclass(frozen=True)
+class Inputs:
+    """What the flags of an evaluation stand for."""
+
+    data: Dataset
+    models: Mapping[str, str]
+    levels: list[str | Suite]
+
+
+def read_inputs(
+    args: argparse.Namespace, *, data: Dataset | None = None, models: Any = None
+) -> Inputs:
+    """Load the data as the flags say, or take those given, and find models and corruptions."""
     from shaketable.corruptions import parse
     from shaketable.corruptions.suites.per_feature import per_feature
     from shaketable.findings.requirements.needs import check_needs, list_needs
-    from shaketable.findings.results import find
-    from shaketable.models.builtin import BUILTIN
-    from shaketable.separations.pair import note_pairs
 
-    models, reference = read_models(args), args.reference or ""
-    if reference and reference not in models:
-        raise unknown_name("reference", reference, models)
+    models = models or read_models(args)
+    if args.reference and args.reference not in models:
+        raise unknown_name("reference", args.reference, models)
     requirements = read_requirements(args)
     levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
     levels = levels or list_needs(requirements)
@@ -119,23 +129,43 @@ def run(args: argparse.Namespace) -> int:
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
-    data = load_data(args, by=args.by)
+    data = load_data(args, by=args.by) if data is None else data
     if args.features is not None:
         levels.append(per_feature(data, *args.features))
         check_needs(requirements, levels)
-    notes = []
-    if data.n_train is None and not args.fit and set(models.values()) - set(BUILTIN):
-        notes.append(
-            f"all {data.n} points were used; if a model was trained on some of them, pass held-out "
-            "data with --test"
-        )
+    return Inputs(data, models, levels)
+
+
+def identify(args: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
+    """Hashes of the models that come fitted, by name."""
+    from shaketable.models.classifier import as_classifier
+
+    known: dict[str, str] = {}
+    for name, source in inputs.models.items():
+        with run_model(name):
+            model, unfitted = load_declared(source, args)
+            if unfitted or args.fit:
+                continue
+            identity = as_classifier(
+                model, inputs.data, name=name, model_id=args.model_id, unscale=True
+            ).identity
+        if identity is not None:
+            known[name] = identity
+    return known
+
+
+def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
+    """Evaluate every model under the same corruptions."""
+    from shaketable.evaluation.command_records import make_command_record
+    from shaketable.evaluation.store import Store
+
     records = evaluate_models(
-        models,
-        data,
-        levels,
+        inputs.models,
+        inputs.data,
+        inputs.levels,
         k=args.k,
         seed=args.seed,
-        bounds=read_bounds(args, data),
+        bounds=read_bounds(args, inputs.data),
         store=args.store,
         model_id=args.model_id,
         fit=args.fit,
@@ -144,8 +174,37 @@ def run(args: argparse.Namespace) -> int:
         device_noise=args.device_noise,
         progress=not args.quiet,
     )
+    if args.store is not None:
+        record = make_command_record(
+            "evaluate",
+            read_settings(args, add_flags),
+            {},
+            fingerprint=inputs.data.fingerprint,
+            models={cell.model: cell.recipe for cell in records},
+            recipes=(cell.recipe for cell in records),
+            seed=args.seed,
+        )
+        with Store(args.store) as results:
+            results.add_command(record)
+    return records
+
+
+def run(args: argparse.Namespace) -> int:
+    """Evaluate the models, and print the results."""
+    from shaketable.findings.results import find
+    from shaketable.models.builtin import BUILTIN
+    from shaketable.separations.pair import note_pairs
+
+    inputs = read_inputs(args)
+    data, notes = inputs.data, []
+    if data.n_train is None and not args.fit and set(inputs.models.values()) - set(BUILTIN):
+        notes.append(
+            f"all {data.n} points were used; if a model was trained on some of them, pass held-out "
+            "data with --test"
+        )
+    records = measure(args, inputs)
     notes += note_pairs(data, records.separations)
-    results = find(records, reference=reference, notes=notes)
+    results = find(records, reference=args.reference or "", notes=notes)
     return conclude(args, results, dataset=data)
 
 

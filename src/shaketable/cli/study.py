@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 ABOUT = "train with noise, test with noise, over many runs"
 SCHEMA = "findings/schema.json"
-DRY_RUN_SCHEMA = "evaluation/forecast.schema.json"
+DRY_RUN_SCHEMA = "evaluation/dry_run.schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -132,12 +132,6 @@ class Inputs:
     options: StudyOptions
     jobs: int
 
-    def identify(self) -> dict[str, str]:
-        """Hashes of the models before training, by name."""
-        from shaketable.evaluation.study import identify_trainees
-
-        return identify_trainees(self.models)
-
 
 def read_inputs(
     args: argparse.Namespace, *, data: Dataset | None = None, models: dict[str, Any] | None = None
@@ -176,6 +170,13 @@ def read_inputs(
     return Inputs(data, models, options, choose_jobs(args, models.values()))
 
 
+def identify(_: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
+    """Hashes of the models before training, by name."""
+    from shaketable.evaluation.study import identify_trainees
+
+    return identify_trainees(inputs.models)
+
+
 def _check_requirements(
     args: argparse.Namespace, test_eps: Iterable[float | str], suites: Iterable[Suite]
 ) -> None:
@@ -210,7 +211,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the study, and print it; or write a study file, or forecast what it takes."""
+    """Carry out the study, and print it; or write a study file, or say what it would take."""
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
@@ -220,7 +221,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"unexpected argument {args.new!r}; see shaketable study --help")
     inputs = read_inputs(args)
     if args.dry_run:
-        return _print_forecast(args, inputs)
+        return _print_dry_run(args, inputs)
     data, notes = inputs.data, []
     if data.n_train is not None:
         notes.append(
@@ -241,12 +242,12 @@ def _write_file(args: argparse.Namespace) -> int:
     return 0
 
 
-def _print_forecast(args: argparse.Namespace, inputs: Inputs) -> int:
+def _print_dry_run(args: argparse.Namespace, inputs: Inputs) -> int:
     """Print what the study would take."""
-    from shaketable.evaluation.forecast import forecast
+    from shaketable.evaluation.dry_run import dry_run
 
     with redirect_stdout(sys.stderr):
-        expected = forecast(
+        expected = dry_run(
             inputs.data,
             inputs.models,
             **inputs.options,

@@ -7,8 +7,9 @@ cannot be written down, such as arrays or estimators, is described instead, with
 from __future__ import annotations
 
 import inspect
+import json
 import platform
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,7 +33,7 @@ class CommandRecord:
     """A command, or a call of a function, by which cells were made."""
 
     id: str
-    """Hash of the keys of the cells."""
+    """Hash of all else, but for the time."""
     command: str
     """``study`` or ``evaluate``."""
     settings: dict[str, Any]
@@ -59,20 +60,21 @@ def make_command_record(
     fingerprint: str,
     models: Mapping[str, str],
     recipes: Iterable[str],
-    keys: Iterable[str],
     seed: int,
 ) -> CommandRecord:
     """Record of a command that is carried out here and now."""
+    known, versions = tuple(dict.fromkeys(recipes)), list_installed_versions()
+    content = (command, settings, lacks, fingerprint, models, known, seed, versions)
     return CommandRecord(
-        id=f"{digest(*sorted(set(keys))):016x}",
+        id=f"{digest(json.dumps(content, sort_keys=True)):016x}",
         command=command,
         settings=dict(settings),
         lacks=dict(lacks),
         fingerprint=fingerprint,
         models=dict(models),
-        recipes=tuple(dict.fromkeys(recipes)),
+        recipes=known,
         seed=seed,
-        versions=list_installed_versions(),
+        versions=versions,
         platform=platform.platform(),
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
@@ -166,12 +168,12 @@ _DESCRIBED: Mapping[str, Callable[[str, Any], dict[str, Any] | None]] = {
 }
 
 
-def find_changes(then: Mapping[str, str], now: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Versions that differ, by package: then and now; ``none`` where there was none.
+def find_changes(then: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Versions that are others now, by package: then and now.
 
-    >>> find_changes({"numpy": "2.0", "scipy": "1.15"}, {"numpy": "2.1", "scipy": "1.15"})
-    {'numpy': ('2.0', '2.1')}
+    >>> sorted(find_changes(list_installed_versions() | {"python": "2.7"}))
+    ['python']
     """
-    names: Collection[str] = dict.fromkeys([*then, *now])
-    pairs = {name: (then.get(name, "none"), now.get(name, "none")) for name in names}
+    now = list_installed_versions()
+    pairs = {name: (version, now.get(name, "none")) for name, version in then.items()}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

@@ -27,6 +27,7 @@ from shaketable.evaluation.records import (
 from shaketable.evaluation.store_rows import (
     CHECKSUM_BITS,
     NAMES,
+    SINCE,
     STATEMENTS,
     compute_checksum,
     decode_cell,
@@ -46,12 +47,10 @@ from shaketable.separations.record import SeparationRecord
 from shaketable.views.terminal import print_notes
 
 SCHEMA = 5
-"""Version of the tables; files from version 2 on are converted. Those of version 2 have no
-checksums.
-"""
+"""Version of the tables; files of versions 2 to 4 are converted.
 
-_SINCE = {"groupings": 4, "commands": 5}
-"""Version from which on files have a table, for those that came later."""
+Those of version 2 have no checksums, and all lack some tables (`SINCE`).
+"""
 
 _APPLICATION = 0x5348414B  # "SHAK": tells our files from other SQLite files
 
@@ -147,9 +146,8 @@ class Store:
             self._insert("groupings", encode_grouping(grouping))
 
     def add_command(self, command: CommandRecord) -> None:
-        """Write by which command cells are made, in place of an earlier record of the same."""
+        """Write by which command cells are made; the first record of the same stays."""
         with self._transaction("IMMEDIATE"):
-            self._delete("commands", {"id": command.id})
             self._insert("commands", encode_command(command))
 
     def commands(self) -> tuple[CommandRecord, ...]:
@@ -204,8 +202,11 @@ class Store:
                     f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: "
                     "it was made by another version of shaketable; use that version or a new file"
                 )
-            later = [table for table, since in _SINCE.items() if version < since]
-            expected = {name: sql for name, sql in STATEMENTS.items() if name not in later}
+            expected = {
+                table: statement
+                for table, statement in STATEMENTS.items()
+                if SINCE.get(table, 0) <= version
+            }
             if version > 2 and tables != expected:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
@@ -214,7 +215,7 @@ class Store:
                 if version == 2:
                     self._add_checksums()
                 else:
-                    self._add_tables(later)
+                    self._add_tables([table for table in SINCE if SINCE[table] > version])
                 self._read(keys=None if version == 2 else ())
         if version != SCHEMA and not writable:
             file, self._db = self._db, sqlite3.connect(":memory:")
@@ -244,7 +245,7 @@ class Store:
 
     def _add_checksums(self) -> None:
         """Give every row of a file of version 2 a checksum."""
-        old = {table: names for table, names in NAMES.items() if table not in _SINCE}
+        old = {table: names for table, names in NAMES.items() if table not in SINCE}
         rows = {
             table: self._db.execute(
                 f"SELECT {', '.join(names)} FROM {table} NOT INDEXED ORDER BY rowid"

@@ -44,6 +44,9 @@ _KEYS = {
     "groupings": ", PRIMARY KEY (fingerprint, name)",
 }
 
+SINCE: Mapping[str, int] = {"groupings": 4, "commands": 5}
+"""Version of the file since which there is a table; the others are in all versions."""
+
 NAMES: Mapping[str, tuple[str, ...]] = {
     table: tuple(column.split()[0] for column in columns.split(", "))
     for table, columns in COLUMNS.items()

@@ -245,7 +245,6 @@ def _describe_command(
         fingerprint=cells[0].data.fingerprint,
         models=identify_trainees(trainees),
         recipes=(cell.origin.recipe for cell in cells),
-        keys=(cell.key for cell in cells),
         seed=cells[0].noise.seed,
     )
 

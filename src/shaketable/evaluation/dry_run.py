@@ -66,7 +66,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Forecast(Displayed):
+class DryRun(Displayed):
     """What a study would take."""
 
     data: str
@@ -178,7 +178,7 @@ class Forecast(Displayed):
         )
 
 
-def forecast(
+def dry_run(
     data: Any,
     models: Any,
     *,
@@ -187,7 +187,7 @@ def forecast(
     trust: bool = False,
     progress: bool = False,
     **options: Unpack[StudyOptions],
-) -> Forecast:
+) -> DryRun:
     """Return what `study` with the same arguments would take; nothing is stored.
 
     Time and size are estimates, from a training of every model with every training noise. Samples
@@ -220,7 +220,7 @@ def forecast(
             )
         )
     runs = len({cell.noise.run for cell in cells})
-    return Forecast(
+    return DryRun(
         data=data.name,
         models=len(trainees),
         regimes=len(plan) // (runs * len(trainees)),

@@ -1,0 +1,276 @@
+"""``shaketable rerun``: make a results file again, and say whether it agrees."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from shaketable.cli import evaluate, study
+from shaketable.cli.flags import add_json_flag, add_quiet_flag, parse_path
+from shaketable.cli.output import print_json
+from shaketable.cli.parser import Parser
+from shaketable.cli.settings import format_toml, parse_settings
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError
+from shaketable.views.terminal import ignore_broken_pipe, print_lines
+
+if TYPE_CHECKING:
+    from shaketable.evaluation.command_records import CommandRecord
+    from shaketable.evaluation.records import Record, Records
+    from shaketable.evaluation.rerun import Rerun
+
+ABOUT = "make a results file again, and say whether it agrees"
+SCHEMA = "evaluation/rerun.schema.json"
+
+_COMMANDS: dict[str, Any] = {"study": study, "evaluate": evaluate}
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """The file, the new one, and which part is made again."""
+    parser.add_argument("store", metavar="STORE", help="results file of study or evaluate")
+    parser.add_argument(
+        "-o",
+        "--out",
+        type=parse_path,
+        metavar="FILE",
+        help="results file to write, which must not exist (default: none is kept)",
+    )
+    parser.add_argument(
+        "--cells",
+        type=int,
+        metavar="N",
+        help="make only N cells again, drawn at random; of a study the trainings that they "
+        "belong to",
+    )
+    parser.add_argument(
+        "--show",
+        action="store_true",
+        help="print how the file was made, as a study file, and stop",
+    )
+    parser.add_argument(
+        "--trust",
+        action="store_true",
+        help="load model files that may hold code: it runs",
+    )
+    parser.add_argument("--jobs", type=int, help="processes (default: one per core)")
+    add_json_flag(parser, "; accuracies are percentages")
+    add_quiet_flag(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make it again, and print whether it agrees; or print how it was made."""
+    if args.show:
+        with ignore_broken_pipe():
+            for command in _read(args.store)[0]:
+                print_lines(*_list_lines(command))
+        return 0
+    result = rerun(
+        args.store,
+        out=args.out,
+        cells=args.cells,
+        trust=args.trust,
+        n_jobs=args.jobs,
+        progress=not args.quiet,
+    )
+    with ignore_broken_pipe():
+        if args.json:
+            print_json(result.json())
+        else:
+            result.print()
+    return result.exit_code
+
+
+def _list_lines(command: CommandRecord) -> list[str]:
+    """How results were made, as lines of a study file."""
+    versions = ", ".join(f"{name} {version}" for name, version in command.versions.items())
+    models = ", ".join(f"{name} {identity}" for name, identity in command.models.items())
+    return [
+        f"# shaketable {command.command}, {command.created}, on {command.platform}",
+        f"# versions: {versions}",
+        f"# fingerprint of the data: {command.fingerprint}",
+        f"# hashes of the models: {models}",
+        *(f"# {key}, given in Python: {what}" for key, what in command.lacks.items()),
+        *(f"{key} = {format_toml(value)}" for key, value in command.settings.items()),
+    ]
+
+
+def rerun(
+    store: str | Path,
+    *,
+    data: Any = None,
+    models: Any = None,
+    out: str | Path | None = None,
+    cells: int | None = None,
+    trust: bool = False,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Rerun:
+    """Make a results file of `study` or ``shaketable evaluate`` again, and compare the two.
+
+    Parameters
+    ----------
+    store
+        Results file; it stays as it is.
+    data, models
+        Data and models that were given to `study` as objects, which a file cannot hold. They must
+        be those of then: their fingerprints are compared.
+    out
+        Results file to write, which must not exist; by default none is kept.
+    cells
+        Make only so many cells again, drawn at random; of a study the trainings they belong to.
+    trust
+        Whether model files that may hold code are loaded.
+    n_jobs, progress
+        As in `study`.
+
+    Returns
+    -------
+    Rerun
+        ``agrees`` says whether it agrees: all counts are identical or, with other versions of
+        libraries or on another platform, differ no more than chance explains. `InputError` is
+        raised before any work if the data or the models are gone or others.
+    """
+    from shaketable.evaluation.command_records import find_changes
+    from shaketable.evaluation.rerun import Rerun, compare_cells
+
+    commands, records = _read(str(store))
+    if out is not None and Path(out).exists():
+        raise InputError(f"results file {str(out)!r} exists already; name a new file")
+    made = {
+        (_strip_name(recipe), command.fingerprint, command.seed)
+        for command in commands
+        for recipe in command.recipes
+    }
+    then = [cell for cell in records if _find_origin(cell) in made]
+    again = then if cells is None else _draw_cells(then, commands, cells)
+    with TemporaryDirectory(prefix="shaketable-") as folder:
+        target = str(out or Path(folder, "again.sqlite"))
+        flags = {"store": target, "trust": trust, "jobs": n_jobs, "quiet": not progress}
+        inputs = [
+            _prepare(command, str(store), flags, data=data, models=models) for command in commands
+        ]
+        if cells is not None:
+            _copy_others(records, again, target)
+        for command, (args, each) in zip(commands, inputs, strict=True):
+            _COMMANDS[command.command].measure(args, each)
+        changes, missing = compare_cells(again, _read(target)[1])
+    return Rerun(
+        store=str(store),
+        commands=commands,
+        cells=len(again),
+        changes=changes,
+        missing=missing,
+        others=len(records) - len(then),
+        sampled=cells is not None,
+        versions={
+            name: change
+            for command in commands
+            for name, change in find_changes(command.versions).items()
+        },
+        platform=(commands[-1].platform, platform.platform()),
+    )
+
+
+def _read(path: str) -> tuple[tuple[CommandRecord, ...], Records]:
+    """Commands, at least one, and all cells of a results file."""
+    from shaketable.evaluation.store import Store
+
+    with Store(path, must_exist=True) as file:
+        commands, records = file.commands(), file.everything()
+    if not commands:
+        raise InputError(
+            f"results file {path!r} must say how it was made to be made again, but does not: it "
+            "was made by an earlier version or by st.evaluate; run study or evaluate with it again"
+        )
+    return commands, records
+
+
+def _find_origin(cell: Record) -> tuple[str, str, int]:
+    """By what a cell is attributed to a command."""
+    return _strip_name(cell.recipe), cell.fingerprint, cell.seed
+
+
+def _strip_name(recipe: str) -> str:
+    """Recipe of a model, also if it is the copy of one under another name (`copy_id`)."""
+    return recipe.partition(" as ")[0]
+
+
+def _prepare(
+    command: CommandRecord, path: str, flags: Mapping[str, Any], *, data: Any, models: Any
+) -> tuple[argparse.Namespace, Any]:
+    """Load data and models of a command; `InputError` if they are gone or not those of then."""
+    from shaketable.data.files import as_dataset
+    from shaketable.evaluation.command_records import find_changes
+    from shaketable.evaluation.study import load_trainees
+
+    given = {"data": data, "model": models}
+    for key, what in command.lacks.items():
+        if given.get(key) is None:
+            name = "models" if key == "model" else key
+            remedy = f"pass it: shaketable.rerun(store, {name}=…)" if key in given else "measure it"
+            raise InputError(
+                f"results file {path!r} cannot be made again from itself: {name} was given in "
+                f"Python, as {what}; {remedy}"
+            )
+    module = _COMMANDS[command.command]
+    parser = Parser(prog=f"shaketable {command.command}")
+    module.add_flags(parser)
+    args = parse_settings(command.settings, parser, where=f"results file {path!r}")
+    vars(args).update(flags)
+    try:
+        inputs = module.read_inputs(
+            args,
+            data=as_dataset(data) if "data" in command.lacks else None,
+            models=load_trainees(models, trust=args.trust) if "model" in command.lacks else None,
+        )
+    except InputError as error:
+        raise InputError(f"results file {path!r} cannot be made again: {error}") from error
+    now = inputs.data.fingerprint
+    if now != command.fingerprint:
+        raise InputError(
+            f"results file {path!r} was made with other data: the fingerprint of "
+            f"{inputs.data.name} was {command.fingerprint} then and is {now} now; restore the data "
+            "of then, or measure again"
+        )
+    identities = {} if find_changes(command.versions) else module.identify(args, inputs)
+    for name, identity in identities.items():
+        if _strip_name(command.models.get(name, "")) != identity:
+            raise InputError(
+                f"results file {path!r} was made with another model {name}: its content or "
+                "parameters are not those of then; restore the model of then, or measure again"
+            )
+    return args, inputs
+
+
+def _draw_cells(cells: Sequence[Record], commands: Sequence[CommandRecord], n: int) -> list[Record]:
+    """Return cells that are made again: n at random, and all others of their trainings."""
+    from shaketable.evaluation.command_records import find_changes
+    from shaketable.evaluation.records import AS_GIVEN
+
+    check_whole("cells", n, least=1)
+    for command in commands:
+        for name, (then, now) in find_changes(command.versions).items():
+            raise InputError(
+                f"cells must be left out, as {name} was {then} then and is {now} now: with other "
+                "versions all cells are made again"
+            )
+    drawn = random.SystemRandom().sample(cells, min(n, len(cells)))
+    keys = {cell.key for cell in drawn}
+    trained = {cell.model_id for cell in drawn if cell.train != AS_GIVEN}
+    return [cell for cell in cells if cell.key in keys or cell.model_id in trained]
+
+
+def _copy_others(records: Records, again: Sequence[Record], path: str) -> None:
+    """Write a results file with all cells but those that are made again."""
+    from shaketable.evaluation.store import Store
+
+    without = {cell.key for cell in again}
+    with Store(path) as file:
+        file.add(cell for cell in records if cell.key not in without)
+        for separation in records.separations:
+            file.add_separation(separation)

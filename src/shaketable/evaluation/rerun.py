@@ -1,0 +1,253 @@
+"""Whether results that were made again agree with those of before: cell by cell, and in the mean.
+
+With the same versions and platform, counts must be identical. With others, trainings may differ in
+the last digits of numbers and so in everything after that: then results agree if no difference of
+mean accuracies is larger than chance explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.checks import list_names
+from shaketable.core.spec import display_name
+from shaketable.evaluation.command_records import CommandRecord
+from shaketable.evaluation.records import Record
+from shaketable.statistics.difference import is_shown
+from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.intervals import mean_difference, mean_difference_over_runs
+from shaketable.views.numbers import format_entry
+from shaketable.views.terminal import Displayed, print_lines, print_table
+
+_SHOWN = 20  # differences that are printed at most
+
+
+@dataclass(frozen=True)
+class Change:
+    """One model under one corruption, over all runs, where some cells differ."""
+
+    model: str
+    train: str
+    corruption: str
+    runs: int
+    cells: int
+    """How many differ."""
+    points: int
+    """How many points of these cells differ in their hits."""
+    then: float
+    """Mean accuracy."""
+    now: float
+    difference: Estimate
+    """Mean accuracy now minus then, paired by run, or by point if there is one run."""
+    shown: bool
+    """Whether it is more than chance explains, for all changes together (Bonferroni)."""
+
+    def json(self) -> dict[str, Any]:
+        """Accuracies in per cent, their difference in percentage points."""
+        return {
+            "model": self.model,
+            "train": self.train,
+            "corruption": self.corruption,
+            "runs": self.runs,
+            "cells": self.cells,
+            "points": self.points,
+            "then": 100 * self.then,
+            "now": 100 * self.now,
+            "difference": {**self.difference.json(), "method": self.difference.method},
+            "shown": self.shown,
+        }
+
+
+@dataclass(frozen=True)
+class Rerun(Displayed):
+    """What became of results that were made again."""
+
+    store: str
+    commands: tuple[CommandRecord, ...]
+    cells: int
+    """How many were made again."""
+    changes: tuple[Change, ...]
+    missing: tuple[str, ...]
+    """Cells that should have been made again and were not: model and corruption."""
+    others: int
+    """Cells in the file that no kept command made."""
+    sampled: bool
+    """Whether only a random part was made again."""
+    versions: Mapping[str, tuple[str, str]]
+    """Versions that differ, by package: then and now."""
+    platform: tuple[str, str]
+    """Then and now."""
+
+    @property
+    def identical(self) -> bool:
+        """Whether all counts are the same."""
+        return not self.changes and not self.missing
+
+    @property
+    def same_environment(self) -> bool:
+        """Whether versions and platform are those of then."""
+        return not self.versions and self.platform[0] == self.platform[1]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether counts are identical or, with other versions, differ as chance explains."""
+        if self.missing or (self.changes and self.same_environment):
+            return False
+        return not any(change.shown for change in self.changes)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if it agrees, 1 if not."""
+        return 0 if self.agrees else 1
+
+    @property
+    def verdict(self) -> str:
+        """One sentence that says whether it agrees."""
+        differing = sum(change.cells for change in self.changes)
+        again = f"{self.cells} cells were made again{', drawn at random' * self.sampled}"
+        if self.missing:
+            reason = f"{len(self.missing)} are missing: {list_names(self.missing)}"
+        elif not self.changes:
+            reason = "all counts are identical"
+        else:
+            reason = f"{differing} differ, {self._explain()}"
+        return f"{self.store} {'agrees' if self.agrees else 'does not agree'}: {again}, {reason}"
+
+    def _explain(self) -> str:
+        if self.same_environment:
+            return (
+                "though versions and platform are those of then; a likely cause is a model with "
+                "random numbers that its random_state does not decide"
+            )
+        if self.agrees:
+            return "no more than chance explains, with other versions or another platform"
+        shown = sum(change.shown for change in self.changes)
+        return f"{shown} mean accuracies by more than chance explains"
+
+    def json(self) -> dict[str, Any]:
+        """Return the outcome, all changes, and the commands as they are kept."""
+        return {
+            "store": self.store,
+            "agrees": self.agrees,
+            "identical": self.identical,
+            "cells": self.cells,
+            "sampled": self.sampled,
+            "missing": list(self.missing),
+            "cells_of_unknown_commands": self.others,
+            "changes": [change.json() for change in self.changes],
+            "versions": {
+                name: {"then": then, "now": now} for name, (then, now) in self.versions.items()
+            },
+            "platform": {"then": self.platform[0], "now": self.platform[1]},
+            "commands": [
+                {
+                    "command": command.command,
+                    "settings": command.settings,
+                    "lacks": command.lacks,
+                    "fingerprint": command.fingerprint,
+                    "models": command.models,
+                    "versions": command.versions,
+                    "created": command.created,
+                }
+                for command in self.commands
+            ],
+        }
+
+    def print(self) -> None:
+        """Print whether it agrees, what differs, and versions then and now."""
+        print_lines(self.verdict)
+        changed = [f"{name} {then} then, {now} now" for name, (then, now) in self.versions.items()]
+        if self.platform[0] != self.platform[1]:
+            changed.append("platform {} then, {} now".format(*self.platform))
+        if changed:
+            print_lines(f"other versions: {'; '.join(changed)}")
+        if self.changes:
+            print_table(
+                "mean accuracy in %, and now minus then in percentage points with its 95 % "
+                "interval; * more than chance explains",
+                ["model", "training noise", "test noise", "cells", "then", "now", "difference"],
+                [_make_row(change) for change in self.changes[:_SHOWN]],
+            )
+        if len(self.changes) > _SHOWN:
+            print_lines(f"{len(self.changes) - _SHOWN} more differ: see --json")
+        if self.others:
+            print_lines(
+                f"{self.others} more cells in the file cannot be made again: it does not say by "
+                "which command they were made"
+            )
+
+
+def compare_cells(
+    then: Sequence[Record], now: Iterable[Record]
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """Return where cells that were made again differ, and names of those that are missing.
+
+    A cell is found by its key or, as keys of trained models depend on versions, by all that its
+    key was made of besides these.
+    """
+    now = list(now)
+    by_key = {cell.key: cell for cell in now}
+    by_place = {_describe_place(cell): cell for cell in now}
+    missing: dict[str, None] = {}
+    groups: dict[tuple[Any, ...], list[tuple[Record, Record]]] = {}
+    for cell in then:
+        again = by_key.get(cell.key) or by_place.get(_describe_place(cell))
+        if again is None:
+            missing[f"{cell.model} under {display_name(cell.corruption)}, run {cell.run}"] = None
+        else:
+            groups.setdefault(_describe_condition(cell), []).append((cell, again))
+    changed = [pairs for pairs in groups.values() if not all(map(_are_equal, pairs))]
+    return tuple(_make_change(pairs, len(changed)) for pairs in changed), tuple(missing)
+
+
+def _describe_place(cell: Record) -> tuple[Any, ...]:
+    """All that tells one cell of a file from others, besides hashes of trained models."""
+    return (*_describe_condition(cell), cell.points.id, cell.run)
+
+
+def _describe_condition(cell: Record) -> tuple[Any, ...]:
+    """What cells of all runs have in common."""
+    drawn = (cell.bounds, cell.draws, cell.noise, cell.k, cell.seed)
+    return (cell.fingerprint, cell.model, cell.train, cell.corruption, *drawn)
+
+
+def _are_equal(pair: tuple[Record, Record]) -> bool:
+    return bool(np.array_equal(pair[0].hits, pair[1].hits))
+
+
+def _make_change(pairs: Sequence[tuple[Record, Record]], judged: int) -> Change:
+    """Compare the cells of all runs of one condition; `judged` is the number of conditions."""
+    first = pairs[0][0]
+    then, now = ([pair[side].hits for pair in pairs] for side in (0, 1))
+    if len(pairs) > 1:
+        difference = mean_difference_over_runs(now, then, first.k)
+    else:
+        difference = mean_difference(now[0], then[0], first.k)
+    return Change(
+        model=first.model,
+        train=first.train,
+        corruption=first.corruption,
+        runs=len(pairs),
+        cells=sum(not _are_equal(pair) for pair in pairs),
+        points=sum(int((a != b).sum()) for a, b in zip(then, now, strict=True)),
+        then=float(np.mean([pair[0].accuracy for pair in pairs])),
+        now=float(np.mean([pair[1].accuracy for pair in pairs])),
+        difference=difference,
+        shown=is_shown(difference, judged),
+    )
+
+
+def _make_row(change: Change) -> list[str]:
+    return [
+        change.model,
+        change.train,
+        change.corruption,
+        f"{change.cells} of {change.runs}",
+        f"{100 * change.then:.2f}",
+        f"{100 * change.now:.2f}",
+        format_entry(change.difference, signed=True) + " *" * change.shown,
+    ]
