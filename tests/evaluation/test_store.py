@@ -63,7 +63,7 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
 def test_another_schema_version_is_refused(filled):
     with sqlite3.connect(filled) as db:
         db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="schema version 4, got 99"):
+    with pytest.raises(StoreError, match="schema version 5, got 99"):
         Store(filled)
 
 
@@ -164,7 +164,7 @@ def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
         model_id="m",
         by={"side": ["left"] * len(X)},
     )
-    intact, content, rng = filled.read_bytes(), list_content(filled), np.random.default_rng(0)
+    intact, content, rng = filled.read_bytes(), list_content(filled), np.random.default_rng(1)
     refused = 0
     for _ in range(40):
         file = bytearray(intact)
@@ -212,8 +212,8 @@ def test_a_damaged_index_is_refused_before_any_work(filled):
 def make_version_2(path):
     """Turn a results file into one of version 2, which has no checksums."""
     with sqlite3.connect(path) as db:
-        db.execute("DROP TABLE totals")
-        db.execute("DROP TABLE groupings")
+        for table in ("totals", "groupings", "commands"):
+            db.execute(f"DROP TABLE {table}")
         for table in ("points", "cells", "separations", "suites"):
             db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
         db.execute("PRAGMA user_version = 2")
@@ -222,8 +222,9 @@ def make_version_2(path):
 def make_version_3(path):
     """Turn a results file into one of version 3, which has no groups of rows."""
     with sqlite3.connect(path) as db:
-        db.execute("DROP TABLE groupings")
-        db.execute("DELETE FROM totals WHERE name = 'groupings'")
+        for table in ("groupings", "commands"):
+            db.execute(f"DROP TABLE {table}")
+            db.execute("DELETE FROM totals WHERE name = ?", [table])
         db.execute("PRAGMA user_version = 3")
 
 

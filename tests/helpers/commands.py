@@ -44,6 +44,7 @@ def check_schema(command, result):
 
 @cache
 def _make_validator(command, findings):  # those installed, which a schema depends on
-    schema = make_command_schema(command)
+    name, _, flag = command.partition(" ")
+    schema = make_command_schema(name, dry_run=flag == "--dry-run")
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)

@@ -212,10 +212,10 @@ def _prepare(
     for key, what in command.lacks.items():
         if given.get(key) is None:
             name = "models" if key == "model" else key
-            remedy = f"pass it: shaketable.rerun(store, {name}=…)" if key in given else "measure it"
+            remedy = f"pass shaketable.rerun(store, {name}=…)" if key in given else "measure again"
             raise InputError(
-                f"results file {path!r} cannot be made again from itself: {name} was given in "
-                f"Python, as {what}; {remedy}"
+                f"results file {path!r} cannot be made again by itself: it does not hold {name}, "
+                f"which came from Python ({what}); {remedy}"
             )
     module = _COMMANDS[command.command]
     parser = Parser(prog=f"shaketable {command.command}")

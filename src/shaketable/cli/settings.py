@@ -154,8 +154,14 @@ def read_settings(
     for key, action in list_settings(parser).items():
         value = getattr(args, key)
         if key not in OUTPUT and value != action.default:
-            if find_kind(action) is GRID:  # levels of a factor are one text
+            kind = find_kind(action)
+            if kind is GRID:  # levels of a factor are one text
                 value = [[", ".join(levels) for levels in grid] for grid in value]
+            elif kind is TABLE:  # and so are limits, as JSON has no infinity
+                value = {
+                    name: _format_word(list(item)) if isinstance(item, tuple) else item
+                    for name, item in value.items()
+                }
             settings[key] = _make_plain(value)
     return settings
 

@@ -28,6 +28,7 @@ from shaketable.evaluation.store_rows import encode_cell, encode_points
 from shaketable.evaluation.study import StudyOptions, Task, load_trainees, plan_study
 from shaketable.evaluation.trainees import train_model
 from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.views.numbers import format_spec
 from shaketable.views.progress import show_progress
 from shaketable.views.terminal import Displayed, print_lines, print_table
 
@@ -162,7 +163,7 @@ class DryRun(Displayed):
         rows = [
             [
                 sample.model,
-                sample.train,
+                format_spec(sample.train),
                 str(sample.trainings),
                 f"{sample.points} of {sample.of}",
                 format_seconds(sample.training_seconds),

@@ -20,7 +20,7 @@ from shaketable.evaluation.records import Record
 from shaketable.statistics.difference import is_shown
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.intervals import mean_difference, mean_difference_over_runs
-from shaketable.views.numbers import format_entry
+from shaketable.views.numbers import format_entry, format_spec
 from shaketable.views.terminal import Displayed, print_lines, print_table
 
 _SHOWN = 20  # differences that are printed at most
@@ -62,7 +62,7 @@ class Change:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rerun(Displayed):
     """What became of results that were made again."""
 
@@ -115,7 +115,10 @@ class Rerun(Displayed):
             reason = "all counts are identical"
         else:
             reason = f"{differing} differ, {self._explain()}"
-        return f"{self.store} {'agrees' if self.agrees else 'does not agree'}: {again}, {reason}"
+        return f"{self.store} {'agrees' if self.agrees else 'does not agree'}: {again}; {reason}"
+
+    def __repr__(self) -> str:
+        return f"<Rerun: {self.verdict}>"
 
     def _explain(self) -> str:
         if self.same_environment:
@@ -244,8 +247,8 @@ def _make_change(pairs: Sequence[tuple[Record, Record]], judged: int) -> Change:
 def _make_row(change: Change) -> list[str]:
     return [
         change.model,
-        change.train,
-        change.corruption,
+        format_spec(change.train),
+        format_spec(change.corruption),
         f"{change.cells} of {change.runs}",
         f"{100 * change.then:.2f}",
         f"{100 * change.now:.2f}",

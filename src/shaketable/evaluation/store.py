@@ -217,6 +217,7 @@ class Store:
                 else:
                     self._add_tables([table for table in SINCE if SINCE[table] > version])
                 self._read(keys=None if version == 2 else ())
+                deque(self._rows("commands"), maxlen=0)
         if version != SCHEMA and not writable:
             file, self._db = self._db, sqlite3.connect(":memory:")
             file.backup(self._db)
@@ -319,7 +320,6 @@ class Store:
     def _read(self, keys: Collection[str] | None = None) -> Records:
         """Check all rows, and return what they hold; of the cells all, or those named."""
         try:
-            deque(map(decode_command, self._rows("commands")), maxlen=0)  # only checked here
             points = {row["id"]: decode_points(row) for row in self._rows("points")}
             return Records(
                 tuple(

@@ -7,6 +7,7 @@ decimals by the width of the interval; `format_brief` and `format_full` always w
 from __future__ import annotations
 
 import math
+import re
 
 from shaketable.statistics.estimate import Estimate
 
@@ -124,6 +125,15 @@ def format_distance(value: float | None) -> str:
     ('0.123457', '–')
     """
     return "–" if value is None else f"{value:.6g}"
+
+
+def format_spec(spec: str) -> str:
+    """Spec with six significant digits of every number, for tables.
+
+    >>> format_spec("linf(0.010000000000000009) + sp(0.1)")
+    'linf(0.01) + sp(0.1)'
+    """
+    return re.sub(r"\d+\.\d{6,}(e[+-]?\d+)?", lambda number: f"{float(number[0]):.6g}", spec)
 
 
 def format_short_distance(value: float) -> str:
