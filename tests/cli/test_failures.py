@@ -202,7 +202,7 @@ def test_sigterm_stops_a_command_and_its_workers():
 def test_a_full_disk_with_two_workers_is_one_line():
     code, err = run_in_process(
         *[*STUDY, "--runs", "200", "--model", "1nn", "--jobs", "2", "--store", "s.sqlite"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000)),
     )
     assert code == 4
     assert "results file 's.sqlite': d" in err

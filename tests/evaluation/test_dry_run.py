@@ -48,7 +48,7 @@ def test_the_numbers_are_those_of_the_study(tmp_path):
     assert (plan.models, plan.regimes, plan.runs, plan.known, plan.todo) == (2, 2, 3, 0, 12)
     assert (left.trainings, left.cells, left.known, left.todo) == (12, 36, 24, 4)
     assert {(s.model, s.trainings) for s in left.samples} == {("a", 1), ("b", 1)}
-    assert plan.bytes == pytest.approx(path.stat().st_size, rel=0.3)
+    assert plan.bytes == pytest.approx(path.stat().st_size, rel=0.3)  # measured: 0.84 to 1.17
     done = dry_run(DATA, models, store=path, **OPTIONS)
     assert (done.todo, done.samples, done.seconds) == (0, (), 0)
 
@@ -58,6 +58,10 @@ def test_times_are_extrapolated_by_their_growth(power):
     times = {size: 3 * size**power for size in (100, 200, 400)}
     assert extrapolate(times, 1600) == pytest.approx(3 * 1600**power)
     assert extrapolate(times, 400) == times[400]
+    line = {size: 7 + 2 * size for size in (100, 200)}
+    assert extrapolate(line, 1600) == pytest.approx(7 + 2 * 1600)
+    assert extrapolate({100: 2.0, 200: 1.5}, 400) == 1.5, "time that falls is noise"
+    assert extrapolate({100: 2.0}, 400) == 8.0
 
 
 def test_a_slow_model_is_timed_on_few_points(monkeypatch):

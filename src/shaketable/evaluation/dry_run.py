@@ -34,11 +34,11 @@ from shaketable.views.terminal import Displayed, print_lines, print_table
 
 T = TypeVar("T")
 
-_BUDGET = 20.0  # seconds for all samples, unless the smallest ones take longer
+_BUDGET = 20.0  # seconds of the largest samples of all models together
 _LEAST = 100  # training points of the smallest sample
 _FEW = 50  # test points of the smallest sample
 _ROW = 100  # bytes that SQLite needs for a row, its index and its part of unused space
-_EMPTY = 57344  # bytes of a results file without cells
+_EMPTY = 61440  # bytes of a results file without cells
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def dry_run(
     """Return what `study` with the same arguments would take; nothing is stored.
 
     Time and size are estimates, from a training of every model with every training noise. Samples
-    take 20 seconds together, or as long as trainings on few points take.
+    take up to a minute together, or as long as trainings on few points take.
     """
     import joblib  # 0.1 s
 
@@ -313,24 +313,28 @@ def _time(work: Callable[[int], T], size: int, n: int, budget: float) -> tuple[T
             warm = True
             continue
         times[size] = seconds
-        spent = sum(times.values())
-        if size == n or spent + extrapolate(times, 2 * size) > budget:
+        enough = budget if len(times) > 1 else _BUDGET  # one size does not show any growth
+        if size == n or extrapolate(times, 2 * size) > enough:
             return result, times
         size = min(2 * size, n)
 
 
 def extrapolate(times: Mapping[int, float], n: int) -> float:
-    """Seconds for n points, from those for fewer: a power law through the two largest sizes.
+    """Seconds for n points, from those for fewer, by the growth between the two largest sizes.
 
-    >>> extrapolate({100: 1.0, 200: 2.0}, 400), extrapolate({100: 1.0}, 400)
-    (4.0, 4.0)
+    The larger of two laws: a power law, and a line, which is right where a part of the time does
+    not depend on the points.
+
+    >>> extrapolate({100: 1.0, 200: 4.0}, 400), extrapolate({100: 5.0, 200: 6.0}, 400)
+    (16.0, 8.0)
     """
     last = max(times)
     before = max((size for size in times if size < last), default=None)
-    power = 1.0
-    if before is not None and times[before] > 0:
-        power = math.log(times[last] / times[before]) / math.log(last / before)
-    return times[last] * math.pow(n / last, min(max(power, 0.0), 3.0))
+    if before is None or not 0 < times[before] <= times[last]:
+        return times[last] * (n / last if before is None else 1.0)
+    line = times[last] + (n - last) * (times[last] - times[before]) / (last - before)
+    power = math.log(times[last] / times[before]) / math.log(last / before)
+    return max(line, times[last] * math.pow(n / last, min(power, 3.0)))
 
 
 def _spread(rows: IntArray, size: int) -> IntArray:
