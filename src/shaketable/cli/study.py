@@ -9,6 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from shaketable.cli.cluster import add_cluster_flags, use_cluster
 from shaketable.cli.flags import (
     add_bounds_flags,
     add_common_flags,
@@ -118,6 +119,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=int,
         help="processes (default: one per core; one per GPU if networks are trained there)",
     )
+    add_cluster_flags(parser)
     add_copies_flags(parser)
     add_bounds_flags(parser)
     add_output_flags(parser)
@@ -197,7 +199,8 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
     """Carry out the study."""
     from shaketable.evaluation.study import study
 
-    with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+    # whatever models print must not end up in the results
+    with use_cluster(args, inputs.jobs), redirect_stdout(sys.stderr):
         return study(
             inputs.data,
             inputs.models,
@@ -212,6 +215,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it; or write a study file, or say what it would take."""
+    from shaketable.evaluation.failures import check_complete
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
@@ -230,7 +234,9 @@ def run(args: argparse.Namespace) -> int:
         )
     records = measure(args, inputs)
     results = find(records, notes=[*notes, *note_pairs(data, records.separations)])
-    return conclude(args, results, dataset=data)
+    code = conclude(args, results, dataset=data)
+    check_complete(records)
+    return code
 
 
 def _write_file(args: argparse.Namespace) -> int:

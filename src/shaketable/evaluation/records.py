@@ -105,6 +105,8 @@ class Records(Displayed):
     notes: tuple[str, ...] = ()
     """What a reader should know about the data; results files do not hold it."""
     groupings: tuple[GroupingRecord, ...] = ()
+    failures: tuple[FailureRecord, ...] = ()
+    """Cells that are missing because they failed."""
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self.cells)
@@ -118,8 +120,14 @@ class Records(Displayed):
         suites = tuple(dict.fromkeys((*self.suites, *other.suites)))
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
         groupings = {(g.fingerprint, g.name): g for g in (*self.groupings, *other.groupings)}
+        failures = tuple(dict.fromkeys((*self.failures, *other.failures)))
         return Records(
-            tuple(cells.values()), tuple(known.values()), suites, notes, tuple(groupings.values())
+            tuple(cells.values()),
+            tuple(known.values()),
+            suites,
+            notes,
+            tuple(groupings.values()),
+            failures,
         )
 
     def __repr__(self) -> str:
@@ -226,6 +234,22 @@ class GroupingRecord:
     """Names of the groups."""
     codes: IntArray
     """Group of every row of the data, an index into `labels`."""
+
+
+@dataclass(frozen=True)
+class FailureRecord:
+    """A cell that could not be measured, or several that need the same training."""
+
+    key: str
+    """Key of the cell, of several the first."""
+    fingerprint: str
+    """Fingerprint of the data."""
+    error: str
+    """What failed, and why."""
+    created: str
+
+    def __str__(self) -> str:
+        return f"failed: {self.error}; the same command tries it again"
 
 
 def copy_id(identity: str, name: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import (
+    FailureRecord,
     GroupingRecord,
     Record,
     Records,
@@ -32,12 +33,14 @@ from shaketable.evaluation.store_rows import (
     compute_checksum,
     decode_cell,
     decode_command,
+    decode_failure,
     decode_grouping,
     decode_points,
     decode_separation,
     decode_suite,
     encode_cell,
     encode_command,
+    encode_failure,
     encode_grouping,
     encode_points,
     encode_separation,
@@ -109,6 +112,7 @@ class Store:
             for points, cell in rows:
                 self._insert("points", points)
                 self._insert("cells", cell)
+                self._delete("failures", {"key": cell["key"]})
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give the models of these recipes these names, in all of their cells.
@@ -155,6 +159,30 @@ class Store:
         with self._transaction():
             return tuple(map(decode_command, self._rows("commands")))
 
+    def add_failure(self, failure: FailureRecord) -> None:
+        """Write why a cell could not be measured, until it is measured."""
+        with self._transaction("IMMEDIATE"):
+            self._delete("failures", {"key": failure.key})
+            self._insert("failures", encode_failure(failure))
+
+    def add_part(self, key: str, content: bytes) -> None:
+        """Write what long work has done so far, in place of what it had done before."""
+        with self._transaction("IMMEDIATE"):
+            self._delete("parts", {"key": key})
+            self._insert("parts", {"key": key, "content": content})
+
+    def part(self, key: str) -> bytes | None:
+        """What `add_part` wrote last; None if there is nothing."""
+        query = "SELECT rowid, checksum, key, content FROM parts WHERE key = ?"
+        with self._transaction():
+            row = self._db.execute(query, [key]).fetchone()
+            if row is None:
+                return None
+            rowid, checksum, *values = row
+            if checksum != compute_checksum("parts", rowid, values):
+                raise sqlite3.DatabaseError(f"row {rowid} of table parts was changed")
+        return bytes(values[1])
+
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
         """Separation of these data in this norm; None if it was never measured."""
         with self._transaction():
@@ -175,6 +203,7 @@ class Store:
             tuple(s for s in everything.separations if s.fingerprint in fingerprints),
             tuple(s for s in everything.suites if s.fingerprint in fingerprints),
             groupings=tuple(g for g in everything.groupings if g.fingerprint in fingerprints),
+            failures=tuple(f for f in everything.failures if f.fingerprint in fingerprints),
         )
 
     def everything(self) -> Records:
@@ -217,7 +246,8 @@ class Store:
                 else:
                     self._add_tables([table for table in SINCE if SINCE[table] > version])
                 self._read(keys=None if version == 2 else ())
-                deque(self._rows("commands"), maxlen=0)
+                for table in ("commands", "parts"):
+                    deque(self._rows(table), maxlen=0)
         if version != SCHEMA and not writable:
             file, self._db = self._db, sqlite3.connect(":memory:")
             file.backup(self._db)
@@ -330,6 +360,7 @@ class Store:
                 tuple(map(decode_separation, self._rows("separations"))),
                 tuple(map(decode_suite, self._rows("suites"))),
                 groupings=tuple(map(decode_grouping, self._rows("groupings"))),
+                failures=tuple(map(decode_failure, self._rows("failures"))),
             )
         except (zlib.error, ValueError, TypeError, LookupError) as error:
             raise sqlite3.DatabaseError(describe_error(error)) from error

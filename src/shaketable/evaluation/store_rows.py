@@ -14,7 +14,13 @@ import numpy as np
 
 from shaketable.core.types import IntArray
 from shaketable.evaluation.command_records import CommandRecord
-from shaketable.evaluation.records import GroupingRecord, Points, Record, SuiteRecord
+from shaketable.evaluation.records import (
+    FailureRecord,
+    GroupingRecord,
+    Points,
+    Record,
+    SuiteRecord,
+)
 from shaketable.separations.record import SeparationRecord
 
 COLUMNS: Mapping[str, str] = {
@@ -35,8 +41,13 @@ COLUMNS: Mapping[str, str] = {
         "id TEXT PRIMARY KEY, command TEXT, settings TEXT, lacks TEXT, fingerprint TEXT, "
         "models TEXT, recipes TEXT, seed INTEGER, versions TEXT, platform TEXT, created TEXT"
     ),
+    "failures": "key TEXT PRIMARY KEY, fingerprint TEXT, error TEXT, created TEXT",
+    "parts": "key TEXT PRIMARY KEY, content BLOB",
 }
-"""Columns by table: the fields of `Points`, `Record` and the other kinds of records."""
+"""Columns by table: the fields of `Points`, `Record` and the other kinds of records.
+
+``parts`` holds what long work has done so far; see `Store.add_part`.
+"""
 
 _KEYS = {
     "separations": ", PRIMARY KEY (fingerprint, norm)",
@@ -44,7 +55,7 @@ _KEYS = {
     "groupings": ", PRIMARY KEY (fingerprint, name)",
 }
 
-SINCE: Mapping[str, int] = {"groupings": 4, "commands": 5}
+SINCE: Mapping[str, int] = {"groupings": 4, "commands": 5, "failures": 5, "parts": 5}
 """Version of the file since which there is a table; the others are in all versions."""
 
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -179,8 +190,23 @@ def decode_command(row: dict[str, Any]) -> CommandRecord:
     return CommandRecord(**row | changes | {"recipes": tuple(changes["recipes"])})
 
 
+def encode_failure(failure: FailureRecord) -> dict[str, Any]:
+    """Fields of a failure as values by column."""
+    return _fields(failure)
+
+
+def decode_failure(row: dict[str, Any]) -> FailureRecord:
+    """Failure in a row."""
+    return FailureRecord(**row)
+
+
 def _fields(
-    record: Record | SeparationRecord | SuiteRecord | GroupingRecord | CommandRecord,
+    record: Record
+    | SeparationRecord
+    | SuiteRecord
+    | GroupingRecord
+    | CommandRecord
+    | FailureRecord,
 ) -> dict[str, Any]:
     """Values by field."""
     return {field.name: getattr(record, field.name) for field in fields(record)}

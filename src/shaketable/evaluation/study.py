@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from shaketable.core.checks import check_whole
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ShaketableError
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.spec import display_name
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
+from shaketable.core.workers.tasks import run_tasks
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
@@ -37,9 +38,10 @@ from shaketable.evaluation.command_records import (
     describe_call,
     make_command_record,
 )
-from shaketable.evaluation.evaluate import load_records, say_what_is_kept
+from shaketable.evaluation.evaluate import say_what_is_kept
+from shaketable.evaluation.failures import Measured, keep_outcomes, load_measured
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
-from shaketable.evaluation.records import Record, Records
+from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import (
     Corruptions,
     list_items,
@@ -55,7 +57,6 @@ from shaketable.evaluation.trainees import (
     train_model,
     trains_itself,
 )
-from shaketable.evaluation.workers import run_tasks
 from shaketable.models.classifier import as_classifier, model_name
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import load_model
@@ -126,7 +127,8 @@ def study(
     keep_models
         Folder to which every trained model is written.
     n_jobs
-        Number of processes, as in joblib; a surrounding ``joblib.parallel_config`` applies.
+        Number of processes, as in joblib; a surrounding ``joblib.parallel_config`` applies. Within
+        ``with cluster(…)``, the workers of the cluster are used instead.
     trust
         Whether model files that may hold code, such as ``.joblib``, are loaded.
     progress
@@ -135,6 +137,10 @@ def study(
         What a study file would say for all other arguments; the results file keeps it, so that
         `rerun` can make it again. By default it is made from them, as far as they are texts and
         numbers.
+
+    Models that fail do not stop the others: the records that are returned have the rest, and the
+    errors in ``failures``; the same call tries again what failed. If the first three trainings
+    fail, the study stops with the error of the first.
     """
     given = dict(locals())  # all arguments
     if n_jobs == 0:
@@ -162,12 +168,14 @@ def study(
             results.add_command(_describe_command(given, trainees, plan))
         known = results.keys()
         todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
-        with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as finished:
-            for records in show_progress(
-                finished, "training and testing", total=len(todo), enabled=progress
-            ):
-                results.add(records)
-        return load_records(results, [cell for task in plan for cell in task.cells])
+        cells = [cell for task in plan for cell in task.cells]
+        with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as outcomes:
+            keep_outcomes(
+                show_progress(outcomes, "training and testing", total=len(todo), enabled=progress),
+                results,
+                resumed=any(cell.key in known for cell in cells),
+            )
+        return load_measured(results, cells)
 
 
 class StudyOptions(TypedDict, total=False):
@@ -262,16 +270,35 @@ class Task:
     place: int
     """Its number among all tasks."""
 
-    def work(self, report: Callable[[str], None]) -> list[Record]:
+    @property
+    def name(self) -> str:
+        """Model, training noise and run."""
+        first = self.cells[0]
+        return f"model {first.origin.name}, {self._place}"
+
+    @property
+    def _place(self) -> str:
+        return f"training with {self.training.spec}, run {self.cells[0].noise.run}"
+
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """The data and the model, which many tasks have."""
+        return self.cells[0].data, self.trainee
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether it trains a network."""
+        return self.training.corruption is None
+
+    def work(self, report: Callable[[str], None]) -> Measured:
         """Train the model and measure its cells; `report` is called with what is being done."""
         first = self.cells[0]
         name, run = first.origin.name, first.noise.run
-        place = f"training with {self.training.spec}, run {run}"
-        report(f"model {name}, {place}")
+        report(self.name)
         checkpoint = None
         if self.training.corruption is None:
             checkpoint = self.files.find_checkpoint(first.model_id)
-        with locate_errors(place):
+        with locate_errors(self._place):
             trained = train_model(
                 self.trainee,
                 self.training,
@@ -285,11 +312,16 @@ class Task:
         self.files.keep(trained, f"{name}, {self.training.spec}, run {run}")
         model = trained.model if self.training.corruption is None else trained
         classifier = as_classifier(model, first.data, name=name)
-        done: list[Record] = []
+        done = Measured()
         for group in group_by_draws(self.cells):
             report(f"model {name}, {group[0].place}")
-            for records in measure_groups([group], classifier):
-                done += records
+            try:
+                for records in measure_groups([group], classifier):
+                    done.records.extend(records)
+            except ShaketableError as error:
+                if not done.records:  # on clean points: nothing can be measured
+                    raise
+                done.fail(group[0], error)
         self.files.forget_checkpoint(checkpoint)
         return done
 

@@ -96,6 +96,7 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
         for name, kind in kinds.items()
         if (finding := _call(name, "find()", lambda kind=kind: kind.find(groups))) is not None
     }
+    notes = (*notes, *map(str, records.failures))
     sentences = (*records.notes, *notes, *note_guessing_models(groups.series), *problems)
     return Results(groups, findings, tuple(dict.fromkeys(sentences)))
 

@@ -18,6 +18,7 @@ from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
+from shaketable.evaluation.failures import check_complete
 from shaketable.evaluation.noise import Noise, choose_bounds, choose_range
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
@@ -182,6 +183,7 @@ class _Job:
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
+        check_complete(records)
         return collect_answers(records)
 
     def resolve(self, target: str | Corruption | Suite) -> tuple[Corruption, ...]:

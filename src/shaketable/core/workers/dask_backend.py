@@ -1,0 +1,143 @@
+"""A Dask cluster: one that runs somewhere, or one that is started on this machine."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Generator, Iterable
+from itertools import islice
+from typing import Any, TypeVar
+
+from shaketable.core.errors import InputError, WorkerError, describe_error
+from shaketable.core.workers.joblib_backend import shield_workers_from_interrupts
+from shaketable.core.workers.packing import Reply, Sent, lose_workers, pack, work_packed
+from shaketable.core.workers.tasks import BACKENDS, Outcome, Task
+
+R = TypeVar("R")
+
+_PATIENCE = 30  # seconds to wait for the scheduler, and for a first worker
+_PER_THREAD = 3  # tasks under way for every thread of a worker: the next ones wait there
+_LOOK = 5  # seconds between looks at the number of workers
+_TRIES = 10  # how often a task is sent again because what it needs was lost
+
+
+class DaskBackend:
+    """Workers of Dask.
+
+    Dask itself runs the tasks of a lost worker again, three times at most, and starts local workers
+    anew. If the last worker that had the data was lost, data and tasks are sent again.
+    """
+
+    def __init__(self, address: str | None, workers: int | None) -> None:
+        try:
+            import distributed
+        except ImportError as error:
+            raise InputError(
+                "backend dask needs dask.distributed, which is not installed; pip install "
+                "'shaketable[dask]'"
+            ) from error
+        self._cluster = None
+        try:
+            if address is None:
+                with shield_workers_from_interrupts(enabled=True):
+                    self._cluster = distributed.LocalCluster(
+                        n_workers=workers if workers and workers > 0 else _count_cores(),
+                        threads_per_worker=1,
+                        memory_limit=None,
+                        dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                    )
+            self._client = distributed.Client(
+                self._cluster or address, timeout=_PATIENCE, set_as_default=False
+            )
+            self._client.wait_for_workers(1, timeout=_PATIENCE)
+        except (OSError, ValueError, TimeoutError) as error:
+            where = "on this machine" if address is None else f"at {address!r}"
+            raise WorkerError(
+                f"no Dask cluster {where} ({describe_error(error)}); check the address, and that "
+                "it has workers"
+            ) from error
+        self._sent: Sent[Any] = Sent()
+
+    def run(self, tasks: Iterable[Task[R]]) -> Generator[Outcome[R], None, None]:
+        """Yield the outcomes of tasks; see `Backend`."""
+        from distributed import as_completed
+
+        waiting = iter(tasks)
+        running: dict[Any, tuple[Task[R], int]] = {}
+        finished = as_completed(
+            loop=self._client.loop, with_results=True, raise_errors=False
+        )
+        room, looked = self._count_room(), time.monotonic()
+        try:
+            while True:
+                for task in islice(waiting, room - len(running)):
+                    future = self._submit(task)
+                    running[future] = (task, 1)
+                    finished.add(future)
+                if not running:
+                    return
+                future, reply = next(finished)  # fetched in the background
+                task, tries = running.pop(future)
+                if isinstance(reply, Reply):
+                    yield Outcome(task, reply.result, reply.error)
+                elif future.status == "cancelled" and tries < _TRIES:
+                    self._check_connection()
+                    self._sent = Sent()
+                    again = self._submit(task)
+                    running[again] = (task, tries + 1)
+                    finished.add(again)
+                else:
+                    yield Outcome(task, error=_explain(task, future))
+                if time.monotonic() > looked + _LOOK:
+                    room, looked = self._count_room(), time.monotonic()
+        finally:
+            self._client.cancel(list(running), force=True)
+
+    def close(self) -> None:
+        """Leave the cluster, and stop it if it was started here."""
+        self._sent = Sent()
+        self._client.close()
+        if self._cluster is not None:
+            self._cluster.close()
+
+    def _submit(self, task: Task[Any]) -> Any:
+        shared = []
+        for thing in task.shared:
+            handle = self._sent.find(thing)
+            if handle is None:
+                scattered = self._client.scatter([thing], broadcast=True, hash=False)
+                handle = self._sent.add(thing, scattered[0])
+            shared.append(handle)
+        return self._client.submit(work_packed, pack(task), shared, pure=False)
+
+    def _count_room(self) -> int:
+        """Number of tasks that are to be under way."""
+        return _PER_THREAD * max(1, sum(self._client.nthreads().values()))
+
+    def _check_connection(self) -> None:
+        if self._client.status != "running":
+            raise WorkerError(
+                "the connection to the Dask scheduler was lost; check that it runs, and run again"
+            )
+
+
+BACKENDS.add("dask", DaskBackend)
+
+
+def _explain(task: Task[Any], future: Any) -> WorkerError:
+    """Error of a task that Dask gave up."""
+    from distributed import KilledWorker
+
+    if future.status == "cancelled":
+        return lose_workers(task, f"{_TRIES} times, with the data")
+    error = future.exception()
+    if isinstance(error, KilledWorker):
+        return lose_workers(task, "again and again")
+    return WorkerError(f"{task.name}: Dask failed to run it ({describe_error(error)})")
+
+
+def _count_cores() -> int:
+    has_affinity = hasattr(os, "sched_getaffinity")
+    return len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1

@@ -1,0 +1,121 @@
+"""Tasks as bytes, without the objects that they share, and what a worker does with them."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from shaketable.core.errors import InputError, ShaketableError, WorkerError, describe_error
+from shaketable.core.versions import list_versions
+from shaketable.core.workers.gpus import take_gpu
+from shaketable.core.workers.tasks import Task, attempt
+
+H = TypeVar("H")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A task as it is sent; it refers to the objects that it shares by their place."""
+
+    content: bytes
+    versions: Mapping[str, str]
+    """Versions of the packages here, which a worker must have too."""
+    uses_gpu: bool
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a worker sends back."""
+
+    result: Any
+    error: ShaketableError | None
+
+
+@dataclass(eq=False)
+class Sent(Generic[H]):
+    """Objects that were sent to a cluster, and the handles by which its workers have them."""
+
+    handles: dict[int, tuple[object, H]] = field(default_factory=dict)
+    """By the ID of the object, which stays valid because the object is kept."""
+
+    def find(self, thing: object) -> H | None:
+        """Return the handle of an object; None if it was not sent."""
+        return self.handles.get(id(thing), (None, None))[1]
+
+    def add(self, thing: object, handle: H) -> H:
+        """Remember the handle of an object, and return it."""
+        self.handles[id(thing)] = (thing, handle)
+        return handle
+
+
+def pack(task: Task[Any]) -> Packed:
+    """Pickle a task without the objects that it shares."""
+    import cloudpickle  # comes with the backends; what scripts define travels with the task
+
+    places = {id(thing): place for place, thing in enumerate(task.shared)}
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # its types are not known
+        def persistent_id(self, thing: object) -> int | None:
+            return places.get(id(thing))
+
+    stream = io.BytesIO()
+    try:
+        Pickler(stream).dump(task)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{task.name}: cannot be sent to a worker ({describe_error(error)}); move lambdas, "
+            "open files and locks out of the model"
+        ) from error
+    return Packed(stream.getvalue(), list_versions(), task.uses_gpu)
+
+
+def work_packed(packed: Packed, shared: Sequence[object]) -> Reply:
+    """Do a packed task, in a worker that has the objects that it shares."""
+    if packed.uses_gpu:
+        take_gpu()
+    try:
+        _check_versions(packed.versions)
+        task = _unpack(packed, shared)
+    except InputError as error:
+        return Reply(None, error)
+    result, error = attempt(task, lambda _: None)
+    if error is not None:  # its causes stay here
+        error.add_note("".join(traceback.format_exception(error)))
+        error.__cause__ = None
+    return Reply(result, error)
+
+
+def _unpack(packed: Packed, shared: Sequence[object]) -> Task[Any]:
+    class Unpickler(pickle.Unpickler):
+        def persistent_load(self, place: int) -> object:
+            return shared[place]
+
+    try:
+        task: Task[Any] = Unpickler(io.BytesIO(packed.content)).load()
+    except Exception as error:  # whatever the modules do that it needs
+        raise InputError(
+            f"a worker could not read its task ({describe_error(error)}); install the packages "
+            "of the model on the workers"
+        ) from error
+    return task
+
+
+def _check_versions(expected: Mapping[str, str]) -> None:
+    here = list_versions()
+    for package, version in expected.items():
+        if here.get(package) != version:
+            raise InputError(
+                f"a worker has {package} {here.get(package)}, and {version} is needed, as results "
+                "depend on it; install the same version on all workers"
+            )
+
+
+def lose_workers(task: Task[Any], times: str) -> WorkerError:
+    """Error of a task whose workers were lost whenever they ran it."""
+    return WorkerError(
+        f"{task.name}: its worker was lost {times}; if memory ran out, start workers with more"
+    )
