@@ -11,8 +11,9 @@ import pytest
 import shaketable as st
 from shaketable.core.errors import InputError, StoreError
 from shaketable.evaluation.evaluate import evaluate
-from shaketable.evaluation.records import SuiteRecord
+from shaketable.evaluation.records import FailureRecord, SuiteRecord
 from shaketable.evaluation.store import Store
+from shaketable.evaluation.store_rows import SINCE
 from shaketable.separations.record import SeparationRecord
 
 X = np.random.default_rng(0).uniform(size=(40, 2))
@@ -212,20 +213,21 @@ def test_a_damaged_index_is_refused_before_any_work(filled):
 def make_version_2(path):
     """Turn a results file into one of version 2, which has no checksums."""
     with sqlite3.connect(path) as db:
-        for table in ("totals", "groupings", "commands"):
+        db.execute("DROP TABLE totals")
+        for table in SINCE:
             db.execute(f"DROP TABLE {table}")
         for table in ("points", "cells", "separations", "suites"):
             db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
         db.execute("PRAGMA user_version = 2")
 
 
-def make_version_3(path):
-    """Turn a results file into one of version 3, which has no groups of rows."""
+def make_version(version, path):
+    """Turn a results file into one of version 3 or 4, which lacks some tables."""
     with sqlite3.connect(path) as db:
-        for table in ("groupings", "commands"):
+        for table in (table for table, since in SINCE.items() if since > version):
             db.execute(f"DROP TABLE {table}")
             db.execute("DELETE FROM totals WHERE name = ?", [table])
-        db.execute("PRAGMA user_version = 3")
+        db.execute(f"PRAGMA user_version = {version}")
 
 
 def test_a_file_of_version_2_gets_checksums(filled, capsys):
@@ -247,9 +249,10 @@ def test_a_file_of_version_2_gets_checksums(filled, capsys):
         Store(filled)
 
 
-def test_a_file_of_version_3_can_be_read_and_gets_groups(filled, capsys):
+@pytest.mark.parametrize("version", [3, 4])
+def test_a_file_of_an_earlier_version_can_be_read_and_gets_tables(filled, capsys, version):
     content = list_content(filled)
-    make_version_3(filled)
+    make_version(version, filled)
     before = filled.read_bytes()
     assert list_content(filled) == content
     assert filled.read_bytes() == before, "reading leaves it as it is"
@@ -262,6 +265,29 @@ def test_a_file_of_version_3_can_be_read_and_gets_groups(filled, capsys):
         assert (name, labels, codes) == ("side", ("a", "b"), [0, 1] * (len(X) // 2))
     assert list_content(filled)[:3] == content[:3], "all else is as it was"
     assert capsys.readouterr().err == ""
+
+
+def test_parts_and_failures_are_kept_and_checked(filled):
+    failure = FailureRecord("some cell", "data", "model m: no luck", "now")
+    with Store(filled) as store:
+        assert store.part("a") is None
+        store.add_part("a", b"1")
+        store.add_part("a", b"12")
+        store.add_failure(failure)
+        store.add_failure(failure)
+    with Store(filled, must_exist=True) as store:
+        assert store.part("a") == b"12"
+        assert store.everything().failures == (failure,)
+        cell = store.records().cells[0]
+    with Store(filled) as store:
+        store.add([replace(cell, key="some cell")])
+        assert store.everything().failures == (), "it was measured"
+    with sqlite3.connect(filled) as db:
+        db.execute("UPDATE parts SET content = x'31'")
+    with Store(filled, must_exist=True) as store, pytest.raises(StoreError, match="was changed"):
+        store.part("a")
+    with pytest.raises(StoreError, match="was changed"):
+        Store(filled)
 
 
 def test_groups_by_another_column_are_added_and_by_the_same_one_replaced(filled):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -19,9 +20,11 @@ from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
+from shaketable.core.parts import Parts
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import choose_bounds
+from shaketable.evaluation.store import Store
 from shaketable.views.numbers import format_distance, format_share
 from shaketable.views.progress import count_steps
 
@@ -179,6 +182,7 @@ def adversarial_curve(
     split: bool = False,
     unscale: bool = False,
     points: int | None = None,
+    store: str | Path | None = None,
     progress: bool = False,
 ) -> Curve:
     """Adversarial accuracy at every epsilon, the smallest first; see `adversarial_accuracy`.
@@ -205,6 +209,10 @@ def adversarial_curve(
         Attack a fitted model at the test part on which a model trained here would be attacked.
     points
         Attack only so many of these points, drawn with `seed`.
+    store
+        Results file, in which results of attacks are kept while they are computed. If the work is
+        killed, the same call continues where it stopped. Functions are not recognised: they have
+        no content that can be compared.
     progress
         Show a progress bar on stderr.
     """
@@ -220,9 +228,16 @@ def adversarial_curve(
         unscale=unscale,
         points=points,
     )
-    return compute_curve(
-        target, epsilons, norm=norm, constraint=constraint, attacks=attacks, progress=progress
-    )
+    with Store(store) as results:
+        return compute_curve(
+            target,
+            epsilons,
+            norm=norm,
+            constraint=constraint,
+            attacks=attacks,
+            keep=None if results.in_memory else results,
+            progress=progress,
+        )
 
 
 def compute_curve(
@@ -232,6 +247,7 @@ def compute_curve(
     norm: str | float = 2,
     constraint: Constraint = "none",
     attacks: Attacks = None,
+    keep: Parts | None = None,
     progress: bool = False,
 ) -> Curve:
     """Adversarial accuracy of a target at every epsilon; see `adversarial_curve`."""
@@ -249,10 +265,10 @@ def compute_curve(
         for epsilon in ladder:
             before = [] if constraint == "genuine-exact" else accuracies[-1:]
             region = replace(base, epsilon=epsilon)
-            accuracies.append(run_attacks(target, region, given, before))
+            accuracies.append(run_attacks(target, region, given, before, keep))
             step()
     if target.classifier.device is not None:
-        accuracies = _check_gradients(target, base, accuracies, search=given is None)
+        accuracies = _check_gradients(target, base, accuracies, keep, search=given is None)
     elif target.data.d > _MANY:
         note = "Searched without gradients, which a torch module would have: that finds far less."
         accuracies = [a if a.proven else replace(a, notes=(note,)) for a in accuracies]
@@ -260,7 +276,12 @@ def compute_curve(
 
 
 def _check_gradients(
-    target: Target, base: Region, accuracies: list[AdversarialAccuracy], *, search: bool
+    target: Target,
+    base: Region,
+    accuracies: list[AdversarialAccuracy],
+    keep: Parts | None,
+    *,
+    search: bool,
 ) -> list[AdversarialAccuracy]:
     """Add notes about the model's gradients; if they may be masked, `search` without them."""
     from shaketable.adversary.attacks.health import gradient_health  # needs torch
@@ -279,6 +300,6 @@ def _check_gradients(
         if search and health.signs and not a.proven:
             before = [a] if a.constraint == "genuine-exact" else [*checked[-1:], a]
             rays = [RayBisection(500, aim="first")]
-            b = run_attacks(target, replace(base, epsilon=a.epsilon), rays, before)
+            b = run_attacks(target, replace(base, epsilon=a.epsilon), rays, before, keep)
         checked.append(b if a.proven else replace(b, notes=notes))
     return checked

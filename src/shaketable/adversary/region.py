@@ -76,6 +76,8 @@ class Region:
     """All columns of the points, if only some of them move; `x` has those that move."""
     beside: FloatArray | None = None
     """More coordinates of the points, in which they do not move, but cells are apart, (n, m)."""
+    labels: IntArray | None = None
+    """Class codes that the model gives all points; None if attacks have to ask for them."""
 
     def contains(self, rows: IntArray, moved: Array) -> Array:
         """Whether points, one per row, lie in the region of their row; computed in float64."""

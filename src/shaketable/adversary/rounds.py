@@ -13,11 +13,13 @@ from shaketable.adversary.attacks.cover import Cover
 from shaketable.adversary.attacks.gradients import APGD, PGD
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
+from shaketable.adversary.blocks import attack_in_blocks
 from shaketable.adversary.one_nn.exact import OneNNExact
 from shaketable.adversary.one_nn.fitted import FittedOneNN, prove_robust
 from shaketable.adversary.region import Region
 from shaketable.adversary.target import Target
 from shaketable.core.keys import fold
+from shaketable.core.parts import Parts
 from shaketable.core.types import Array
 from shaketable.corruptions.pnorm import unit_ball
 from shaketable.models.classifier import Classifier
@@ -31,6 +33,7 @@ def run_attacks(
     region: Region,
     attacks: Sequence[Attack] | None = None,
     before: Sequence[AdversarialAccuracy] = (),
+    keep: Parts | None = None,
 ) -> AdversarialAccuracy:
     """Compute the adversarial accuracy at one epsilon.
 
@@ -43,6 +46,8 @@ def run_attacks(
     before
         Results for the same region or for smaller balls: their examples count, and for the same
         region their attacks are listed as well.
+    keep
+        Where results of attacks are kept, so that they are not run again.
     """
     n, rows, exact = len(target.y), target.rows, region.constraint == "genuine-exact"
     setting = region.p, region.epsilon, region.constraint
@@ -68,7 +73,7 @@ def run_attacks(
         for attack in chosen:
             if not len(todo := np.flatnonzero(withstood & remains & ~settled)):
                 break
-            result = attack(target.classifier, region, todo, target.y[todo], target.keys[todo])
+            result = attack_in_blocks(attack, target, region, todo, keep)
             new = todo[result.hit]
             hit[new], withstood[new], moved[new] = True, False, result.moved[result.hit]
             describe = getattr(attack, "covers", None)

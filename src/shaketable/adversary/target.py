@@ -97,7 +97,12 @@ class Target:
     @cached_property
     def right(self) -> Array:
         """Whether the model labels each point correctly as it is."""
-        return np.asarray(self.predict(self.points) == self.y)
+        return np.asarray(self.codes == self.y)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """Class codes that the model gives the points as they are."""
+        return self.predict(self.points)
 
     @cached_property
     def keys(self) -> KeyArray:

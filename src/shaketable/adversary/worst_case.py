@@ -31,6 +31,7 @@ from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.records import AS_GIVEN
+from shaketable.evaluation.store import Store
 from shaketable.findings.guessing import note_guessing
 from shaketable.separations.opponents import place_points
 from shaketable.separations.search.question import Question
@@ -284,13 +285,16 @@ def worst_case(
     split: bool = False,
     unscale: bool = False,
     points: int | None = None,
+    store: str | Path | None = None,
     progress: bool = False,
 ) -> WorstCase:
     """Attack a model under one constraint after the other; join several models with ``+``.
 
     Parameters
     ----------
-    model, data, norm, attacks, bounds, seed, name, refit, own, split, unscale, points, progress
+    model, data, norm, attacks, bounds, seed, name, refit, own, split, unscale, points
+        As in `adversarial_curve`.
+    store, progress
         As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and
@@ -315,25 +319,34 @@ def worst_case(
     if not kinds:
         raise InputError("constraints must name one or more, got none")
     check_whole("random", random, least=0)
-    needed = any(read_multiple(size) is not None for size in sizes)
-    eps_min = _find_eps_min(data, p, needed=needed, progress=progress)
-    ladder = [_resolve_epsilon(size, eps_min) for size in sizes]
-    target = Target.of(
-        model,
-        data,
-        bounds=bounds,
-        seed=seed,
-        name=name,
-        refit=refit,
-        own=own,
-        split=split,
-        unscale=unscale,
-        points=points,
-    )
-    curves = tuple(
-        compute_curve(target, ladder, norm=norm, constraint=c, attacks=attacks, progress=progress)
-        for c in dict.fromkeys(kinds)
-    )
+    with Store(store) as results:
+        needed = any(read_multiple(size) is not None for size in sizes)
+        eps_min = _find_eps_min(data, p, results, needed=needed, progress=progress)
+        ladder = [_resolve_epsilon(size, eps_min) for size in sizes]
+        target = Target.of(
+            model,
+            data,
+            bounds=bounds,
+            seed=seed,
+            name=name,
+            refit=refit,
+            own=own,
+            split=split,
+            unscale=unscale,
+            points=points,
+        )
+        curves = tuple(
+            compute_curve(
+                target,
+                ladder,
+                norm=norm,
+                constraint=constraint,
+                attacks=attacks,
+                keep=None if results.in_memory else results,
+                progress=progress,
+            )
+            for constraint in dict.fromkeys(kinds)
+        )
     noisy = _evaluate_noise(target, p, ladder, random, progress=progress) if random else {}
     return WorstCase(data, p, eps_min, curves, {target.classifier.name: noisy} if noisy else {})
 
@@ -346,10 +359,15 @@ def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
     return "" if better.proven or alike else words.NOT_COMPARABLE
 
 
-def _find_eps_min(data: Dataset, p: float, *, needed: bool, progress: bool) -> float | None:
+def _find_eps_min(
+    data: Dataset, p: float, store: Store, *, needed: bool, progress: bool
+) -> float | None:
     """eps_min of the data; if points of different classes coincide, None, or raise if needed."""
+    if (known := store.separation(data.fingerprint, p)) is not None:
+        return known.epsilon_min
+    keep = None if store.in_memory else store
     try:
-        return separation(data, norm=p, points=False, progress=progress).epsilon_min
+        return separation(data, norm=p, points=False, keep=keep, progress=progress).epsilon_min
     except UndefinedError:
         if needed:
             raise

@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING
 
+from shaketable.cli.cluster import add_cluster_flags, use_cluster
 from shaketable.cli.flags import (
     CHART_ENDINGS,
     add_bounds_flags,
@@ -15,6 +16,7 @@ from shaketable.cli.flags import (
     add_page_flag,
     add_quiet_flag,
     add_seed_flag,
+    add_store_flag,
     add_subject_flags,
     one_of,
     parse_epsilons,
@@ -90,6 +92,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="adversarial examples found at the largest epsilon: rows, points, labels",
     )
     add_page_flag(parser, "--report", about="write a page with tables, figures and examples")
+    add_store_flag(parser, "results of attacks are kept while they are computed, and not again")
+    add_cluster_flags(parser)
     add_quiet_flag(parser)
 
 
@@ -111,27 +115,29 @@ def run(args: argparse.Namespace) -> int:
             models[name] = load_declared(source, args)
     split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
     parts = []
-    for name, (model, unfitted) in models.items():
-        with run_model(name):
-            part = worst_case(
-                model,
-                data,
-                args.eps,
-                norm=args.norm,
-                constraints=constraints,
-                attacks=attacks,
-                random=args.random,
-                bounds=read_bounds(args, data),
-                seed=args.seed,
-                name=name,
-                refit=unfitted or args.fit,
-                own=args.own,
-                split=split,
-                unscale=True,
-                points=args.points,
-                progress=not args.quiet,
-            )
-        parts.append(part)
+    with use_cluster(args):
+        for name, (model, unfitted) in models.items():
+            with run_model(name):
+                part = worst_case(
+                    model,
+                    data,
+                    args.eps,
+                    norm=args.norm,
+                    constraints=constraints,
+                    attacks=attacks,
+                    random=args.random,
+                    bounds=read_bounds(args, data),
+                    seed=args.seed,
+                    name=name,
+                    refit=unfitted or args.fit,
+                    own=args.own,
+                    split=split,
+                    unscale=True,
+                    points=args.points,
+                    store=args.store,
+                    progress=not args.quiet,
+                )
+            parts.append(part)
     worst = parts[0]
     for part in parts[1:]:
         worst += part

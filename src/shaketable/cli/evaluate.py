@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from shaketable.cli.cluster import add_cluster_flags, use_cluster
 from shaketable.cli.flags import (
     add_bounds_flags,
     add_common_flags,
@@ -97,6 +100,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "leaves out, as every class; it may be repeated",
     )
     add_reference_flag(parser)
+    add_cluster_flags(parser)
     add_output_flags(parser)
 
 
@@ -159,21 +163,22 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
     from shaketable.evaluation.command_records import make_command_record
     from shaketable.evaluation.store import Store
 
-    records = evaluate_models(
-        inputs.models,
-        inputs.data,
-        inputs.levels,
-        k=args.k,
-        seed=args.seed,
-        bounds=read_bounds(args, inputs.data),
-        store=args.store,
-        model_id=args.model_id,
-        fit=args.fit,
-        load=lambda source: load_declared(source, args),
-        draws=args.draws,
-        device_noise=args.device_noise,
-        progress=not args.quiet,
-    )
+    with use_cluster(args):
+        records = evaluate_models(
+            inputs.models,
+            inputs.data,
+            inputs.levels,
+            k=args.k,
+            seed=args.seed,
+            bounds=read_bounds(args, inputs.data),
+            store=args.store,
+            model_id=args.model_id,
+            fit=args.fit,
+            load=lambda source: load_declared(source, args),
+            draws=args.draws,
+            device_noise=args.device_noise,
+            progress=not args.quiet,
+        )
     if args.store is not None:
         record = make_command_record(
             "evaluate",
@@ -191,6 +196,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate the models, and print the results."""
+    from shaketable.evaluation.failures import check_complete
     from shaketable.findings.results import find
     from shaketable.models.builtin import BUILTIN
     from shaketable.separations.pair import note_pairs
@@ -205,7 +211,9 @@ def run(args: argparse.Namespace) -> int:
     records = measure(args, inputs)
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)
-    return conclude(args, results, dataset=data)
+    code = conclude(args, results, dataset=data)
+    check_complete(records)
+    return code
 
 
 def evaluate_models(
@@ -229,31 +237,28 @@ def evaluate_models(
     Models that come unfitted are trained on the training part, all models if `fit` is true; `load`
     loads one, by default `load_model`.
     """
-    from shaketable.evaluation.evaluate import add_model, evaluate
-    from shaketable.evaluation.records import Records
+    from shaketable.evaluation.evaluate import Subject, evaluate_each
     from shaketable.models.loading import load_model
 
     if model_id is not None and len(models) > 1:
         raise InputError("--model-id names one model; evaluate them one at a time")
-    records = Records(())
-    for name, source in models.items():
+
+    def load_subject(name: str, source: str) -> Subject:
         with run_model(name):
             model, unfitted = (load or load_model)(source)
-            measured = evaluate(
-                model,
-                data,
-                corruptions,
-                k=k,
-                seed=seed,
-                store=store,
-                bounds=bounds,
-                name=name,
-                model_id=model_id,
-                refit=unfitted or fit,
-                unscale=True,
-                draws=draws,
-                device_noise=device_noise,
-                progress=progress,
-            )
-        records = add_model(records, measured, store)
-    return records
+        return Subject(model, name, model_id, refit=unfitted or fit)
+
+    with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
+        return evaluate_each(
+            (load_subject(name, source) for name, source in models.items()),
+            data,
+            corruptions,
+            k=k,
+            seed=seed,
+            store=store,
+            bounds=bounds,
+            draws=draws,
+            device_noise=device_noise,
+            unscale=True,
+            progress=progress,
+        )

@@ -205,12 +205,7 @@ def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
 def add_output_flags(parser: argparse.ArgumentParser, *, store: bool = True) -> None:
     """Add where results go, and what is required."""
     if store:
-        parser.add_argument(
-            "--store",
-            type=parse_path,
-            metavar="FILE",
-            help="results file; what it holds is not measured again",
-        )
+        add_store_flag(parser, "what it holds is not measured again")
         add_quiet_flag(parser)
     add_json_flag(parser, "; values are percentages")
     add_page_flag(parser, "--report", about="write a page with tables and figures")
@@ -221,6 +216,11 @@ def add_output_flags(parser: argparse.ArgumentParser, *, store: bool = True) -> 
         metavar="PERCENT",
         help="the same as --require 'mscr >= PERCENT'",
     )
+
+
+def add_store_flag(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add a results file."""
+    parser.add_argument("--store", type=parse_path, metavar="FILE", help=f"results file; {about}")
 
 
 def add_requirement_flags(parser: argparse.ArgumentParser) -> None:

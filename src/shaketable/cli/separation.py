@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from shaketable.cli.cluster import add_cluster_flags, use_cluster
 from shaketable.cli.flags import (
     add_data_flags,
     add_json_flag,
@@ -11,6 +12,7 @@ from shaketable.cli.flags import (
     add_page_flag,
     add_quiet_flag,
     add_seed_flag,
+    add_store_flag,
 )
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data
@@ -54,13 +56,17 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_page_flag(
         parser, "--html", "--report", about="write a page with tables, figures and images"
     )
+    add_store_flag(parser, "it keeps what a long search has found so far, and eps_min")
+    add_cluster_flags(parser)
     add_quiet_flag(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure the separation, and print it."""
+    from shaketable.evaluation.store import Store
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn
+    from shaketable.separations.record import SeparationRecord
     from shaketable.separations.separation import separation
     from shaketable.separations.table import print_separation, separation_json
     from shaketable.views.terminal import print_notes
@@ -69,19 +75,29 @@ def run(args: argparse.Namespace) -> int:
     data = before.drop_clashes() if args.drop_clashes else before
     data = data.scaled() if args.scale else data
     progress = not args.quiet
-    result = separation(
-        data,
-        norm=args.norm,
-        points=not args.minimum,
-        progress=progress,
-        device=args.device,
-        closest=args.closest + 1,  # so that the last pair shown has an eps_min without it too
-    )
     neighbours = None
-    if args.one_nn:
-        neighbours = one_nn(
-            data, norm=args.norm, seed=args.seed, progress=progress, device=args.device
+    with Store(args.store) as store, use_cluster(args):
+        keep = None if store.in_memory else store
+        result = separation(
+            data,
+            norm=args.norm,
+            points=not args.minimum,
+            progress=progress,
+            device=args.device,
+            keep=keep,
+            closest=args.closest + 1,  # so that the last pair shown has an eps_min without it too
         )
+        if not args.minimum:  # evaluate needs no other separation then
+            store.add_separation(SeparationRecord.of(result, data.fingerprint))
+        if args.one_nn:
+            neighbours = one_nn(
+                data,
+                norm=args.norm,
+                seed=args.seed,
+                progress=progress,
+                device=args.device,
+                keep=keep,
+            )
     findings = audit(
         result, data, closest=args.closest, before=before if args.drop_clashes else None
     )

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from shaketable.core.errors import InputError, ModelError, WorkerError
 from shaketable.core.keys import digest
+from shaketable.core.workers.tasks import on_cluster, run_tasks
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
+from shaketable.evaluation.failures import Measured, keep_outcomes
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records, copy_id
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
+from shaketable.views.progress import show_progress
 
 
 def evaluate(
@@ -90,31 +93,102 @@ def evaluate(
         Show a bar on stderr.
     """
     data = as_dataset(data).grouped(by)
+    subjects = [Subject(model, name, model_id, refit)]
     if isinstance(model, Mapping):
         if not model or name is not None or model_id is not None:
             raise InputError(
                 "a mapping of models must not be empty, and its keys are their names: leave out "
                 "name and model_id"
             )
-        records = Records(())
-        for each_name, each in model.items():
-            measured = evaluate(
-                each,
+        subjects = [Subject(each, each_name, None, refit) for each_name, each in model.items()]
+    return evaluate_each(
+        subjects,
+        data,
+        corruptions,
+        k=k,
+        seed=seed,
+        store=store,
+        bounds=bounds,
+        draws=draws,
+        device_noise=device_noise,
+        unscale=unscale,
+        progress=progress,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model that is evaluated; its fields are the arguments of `evaluate`."""
+
+    model: Any
+    name: str | None
+    model_id: str | None
+    refit: bool
+
+
+def evaluate_each(
+    subjects: Iterable[Subject],
+    data: Dataset,
+    corruptions: Corruptions,
+    *,
+    k: int | None,
+    seed: int,
+    store: str | Path | None,
+    bounds: BoundsLike | Literal["declared"],
+    draws: Draws | None,
+    device_noise: bool,
+    unscale: bool,
+    progress: bool,
+) -> Records:
+    """Evaluate models under the same corruptions; see `evaluate`.
+
+    Here, one model is made and measured after the other; on a cluster, all cells of all models are
+    measured at the same time, and those that fail do not stop the others.
+    """
+    with Store(store) as results:
+        plans: Iterable[_Plan] = (
+            _plan_cells(
+                subject,
                 data,
                 corruptions,
+                results,
                 k=k,
                 seed=seed,
-                store=store,
                 bounds=bounds,
                 draws=draws,
                 device_noise=device_noise,
-                name=each_name,
-                refit=refit,
                 unscale=unscale,
-                progress=progress,
             )
+            for subject in subjects
+        )
+        records = Records(())
+        if on_cluster():
+            plans = list(plans)
+            _measure_on_cluster(results, plans, progress=progress)
+        for classifier, cells in plans:
+            if on_cluster():
+                measured = load_measured(results, cells)
+            else:
+                measured = _measure_missing(results, classifier, cells, progress=progress)
             records = add_model(records, measured, store)
         return records
+
+
+def _plan_cells(
+    subject: Subject,
+    data: Dataset,
+    corruptions: Corruptions,
+    store: Store,
+    *,
+    k: int | None,
+    seed: int,
+    bounds: BoundsLike | Literal["declared"],
+    draws: Draws | None,
+    device_noise: bool,
+    unscale: bool,
+) -> _Plan:
+    """Return a model, trained first if that is asked for, and its cells."""
+    model, name, refit = subject.model, subject.name, subject.refit
     if refit:
         train, rows = data.parts(seed=seed)
         model = fit(model, data, train, seed=seed, name=name)
@@ -122,37 +196,38 @@ def evaluate(
         rows = np.arange(data.n_train or 0, data.n)
         data.check_test_size(len(rows))
     classifier = as_classifier(
-        model, data, name=name, model_id=model_id, unscale=unscale and not refit
+        model, data, name=name, model_id=subject.model_id, unscale=unscale and not refit
     )
-    with Store(store) as results:
-        noise = Noise(
-            k=10 if k is None else k,
-            seed=seed,
-            draws=draws or "independent",
-            bounds=choose_bounds(data, bounds),
-            on_device=device_noise,
+    noise = Noise(
+        k=10 if k is None else k,
+        seed=seed,
+        draws=draws or "independent",
+        bounds=choose_bounds(data, bounds),
+        on_device=device_noise,
+    )
+    if device_noise and data.table is not None:
+        raise InputError(
+            "device_noise is for points that are plain numbers, got a table of several kinds "
+            "or with columns chosen; leave it out: noise is then drawn on the CPU"
         )
-        if device_noise and data.table is not None:
-            raise InputError(
-                "device_noise is for points that are plain numbers, got a table of several kinds "
-                "or with columns chosen; leave it out: noise is then drawn on the CPU"
-            )
-        if device_noise and classifier.device is None:
-            raise InputError(
-                f"device_noise needs a torch module, and model {classifier.name} is none; leave "
-                "it out: noise is then drawn on the CPU"
-            )
-        drawn: list[tuple[Corruption, Noise]] = [(Clean(), noise)]
-        drawn += plan_noise(
-            list_items(corruptions), data, noise, results, bounds=bounds, draws=draws, k=k
+    if device_noise and classifier.device is None:
+        raise InputError(
+            f"device_noise needs a torch module, and model {classifier.name} is none; leave "
+            "it out: noise is then drawn on the CPU"
         )
-        record_groupings(data, results)
-        identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
-        origin = Origin(classifier.name, recipe=identity, train=AS_GIVEN)
-        points = make_points(data, rows)
-        cells = [Cell(data, points, c, each, origin, identity) for c, each in drawn]
-        distinct = list({cell.key: cell for cell in cells}.values())
-        return _measure_missing(results, classifier, distinct, progress=progress)
+    drawn: list[tuple[Corruption, Noise]] = [(Clean(), noise)]
+    drawn += plan_noise(
+        list_items(corruptions), data, noise, store, bounds=bounds, draws=draws, k=k
+    )
+    record_groupings(data, store)
+    identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
+    origin = Origin(classifier.name, recipe=identity, train=AS_GIVEN)
+    points = make_points(data, rows)
+    cells = [Cell(data, points, c, each, origin, identity) for c, each in drawn]
+    return classifier, list({cell.key: cell for cell in cells}.values())
+
+
+_Plan: TypeAlias = tuple[Classifier, list[Cell]]
 
 
 def _measure_missing(
@@ -165,6 +240,51 @@ def _measure_missing(
         for records in measure_groups(groups, classifier, progress=progress):
             store.add(records)
     return load_records(store, cells)
+
+
+def _measure_on_cluster(store: Store, plans: Sequence[_Plan], *, progress: bool) -> None:
+    """Measure the cells of all models that `store` does not contain yet."""
+    known = store.keys()
+    tasks = [
+        _Task(classifier, group)
+        for classifier, cells in plans
+        for group in group_by_draws(cell for cell in cells if cell.key not in known)
+    ]
+    with say_what_is_kept(store), closing(run_tasks(tasks)) as outcomes:
+        keep_outcomes(
+            show_progress(outcomes, "evaluating", total=len(tasks), enabled=progress),
+            store,
+            resumed=any(cell.key in known for _, cells in plans for cell in cells),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """The cells of one model that share their draws."""
+
+    classifier: Classifier
+    cells: Sequence[Cell]
+
+    @property
+    def name(self) -> str:
+        """Model and corruption."""
+        return f"model {self.classifier.name}, {self.cells[0].place}"
+
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """The data and the model."""
+        return self.cells[0].data, self.classifier
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether the model is on one."""
+        return getattr(self.classifier.device, "type", "") == "cuda"
+
+    def work(self, report: Callable[[str], None]) -> Measured:
+        """Measure the cells."""
+        report(self.name)
+        (records,) = measure_groups([self.cells], self.classifier)
+        return Measured(records)
 
 
 def add_model(records: Records, measured: Records, store: str | Path | None) -> Records:
@@ -219,6 +339,14 @@ def load_records(store: Store, cells: Sequence[Cell]) -> Records:
         notes=tuple(cells[0].data.notes()),
         groupings=tuple(g for g in records.groupings if g.name in groupings),
     )
+
+
+def load_measured(store: Store, cells: Sequence[Cell]) -> Records:
+    """Load the records of those cells that were measured, and why others were not."""
+    known, keys = store.keys(), {cell.key for cell in cells}
+    done = [cell for cell in cells if cell.key in known]
+    failures = tuple(f for f in store.everything().failures if f.key in keys)
+    return replace(load_records(store, done) if done else Records(()), failures=failures)
 
 
 def record_groupings(data: Dataset, store: Store) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol, cast
 
 from shaketable.core.errors import ShaketableError
 from shaketable.core.workers.tasks import Outcome, Task
 from shaketable.evaluation.cells import Cell
-from shaketable.evaluation.evaluate import load_records
 from shaketable.evaluation.records import FailureRecord, Record, Records
 from shaketable.evaluation.store import Store
 
@@ -59,13 +58,6 @@ def keep_outcomes(outcomes: Iterable[Outcome[Measured]], store: Store, *, resume
             raise failed[0]
     if not resumed and failed:
         raise failed[0]
-
-
-def load_measured(store: Store, cells: Sequence[Cell]) -> Records:
-    """Load the records of those cells that were measured, and why others were not."""
-    known, keys = store.keys(), {cell.key for cell in cells}
-    records = load_records(store, [cell for cell in cells if cell.key in known])
-    return replace(records, failures=tuple(f for f in records.failures if f.key in keys))
 
 
 def check_complete(records: Records) -> None:

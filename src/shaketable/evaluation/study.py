@@ -38,8 +38,8 @@ from shaketable.evaluation.command_records import (
     describe_call,
     make_command_record,
 )
-from shaketable.evaluation.evaluate import say_what_is_kept
-from shaketable.evaluation.failures import Measured, keep_outcomes, load_measured
+from shaketable.evaluation.evaluate import load_measured, say_what_is_kept
+from shaketable.evaluation.failures import Measured, keep_outcomes
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import (
@@ -168,14 +168,14 @@ def study(
             results.add_command(_describe_command(given, trainees, plan))
         known = results.keys()
         todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
-        cells = [cell for task in plan for cell in task.cells]
+        every = [cell for task in plan for cell in task.cells]
         with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as outcomes:
             keep_outcomes(
                 show_progress(outcomes, "training and testing", total=len(todo), enabled=progress),
                 results,
-                resumed=any(cell.key in known for cell in cells),
+                resumed=any(cell.key in known for cell in every),
             )
-        return load_measured(results, cells)
+        return load_measured(results, every)
 
 
 class StudyOptions(TypedDict, total=False):

@@ -10,6 +10,7 @@ import numpy as np
 from shaketable.core.blocks import check_fits_memory
 from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p
+from shaketable.core.parts import Parts
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import find_device
 from shaketable.data.files import DataLike, as_dataset
@@ -77,6 +78,7 @@ def one_nn(
     norm: str | float = 2,
     seed: int = 0,
     device: str | None = None,
+    keep: Parts | None = None,
     progress: bool = False,
 ) -> OneNN:
     """Label test points by their nearest training points, exactly.
@@ -95,6 +97,8 @@ def one_nn(
         Seed of the split, if the data have no fixed one.
     device
         Torch device to search on, as in `separation`.
+    keep
+        Where a long search keeps what it has found so far, as in `separation`.
     progress
         Show a progress bar; searches of k-d trees have none.
 
@@ -116,7 +120,9 @@ def one_nn(
     x = np.ascontiguousarray(data.x.reshape(data.n, -1))
     role = np.zeros(data.n, np.int64)
     role[train_rows] = 1
-    question = Question(x, role, p, nearest_of=role == 0, progress=progress, device=device)
+    question = Question(
+        x, role, p, nearest_of=role == 0, progress=progress, device=device, keep=keep
+    )
     answer = search(question)
     pairs = pairs_within(question, answer.nearest)
     place = np.empty(data.n, np.int64)

@@ -13,6 +13,7 @@ from shaketable.core.blocks import check_fits_memory
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import as_p, half_separation, norm_title
+from shaketable.core.parts import Parts
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.data.arrays import find_device, make_dataset
 from shaketable.data.dataset import Dataset
@@ -104,6 +105,7 @@ def separation(
     per_class: bool = True,
     closest: int = CLOSEST,
     device: str | None = None,
+    keep: Parts | None = None,
     progress: bool = False,
 ) -> Separation:
     """Exact class separation of a data set.
@@ -131,6 +133,9 @@ def separation(
     device
         Torch device to search on, such as ``"cuda"``. None: the device of `x` if that is a tensor,
         else the CPU, without torch. The result is the same.
+    keep
+        An open results file (`Store`) that keeps what a long search has found so far, every few
+        seconds. If it is killed, the same call continues from there.
     progress
         Show a progress bar; searches of k-d trees and of few points have none.
 
@@ -169,6 +174,7 @@ def separation(
         closest=closest,
         progress=progress,
         device=device,
+        keep=keep,
     )
     answer = search(question) if strata is None else search_strata(question, strata)
     distances = answer.distance(answer.closest) / unit

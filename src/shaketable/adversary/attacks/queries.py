@@ -39,6 +39,8 @@ class LabelQueries:
 
     def label_all(self) -> IntArray:
         """Class codes that the model gives all evaluated points."""
+        if self.region.labels is not None:
+            return self.region.labels
         x = self.region.x
         model = self._make_counting()
         parts = split_rows(np.arange(len(x)), x.shape[1])

@@ -6,12 +6,21 @@ import logging
 import os
 import time
 from collections.abc import Generator, Iterable
+from importlib import import_module
 from itertools import islice
 from typing import Any, TypeVar
 
 from shaketable.core.errors import InputError, WorkerError, describe_error
 from shaketable.core.workers.joblib_backend import shield_workers_from_interrupts
-from shaketable.core.workers.packing import Reply, Sent, lose_workers, pack, work_packed
+from shaketable.core.workers.packing import (
+    UNSENDABLE,
+    Reply,
+    Sent,
+    lose_workers,
+    pack,
+    refuse_to_send,
+    work_packed,
+)
 from shaketable.core.workers.tasks import BACKENDS, Outcome, Task
 
 R = TypeVar("R")
@@ -31,13 +40,16 @@ class DaskBackend:
 
     def __init__(self, address: str | None, workers: int | None) -> None:
         try:
-            import distributed
+            distributed: Any = import_module("distributed")
         except ImportError as error:
             raise InputError(
                 "backend dask needs dask.distributed, which is not installed; pip install "
                 "'shaketable[dask]'"
             ) from error
-        self._cluster = None
+        self._distributed = distributed
+        self._cluster: Any = None
+        self._client: Any = None
+        self._sent: Sent[Any] = Sent()
         try:
             if address is None:
                 with shield_workers_from_interrupts(enabled=True):
@@ -54,19 +66,17 @@ class DaskBackend:
             self._client.wait_for_workers(1, timeout=_PATIENCE)
         except (OSError, ValueError, TimeoutError) as error:
             where = "on this machine" if address is None else f"at {address!r}"
+            self.close()
             raise WorkerError(
                 f"no Dask cluster {where} ({describe_error(error)}); check the address, and that "
                 "it has workers"
             ) from error
-        self._sent: Sent[Any] = Sent()
 
     def run(self, tasks: Iterable[Task[R]]) -> Generator[Outcome[R], None, None]:
         """Yield the outcomes of tasks; see `Backend`."""
-        from distributed import as_completed
-
         waiting = iter(tasks)
         running: dict[Any, tuple[Task[R], int]] = {}
-        finished = as_completed(
+        finished = self._distributed.as_completed(
             loop=self._client.loop, with_results=True, raise_errors=False
         )
         room, looked = self._count_room(), time.monotonic()
@@ -89,7 +99,7 @@ class DaskBackend:
                     running[again] = (task, tries + 1)
                     finished.add(again)
                 else:
-                    yield Outcome(task, error=_explain(task, future))
+                    yield Outcome(task, error=self._explain(task, future))
                 if time.monotonic() > looked + _LOOK:
                     room, looked = self._count_room(), time.monotonic()
         finally:
@@ -98,23 +108,35 @@ class DaskBackend:
     def close(self) -> None:
         """Leave the cluster, and stop it if it was started here."""
         self._sent = Sent()
-        self._client.close()
-        if self._cluster is not None:
-            self._cluster.close()
+        for opened in (self._client, self._cluster):
+            if opened is not None:
+                opened.close()
 
     def _submit(self, task: Task[Any]) -> Any:
         shared = []
         for thing in task.shared:
             handle = self._sent.find(thing)
             if handle is None:
-                scattered = self._client.scatter([thing], broadcast=True, hash=False)
+                try:
+                    scattered = self._client.scatter([thing], broadcast=True, hash=False)
+                except UNSENDABLE as error:
+                    raise refuse_to_send(task, error) from error
                 handle = self._sent.add(thing, scattered[0])
             shared.append(handle)
         return self._client.submit(work_packed, pack(task), shared, pure=False)
 
     def _count_room(self) -> int:
         """Number of tasks that are to be under way."""
-        return _PER_THREAD * max(1, sum(self._client.nthreads().values()))
+        return _PER_THREAD * max(1, int(sum(self._client.nthreads().values())))
+
+    def _explain(self, task: Task[Any], future: Any) -> WorkerError:
+        """Error of a task that Dask gave up."""
+        if future.status == "cancelled":
+            return lose_workers(task, f"{_TRIES} times, with the data")
+        error = future.exception()
+        if isinstance(error, self._distributed.KilledWorker):
+            return lose_workers(task, "again and again")
+        return WorkerError(f"{task.name}: Dask failed to run it ({describe_error(error)})")
 
     def _check_connection(self) -> None:
         if self._client.status != "running":
@@ -124,18 +146,6 @@ class DaskBackend:
 
 
 BACKENDS.add("dask", DaskBackend)
-
-
-def _explain(task: Task[Any], future: Any) -> WorkerError:
-    """Error of a task that Dask gave up."""
-    from distributed import KilledWorker
-
-    if future.status == "cancelled":
-        return lose_workers(task, f"{_TRIES} times, with the data")
-    error = future.exception()
-    if isinstance(error, KilledWorker):
-        return lose_workers(task, "again and again")
-    return WorkerError(f"{task.name}: Dask failed to run it ({describe_error(error)})")
 
 
 def _count_cores() -> int:

@@ -7,6 +7,7 @@ import pickle
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from shaketable.core.errors import InputError, ShaketableError, WorkerError, describe_error
@@ -54,23 +55,32 @@ class Sent(Generic[H]):
 
 def pack(task: Task[Any]) -> Packed:
     """Pickle a task without the objects that it shares."""
-    import cloudpickle  # comes with the backends; what scripts define travels with the task
-
+    # It comes with the backends; what scripts define travels with the task.
+    cloudpickle: Any = import_module("cloudpickle")
     places = {id(thing): place for place, thing in enumerate(task.shared)}
 
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # its types are not known
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # a subclass of Any
         def persistent_id(self, thing: object) -> int | None:
             return places.get(id(thing))
 
     stream = io.BytesIO()
     try:
         Pickler(stream).dump(task)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{task.name}: cannot be sent to a worker ({describe_error(error)}); move lambdas, "
-            "open files and locks out of the model"
-        ) from error
+    except UNSENDABLE as error:
+        raise refuse_to_send(task, error) from error
     return Packed(stream.getvalue(), list_versions(), task.uses_gpu)
+
+
+UNSENDABLE = (pickle.PicklingError, TypeError, AttributeError)
+"""What pickling something raises that cannot be sent."""
+
+
+def refuse_to_send(task: Task[Any], error: Exception) -> InputError:
+    """Error to raise for a task that cannot be sent."""
+    return InputError(
+        f"{task.name}: cannot be sent to a worker ({describe_error(error)}); move open files, "
+        "connections and locks out of the model"
+    )
 
 
 def work_packed(packed: Packed, shared: Sequence[object]) -> Reply:
@@ -80,8 +90,8 @@ def work_packed(packed: Packed, shared: Sequence[object]) -> Reply:
     try:
         _check_versions(packed.versions)
         task = _unpack(packed, shared)
-    except InputError as error:
-        return Reply(None, error)
+    except InputError as unusable:
+        return Reply(None, unusable)
     result, error = attempt(task, lambda _: None)
     if error is not None:  # its causes stay here
         error.add_note("".join(traceback.format_exception(error)))

@@ -8,16 +8,19 @@ import signal
 import threading
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from itertools import islice
 from typing import Any, TypeVar
 
 from shaketable.core.errors import InputError, WorkerError, describe_error
 from shaketable.core.workers.packing import (
+    UNSENDABLE,
     Packed,
     Reply,
     Sent,
     lose_workers,
     pack,
+    refuse_to_send,
     work_packed,
 )
 from shaketable.core.workers.tasks import BACKENDS, Outcome, Task
@@ -33,7 +36,7 @@ class RayBackend:
 
     def __init__(self, address: str | None, workers: int | None) -> None:
         try:
-            import ray
+            ray: Any = import_module("ray")
         except ImportError as error:
             raise InputError(
                 "backend ray needs Ray, which is not installed; pip install 'shaketable[ray]'"
@@ -94,7 +97,12 @@ class RayBackend:
         shared = []
         for thing in task.shared:
             handle = self._sent.find(thing)
-            shared.append(self._sent.add(thing, self._ray.put(thing)) if handle is None else handle)
+            if handle is None:
+                try:
+                    handle = self._sent.add(thing, self._ray.put(thing))
+                except UNSENDABLE as error:
+                    raise refuse_to_send(task, error) from error
+            shared.append(handle)
         gpus = int(task.uses_gpu and self._ray.cluster_resources().get("GPU", 0) >= 1)
         return self._work.options(num_gpus=gpus).remote(pack(task), shared)
 
@@ -112,8 +120,7 @@ _have: dict[str, object] = {}  # objects that this worker has, by the ID of thei
 
 def _work_shared(packed: Packed, shared: Sequence[Any]) -> Reply:
     """Do a task in a worker of Ray, which reads what tasks share once."""
-    import ray
-
+    ray: Any = import_module("ray")
     wanted = {handle.hex(): handle for handle in shared}
     for name in set(_have) - set(wanted):
         del _have[name]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,11 @@ from joblib import Parallel, delayed
 
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.core.workers.tasks import on_cluster, run_tasks
 from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.distances import MAXIMUM, compile_measure
 from shaketable.separations.search.features import sketch
+from shaketable.separations.search.keeping import Block, KeptSearch, Task
 from shaketable.separations.search.kernels import LANES, Best, Sketch, compare, measure_pairs
 from shaketable.separations.search.question import Question
 from shaketable.views.progress import show_progress
@@ -31,12 +34,6 @@ _ROOM = 1 << 17  # pairs that a task can hold
 
 NO_ROW = np.iinfo(np.int64).max
 """Stands for the row of an opponent that there is not."""
-
-Block = tuple[int, int]
-"""First position, and the one after the last."""
-
-Task = tuple[Block, Block, bool]
-"""Two blocks, and whether to compare their touching tiles or the others."""
 
 
 class Metric(NamedTuple):
@@ -59,15 +56,20 @@ def search(question: Question) -> Answer:
     metric = Metric(np.ascontiguousarray(question.x), question.p)
     points = sketch(question, finest=question.nearest_of is not None)
     state = _State(points, question)
+    kept = KeptSearch(question, points.rows)
+    done = kept.restore(state.arrays)
     for touching in (True, False):
-        tasks = state.tasks(touching)
-        jobs = (delayed(_lower)(points, metric, task, state.bounds(task)) for task in tasks)
+        tasks = [task for task in state.tasks(touching) if task not in done]
+        jobs = (_Job(_lower, points, metric, task, state.bounds(task)) for task in tasks)
         title = "comparing near points" if touching else "comparing the others"
         results = _run(jobs, len(tasks))
         for task, best in show_progress(
             results, title, enabled=question.progress, total=len(tasks)
         ):
             state.merge(task, best)
+            done.add(task)
+            kept.keep(state.arrays, done)
+    kept.keep(state.arrays, done, last=True)
     return state.answer()
 
 
@@ -79,7 +81,7 @@ def pairs_within(question: Question, radius: FloatArray) -> IntArray:
     state = _State(points, plain)
     state.nearest[: question.n] = radius[points.rows]
     tasks = [*state.tasks(True), *state.tasks(False)]
-    jobs = (delayed(_collect)(points, metric, task, state.bounds(task)) for task in tasks)
+    jobs = (_Job(_collect, points, metric, task, state.bounds(task)) for task in tasks)
     title = "collecting near points"
     results = _run(jobs, len(tasks))
     pairs = show_progress(results, title, enabled=question.progress, total=len(tasks))
@@ -95,12 +97,44 @@ def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
         return np.concatenate([*values])
 
 
-def _run(jobs: Iterable[tuple[Any, Any, Any]], count: int) -> Iterator[Any]:
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """A task with all that it needs."""
+
+    function: Callable[[Sketch, Metric, Task, Best], Any]
+    points: Sketch
+    metric: Metric
+    task: Task
+    best: Best
+
+    @property
+    def name(self) -> str:
+        """The blocks that are compared."""
+        (first, _), (second, _), _ = self.task
+        return f"comparing points from {first} and from {second}"
+
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """The points, and their features."""
+        return self.points, self.metric
+
+    uses_gpu = False
+
+    def work(self, report: Callable[[str], None]) -> Any:
+        """Compare the points."""
+        report(self.name)
+        return self.function(self.points, self.metric, self.task, self.best)
+
+
+def _run(jobs: Iterable[_Job], count: int) -> Iterator[Any]:
     """Results of all jobs, in any order; a single one runs here, without a thread."""
-    if count == 1:
-        return (function(*args, **options) for function, args, options in jobs)
+    if count <= 1:
+        return (job.function(job.points, job.metric, job.task, job.best) for job in jobs)
+    if on_cluster():
+        return (outcome.get() for outcome in run_tasks(jobs))
     parallel = Parallel(n_jobs=-1, prefer="threads", return_as="generator_unordered", mmap_mode="c")
-    return iter(parallel(jobs))
+    calls = (delayed(job.function)(job.points, job.metric, job.task, job.best) for job in jobs)
+    return iter(parallel(calls))
 
 
 def _lower(points: Sketch, metric: Metric, task: Task, best: Best) -> tuple[Task, Best]:
@@ -159,6 +193,12 @@ class _State:
         self.closest = np.full(length, math.inf if question.closest else -1.0)
         self.closest_rows = np.full((length, 2), NO_ROW)
         self.lock = threading.Lock()
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """All that tasks improve, by name."""
+        names = "nearest", "opponent", "by_class", "by_part", "closest", "closest_rows"
+        return {name: getattr(self, name) for name in names}
 
     def tasks(self, touching: bool) -> list[Task]:
         """Every two blocks once."""

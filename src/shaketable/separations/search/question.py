@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shaketable.core.parts import Parts
 from shaketable.core.types import Array, IntArray
 
 
@@ -34,6 +35,8 @@ class Question:
     """Whether to show a progress bar."""
     device: str | None = None
     """Torch device to search on, such as ``"cuda"``; None for the CPU, without torch."""
+    keep: Parts | None = None
+    """Where a search of compiled loops keeps what it has found so far."""
 
     @property
     def n(self) -> int:
