@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.core.errors import ShaketableError as ShaketableError
     from shaketable.core.errors import StoreError as StoreError
     from shaketable.core.errors import UndefinedError as UndefinedError
+    from shaketable.core.workers.tasks import cluster as cluster
     from shaketable.corruptions import Bounds as Bounds
     from shaketable.corruptions import CameraGaussian as CameraGaussian
     from shaketable.corruptions import Gaussian as Gaussian
@@ -135,6 +136,7 @@ _HOME = {
     "assess": "findings.assessment",
     "audit": "separations.audit",
     "check": "findings.requirements.check",
+    "cluster": "core.workers.tasks",
     "corrupt": "corruptions",
     "corrupted": "evaluation.copies",
     "corruption": "corruptions.custom",

@@ -167,7 +167,7 @@ def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
     )
     intact, content, rng = filled.read_bytes(), list_content(filled), np.random.default_rng(1)
     refused = 0
-    for _ in range(40):
+    for _ in range(60):
         file = bytearray(intact)
         damage(file, earlier, rng)
         filled.write_bytes(file)

@@ -103,7 +103,8 @@ class DaskBackend:
                 if time.monotonic() > looked + _LOOK:
                     room, looked = self._count_room(), time.monotonic()
         finally:
-            self._client.cancel(list(running), force=True)
+            if running:
+                self._client.cancel(list(running), force=True)
 
     def close(self) -> None:
         """Leave the cluster, and stop it if it was started here."""
