@@ -82,7 +82,7 @@ class DaskBackend:
         room, looked = self._count_room(), time.monotonic()
         try:
             while True:
-                for task in islice(waiting, room - len(running)):
+                for task in islice(waiting, max(0, room - len(running))):
                     future = self._submit(task)
                     running[future] = (task, 1)
                     finished.add(future)

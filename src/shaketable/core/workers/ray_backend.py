@@ -66,7 +66,7 @@ class RayBackend:
         try:
             while True:
                 room = _PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1)))
-                for task in islice(waiting, room - len(running)):
+                for task in islice(waiting, max(0, room - len(running))):
                     running[self._submit(task)] = task
                 if not running:
                     return
