@@ -36,8 +36,9 @@ COMMANDS = {
     ),
     "adversary": (
         "parts",
-        "adversary --data digits --model logistic --model 1nn --norm inf --eps 0.05,0.1,0.2,0.5,1,2 "
-        "--constraint none --constraint genuine-max --attack random(queries=200) "
+        "adversary --data digits --model logistic --model 1nn --norm inf "
+        "--eps 0.05,0.1,0.2,0.5,1,2 --constraint none --constraint genuine-max "
+        "--attack random(queries=200) "
         "--attack rays(queries=300) --random 3",
     ),
 }

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from helpers.parts import Stopped, StoppingParts
 from sklearn.tree import DecisionTreeClassifier
 
+from helpers.parts import StoppedError, StoppingParts
 from shaketable.adversary import blocks
 from shaketable.adversary.curve import adversarial_curve, compute_curve
 from shaketable.adversary.target import Target
@@ -50,7 +50,7 @@ def test_after_a_crash_it_goes_on_to_the_same_numbers(monkeypatch, asked, crash)
     undisturbed = compute_curve(target, SIZES, **OPTIONS)
     total = len(asked)
     keep = StoppingParts(crash)
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         compute_curve(target, SIZES, **OPTIONS, keep=keep)
     asked.clear()
     keep.left = 1000

@@ -1,7 +1,7 @@
 """A place for parts of long work that stops after some of them."""
 
 
-class Stopped(Exception):
+class StoppedError(Exception):
     """The work was stopped."""
 
 
@@ -17,6 +17,6 @@ class StoppingParts(dict):
 
     def add_part(self, key, content):
         if not self.left:
-            raise Stopped
+            raise StoppedError
         self.left -= 1
         self[key] = content

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from helpers.parts import Stopped, StoppingParts
 
+from helpers.parts import StoppedError, StoppingParts
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.search import blocks, keeping
 from shaketable.separations.separation import separation
@@ -31,7 +31,7 @@ def test_after_a_crash_it_goes_on_to_the_same_numbers(compared):
     total = len(compared)
     assert total == 2 * 15, "five blocks"
     keep = StoppingParts(20)
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         separation(X, Y, norm=2, keep=keep)
     compared.clear()
     keep.left = 1000
