@@ -75,6 +75,10 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.findings.results import find as find
     from shaketable.findings.scorers import ScoringError as ScoringError
     from shaketable.findings.scorers import make_scorer as make_scorer
+    from shaketable.findings.stopping.numbers import Forecast as Forecast
+    from shaketable.findings.stopping.numbers import forecast as forecast
+    from shaketable.findings.stopping.rules import Decided as Decided
+    from shaketable.findings.stopping.rules import Precision as Precision
     from shaketable.models.adapted import adapt as adapt
     from shaketable.models.augmented import NoiseAugmented as NoiseAugmented
     from shaketable.models.onnx_models import OnnxModel as OnnxModel
@@ -99,8 +103,10 @@ _HOME = {
     "Check": "findings.requirements.check",
     "CommonCorruption": "corruptions.common.corruption",
     "Dataset": "data.dataset",
+    "Decided": "findings.stopping.rules",
     "Effects": "findings.mcv.effects",
     "Estimate": "statistics.estimate",
+    "Forecast": "findings.stopping.numbers",
     "Gaussian": "corruptions",
     "Hardening": "training.hardening.result",
     "Impulse": "corruptions",
@@ -111,6 +117,7 @@ _HOME = {
     "OneNN": "separations.one_nn",
     "OnnxModel": "models.onnx_models",
     "PNormNoise": "corruptions",
+    "Precision": "findings.stopping.rules",
     "Preprocess": "models.preprocess",
     "Record": "evaluation.records",
     "Records": "evaluation.records",
@@ -143,6 +150,7 @@ _HOME = {
     "evaluate": "evaluation.evaluate",
     "export": "findings.export",
     "find": "findings.results",
+    "forecast": "findings.stopping.numbers",
     "gallery": "corruptions.gallery.gallery",
     "grid": "corruptions.suites.grids",
     "harden": "training.hardening.search",

@@ -23,6 +23,7 @@ from shaketable.evaluation.failures import Measured, keep_outcomes
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records, copy_id
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
+from shaketable.evaluation.sequential import StoppingRule, measure_until
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
@@ -45,6 +46,7 @@ def evaluate(
     refit: bool = False,
     unscale: bool = False,
     by: By = (),
+    until: StoppingRule | None = None,
     progress: bool = False,
 ) -> Records:
     """Measure a fitted model on clean points and under every corruption.
@@ -89,6 +91,9 @@ def evaluate(
     by
         Columns that rows are grouped by, besides their class: names of features, or a mapping from
         names to one value per row. Accuracies are then reported for every group.
+    until
+        Take points at random until this rule knows enough, such as ``Precision(0.5)`` or
+        ``Decided("mscr >= -1")``; without it all points. Intervals hold wherever it stops.
     progress
         Show a bar on stderr.
     """
@@ -112,6 +117,7 @@ def evaluate(
         draws=draws,
         device_noise=device_noise,
         unscale=unscale,
+        until=until,
         progress=progress,
     )
 
@@ -138,13 +144,16 @@ def evaluate_each(
     draws: Draws | None,
     device_noise: bool,
     unscale: bool,
+    until: StoppingRule | None = None,
     progress: bool,
 ) -> Records:
     """Evaluate models under the same corruptions; see `evaluate`.
 
     Here, one model is made and measured after the other; on a cluster, all cells of all models are
-    measured at the same time, and those that fail do not stop the others.
+    measured at the same time, and those that fail do not stop the others. A stopping rule looks at
+    one model after the other, so with `until` they are measured here.
     """
+    spread = on_cluster() and until is None
     with Store(store) as results:
         plans: Iterable[_Plan] = (
             _plan_cells(
@@ -162,12 +171,16 @@ def evaluate_each(
             for subject in subjects
         )
         records = Records(())
-        if on_cluster():
+        if spread:
             plans = list(plans)
             _measure_on_cluster(results, plans, progress=progress)
         for classifier, cells in plans:
-            if on_cluster():
+            if spread:
                 measured = load_measured(results, cells)
+            elif until is not None:
+                with say_what_is_kept(results):
+                    cells = measure_until(results, classifier, cells, until, progress=progress)
+                measured = load_records(results, cells)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
             records = add_model(records, measured, store)

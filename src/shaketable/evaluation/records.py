@@ -16,6 +16,7 @@ from shaketable.core.spec import display_name
 from shaketable.core.types import IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
 from shaketable.separations.record import SeparationRecord
+from shaketable.statistics.sequences import Unit
 from shaketable.views.terminal import Displayed, print_lines, print_table
 
 if TYPE_CHECKING:
@@ -32,9 +33,26 @@ class Points:
     """Points that a cell was measured on: rows of the data set and their class codes."""
 
     id: str
+    """Where a stopping rule chose their number, ``ORDER:n``, and where it chose the number of runs
+    of a study, ``ID:runs``."""
     classes: tuple[Any, ...]
     rows: IntArray
     y: IntArray
+
+    @property
+    def order(self) -> str:
+        """ID without what a stopping rule chose: the same for the first 100 and the first 200."""
+        return self.id.partition(":")[0]
+
+    @property
+    def stopped(self) -> Unit | None:
+        """What a stopping rule chose the number of; None if it was fixed beforehand."""
+        end = self.id.partition(":")[2]
+        return None if not end else "runs" if end == "runs" else "points"
+
+    def first(self, n: int) -> Points:
+        """Return the first n points of an order."""
+        return Points(f"{self.order}:{n}", self.classes, self.rows[:n], self.y[:n])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,6 +96,13 @@ class Record:
     def accuracy(self) -> float:
         """Share of draws classified correctly."""
         return float(self.hits.sum() / (self.n * self.k))
+
+    def first(self, n: int) -> Record:
+        """Return what was counted at the first n points."""
+        predictions = None if self.predictions is None else self.predictions[:n]
+        return replace(
+            self, points=self.points.first(n), hits=self.hits[:n], predictions=predictions
+        )
 
     @property
     def epsilon(self) -> float | None:

@@ -102,13 +102,16 @@ class Store:
         with self._errors():
             return {key for (key,) in self._db.execute("SELECT key FROM cells NOT INDEXED")}
 
-    def add(self, records: Iterable[Record]) -> None:
+    def add(self, records: Iterable[Record], *, instead_of: Iterable[str] = ()) -> None:
         """Write cells in one transaction; either all are on disk afterwards, or none.
 
-        A cell that is in the file already, because another process was first, stays as it is.
+        A cell that is in the file already, because another process was first, stays as it is. The
+        cells with the keys `instead_of` are deleted.
         """
         rows = [(encode_points(record.points), encode_cell(record)) for record in records]
         with self._transaction("IMMEDIATE"):
+            for key in instead_of:
+                self._delete("cells", {"key": key})
             for points, cell in rows:
                 self._insert("points", points)
                 self._insert("cells", cell)

@@ -9,6 +9,7 @@ import numpy as np
 
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record
+from shaketable.findings.sequential import bound_error
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
@@ -34,7 +35,7 @@ def estimate_error_probability(cell: Record, overall: Estimate) -> ErrorProbabil
     return ErrorProbability(
         overall=overall,
         by_class={
-            label: intervals.error_upper_bound(cell.hits[y == code], cell.k)
+            label: bound_error(cell.hits[y == code], cell)
             for code, label in enumerate(classes)
             if (y == code).any()
         },

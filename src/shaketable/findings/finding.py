@@ -74,7 +74,8 @@ class FindingKind:
     """Metrics of suites that it scores; the corruptions of such suites are left to it."""
     order: int = 50
     """Its place among all findings that are printed: 10 MSCR, 20 studies, 30 and 40 suites, 44 the
-    probability of a wrong answer, 46 the comparison of models, 47 features, 48 groups."""
+    probability of a wrong answer, 46 the comparison of models, 47 features, 48 groups, 49 where a
+    stopping rule stopped."""
 
     def __post_init__(self) -> None:
         rules = {
@@ -103,6 +104,7 @@ FINDINGS: Registry[FindingKind] = Registry(
     admit=_admit,
     homes=(
         "shaketable.findings.mscr.finding",
+        "shaketable.findings.stopping.finding",
         "shaketable.findings.risk.finding",
         "shaketable.findings.comparison.finding",
         "shaketable.findings.features.finding",

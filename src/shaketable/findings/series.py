@@ -14,6 +14,7 @@ from shaketable.core.norms import norm_name, norm_title
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.error_probability import ErrorProbability, estimate_error_probability
+from shaketable.findings.sequential import allow_for_looks, bound_error
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
@@ -68,8 +69,10 @@ class Series:
         hits = [cell.hits for cell in self.noisy]
         if self.runs == 1:
             refuse_shared(self.first)
-            return intervals.mean_share(hits[0], self.first.k)
-        return intervals.mean_share_over_runs(hits, self.first.k)
+            estimate = intervals.mean_share(hits[0], self.first.k)
+        else:
+            estimate = intervals.mean_share_over_runs(hits, self.first.k)
+        return allow_for_looks(estimate, self.noisy)
 
     @cached_property
     def relative_loss(self) -> Estimate:
@@ -80,8 +83,10 @@ class Series:
         clean, hits = [cell.hits for cell in self.clean], [cell.hits for cell in self.noisy]
         if self.runs == 1:
             refuse_shared(self.first)
-            return intervals.relative_change(clean[0], hits[0], self.first.k)
-        return intervals.relative_change_over_runs(clean, hits, self.first.k)
+            estimate = intervals.relative_change(clean[0], hits[0], self.first.k)
+        else:
+            estimate = intervals.relative_change_over_runs(clean, hits, self.first.k)
+        return allow_for_looks(estimate, self.noisy)
 
     @cached_property
     def change(self) -> Estimate | None:
@@ -100,7 +105,7 @@ class Series:
                 f"error_probability is about one fitted model, got {self.runs} runs of a study; "
                 "pass records.select(run=0), or take_runs(1) of the series"
             )
-        return intervals.error_upper_bound(self.first.hits, self.first.k)
+        return bound_error(self.first.hits, self.first)
 
     @cached_property
     def error_probability(self) -> ErrorProbability:
@@ -122,6 +127,13 @@ class Series:
             part = replace(self, noisy=self.noisy[:runs], clean=self.clean[:runs], _parts={})
             self._parts[runs] = part
         return self._parts[runs]
+
+    def take_points(self, n: int) -> Series:
+        """Return the first points of one fitted model whose number a stopping rule chose."""
+        if n == self.first.n:
+            return self
+        noisy, clean = (tuple(c.first(n) for c in cells) for cells in (self.noisy, self.clean))
+        return Series(noisy, clean, self.at_eps_min)
 
     def __str__(self) -> str:
         cell = self.first
@@ -190,7 +202,7 @@ def get_pairing(series: Series) -> tuple[object, ...]:
     """Return what two series must share to be paired: points, corruption and noise of every run."""
     return tuple(
         (
-            c.points.id,
+            c.points.order,
             c.corruption,
             c.run,
             () if c.corruption == "clean" else get_noise_setting(c),  # clean: the same for any seed
@@ -202,6 +214,14 @@ def get_pairing(series: Series) -> tuple[object, ...]:
 def meets_same_noise(first: Series, second: Series) -> bool:
     """Whether two series can be paired: same points, same noise, run by run."""
     return get_pairing(first) == get_pairing(second)
+
+
+def share_points(first: Series, second: Series) -> tuple[Series, Series]:
+    """Return two paired series on the points that both have, if they stopped after other numbers."""
+    if first.first.points.id == second.first.points.id or first.runs > 1:
+        return first, second
+    n = min(first.first.n, second.first.n)
+    return first.take_points(n), second.take_points(n)
 
 
 def refuse_shared(cell: Record, *, over_runs: bool = True) -> None:

@@ -19,6 +19,7 @@ from shaketable.findings.series import (
     group_series,
     meets_same_noise,
     refuse_shared,
+    share_points,
 )
 
 PARTS = {"mce_15": ("common-15", BENCHMARK), "mce_xn": ("common-xn", NO_NOISE)}
@@ -112,6 +113,17 @@ def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:
     """Whether two results can be paired: same points and noise, corruption by corruption."""
     return len(first.series) == len(second.series) and all(
         map(meets_same_noise, first.series, second.series)
+    )
+
+
+def share_suite_points(
+    first: SuiteResult, second: SuiteResult
+) -> tuple[SuiteResult, SuiteResult]:
+    """Return two paired results on the points that both have; see `share_points`."""
+    pairs = [share_points(a, b) for a, b in zip(first.series, second.series, strict=True)]
+    return (
+        replace(first, series=tuple(a for a, _ in pairs)),
+        replace(second, series=tuple(b for _, b in pairs)),
     )
 
 

@@ -17,6 +17,7 @@ from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
 from shaketable.findings.reference import choose_reference
+from shaketable.findings.sequential import allow_for_looks
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference, is_shown
 from shaketable.statistics.estimate import Estimate
@@ -95,8 +96,10 @@ class Pair:
             [gap.condition.series[label].first for label in (self.first, self.second)]
             for gap in self.corrupted
         ]
-        values = np.mean([(a.hits - b.hits) / a.k for a, b in pairs], axis=0)
+        n = min(cell.n for pair in pairs for cell in pair)  # all are of one order
+        values = np.mean([(a.hits[:n] - b.hits[:n]) / a.k for a, b in pairs], axis=0)
         e = intervals.mean_of_values(values, low=-1, high=1)
+        e = allow_for_looks(e, pairs[0][:1], n)
         return replace(e, method=f"mean over {len(pairs)} corruptions, paired by point; {e.method}")
 
     @cached_property

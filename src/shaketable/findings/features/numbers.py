@@ -8,6 +8,7 @@ from functools import cached_property
 from shaketable.corruptions.suites.per_feature import METRIC, split_column
 from shaketable.evaluation.records import Records
 from shaketable.findings.choosing import choose_suite_result
+from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.series import Series, refuse_shared
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics import intervals
@@ -35,7 +36,8 @@ class FeatureLoss:
     def value(self) -> Estimate:
         """Clean accuracy minus the accuracy under the noise, paired by point."""
         clean, noisy = self.series.clean[0], self.series.first
-        return intervals.mean_difference(clean.hits * noisy.k, noisy.hits, noisy.k)
+        e = intervals.mean_difference(clean.hits * noisy.k, noisy.hits, noisy.k)
+        return allow_for_looks(e, [noisy])
 
     @cached_property
     def shown(self) -> bool:
@@ -62,18 +64,13 @@ def choose_most_fragile(losses: tuple[FeatureLoss, ...]) -> tuple[FeatureLoss, .
     probability of at most 5 % (Bonferroni).
     """
     top, *others = losses
-    k = top.series.first.k
-    return (
-        top,
-        *(
-            loss
-            for loss in others
-            if not is_shown(
-                intervals.mean_difference(loss.series.first.hits, top.series.first.hits, k),
-                len(others),
-            )
-        ),
-    )
+    cell = top.series.first
+
+    def compare(loss: FeatureLoss) -> Estimate:
+        e = intervals.mean_difference(loss.series.first.hits, cell.hits, cell.k)
+        return allow_for_looks(e, [cell])
+
+    return (top, *(loss for loss in others if not is_shown(compare(loss), len(others))))
 
 
 def feature_losses(records: Records | SuiteResult) -> dict[str, Estimate]:

@@ -12,8 +12,9 @@ from shaketable.core.spec import parse_call
 from shaketable.core.types import IntArray
 from shaketable.evaluation.records import Records
 from shaketable.findings.choosing import choose_suite_result
+from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.series import refuse_shared
-from shaketable.findings.suite_results import SuiteResult, meets_same_suite
+from shaketable.findings.suite_results import SuiteResult, meets_same_suite, share_suite_points
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
@@ -118,6 +119,7 @@ def _compare_with_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
     values = weight @ errors / len(calls)
     least = -weight.mean() if clean else 0.0
     estimate = intervals.mean_of_values(values, low=least, high=float(weight.mean()))
+    estimate = allow_for_looks(estimate, result.series[0].noisy)
     what = "growth of the error relative to AlexNet's" if clean else "error relative to AlexNet's"
     return replace(estimate, method=f"{what}, {result.method}; {estimate.method}")
 
@@ -130,6 +132,7 @@ def mean_error(result: SuiteResult) -> Estimate:
         estimate = intervals.mean_share(errors[0], result.draws)
     else:
         estimate = intervals.mean_share_over_runs(errors, result.draws)
+    estimate = allow_for_looks(estimate, result.series[0].noisy)
     return replace(estimate, method=f"{result.method}; {estimate.method}")
 
 
@@ -153,6 +156,7 @@ def ice(records: Records | SuiteResult) -> Estimate:
         estimate = intervals.relative_change(clean[0], errors[0], result.draws)
     else:
         estimate = intervals.relative_change_over_runs(clean, errors, result.draws)
+    estimate = allow_for_looks(estimate, result.series[0].noisy)
     return replace(estimate, method=f"{result.method}; {estimate.method}")
 
 
@@ -171,6 +175,7 @@ def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
             "a difference needs two models evaluated under the same suite on the same points in "
             "the same runs; evaluate both with the same data, suite, draws, k, runs and seed"
         )
+    first, second = share_suite_points(first, second)
     return _estimate_difference(first, first.errors()[1], second.errors()[1])
 
 
@@ -186,8 +191,10 @@ def _estimate_difference(
     """Difference of two mean errors, paired, from wrong answers in the draws of `result`."""
     if len(first) == 1:
         refuse_shared(result.first)
-        return intervals.mean_difference(first[0], second[0], result.draws)
-    return intervals.mean_difference_over_runs(first, second, result.draws)
+        estimate = intervals.mean_difference(first[0], second[0], result.draws)
+    else:
+        estimate = intervals.mean_difference_over_runs(first, second, result.draws)
+    return allow_for_looks(estimate, result.series[0].noisy)
 
 
 SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {

@@ -14,6 +14,7 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
+from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
@@ -48,7 +49,8 @@ def contrast(
             f"weights must be finite and one of them other than 0, got {dict(weights)!r}; give "
             "those of the sets to compare"
         )
-    return estimate_contrast(stack_shares(result), vector, confidence=confidence)
+    e = estimate_contrast(stack_shares(result), vector, confidence=confidence)
+    return allow_for_looks(e, result.series[0].noisy)
 
 
 def list_sets(result: SuiteResult) -> tuple[str, ...]:

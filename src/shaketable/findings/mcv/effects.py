@@ -20,6 +20,7 @@ from shaketable.core.spec import display_name, parse_call, split_calls, split_fa
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv import words
 from shaketable.findings.mcv.contrasts import estimate_contrast, list_sets, stack_shares
+from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.estimate import Estimate
 
@@ -195,7 +196,7 @@ class Effects:
         a, b = (
             np.mean(_drop_missing(self._list_removals(kind)), axis=0) for kind in (first, second)
         )
-        return estimate_contrast(self._shares, a - b, confidence=confidence)
+        return self._estimate(a - b, confidence=confidence)
 
     @cached_property
     def main_words(self) -> str:
@@ -291,8 +292,12 @@ class Effects:
     def _estimate_mean(self, contrasts: list[FloatArray], effects: int) -> tuple[Estimate, bool]:
         """Return the mean of contrasts, and whether it differs from 0 as one of so many effects."""
         mean = np.mean(contrasts, axis=0)
-        strict = estimate_contrast(self._shares, mean, confidence=1 - 0.05 / effects)
-        return estimate_contrast(self._shares, mean), strict.low > 0 or strict.high < 0
+        strict = self._estimate(mean, confidence=1 - 0.05 / effects)
+        return self._estimate(mean), strict.low > 0 or strict.high < 0
+
+    def _estimate(self, weights: FloatArray, *, confidence: float = 0.95) -> Estimate:
+        e = estimate_contrast(self._shares, weights, confidence=confidence)
+        return allow_for_looks(e, self.result.series[0].noisy)
 
 
 def _get_kind(factor: str) -> str:

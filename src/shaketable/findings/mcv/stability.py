@@ -40,7 +40,8 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.spec import display_name
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv.variation import Variation
-from shaketable.findings.suite_results import SuiteResult, meets_same_suite
+from shaketable.findings.sequential import allow_for_looks
+from shaketable.findings.suite_results import SuiteResult, meets_same_suite, share_suite_points
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.limits import imagine_worst
@@ -72,6 +73,7 @@ class Stability:
         _, (errors,) = self.result.errors()
         draws = self.result.draws
         estimate = intervals.mean_share(draws - errors, draws)
+        estimate = allow_for_looks(estimate, self.result.series[0].noisy)
         return replace(estimate, method=f"{self.result.method}; {estimate.method}")
 
     @cached_property
@@ -82,7 +84,7 @@ class Stability:
     @cached_property
     def cv(self) -> Estimate:
         """Coefficient of variation over the sets, as a fraction."""
-        return coefficient(self.shares)
+        return allow_for_looks(coefficient(self.shares), self.result.series[0].noisy)
 
     @cached_property
     def floor(self) -> float:
@@ -169,7 +171,9 @@ def cv_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
             "a difference needs two models evaluated under the same suite on the same points; "
             "evaluate both with the same data, suite, draws, k and seed"
         )
-    return coefficient_difference(first.shares(), second.shares())
+    first, second = share_suite_points(first, second)
+    e = coefficient_difference(first.shares(), second.shares())
+    return allow_for_looks(e, first.series[0].noisy)
 
 
 def coefficient_difference(

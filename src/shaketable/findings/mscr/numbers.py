@@ -8,7 +8,14 @@ from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
 from shaketable.findings.choosing import choose_series
 from shaketable.findings.error_probability import ErrorProbability
-from shaketable.findings.series import Series, group_series, meets_same_noise, refuse_shared
+from shaketable.findings.sequential import allow_for_looks
+from shaketable.findings.series import (
+    Series,
+    group_series,
+    meets_same_noise,
+    refuse_shared,
+    share_points,
+)
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
@@ -62,12 +69,15 @@ def accuracy_difference(
 def estimate_accuracy_difference(first: Series, second: Series) -> Estimate:
     """Accuracy of the first series minus that of the second, paired."""
     _refuse_unpaired(first, second, "accuracy_difference")
+    first, second = share_points(first, second)
     a, b = ([cell.hits for cell in s.noisy] for s in (first, second))
     k = first.first.k
     if len(a) == 1:
         refuse_shared(first.first)
-        return intervals.mean_difference(a[0], b[0], k)
-    return intervals.mean_difference_over_runs(a, b, k)
+        estimate = intervals.mean_difference(a[0], b[0], k)
+    else:
+        estimate = intervals.mean_difference_over_runs(a, b, k)
+    return allow_for_looks(estimate, first.noisy)
 
 
 def mscr_difference(
@@ -76,15 +86,18 @@ def mscr_difference(
     """MSCR of the first model minus that of the second, paired: same points, same noise."""
     a, b = (_choose_mscr_series(r, "mscr_difference", corruption) for r in (first, second))
     _refuse_unpaired(a, b, "mscr_difference")
+    a, b = share_points(a, b)
     k = a.first.k
     if a.runs == 1:
         refuse_shared(a.first)
         of_first, of_second = ((s.clean[0].hits, s.noisy[0].hits) for s in (a, b))
-        return intervals.change_difference(of_first, of_second, k)
-    first_runs, second_runs = (
-        ([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)
-    )
-    return intervals.change_difference_over_runs(first_runs, second_runs, k)
+        estimate = intervals.change_difference(of_first, of_second, k)
+    else:
+        first_runs, second_runs = (
+            ([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)
+        )
+        estimate = intervals.change_difference_over_runs(first_runs, second_runs, k)
+    return allow_for_looks(estimate, a.noisy)
 
 
 def _refuse_unpaired(first: Series, second: Series, metric: str) -> None:

@@ -221,7 +221,7 @@ def check(
     found = [
         (requirement, entry)
         for requirement in wanted
-        for entry in _list_entries(groups, requirement, store)
+        for entry in list_entries(groups, requirement, store)
     ]
     alone = 1 - (1 - confidence) / len(found)
     return Check(
@@ -253,7 +253,7 @@ def _read_groups(results: Records | Results | str | Path) -> RecordGroups:
     return RecordGroups(records)
 
 
-def _list_entries(
+def list_entries(
     groups: RecordGroups, requirement: Requirement, store: str
 ) -> list[tuple[str, Case[Any], Estimate]]:
     """Return the models that a requirement is about, each with its case and its metric."""

@@ -12,9 +12,10 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.records import GroupingRecord, Points, Record, Records
 from shaketable.findings.choosing import choose_series
+from shaketable.findings.sequential import allow_for_looks, bound_error, find_unit
 from shaketable.findings.series import refuse_shared
 from shaketable.statistics import groups
-from shaketable.statistics.difference import excludes_zero
+from shaketable.statistics.difference import excludes_zero, is_shown
 from shaketable.statistics.estimate import Estimate
 
 CLASS = "class"
@@ -113,7 +114,22 @@ class Breakdown:
                 strict=True,
             )
         ]
+        if find_unit([self.cell]) is not None:
+            listed = [self._allow_for_looks(group) for group in listed]
         return tuple(sorted(listed, key=lambda group: (-group.error.value, -group.error.high)))
+
+    def _allow_for_looks(self, group: Group) -> Group:
+        """Return a group with intervals that hold where a stopping rule stopped."""
+        chosen = self.partition.codes == self.partition.labels.index(group.label)
+        n = min(group.n, self.cell.n - group.n) or group.n  # of the smaller part
+        gap = None if group.gap is None else allow_for_looks(group.gap, [self.cell], n)
+        return replace(
+            group,
+            accuracy=allow_for_looks(group.accuracy, [self.cell], group.n),
+            error=bound_error(self.cell.hits[chosen], self.cell),
+            gap=gap,
+            shown=gap is not None and is_shown(gap, self.judged),
+        )
 
     @property
     def worst(self) -> Group:

@@ -1,0 +1,117 @@
+"""The finding: where a stopping rule stopped, and what narrower intervals would take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.sequential import find_unit
+from shaketable.findings.series import Series
+from shaketable.findings.stopping import words
+from shaketable.findings.stopping.numbers import Forecast, forecast_series, recommend_k
+from shaketable.statistics.sequences import Unit
+from shaketable.views.terminal import Displayed, print_lines
+
+
+@dataclass(frozen=True, eq=False)
+class Stop:
+    """One model whose number of points, or of runs, a stopping rule chose."""
+
+    label: str
+    unit: Unit
+    series: tuple[Series, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of points, or of runs."""
+        first = self.series[0]
+        return first.runs if self.unit == "runs" else first.first.n
+
+    @property
+    def k(self) -> int:
+        """Most draws per point."""
+        return max(s.first.k for s in self.series)
+
+    @cached_property
+    def half_width(self) -> float:
+        """Half the width of the widest interval of an accuracy, in percentage points."""
+        return max(50 * (s.accuracy.high - s.accuracy.low) for s in self.series)
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        """What intervals of half the width would take."""
+        accuracies = [s.accuracy for s in self.series]
+        return forecast_series(self.series, accuracies, self.half_width / 2)
+
+    @cached_property
+    def recommended_k(self) -> int | None:
+        """Draws per point that would have been cheapest; see `recommend_k`."""
+        return recommend_k(self.series)
+
+    def json(self) -> dict[str, Any]:
+        """Return its numbers; half-widths in percentage points."""
+        cell = self.series[0].first
+        return {
+            "model": cell.model,
+            "label": self.label,
+            "data": cell.data,
+            "unit": self.unit,
+            "size": self.size,
+            "half_width": self.half_width,
+            "forecast": self.forecast.json(),
+            "recommended_k": self.recommended_k,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Stops(Displayed):
+    """All models whose number of points, or of runs, a stopping rule chose."""
+
+    models: tuple[Stop, ...]
+
+    @property
+    def sentences(self) -> list[str]:
+        """One sentence per model."""
+        return [words.describe_stop(stop) for stop in self.models]
+
+    def json(self) -> dict[str, Any]:
+        """Return where it stopped, and a forecast, per model."""
+        return {"stopping": [stop.json() for stop in self.models]}
+
+    def print(self) -> None:
+        """Print one sentence per model."""
+        print_lines("", *self.sentences)
+
+    def sections(self, methods: Methods) -> list[Section]:  # noqa: ARG002
+        """Return the section with the sentences."""
+        from shaketable.views import page  # loads the templates
+
+        html = page.render(
+            "shaketable.findings.stopping", "section.html.j2", "stopping", stops=self.sentences
+        )
+        return [Section("stopping", "Stopping", html, 48)]
+
+
+def find(groups: RecordGroups) -> Stops | None:
+    """Take the finding from records; None if all numbers were fixed beforehand."""
+    models: dict[str, list[Series]] = {}
+    for condition in groups.conditions:
+        for label, series in condition.series.items():
+            models.setdefault(label, []).append(series)
+    stops = [
+        Stop(label, unit, tuple(series))
+        for label, series in models.items()
+        if (unit := _find_unit(series)) is not None
+    ]
+    return Stops(tuple(stops)) if stops else None
+
+
+def _find_unit(series: Sequence[Series]) -> Unit | None:
+    return find_unit(series[0].noisy)
+
+
+FINDINGS.add("stopping", FindingKind(find, order=49))

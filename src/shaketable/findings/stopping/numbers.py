@@ -1,0 +1,107 @@
+"""What narrower intervals would cost, and how many draws per point are worth their time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from shaketable.core.checks import HUGE, TINY, check_real
+from shaketable.evaluation.records import Record, Records
+from shaketable.findings.groups import RecordGroups
+from shaketable.findings.series import Series
+from shaketable.findings.stopping import words
+from shaketable.findings.stopping.rules import list_estimates
+from shaketable.statistics.draws import recommend_draws, split_variance
+from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.sequences import Unit, forecast_width
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How many points, or runs, would give an interval of some width if they showed the same."""
+
+    half_width: float
+    """In percentage points."""
+    unit: Unit
+    size: int
+    """Points, or runs, on record."""
+    needed: int | None
+    """Points, or runs, in all; None if no number would do."""
+    seconds: float | None
+    """Time for those that are missing, at the pace of those on record; None if unknown."""
+
+    def json(self) -> dict[str, Any]:
+        """Return the half-width, and what it takes."""
+        return {"half_width": self.half_width, "needed": self.needed, "seconds": self.seconds}
+
+    def __str__(self) -> str:
+        return words.describe_forecast(self)
+
+
+def forecast(records: Records, half_width: float, *, of: str = "") -> Forecast:
+    """Return what intervals of this half-width, in percentage points, would take.
+
+    Parameters
+    ----------
+    records
+        Of one model, or of several on the same points or in the same runs.
+    half_width
+        Half the width of the widest interval, in percentage points.
+    of
+        As in `Precision`: by default all accuracies.
+
+    >>> import shaketable as st
+    >>> x = [[i / 400] for i in range(400)]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 200 for i in range(400)]),
+    ...                       "linf(0.1)", name="step", bounds=None)
+    >>> st.forecast(records, half_width=0.5).needed
+    2808
+    """
+    half_width = check_real("half_width", half_width, "be positive", low=TINY, high=HUGE)
+    groups = RecordGroups(records)
+    return forecast_series(groups.series, list_estimates(groups, of), half_width)
+
+
+def forecast_series(
+    series: Sequence[Series], estimates: Sequence[Estimate], half_width: float
+) -> Forecast:
+    """Return what so narrow intervals of these estimates, which are made of the series, take."""
+    runs = max(s.runs for s in series)
+    size = runs if runs > 1 else max(s.first.n for s in series)
+    times = max(forecast_width(e, half_width / 100) for e in estimates)
+    needed = None if math.isinf(times) else math.ceil(times * size)
+    cells = list({c.key: c for s in series for c in (*s.noisy, *s.clean)}.values())
+    each = _find_pace(cells) if runs > 1 else sum(c.seconds for c in cells) / size
+    seconds = None if needed is None or math.isnan(each) else each * (needed - size)
+    return Forecast(half_width, "runs" if runs > 1 else "points", size, needed, seconds)
+
+
+def _find_pace(cells: Sequence[Record]) -> float:
+    """Seconds from one run to the next, training included; breaks between calls count little."""
+    ends: dict[int, float] = {}
+    for cell in cells:
+        if cell.created:
+            at = datetime.fromisoformat(cell.created).timestamp()
+            ends[cell.run] = max(at, ends.get(cell.run, at))
+    gaps = np.diff(sorted(ends.values()))
+    if not gaps.any():
+        return math.nan
+    return float(np.minimum(gaps, 5 * np.median(gaps[gaps > 0])).mean())
+
+
+def recommend_k(series: Sequence[Series]) -> int | None:
+    """Return the draws per point that would have been cheapest; None if k = 1 does not tell.
+
+    It is the largest number that any of the corruptions asks for. Their clean answer is what a new
+    point costs besides its draws.
+    """
+    cells = [s.first for s in series if s.runs == 1 and s.first.k > 1]
+    cost = 1 / len(cells) if cells else 1.0
+    return max(
+        (recommend_draws(*split_variance(c.hits, c.k), cost=cost) for c in cells), default=None
+    )
