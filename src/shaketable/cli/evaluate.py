@@ -24,6 +24,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import conclude, read_requirements
 from shaketable.cli.settings import read_settings
+from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_rule
 from shaketable.cli.values import (
     load_data,
     load_declared,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from shaketable.evaluation.noise import Draws
     from shaketable.evaluation.records import Records
     from shaketable.evaluation.resolve import Corruptions
+    from shaketable.evaluation.sequential import StoppingRule
 
 ABOUT = "measure models under noise and other corruptions"
 SCHEMA = "findings/schema.json"
@@ -84,6 +86,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_common_flags(parser)
     add_copies_flags(parser, k=None)
     add_draws_flag(parser, "ladder in suites, else independent")
+    add_stopping_flags(parser, "points at random")
     parser.add_argument(
         "--device-noise",
         action="store_true",
@@ -111,6 +114,7 @@ class Inputs:
     data: Dataset
     models: Mapping[str, str]
     levels: list[str | Suite]
+    rule: Precision | Decided | None
 
 
 def read_inputs(
@@ -125,6 +129,7 @@ def read_inputs(
     if args.reference and args.reference not in models:
         raise unknown_name("reference", args.reference, models)
     requirements = read_requirements(args)
+    rule = read_rule(args, requirements, models=len(models))
     levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
     levels = levels or list_needs(requirements)
     if args.features is None:
@@ -137,7 +142,7 @@ def read_inputs(
     if args.features is not None:
         levels.append(per_feature(data, *args.features))
         check_needs(requirements, levels)
-    return Inputs(data, models, levels)
+    return Inputs(data, models, levels, rule)
 
 
 def identify(args: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
@@ -177,6 +182,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
             load=lambda source: load_declared(source, args),
             draws=args.draws,
             device_noise=args.device_noise,
+            until=inputs.rule,
             progress=not args.quiet,
         )
     if args.store is not None:
@@ -209,6 +215,7 @@ def run(args: argparse.Namespace) -> int:
             "data with --test"
         )
     records = measure(args, inputs)
+    notes += note_shortfall(inputs.rule, records, "points")
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)
     code = conclude(args, results, dataset=data)
@@ -230,6 +237,7 @@ def evaluate_models(
     load: Callable[[str], tuple[Any, bool]] | None = None,
     draws: Draws | None = None,
     device_noise: bool = False,
+    until: StoppingRule | None = None,
     progress: bool = True,
 ) -> Records:
     """Load the models that are given by name and evaluate each, all under the same corruptions.
@@ -260,5 +268,6 @@ def evaluate_models(
             draws=draws,
             device_noise=device_noise,
             unscale=True,
+            until=until,
             progress=progress,
         )

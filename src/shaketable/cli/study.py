@@ -25,6 +25,7 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import conclude, print_json, read_requirements
 from shaketable.cli.settings import read_settings
 from shaketable.cli.study_file import INIT, NEW_FILE, write_study_file
+from shaketable.cli.stopping import MAX_RUNS, add_stopping_flags, note_shortfall, read_rule
 from shaketable.cli.train import (
     add_network_flags,
     choose_jobs,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
     from shaketable.evaluation.records import Records
     from shaketable.evaluation.study import StudyOptions
+    from shaketable.findings.stopping.rules import Decided, Precision
 
 ABOUT = "train with noise, test with noise, over many runs"
 SCHEMA = "findings/schema.json"
@@ -108,6 +110,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs", type=int, default=10, help="how often everything is repeated (default: 10)"
     )
+    add_stopping_flags(parser, "runs")
+    parser.add_argument(
+        "--max-runs",
+        type=int,
+        default=MAX_RUNS,
+        help=f"runs at most with --precision or --stop-early (default: {MAX_RUNS})",
+    )
     parser.add_argument(
         "--draws",
         default="independent",
@@ -133,6 +142,7 @@ class Inputs:
     models: dict[str, Any]
     options: StudyOptions
     jobs: int
+    rule: Precision | Decided | None
 
 
 def read_inputs(
@@ -146,6 +156,7 @@ def read_inputs(
     if args.train is not None and args.train_eps is not None:
         raise InputError("--train and --train-eps both name the training noise; leave one out")
     _check_requirements(args, test_eps or (), suites)
+    rule = read_rule(args, read_requirements(args))
     network = None
     if models is None:
         models = {}
@@ -164,12 +175,12 @@ def read_inputs(
         "train": args.train,
         "corruptions": [*args.corruptions, *suites],
         "k": args.k,
-        "runs": args.runs,
+        "runs": args.runs if rule is None else args.max_runs,
         "seed": args.seed,
         "draws": args.draws,
         "bounds": read_training_bounds(args, data, network),
     }
-    return Inputs(data, models, options, choose_jobs(args, models.values()))
+    return Inputs(data, models, options, choose_jobs(args, models.values()), rule)
 
 
 def identify(_: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
@@ -208,6 +219,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
             store=args.store,
             keep_models=args.keep_models,
             n_jobs=inputs.jobs,
+            until=inputs.rule,
             progress=not args.quiet,
             settings=read_settings(args, add_flags),
         )
@@ -233,6 +245,7 @@ def run(args: argparse.Namespace) -> int:
             "intervals cover only these"
         )
     records = measure(args, inputs)
+    notes += note_shortfall(inputs.rule, records, "runs")
     results = find(records, notes=[*notes, *note_pairs(data, records.separations)])
     code = conclude(args, results, dataset=data)
     check_complete(records)

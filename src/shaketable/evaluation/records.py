@@ -50,6 +50,10 @@ class Points:
         end = self.id.partition(":")[2]
         return None if not end else "runs" if end == "runs" else "points"
 
+    def of_stopped_runs(self) -> Points:
+        """Return the same points, for a study whose number of runs a stopping rule chooses."""
+        return replace(self, id=f"{self.order}:runs")
+
     def first(self, n: int) -> Points:
         """Return the first n points of an order."""
         return Points(f"{self.order}:{n}", self.classes, self.rows[:n], self.y[:n])

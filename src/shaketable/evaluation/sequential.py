@@ -7,7 +7,7 @@ stops (`shaketable.statistics.sequences`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -75,19 +75,30 @@ def measure_until(
     """
     order = _shuffle(cells[0])
     looks = list_looks(len(order.rows), FIRST_LOOK["points"])
-    kept = _find_kept(store, cells, order, looks)
+    kept: Sequence[Record | None] = _find_kept(store, cells, order, looks)
     size = max([looks[0], *(record.n for record in kept if record is not None)])
-    before, written = store.keys(), list[str]()
+    before, written = store.keys(), set[str]()
     while True:
         current = [replace(cell, points=order.first(size)) for cell in cells]
-        kept = _continue(current, kept, classifier, progress=progress)
-        store.add(kept, instead_of=[key for key in written if key not in before])
-        written = [record.key for record in kept]
-        if size == looks[-1]:
+        kept = records = _continue(current, kept, classifier, progress=progress)
+        store.add(records, instead_of=written - before)
+        keys = [record.key for record in records]
+        if size == looks[-1] or (times := rule.forecast(store.records(keys))) <= 1:
             return current
-        times = rule.forecast(store.records(written))
-        if times <= 1:
-            return current
+        written, size = set(keys), choose_look(looks, size, times)
+
+
+def add_runs(carry_out: Callable[[int], Records], most: int, rule: StoppingRule) -> Records:
+    """Carry out ever more runs of a study, and return the records of all.
+
+    `carry_out` does so many runs, as far as they are not done yet, and returns their records.
+    """
+    looks = list_looks(most, FIRST_LOOK["runs"])
+    size = looks[0]
+    while True:
+        records = carry_out(size)
+        if size == looks[-1] or (times := rule.forecast(records)) <= 1:
+            return records
         size = choose_look(looks, size, times)
 
 

@@ -49,6 +49,7 @@ from shaketable.evaluation.resolve import (
     resolve,
     resolve_and_record,
 )
+from shaketable.evaluation.sequential import StoppingRule, add_runs
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.trainees import (
     ModelFiles,
@@ -83,6 +84,7 @@ def study(
     keep_models: str | Path | None = None,
     n_jobs: int | None = None,
     trust: bool = False,
+    until: StoppingRule | None = None,
     progress: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> Records:
@@ -131,6 +133,9 @@ def study(
         ``with cluster(…)``, the workers of the cluster are used instead.
     trust
         Whether model files that may hold code, such as ``.joblib``, are loaded.
+    until
+        Add runs until this rule knows enough, such as ``Precision(0.5, of="mscr")``, but not more
+        than `runs`. Intervals hold wherever it stops.
     progress
         Show a bar on stderr.
     settings
@@ -162,20 +167,29 @@ def study(
             seed=seed,
             draws=draws,
             bounds=bounds,
+            sequential=until is not None,
             files=ModelFiles(keep_models, store),
         )
         if not results.in_memory:
             results.add_command(_describe_command(given, trainees, plan))
-        known = results.keys()
-        todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
-        every = [cell for task in plan for cell in task.cells]
-        with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as outcomes:
-            keep_outcomes(
-                show_progress(outcomes, "training and testing", total=len(todo), enabled=progress),
-                results,
-                resumed=any(cell.key in known for cell in every),
-            )
-        return load_measured(results, every)
+
+        def carry_out(runs: int) -> Records:
+            """Carry out the first runs, as far as they are not on record."""
+            tasks = [task for task in plan if task.run < runs]
+            known = results.keys()
+            todo = [task for task in tasks if any(cell.key not in known for cell in task.cells)]
+            every = [cell for task in tasks for cell in task.cells]
+            with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as outcomes:
+                keep_outcomes(
+                    show_progress(
+                        outcomes, "training and testing", total=len(todo), enabled=progress
+                    ),
+                    results,
+                    resumed=any(cell.key in known for cell in every),
+                )
+            return load_measured(results, every)
+
+        return carry_out(runs) if until is None else add_runs(carry_out, runs, until)
 
 
 class StudyOptions(TypedDict, total=False):
@@ -208,6 +222,7 @@ def plan_study(
     seed: int = 0,
     draws: Draws = "independent",
     bounds: BoundsLike | Literal["declared"] = "declared",
+    sequential: bool = False,
     files: ModelFiles | None = None,
 ) -> list[Task]:
     """Return all trainings of a study; separations and suites are added to `results`."""
@@ -230,7 +245,12 @@ def plan_study(
         for training in trainings[name]:
             origin = Origin(name, identities[name], training.spec)
             train_rows, cells = _plan_cells(
-                data, origin, replace(noise, run=run), tests, by_name=train is not None
+                data,
+                origin,
+                replace(noise, run=run),
+                tests,
+                by_name=train is not None,
+                sequential=sequential,
             )
             task = Task(trainees[name], training, train_rows, cells, files, place=len(plan))
             plan.append(task)
@@ -269,6 +289,11 @@ class Task:
     files: ModelFiles
     place: int
     """Its number among all tasks."""
+
+    @property
+    def run(self) -> int:
+        """Number of its run."""
+        return self.cells[0].noise.run
 
     @property
     def name(self) -> str:
@@ -333,13 +358,16 @@ def _plan_cells(
     tests: Iterable[tuple[Corruption, Noise]],
     *,
     by_name: bool,
+    sequential: bool,
 ) -> tuple[IntArray, tuple[Cell, ...]]:
     """Return the rows that a model is trained on in one run, and the cells that it fills.
 
-    With `by_name`, every training noise makes a model of its own name.
+    With `by_name`, every training noise makes a model of its own name. If the study is
+    `sequential`, its points say that a stopping rule chose the number of runs.
     """
     train_rows, test_rows = data.parts(run=noise.run, seed=noise.seed)
     points = make_points(data, test_rows)
+    points = points.of_stopped_runs() if sequential else points
     settings: tuple[str | int, ...] = (
         origin.recipe,
         noise.k,

@@ -217,7 +217,7 @@ def meets_same_noise(first: Series, second: Series) -> bool:
 
 
 def share_points(first: Series, second: Series) -> tuple[Series, Series]:
-    """Return two paired series on the points that both have, if they stopped after other numbers."""
+    """Return two paired series on the points of the one that stopped first."""
     if first.first.points.id == second.first.points.id or first.runs > 1:
         return first, second
     n = min(first.first.n, second.first.n)

@@ -116,9 +116,7 @@ def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:
     )
 
 
-def share_suite_points(
-    first: SuiteResult, second: SuiteResult
-) -> tuple[SuiteResult, SuiteResult]:
+def share_suite_points(first: SuiteResult, second: SuiteResult) -> tuple[SuiteResult, SuiteResult]:
     """Return two paired results on the points that both have; see `share_points`."""
     pairs = [share_points(a, b) for a, b in zip(first.series, second.series, strict=True)]
     return (

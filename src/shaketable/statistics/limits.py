@@ -64,6 +64,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from shaketable.core.types import FloatArray
@@ -199,6 +200,63 @@ def _ratio(numerator: FloatArray, denominator: FloatArray, otherwise: float) -> 
     return ratio
 
 
+@dataclass(frozen=True)
+class UpperLimit:
+    """The t that the randomly weighted mean exceeds with a given probability."""
+
+    linear: LinearEstimate
+    counts: FloatArray
+    imagined: ImaginedPoint
+    tail: FloatArray
+    dispersion: float | FloatArray = 1.0
+    """Factor of the variances of points."""
+
+    def find(self) -> FloatArray:
+        """Compute it by bisection."""
+        steps = np.where(self.counts > 0, self._steps, 0.0)
+        low, high = np.zeros_like(self.linear.estimate), steps.max(axis=-1)
+        high = np.maximum(high, self.imagined.distance)
+        exceeds = self._make_test()
+        for _ in range(_BISECTIONS):
+            t = (low + high) / 2
+            below = exceeds(t)
+            low, high = np.where(below, t, low), np.where(below, high, t)
+        return np.asarray(self.linear.estimate + (low + high) / 2)
+
+    def is_above(self, value: float) -> NDArray[np.bool_]:
+        """Whether it is above a value, in a fraction of the time that computing it takes."""
+        t = value - self.linear.estimate
+        return (t <= _ROUNDING) | self._make_test()(np.maximum(t, 0))
+
+    @property
+    def _steps(self) -> FloatArray:
+        return np.asarray(self.linear.values - self.linear.estimate[..., None])
+
+    def _make_test(self) -> Callable[[FloatArray], NDArray[np.bool_]]:
+        """Return whether the limit is above estimate + t, as a function of t."""
+        steps = np.concatenate([self._steps, self.imagined.distance[..., None]], axis=-1)
+        weight = self.imagined.weight[..., None]
+        means = np.concatenate([self.counts, weight], axis=-1)
+        counts = self.counts * np.asarray(self.dispersion)[..., None]
+        variances = np.concatenate([counts, weight], axis=-1)
+
+        def test(t: FloatArray) -> NDArray[np.bool_]:
+            z = steps - t[..., None]
+            above = np.maximum(z, 0)
+            below = above - z
+            a, b = (means * above).sum(axis=-1), (means * below).sum(axis=-1)
+            # variance / mean is the scale of a gamma variable, mean / scale its shape; 0 / 0 can
+            # only happen where estimate and limit coincide at the end of the range
+            with np.errstate(invalid="ignore", divide="ignore"):
+                scale_a = (variances * above**2).sum(axis=-1) / a
+                scale_b = (variances * below**2).sum(axis=-1) / b
+                share = scale_a / (scale_a + scale_b)
+                exceeds = special.betainc(b / scale_b, a / scale_a, share) > self.tail
+            return np.asarray(exceeds)
+
+        return test
+
+
 def compute_limits(
     estimator: Estimator,
     counts: FloatArray,
@@ -207,13 +265,8 @@ def compute_limits(
     times: float = 1.0,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Estimate for a fixed model with its lower and upper limit; `times` multiplies the points."""
-    counts = counts * times
-    linear = estimator(counts)
-    return (
-        linear.estimate,
-        -find_upper_limit(-linear, counts, tail, imagine),
-        find_upper_limit(linear, counts, tail, imagine),
-    )
+    below, above = make_limits(estimator, counts * times, tail, imagine)
+    return above.linear.estimate, -below.find(), above.find()
 
 
 def compute_limits_over_runs(
@@ -227,6 +280,27 @@ def compute_limits_over_runs(
 
     `times` multiplies the runs, with the same spread between them.
     """
+    below, above = make_limits_over_runs(estimator, counts, tail, imagine, times)
+    return above.linear.estimate, -below.find(), above.find()
+
+
+def make_limits(
+    estimator: Estimator, counts: FloatArray, tail: float, imagine: Imagine = imagine_point
+) -> tuple[UpperLimit, UpperLimit]:
+    """Limits for a fixed model: the upper one of the negated estimate, and of the estimate."""
+    linear = estimator(counts)
+    below, above = (_make_upper_limit(a, counts, tail, imagine) for a in (-linear, linear))
+    return below, above
+
+
+def make_limits_over_runs(
+    estimator: Estimator,
+    counts: FloatArray,
+    tail: float,
+    imagine: Imagine = imagine_point,
+    times: float = 1.0,
+) -> tuple[UpperLimit, UpperLimit]:
+    """Limits of a mean over runs: the upper one of the negated estimate, and of the estimate."""
     runs, total = counts.shape[-2] * times, counts.sum(axis=-2) * times
     each, pooled = estimator(counts).estimate, estimator(total)
     linear = pooled.shift(each.mean(axis=-1) - pooled.estimate)
@@ -240,54 +314,27 @@ def compute_limits_over_runs(
     dispersion = np.ones_like(between)
     np.divide(between, independent, out=dispersion, where=independent > 0)
 
-    def find(linear: LinearEstimate) -> FloatArray:
-        imagined = imagine(linear, total)
+    def make(linear: LinearEstimate) -> UpperLimit:
         variance = np.maximum(independent, between)
         part = _ratio((linear.high - linear.estimate) ** 2, variance, _MANY)
         df = (runs - 1) * (1 + part) ** 2
-        return _solve(linear, total, imagined, _find_tail(df, tail), dispersion)
+        return UpperLimit(linear, total, imagine(linear, total), _find_tail(df, tail), dispersion)
 
-    return linear.estimate, -find(-linear), find(linear)
+    return make(-linear), make(linear)
 
 
 def find_upper_limit(
     linear: LinearEstimate, counts: FloatArray, tail: float, imagine: Imagine = imagine_point
 ) -> FloatArray:
-    """Upper limit: the t that the randomly weighted mean exceeds with probability `tail`."""
+    """Upper limit for a fixed model."""
+    return _make_upper_limit(linear, counts, tail, imagine).find()
+
+
+def _make_upper_limit(
+    linear: LinearEstimate, counts: FloatArray, tail: float, imagine: Imagine
+) -> UpperLimit:
     imagined = imagine(linear, counts)
     # about half of the points are on the side of the limit
     half = np.maximum(counts.sum(axis=-1) - 1, 1) / 2
     df = _ratio(half, 1 - imagined.filled, _MANY)
-    return _solve(linear, counts, imagined, _find_tail(df, tail))
-
-
-def _solve(
-    linear: LinearEstimate,
-    counts: FloatArray,
-    imagined: ImaginedPoint,
-    tail: FloatArray,
-    dispersion: float | FloatArray = 1.0,
-) -> FloatArray:
-    """Find the upper limit by bisection, with the variances of points times the dispersion."""
-    steps = linear.values - linear.estimate[..., None]
-    seen = np.where(counts > 0, steps, 0.0).max(axis=-1)
-    steps = np.concatenate([steps, imagined.distance[..., None]], axis=-1)
-    weight = imagined.weight[..., None]
-    means = np.concatenate([counts, weight], axis=-1)
-    variances = np.concatenate([counts * np.asarray(dispersion)[..., None], weight], axis=-1)
-    low, high = np.zeros_like(seen), np.maximum(seen, imagined.distance)
-    for _ in range(_BISECTIONS):
-        t = (low + high) / 2
-        z = steps - t[..., None]
-        above = np.maximum(z, 0)
-        below = above - z
-        a, b = (means * above).sum(axis=-1), (means * below).sum(axis=-1)
-        # variance / mean is the scale of a gamma variable, mean / scale its shape; 0 / 0 can only
-        # happen where estimate and limit coincide at the end of the range
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scale_a = (variances * above**2).sum(axis=-1) / a
-            scale_b = (variances * below**2).sum(axis=-1) / b
-            share = scale_a / (scale_a + scale_b)
-            exceeds = special.betainc(b / scale_b, a / scale_a, share) > tail
-        low, high = np.where(exceeds, t, low), np.where(exceeds, high, t)
-    return np.asarray(linear.estimate + (low + high) / 2)
+    return UpperLimit(linear, counts, imagined, _find_tail(df, tail))

@@ -19,6 +19,8 @@ from shaketable.findings.requirements.requirement import (
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import forecast_width
 
+_FEW = 10
+
 
 @dataclass(frozen=True)
 class Precision:
@@ -51,9 +53,12 @@ class Precision:
 
     def forecast(self, records: Records) -> float:
         """Return how many times the points, or runs, would be enough if they showed the same."""
+        groups = RecordGroups(records)
         try:
-            estimates = list_estimates(RecordGroups(records), self.of)
+            estimates = list_estimates(groups, self.of)
         except UndefinedError:  # as yet
+            return math.inf
+        if self.of and is_hardly_right(groups):
             return math.inf
         return max(forecast_width(e, self.half_width / 100) for e in estimates)
 
@@ -92,7 +97,17 @@ class Decided:
             decisions = check(records, wanted, confidence=confidence).decisions
         except UndefinedError:  # as yet
             return math.inf
+        if is_hardly_right(RecordGroups(records)):
+            return math.inf
         return max(map(_forecast_decision, decisions))
+
+
+def is_hardly_right(groups: RecordGroups) -> bool:
+    """Whether a model is right on so few clean points that intervals of ratios are not reliable.
+
+    See `shaketable.statistics.intervals.relative_change`.
+    """
+    return any(cell.hits.sum() < _FEW for series in groups.series for cell in series.clean)
 
 
 def _forecast_decision(decision: Decision) -> float:
