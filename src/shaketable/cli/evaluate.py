@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from shaketable.evaluation.records import Records
     from shaketable.evaluation.resolve import Corruptions
     from shaketable.evaluation.sequential import StoppingRule
+    from shaketable.findings.stopping.rules import Decided, Precision
 
 ABOUT = "measure models under noise and other corruptions"
 SCHEMA = "findings/schema.json"
@@ -228,7 +229,7 @@ def evaluate_models(
     data: Dataset,
     corruptions: Corruptions,
     *,
-    k: int | None,
+    k: int | Literal["auto"] | None,
     seed: int,
     bounds: BoundsLike | Literal["declared"],
     store: str | Path | None = None,

@@ -128,8 +128,12 @@ def add_norm_flag(parser: argparse.ArgumentParser, default: str = "inf") -> None
 def add_copies_flags(parser: argparse.ArgumentParser, *, k: int | None = 10) -> None:
     """Add the number of noisy copies, and the seed; `k` None where suites decide."""
     default = "10" if k else "10, or what the suite was published with"
+    auto = "" if k else ", or auto with --precision or --stop-early: what needs the fewest answers"
     parser.add_argument(
-        "--k", type=int, default=k, help=f"noisy copies of every point (default: {default})"
+        "--k",
+        type=int if k else _parse_copies,
+        default=k,
+        help=f"noisy copies of every point{auto} (default: {default})",
     )
     add_seed_flag(parser, "all random numbers")
 
@@ -365,6 +369,12 @@ def parse_confidence(text: str) -> float:
     if not 50 <= percent < 100:
         raise argparse.ArgumentTypeError(f"must be at least 50 and below 100, got {text!r}")
     return percent / 100
+
+
+def _parse_copies(text: str) -> int | str:
+    if text != "auto" and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number, or auto, got {text!r}")
+    return text if text == "auto" else int(text)
 
 
 def _parse_range(text: str) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from shaketable.evaluation.failures import Measured, keep_outcomes
 from shaketable.evaluation.noise import Draws, Noise, choose_bounds
 from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records, copy_id
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
-from shaketable.evaluation.sequential import StoppingRule, measure_until
+from shaketable.evaluation.sequential import StoppingRule, choose_draws, measure_until
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
@@ -35,7 +35,7 @@ def evaluate(
     data: Any,
     corruptions: Corruptions,
     *,
-    k: int | None = None,
+    k: int | Literal["auto"] | None = None,
     seed: int = 0,
     store: str | Path | None = None,
     bounds: BoundsLike | Literal["declared"] = "declared",
@@ -65,7 +65,9 @@ def evaluate(
         many. In specs, ``eps_min`` stands for half the class separation of the data, and
         ``0.5*eps_min`` for half of that.
     k
-        Noisy copies of every point; by default 10, for a suite what it was published with.
+        Noisy copies of every point; by default 10, for a suite what it was published with. With
+        `until`, ``"auto"`` chooses the number that needs the fewest answers of the model, from 10
+        copies of the first 100 points.
     seed
         Every model gets the same noise from the same seed, so their results are paired.
     store
@@ -137,7 +139,7 @@ def evaluate_each(
     data: Dataset,
     corruptions: Corruptions,
     *,
-    k: int | None,
+    k: int | Literal["auto"] | None,
     seed: int,
     store: str | Path | None,
     bounds: BoundsLike | Literal["declared"],
@@ -154,6 +156,8 @@ def evaluate_each(
     one model after the other, so with `until` they are measured here.
     """
     spread = on_cluster() and until is None
+    if k == "auto" and until is None:
+        raise InputError("k must be a number without a stopping rule, got 'auto'; add --precision")
     with Store(store) as results:
         plans: Iterable[_Plan] = (
             _plan_cells(
@@ -161,7 +165,7 @@ def evaluate_each(
                 data,
                 corruptions,
                 results,
-                k=k,
+                k=10 if k == "auto" else k,
                 seed=seed,
                 bounds=bounds,
                 draws=draws,
@@ -179,6 +183,9 @@ def evaluate_each(
                 measured = load_measured(results, cells)
             elif until is not None:
                 with say_what_is_kept(results):
+                    if k == "auto":
+                        chosen = choose_draws(classifier, cells, progress=progress)
+                        cells = [replace(c, noise=replace(c.noise, k=chosen)) for c in cells]
                     cells = measure_until(results, classifier, cells, until, progress=progress)
                 measured = load_records(results, cells)
             else:

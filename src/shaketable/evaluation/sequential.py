@@ -18,6 +18,7 @@ from shaketable.evaluation.cells import Cell, group_by_draws, make_points, measu
 from shaketable.evaluation.records import Points, Record, Records
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import Classifier
+from shaketable.statistics.draws import recommend_draws, split_variance
 
 FIRST_LOOK = {"points": 100, "runs": 6}
 """Sizes of the smallest samples that are looked at."""
@@ -100,6 +101,33 @@ def add_runs(carry_out: Callable[[int], Records], most: int, rule: StoppingRule)
         if size == looks[-1] or (times := rule.forecast(records)) <= 1:
             return records
         size = choose_look(looks, size, times)
+
+
+def choose_draws(classifier: Classifier, cells: Sequence[Cell], *, progress: bool) -> int:
+    """Return the draws per point that are cheapest, from the first points with the cells' draws."""
+    with Store() as aside:
+        measure_until(aside, classifier, cells, _FirstLook(), progress=progress)
+        return recommend_k(aside.records().cells) or 1
+
+
+class _FirstLook:
+    """Stops at the first look."""
+
+    def forecast(self, _: Records) -> float:
+        return 1.0
+
+
+def recommend_k(cells: Sequence[Record]) -> int | None:
+    """Return the draws per point that would have been cheapest; None if k = 1 does not tell.
+
+    It is the largest number that any of the corruptions asks for. What a new point costs besides
+    its draws is its clean answer, which all corruptions share.
+    """
+    drawn = [cell for cell in cells if cell.k > 1]
+    return max(
+        (recommend_draws(*split_variance(c.hits, c.k), cost=1 / len(drawn)) for c in drawn),
+        default=None,
+    )
 
 
 def _shuffle(cell: Cell) -> Points:

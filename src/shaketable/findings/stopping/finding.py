@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from shaketable.evaluation.sequential import recommend_k
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.sequential import find_unit
 from shaketable.findings.series import Series
 from shaketable.findings.stopping import words
-from shaketable.findings.stopping.numbers import Forecast, forecast_series, recommend_k
+from shaketable.findings.stopping.numbers import Forecast, forecast_series
 from shaketable.statistics.sequences import Unit
 from shaketable.views.terminal import Displayed, print_lines
 
@@ -50,7 +51,7 @@ class Stop:
     @cached_property
     def recommended_k(self) -> int | None:
         """Draws per point that would have been cheapest; see `recommend_k`."""
-        return recommend_k(self.series)
+        return recommend_k([s.first for s in self.series if s.runs == 1])
 
     def json(self) -> dict[str, Any]:
         """Return its numbers; half-widths in percentage points."""

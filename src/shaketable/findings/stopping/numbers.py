@@ -1,4 +1,4 @@
-"""What narrower intervals would cost, and how many draws per point are worth their time."""
+"""What narrower intervals would cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.series import Series
 from shaketable.findings.stopping import words
 from shaketable.findings.stopping.rules import list_estimates
-from shaketable.statistics.draws import recommend_draws, split_variance
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import Unit, forecast_width
 
@@ -92,16 +91,3 @@ def _find_pace(cells: Sequence[Record]) -> float:
     if not gaps.any():
         return math.nan
     return float(np.minimum(gaps, 5 * np.median(gaps[gaps > 0])).mean())
-
-
-def recommend_k(series: Sequence[Series]) -> int | None:
-    """Return the draws per point that would have been cheapest; None if k = 1 does not tell.
-
-    It is the largest number that any of the corruptions asks for. Their clean answer is what a new
-    point costs besides its draws.
-    """
-    cells = [s.first for s in series if s.runs == 1 and s.first.k > 1]
-    cost = 1 / len(cells) if cells else 1.0
-    return max(
-        (recommend_draws(*split_variance(c.hits, c.k), cost=cost) for c in cells), default=None
-    )

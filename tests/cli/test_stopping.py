@@ -1,0 +1,53 @@
+import pytest
+
+from helpers.commands import run_command, run_failing, run_json
+
+pytestmark = pytest.mark.usefixtures("own_directory")
+
+EVALUATE = ["evaluate", "--data", "bands(n=4000)", "--model", "1nn", "--k", 2, "--quiet"]
+
+
+def test_points_are_taken_until_intervals_are_narrow(capsys):
+    found = run_json(capsys, *EVALUATE, "--precision", 3)
+    (model,) = found["models"]
+    assert 100 < model["n"] < 800
+    assert all(c["high"] - c["low"] <= 6 for c in model["cells"])
+    assert found["stopping"][0]["size"] == model["n"]
+    _, _, messages = run_command(capsys, *EVALUATE, "--precision", 0.1)
+    assert "± 0.1 percentage points are not reached with all points" in messages
+
+
+def test_points_are_taken_until_requirements_are_decided(capsys):
+    found = run_json(capsys, *EVALUATE, "--require", "mscr >= -30", "--stop-early")
+    assert found["check"]["outcome"] == "met"
+    assert found["models"][0]["n"] == 100
+
+
+def test_a_study_adds_runs(capsys):
+    argv = ["study", "--data", "bands(n=200)", "--model", "1nn", "--train-eps", 0, "--k", 1]
+    argv += ["--jobs", 1, "--quiet", "--precision", 5, "--precision-of", "mscr"]
+    found = run_json(capsys, *argv)
+    (mscr,) = found["mscr"]
+    assert mscr["high"] - mscr["low"] <= 10
+    assert found["stopping"][0] | {"unit": "runs", "size": mscr["runs"]} == found["stopping"][0]
+    _, _, messages = run_command(capsys, *argv, "--max-runs", 3)
+    assert "± 5 percentage points are not reached with all runs" in messages
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--precision-of", "mscr"], "--precision-of goes with --precision"),
+        (["--stop-early"], "--stop-early needs what is to be decided"),
+        (["--stop-early", "--precision", 1], "leave one out"),
+        (["--precision", -1], "half_width must be positive, got -1"),
+        (["--precision", 1, "--k", "few"], "must be a whole number, or auto, got 'few'"),
+        (["--k", "auto"], "add --precision"),
+        (
+            ["--model", "rf", "--stop-early", "--require", "difference(rf, 1nn).accuracy >= 0"],
+            "is about two",
+        ),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(capsys, flags, message):
+    assert message in run_failing(capsys, *EVALUATE, *flags)
