@@ -23,7 +23,7 @@ from shaketable.statistics.draws import recommend_draws, split_variance
 FIRST_LOOK = {"points": 100, "runs": 6}
 """Sizes of the smallest samples that are looked at."""
 
-_STEP = 1.2  # from look to look at least; a look after every point would cost more than it saves
+_STEP = 1.1  # from look to look at least; a look after every point would cost more than it saves
 _LEAP = 4.0  # from look to look at most, whatever the forecast is
 
 
@@ -41,7 +41,7 @@ def list_looks(most: int, first: int) -> list[int]:
     """Return the sizes that may be looked at, the last one `most`.
 
     >>> list_looks(200, 100)
-    [100, 120, 144, 173, 200]
+    [100, 110, 121, 133, 146, 161, 177, 195, 200]
     """
     looks = []
     size = first
@@ -54,8 +54,8 @@ def list_looks(most: int, first: int) -> list[int]:
 def choose_look(looks: Sequence[int], size: int, times: float) -> int:
     """Return the next size to look at, given how many times the present one would be enough.
 
-    >>> choose_look([100, 120, 144, 173, 200], 100, times=1.5)
-    144
+    >>> choose_look([100, 110, 121, 133, 146, 161], 100, times=1.5)
+    146
     """
     later = [look for look in looks if look > size]
     return max((look for look in later if look <= size * min(times, _LEAP)), default=later[0])

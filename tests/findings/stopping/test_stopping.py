@@ -12,26 +12,34 @@ from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.evaluation.records import Points, Records
 
 NOISE = "linf(0.1)"
+SUITES = {"mce_lp": ["suites"], "ice": ["suites"], "mcv": ["mcv"]}
+"""JSON keys of the results of suites, by metric."""
 
 
-def make_stopped(n, *, model="net", k=4, seed=0, errors=0.1):
+def make_stopped(n, *, model="net", k=4, seed=0, errors=0.1, metric=""):
     """Records of the first n of 2,000 points, whose number a rule chose."""
     rng = np.random.default_rng(seed)
     order = Points("order", (0, 1), rng.permutation(2000), rng.integers(2, size=2000))
     clean = rng.random(2000) > errors
     hits = np.where(rng.random(2000) < 0.9, clean * k, rng.binomial(k, 0.5, size=2000))
-    records = make_records({"clean": clean[:n], NOISE: hits[:n]}, k=k, model=model, metric="")
-    cells = (replace(c, points=order.first(n), seconds=n / 100) for c in records)
-    return Records(tuple(cells))
+    counts = {"clean": clean[:n], NOISE: hits[:n]}
+    if metric:
+        counts["linf(0.2)"] = hits[:n] // 2
+    records = make_records(counts, k=k, model=model, metric=metric, sets=tuple(counts)[1:])
+    cells = tuple(replace(c, points=order.first(n), seconds=n / 100) for c in records)
+    return replace(records, cells=cells, suites=records.suites if metric else ())
 
 
 def forget_rule(records):
     """Return the same counts, as of a number that was fixed beforehand."""
-    return Records(tuple(replace(c, points=replace(c.points, id="fixed")) for c in records))
+    cells = tuple(replace(c, points=replace(c.points, id="fixed")) for c in records)
+    return replace(records, cells=cells)
 
 
-def test_every_interval_of_a_result_allows_for_the_rule():
-    stopped = make_stopped(500) + make_stopped(500, model="old", seed=1)
+@pytest.mark.parametrize("metric", ["", "mce_lp", "ice", "mcv"])
+def test_every_interval_of_a_result_allows_for_the_rule(metric):
+    stopped = make_stopped(500, metric=metric)
+    stopped += make_stopped(500, model="old", seed=1, metric=metric)
     now, fixed = (st.find(r).json() for r in (stopped, forget_rule(stopped)))
 
     def list_widths(value, path=""):
@@ -52,6 +60,8 @@ def test_every_interval_of_a_result_allows_for_the_rule():
     assert len(widths) > 20
     for path, before in list_widths(fixed):
         assert widths[path] > 1.2 * before, path
+    names = {key for path in widths for key in path.split("/")}
+    assert {"models", "accuracy_differences", "groups", *SUITES.get(metric, ())} <= names
 
 
 def test_models_that_stop_elsewhere_are_compared_on_the_points_of_both():

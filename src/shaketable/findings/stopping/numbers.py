@@ -59,7 +59,7 @@ def forecast(records: Records, half_width: float, *, of: str = "") -> Forecast:
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 200 for i in range(400)]),
     ...                       "linf(0.1)", name="step", bounds=None)
     >>> st.forecast(records, half_width=0.5).needed
-    2808
+    2369
     """
     half_width = check_real("half_width", half_width, "be positive", low=TINY, high=HUGE)
     groups = RecordGroups(records)

@@ -40,7 +40,7 @@ class Precision:
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 2500 for i in range(5000)]),
     ...                       "linf(0.1)", name="step", bounds=None, until=st.Precision(2))
     >>> print(records.cells[1].n, st.metrics.accuracy(records, corruption="linf(0.1)"))
-    1070 0.9486 (95 % interval 0.9286 to 0.9650)
+    560 0.9436 (95 % interval 0.9227 to 0.9606)
     """
 
     half_width: float
