@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -13,6 +14,8 @@ from shaketable.core.types import Array, FloatArray, IntArray
 
 Runs: TypeAlias = Sequence[ArrayLike] | Array
 """One array of counts per point for every run, all of the same length."""
+
+_MOST_CODES = 2**62  # outcomes up to which an outcome is one number
 
 
 def read_points(name: str, counts: ArrayLike, most: int) -> IntArray:
@@ -60,11 +63,17 @@ def tabulate(columns: Sequence[IntArray], sizes: list[int]) -> tuple[list[FloatA
             f"clean and hits must have the same runs and points, got shapes {shapes[0]} and "
             f"{shapes[1]}; pass counts of the same points in the same order"
         )
-    codes, inverse = np.unique(np.ravel_multi_index(columns, sizes), return_inverse=True)
-    runs, m = shapes[0][0], len(codes)
+    outcomes: Sequence[IntArray]
+    if math.prod(sizes) < _MOST_CODES:
+        codes, inverse = np.unique(np.ravel_multi_index(columns, sizes), return_inverse=True)
+        outcomes = np.unravel_index(codes, sizes)
+    else:
+        rows = np.stack([column.ravel() for column in columns])
+        distinct, inverse = np.unique(rows, axis=1, return_inverse=True)
+        outcomes = list(distinct)
+    runs, m = shapes[0][0], len(outcomes[0])
     places = inverse.reshape(runs, -1) + m * np.arange(runs)[:, None]
     counts = np.bincount(places.ravel(), minlength=runs * m).reshape(runs, m)
-    outcomes = np.unravel_index(codes, sizes)
     return [column.astype(np.float64) for column in outcomes], counts.astype(np.float64)
 
 

@@ -37,6 +37,7 @@ from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.limits import (
     Estimator,
     Imagine,
+    average_estimators,
     change_estimator,
     compute_limits,
     compute_limits_over_runs,
@@ -109,7 +110,7 @@ def relative_change(
     >>> print(relative_change([1] * 90 + [0] * 10, [10] * 85 + [0] * 15, k=10))
     -0.056 (95 % interval -0.119 to -0.009)
     """
-    estimator, counts = _tabulate_changes([(clean, hits)], k, read_points, clean_k)
+    estimator, counts = _tabulate_changes([[(clean, hits)]], k, read_points, clean_k)
     return _estimate(estimator, counts[0], k, confidence, least=-1.0)
 
 
@@ -125,7 +126,7 @@ def relative_change_over_runs(
     >>> print(relative_change_over_runs(clean, hits, k=1))
     -0.053 (95 % interval -0.195 to 0.047)
     """
-    estimator, counts = _tabulate_changes([(clean, hits)], k, read_runs)
+    estimator, counts = _tabulate_changes([[(clean, hits)]], k, read_runs)
     return _estimate(estimator, counts, k, confidence, least=-1.0)
 
 
@@ -147,7 +148,7 @@ def change_difference(
     >>> print(change_difference(sturdy, shaky, k=10))
     0.160 (95 % interval 0.100 to 0.231)
     """
-    estimator, counts = _tabulate_changes([first, second], k, read_points, clean_k)
+    estimator, counts = _tabulate_changes([[first], [second]], k, read_points, clean_k)
     return _estimate(estimator, counts[0], k, confidence)
 
 
@@ -164,8 +165,38 @@ def change_difference_over_runs(
     >>> print(change_difference_over_runs((clean, clean), (clean, hits), k=1))
     0.1850 (95 % interval 0.1561 to 0.2185)
     """
-    estimator, counts = _tabulate_changes([first, second], k, read_runs)
+    estimator, counts = _tabulate_changes([[first], [second]], k, read_runs)
     return _estimate(estimator, counts, k, confidence)
+
+
+def mean_change(
+    models: Sequence[tuple[Runs, Runs]], k: int, *, confidence: float = 0.95
+) -> Estimate:
+    """Mean over several models of their relative changes, on the same points in the same runs.
+
+    Each model is a pair (clean, hits) as in `relative_change_over_runs`, of one run or more. The
+    models are these; the interval is for new points, or for all splits if there are several runs.
+
+    >>> print(mean_change([([[1] * 100], [[1] * 90 + [0] * 10]), ([[1] * 100], [[1] * 100])], k=1))
+    -0.0500 (95 % interval -0.0861 to -0.0226)
+    """
+    return _estimate_changes([models], k, confidence)
+
+
+def mean_change_difference(
+    first: Sequence[tuple[Runs, Runs]],
+    second: Sequence[tuple[Runs, Runs]],
+    k: int,
+    *,
+    confidence: float = 0.95,
+) -> Estimate:
+    """Mean relative change of the first models minus that of the second, paired; see `mean_change`.
+
+    >>> sturdy, shaky = ([[1] * 100], [[1] * 100]), ([[1] * 100], [[1] * 90 + [0] * 10])
+    >>> print(mean_change_difference([sturdy, shaky], [shaky, shaky], k=1))
+    0.0500 (95 % interval 0.0227 to 0.0862)
+    """
+    return _estimate_changes([first, second], k, confidence)
 
 
 def mean_of_values(
@@ -275,15 +306,33 @@ def _estimate(
     return Estimate(*compute(confidence, 1.0, False), confidence, method, limits)
 
 
+def _estimate_changes(
+    groups: Sequence[Sequence[tuple[Runs, Runs]]], k: int, confidence: float
+) -> Estimate:
+    """Mean change of one group of models, or of the first minus the second, of any number of runs."""
+    if len(groups[0][0][0]) > 1:
+        return _estimate(
+            *_tabulate_changes(groups, k, read_runs), k, confidence, least=_least(groups)
+        )
+    only = [[(clean[0], hits[0]) for clean, hits in models] for models in groups]
+    estimator, counts = _tabulate_changes(only, k, read_points)
+    return _estimate(estimator, counts[0], k, confidence, least=_least(groups))
+
+
+def _least(groups: Sequence[object]) -> float:
+    """Lowest value that a change can have, or the difference of two."""
+    return -1.0 if len(groups) == 1 else -math.inf
+
+
 def _tabulate_changes(
-    models: Sequence[tuple[_Counts, _Counts]],
+    groups: Sequence[Sequence[tuple[_Counts, _Counts]]],
     k: int,
     read: Callable[[str, _Counts, int], IntArray],
     clean_k: int = 1,
 ) -> tuple[Estimator, FloatArray]:
-    """Relative change of one model, or of the first minus the second, and the outcome table."""
+    """Mean relative change of a group of models, or of the first minus the second, and outcomes."""
     columns = []
-    for clean, hits in models:
+    for clean, hits in (model for models in groups for model in models):
         columns += [read("clean", clean, check_draws(clean_k)), read("hits", hits, check_draws(k))]
         zero = np.flatnonzero(~columns[-2].any(axis=1))
         if zero.size:
@@ -292,11 +341,15 @@ def _tabulate_changes(
                 f"clean accuracy is 0{where}, so the relative change (MSCR) is undefined; check "
                 "labels and predictions, or report the accuracies themselves"
             )
-    outcomes, counts = tabulate(columns, [clean_k + 1, k + 1] * len(models))
-    first = change_estimator(outcomes[0] / clean_k, outcomes[1] / k)
-    if len(models) == 1:
+    outcomes, counts = tabulate(columns, [clean_k + 1, k + 1] * (len(columns) // 2))
+    each = [
+        change_estimator(clean / clean_k, hits / k)
+        for clean, hits in zip(outcomes[::2], outcomes[1::2], strict=True)
+    ]
+    first = average_estimators(each[: len(groups[0])])
+    if len(groups) == 1:
         return first, counts
-    second = change_estimator(outcomes[2] / clean_k, outcomes[3] / k)
+    second = average_estimators(each[len(groups[0]) :])
     return lambda table: first(table) - second(table), counts
 
 

@@ -59,8 +59,8 @@ an average point of the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 import numpy as np
@@ -147,6 +147,18 @@ def change_estimator(c: FloatArray, y: FloatArray) -> Estimator:
         change = ratio - 1
         values = change[..., None] + (y - ratio[..., None] * c) / clean[..., None]
         return LinearEstimate(change, values, change - ratio / clean, change + 1 / clean)
+
+    return estimate
+
+
+def average_estimators(estimators: Sequence[Estimator]) -> Estimator:
+    """Estimator of the mean of several; a point may be the worst of all of them at once."""
+
+    def estimate(counts: FloatArray) -> LinearEstimate:
+        parts = [estimator(counts) for estimator in estimators]
+        return LinearEstimate(
+            *(np.mean([getattr(x, f.name) for x in parts], axis=0) for f in fields(LinearEstimate))
+        )
 
     return estimate
 
