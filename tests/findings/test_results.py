@@ -127,10 +127,10 @@ def test_two_findings_must_not_use_the_same_json_key(noise_records: Records) -> 
 def test_findings_are_printed_in_the_order_of_their_kinds(
     capsys: pytest.CaptureFixture[str], mixed_records: Records
 ) -> None:
-    kinds = ["mscr", "study", "mce", "mcv", "risk", "comparison", "features", "subgroups"]
+    kinds = ["mscr", "study", "mce", "mcv", "risk", "regimes", "comparison", "features"]
     assert [kind for kind in load_kinds()[0] if kind in kinds] == kinds
     taken = list(find(mixed_records).findings)
-    assert taken == ["mscr", "study", "risk", "comparison", "subgroups"]
+    assert taken == ["mscr", "study", "risk", "regimes", "comparison", "subgroups"]
     add_finding(mixed_records, OtherFinding()).print()
     out = capsys.readouterr().out
     texts = (
@@ -151,7 +151,7 @@ def test_sections_are_sorted_by_their_order(
     ids = [section.id for section in results.sections(Methods())]
     summary = ["summary", "answer", "first"]
     after = ["risk", "groups", "accuracy", "study", "differences", "last"]
-    assert ids == [*summary, "verdict", "comparison", *after]
+    assert ids == [*summary, "verdict", "regimes", "comparison", *after]
     page = read_page(write_report(tmp_path / "r.html", results, dataset=data))
     sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
     assert sections == [*ids, "data", "method"]

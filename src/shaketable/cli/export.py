@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from shaketable.cli.flags import add_out_flag, add_reference_flag, one_of
+from shaketable.cli.grouping import add_grouping_flags, read_group
 from shaketable.views.terminal import print_lines
 
 ABOUT = "write the findings or the records of a results file as CSV, Parquet or JSON"
@@ -24,6 +25,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "points: one row per point of every cell (default: findings)",
     )
     add_reference_flag(parser)
+    add_grouping_flags(parser)
     add_out_flag(parser, "file to write", (".csv", ".csv.gz", ".parquet", ".json"), required=True)
 
 
@@ -32,7 +34,12 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.cli.output import read_results
     from shaketable.findings.export import export
 
-    results = read_results(args.store, reference=args.reference or "")
+    results = read_results(
+        args.store,
+        reference=args.reference or "",
+        baseline=args.baseline or "",
+        group=read_group(args),
+    )
     print_lines(
         f"{args.content}: {export(args.out, results, content=args.content)}", to_stderr=True
     )

@@ -12,6 +12,7 @@ from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
+    from shaketable.findings.groups import Grouping
     from shaketable.findings.requirements.check import Check
     from shaketable.findings.requirements.requirement import Requirement
     from shaketable.findings.results import Results
@@ -24,7 +25,9 @@ def print_json(result: Any, *, versioned: bool = True) -> None:
     print(json.dumps(result, indent=2))
 
 
-def read_results(path: str, *, reference: str = "") -> Results:
+def read_results(
+    path: str, *, reference: str = "", baseline: str = "", group: Grouping = "regime"
+) -> Results:
     """Take all findings from a results file, which must hold at least one cell."""
     from shaketable.evaluation.store import Store
     from shaketable.findings.results import find
@@ -33,7 +36,7 @@ def read_results(path: str, *, reference: str = "") -> Results:
         records = store.records()
     if not len(records):
         raise InputError(f"results file {path!r} must hold at least one cell, got none")
-    return find(records, reference=reference)
+    return find(records, reference=reference, baseline=baseline, group=group)
 
 
 def read_requirements(args: argparse.Namespace) -> tuple[Requirement, ...]:

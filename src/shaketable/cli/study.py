@@ -22,6 +22,7 @@ from shaketable.cli.flags import (
     parse_epsilons,
     parse_path,
 )
+from shaketable.cli.grouping import add_grouping_flags, read_group
 from shaketable.cli.output import conclude, print_json, read_requirements
 from shaketable.cli.settings import read_settings
 from shaketable.cli.study_file import INIT, NEW_FILE, write_study_file
@@ -131,6 +132,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_cluster_flags(parser)
     add_copies_flags(parser)
     add_bounds_flags(parser)
+    add_grouping_flags(parser)
     add_output_flags(parser)
 
 
@@ -235,6 +237,7 @@ def run(args: argparse.Namespace) -> int:
         return _write_file(args)
     if args.new is not None:
         raise InputError(f"unexpected argument {args.new!r}; see shaketable study --help")
+    group = read_group(args)
     inputs = read_inputs(args)
     if args.dry_run:
         return _print_dry_run(args, inputs)
@@ -246,7 +249,12 @@ def run(args: argparse.Namespace) -> int:
         )
     records = measure(args, inputs)
     notes += note_shortfall(inputs.rule, records, "runs")
-    results = find(records, notes=[*notes, *note_pairs(data, records.separations)])
+    notes += note_pairs(data, records.separations)
+    try:
+        results = find(records, baseline=args.baseline or "", group=group, notes=notes)
+    except InputError:  # the flags do not fit the results, which must not be lost
+        conclude(args, find(records, notes=notes), dataset=data)
+        raise
     code = conclude(args, results, dataset=data)
     check_complete(records)
     return code

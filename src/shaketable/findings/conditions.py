@@ -64,11 +64,11 @@ def label_models(series: Sequence[Series]) -> dict[tuple[str, str, str], str]:
     firsts = {get_model(s): s.first for s in reversed(series)}
     models = dict.fromkeys(map(get_model, series))
     cells = [firsts[model] for model in models]
-    facts = [{"data": c.data, **list_training_facts(c, _name_training(c))} for c in cells]
+    facts = [{"data": c.data, **list_training_facts(c, name_training(c))} for c in cells]
     return dict(zip(models, distinguish([c.model for c in cells], facts), strict=True))
 
 
-def _name_training(cell: Record) -> str:
+def name_training(cell: Record) -> str:
     """Return the spec of the training noise, its size with four digits."""
     if not cell.train_epsilon:
         return cell.train

@@ -23,7 +23,7 @@ ENDINGS = (".csv", ".csv.gz", ".parquet", ".json")
 """Endings of the files that findings and records can be written to."""
 
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")
-_SENTENCES = {"verdict", "meaning", "reference_words"}
+_SENTENCES = {"answer", "verdict", "meaning", "reference_words"}
 
 
 def export(path: str | Path, results: Results | Records, *, content: Content = "findings") -> Path:

@@ -44,8 +44,9 @@ class Section:
     """Its entry in the page's table of contents."""
     html: Markup
     order: int = 35
-    """Place on the page: below 10 the summary above all notes, 10 verdict, 15 comparison, 20 and 30
-    suites, 40 risk, 43 features, 45 groups, 50 accuracy, 60 studies, 70 differences, 80 data."""
+    """Place on the page: below 10 the summary above all notes, 10 verdict, 12 training regimes, 15
+    comparison, 20 and 30 suites, 40 risk, 43 features, 45 groups, 50 accuracy, 60 studies, 70
+    differences, 80 data."""
     definitions: Markup | str = ""
     """Formulas and sources of its numbers, for the end of the page."""
 
@@ -74,8 +75,8 @@ class FindingKind:
     """Metrics of suites that it scores; the corruptions of such suites are left to it."""
     order: int = 50
     """Its place among all findings that are printed: 10 MSCR, 20 studies, 30 and 40 suites, 44 the
-    probability of a wrong answer, 46 the comparison of models, 47 features, 48 groups, 49 where a
-    stopping rule stopped."""
+    probability of a wrong answer, 45 training regimes, 46 the comparison of models, 47 features, 48
+    groups, 49 where a stopping rule stopped."""
 
     def __post_init__(self) -> None:
         rules = {
@@ -106,6 +107,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.mscr.finding",
         "shaketable.findings.stopping.finding",
         "shaketable.findings.risk.finding",
+        "shaketable.findings.regimes.finding",
         "shaketable.findings.comparison.finding",
         "shaketable.findings.features.finding",
         "shaketable.findings.subgroups.finding",

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 from shaketable.evaluation.records import Records
 from shaketable.findings.conditions import Condition, group_conditions
 from shaketable.findings.series import Series, group_series
 from shaketable.findings.subjects import Subject, group_subjects
 from shaketable.findings.suite_results import SuiteResult, group_suites
+
+Grouping: TypeAlias = str | Mapping[str, str]
+"""What models are grouped by: ``regime``, ``network``, or patterns of their names, by group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +29,10 @@ class RecordGroups:
     """Metrics of suites that have a finding of their own."""
     reference: str = ""
     """Label of the model that others are compared with, where a finding needs one."""
+    baseline: str = ""
+    """Label of the group of models that others are compared with; empty for the default."""
+    group_by: Grouping = "regime"
+    """How models are grouped where a finding averages over them."""
 
     @cached_property
     def series(self) -> list[Series]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
 from shaketable.evaluation.records import Records
 from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
-from shaketable.findings.groups import RecordGroups
+from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
 from shaketable.views.terminal import Displayed, print_notes
@@ -74,7 +74,14 @@ class Results(Displayed):
         return sorted(sections, key=lambda section: section.order)
 
 
-def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) -> Results:
+def find(
+    records: Records,
+    *,
+    reference: str = "",
+    baseline: str = "",
+    group: Grouping = "regime",
+    notes: Iterable[str] = (),
+) -> Results:
     """Take all findings from records.
 
     Parameters
@@ -83,6 +90,11 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
         Of fitted models, of studies, or both.
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
+    baseline
+        Training regime, or other group, that the others are compared with; by default ``clean``.
+    group
+        What models are grouped by: ``"regime"``, their training noise; ``"network"``; or a mapping
+        from names of groups to patterns of models' names, such as ``{"noisy": "*(C?)"}``.
     notes
         Sentences that a reader should know, besides those of the records.
     """
@@ -90,7 +102,7 @@ def find(records: Records, *, reference: str = "", notes: Iterable[str] = ()) ->
         raise InputError("records must hold at least one cell; evaluate a model first")
     kinds, problems = load_kinds()
     scored = frozenset(metric for kind in kinds.values() for metric in kind.suite_metrics)
-    groups = RecordGroups(records, scored, reference)
+    groups = RecordGroups(records, scored, reference, baseline, group)
     findings = {
         name: finding
         for name, kind in kinds.items()

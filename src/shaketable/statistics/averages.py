@@ -21,7 +21,7 @@ def average_independent(estimates: Sequence[Estimate]) -> Estimate:
 
     >>> a, b = (Estimate(v, v - 0.03, v + 0.04, 0.95, "by hand") for v in (0.1, 0.2))
     >>> print(average_independent([a, b]))
-    0.150 (95 % interval 0.129 to 0.178)
+    0.1500 (95 % interval 0.1288 to 0.1783)
     """
     if len(estimates) == 1:
         return estimates[0]

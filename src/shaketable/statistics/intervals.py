@@ -309,7 +309,7 @@ def _estimate(
 def _estimate_changes(
     groups: Sequence[Sequence[tuple[Runs, Runs]]], k: int, confidence: float
 ) -> Estimate:
-    """Mean change of one group of models, or of the first minus the second, of any number of runs."""
+    """Mean change of one group of models, or of the first minus the second; runs: 1 or more."""
     if len(groups[0][0][0]) > 1:
         return _estimate(
             *_tabulate_changes(groups, k, read_runs), k, confidence, least=_least(groups)

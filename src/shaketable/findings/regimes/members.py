@@ -1,0 +1,137 @@
+"""Members: every model with its network, its training regime and its data, sorted into groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
+from shaketable.core.spec import display_name
+from shaketable.evaluation.records import AS_GIVEN, Record
+from shaketable.findings.conditions import get_model, name_training
+from shaketable.findings.groups import Grouping, RecordGroups
+from shaketable.findings.regimes.measurements import Measurement, list_measurements
+from shaketable.findings.series import Series
+from shaketable.findings.suite_results import SuiteResult
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One model: a network that was trained with a regime on some data."""
+
+    model: str
+    data: str
+    fingerprint: str
+    network: str
+    regime: str
+    """Training noise; empty if it is not known."""
+    measurements: Mapping[str, Measurement]
+    """By metric."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemberGroup:
+    """Models with the same label, such as those of one regime."""
+
+    label: str
+    members: tuple[Member, ...]
+
+    def on(self, fingerprint: str) -> list[Member]:
+        """Return the members on some data."""
+        return [m for m in self.members if m.fingerprint == fingerprint]
+
+
+def list_members(groups: RecordGroups) -> list[Member]:
+    """Return all models of the records, in their order."""
+    series: dict[tuple[str, str, str], list[Series]] = {}
+    results: dict[tuple[str, str, str], list[SuiteResult]] = {}
+    for s in groups.series:
+        series.setdefault(get_model(s), []).append(s)
+    for r in groups.suite_results:
+        results.setdefault(get_model(r.series[0]), []).append(r)
+    members: list[Member] = []
+    taken: set[tuple[str, str, str]] = set()
+    for key, own in series.items():
+        cell = own[0].first
+        network, regime = split_name(cell)
+        number = 1
+        while (cell.fingerprint, _number(network, number), regime) in taken:
+            number += 1
+        network = _number(network, number)
+        taken.add((cell.fingerprint, network, regime))
+        measurements = list_measurements(own, results.get(key, []))
+        members.append(
+            Member(cell.model, cell.data, cell.fingerprint, network, regime, measurements)
+        )
+    return members
+
+
+def _number(name: str, number: int) -> str:
+    return name if number == 1 else f"{name} #{number}"
+
+
+def split_name(cell: Record) -> tuple[str, str]:
+    """Return network and training regime of a cell's model; the regime is empty if not known.
+
+    Models given fitted have a regime if they are named as studies name theirs: ``resnet9(C1)``.
+    """
+    if cell.names_training:
+        regime = display_name(cell.train)
+        return cell.model.removesuffix(f"({regime})"), regime
+    if cell.train != AS_GIVEN:
+        return cell.model, name_training(cell)
+    network, bracket, rest = cell.model.partition("(")
+    if network and bracket and rest.endswith(")"):
+        return network, rest.removesuffix(")")
+    return cell.model, ""
+
+
+def form_groups(members: Sequence[Member], by: Grouping) -> list[MemberGroup]:
+    """Group models by regime or network, or by patterns of their names; others are left out."""
+    labels: list[str | None]
+    if isinstance(by, Mapping):
+        labels = [_match(member.model, by) for member in members]
+        for name, pattern in by.items():
+            if name not in labels:
+                models = ", ".join(dict.fromkeys(m.model for m in members))
+                raise InputError(
+                    f"group {name!r} must have a model, but no name matches {pattern!r}; the "
+                    f"models are {models}"
+                )
+    elif by == "regime":
+        labels = [member.regime or None for member in members]
+    elif by == "network":
+        labels = [member.network for member in members]
+    else:
+        raise unknown_name("group", by, ["regime", "network"])
+    chosen = dict.fromkeys(by) if isinstance(by, Mapping) else dict.fromkeys(labels)
+    return [
+        MemberGroup(name, tuple(m for m, x in zip(members, labels, strict=True) if x == name))
+        for name in chosen
+        if name is not None
+    ]
+
+
+def _match(model: str, patterns: Mapping[str, str]) -> str | None:
+    return next((name for name, p in patterns.items() if fnmatchcase(model, p)), None)
+
+
+def pair_members(
+    first: Iterable[Member], second: Iterable[Member], by: Grouping
+) -> tuple[list[Member], list[Member]]:
+    """Return the members of two groups on the same data that are compared with each other.
+
+    Regimes are compared over the networks that both have, networks over the regimes that both have,
+    other groups with all their members.
+    """
+    a, b = list(first), list(second)
+    if isinstance(by, Mapping):
+        return a, b
+    rest = "network" if by == "regime" else "regime"
+    common = {getattr(m, rest) for m in a} & {getattr(m, rest) for m in b}
+    return (
+        [m for m in a if getattr(m, rest) in common],
+        [m for m in b if getattr(m, rest) in common],
+    )

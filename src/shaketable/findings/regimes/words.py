@@ -1,0 +1,102 @@
+"""Sentences about training regimes: what a table holds, and what noise does to clean accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shaketable.core.checks import list_names
+from shaketable.views.numbers import format_entry
+
+if TYPE_CHECKING:
+    from shaketable.findings.regimes.members import Member
+    from shaketable.findings.regimes.tables import CleanTest, RegimeTable
+
+UNLIKE = (
+    "values in one column are means over other networks or data in some rows, so only differences "
+    "can be compared"
+)
+NO_BASELINE = "no differences: there is no regime clean; name another baseline with --baseline"
+
+
+def describe_average(members: Sequence[Member]) -> str:
+    """Say over what a value is averaged; empty for one model.
+
+    The interval is for these networks and data, not for others.
+    """
+    networks = dict.fromkeys(m.network for m in members)
+    data = dict.fromkeys(m.data for m in members)
+    parts = [
+        f"{len(names)} {what}"
+        for names, what in ((networks, "networks"), (data, "data sets"))
+        if len(names) > 1
+    ]
+    if not parts and len(members) > 1:
+        parts = [f"{len(members)} models"]
+    return f"mean over {' and '.join(parts)}, for these alone" if parts else ""
+
+
+def name_members(table: RegimeTable) -> str:
+    """Name the networks, or the regimes if rows are networks, and the data of a table."""
+    members = [m for g in table.groups for m in g.members]
+    rest = [m.regime if table.by == "network" else m.network for m in members]
+    names = [list_names(list(dict.fromkeys(x))) for x in (rest, [m.data for m in members])]
+    return " on ".join(name for name in names if name)
+
+
+def describe_members(table: RegimeTable) -> str:
+    """Say which models a table is about, over what they are averaged, and what intervals cover."""
+    members = [m for g in table.groups for m in g.members]
+    mean = describe_average(members)
+    if len({(m.network, m.fingerprint) for m in members}) == 1 or table.by == "network":
+        mean = ""
+    counts = sorted({table.count_runs(g) for g in table.groups})
+    over = "new points, for these fitted models"
+    if counts[-1] > 1:
+        runs = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
+        over = f"{runs} runs"
+    return f"{name_members(table)}{', ' if mean else ''}{mean}; intervals are over {over}"
+
+
+def describe_judging(number: int) -> str:
+    """Say for how many differences together the confidence of a claim holds."""
+    if number == 1:
+        return "other than 0: the 95 % interval excludes 0"
+    return f"other than 0, with 95 % confidence for all {number} differences of a metric (Holm)"
+
+
+def describe_clean(table: RegimeTable) -> str:
+    """Answer whether noise in training raises clean accuracy, as far as it is shown."""
+    tests = table.clean_tests
+    if not tests:
+        return ""
+    raised = [t for t in tests if t.shown and t.value.value > 0]
+    lowered = [t for t in tests if t.shown and t.value.value < 0]
+    rest = [t.label for t in tests if not t.shown]
+    parts = [f"yes, {_list_tests(raised)}" if raised else "this is not shown"]
+    if lowered:
+        parts.append(f"it is lower for {_list_tests(lowered)}")
+    if rest and (raised or lowered):
+        parts.append(f"the difference may be chance for {list_names(rest)}")
+    question = "does noise in training raise clean accuracy?"
+    if table.by != "regime" or table.baseline != "clean":
+        question = f"is clean accuracy higher than for {table.baseline}?"
+    judged = "" if len(tests) == 1 else f" (p-values adjusted for {len(tests)} tests, Holm)"
+    return f"{question} {'; '.join(parts)}{judged}"
+
+
+def _list_tests(tests: Sequence[CleanTest]) -> str:
+    return ", ".join(
+        f"{t.label} by {format_entry(t.value, signed=True)} percentage points "
+        f"(p {format_p_value(t.p_adjusted)})"
+        for t in tests
+    )
+
+
+def format_p_value(p: float) -> str:
+    """Return a p-value with its sign of relation.
+
+    >>> format_p_value(0.0312), format_p_value(1e-9)
+    ('= 0.031', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
