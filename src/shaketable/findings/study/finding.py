@@ -9,6 +9,7 @@ from typing import Any
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.study.numbers import StudyEntry, list_accuracies, list_mscr
+from shaketable.findings.study.optima import RowOptimum, list_optima
 from shaketable.findings.subjects import Subject
 from shaketable.views.terminal import Displayed
 
@@ -28,6 +29,11 @@ class Study(Displayed):
     def mscr(self) -> dict[Subject, list[StudyEntry]]:
         """MSCR of every model, one entry per training noise."""
         return {subject: list_mscr(subject) for subject in self.subjects}
+
+    @cached_property
+    def optima(self) -> dict[Subject, list[RowOptimum]]:
+        """The best training noise of every model, one entry per test noise."""
+        return {subject: list_optima(subject) for subject in self.subjects}
 
     def json(self) -> dict[str, Any]:
         """Return settings and entries; accuracies and MSCR in per cent.
@@ -54,14 +60,16 @@ class Study(Displayed):
             },
             "cells": [entry.json() for entries in self.accuracies.values() for entry in entries],
             "mscr": [entry.json() for entries in self.mscr.values() for entry in entries],
+            "row_optima": [optimum.json() for row in self.optima.values() for optimum in row],
         }
 
     def print(self) -> None:
-        """Print the published matrix of every model."""
-        from shaketable.findings.study.table import print_matrix
+        """Print the published matrix of every model, and where its row optima lie."""
+        from shaketable.findings.study.table import print_matrix, print_optima
 
         for subject in self.subjects:
             print_matrix(subject, self.accuracies[subject], self.mscr[subject])
+            print_optima(self.optima[subject])
 
     def sections(self, methods: Methods) -> list[Section]:
         """Return the section with matrices, trade-off and convergence."""

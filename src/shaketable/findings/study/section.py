@@ -10,6 +10,7 @@ from shaketable.findings.finding import Methods, Section
 from shaketable.findings.mscr.charts import accuracy_chart, make_mscr_rows
 from shaketable.findings.study import charts, words
 from shaketable.findings.study.finding import Study
+from shaketable.findings.study.optima import RowOptimum
 from shaketable.findings.subjects import Subject, get_noise_size
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import page
@@ -28,6 +29,9 @@ class Matrix:
     """Test noise, one estimate per column, and the best value."""
     mscr: list[Estimate | None]
     best_mscr: float
+    optima: list[tuple[str, str, str, RowOptimum]]
+    """Test noise, best training noise as measured, those that may be the best, and the optimum."""
+    optima_words: str
 
 
 def make_sections(finding: Study, methods: Methods) -> list[Section]:
@@ -40,7 +44,7 @@ def make_sections(finding: Study, methods: Methods) -> list[Section]:
         "shaketable.findings.study",
         "section.html.j2",
         "study",
-        matrices=[_make_matrix(s, methods) for s in subjects],
+        matrices=[_make_matrix(s, finding.optima[s], methods) for s in subjects],
         several_runs=several_runs,
         matrix_figures=_make_matrix_figures(subjects),
         figures=_make_other_figures([s for s in finding.subjects if not s.left_to_suites]),
@@ -69,7 +73,7 @@ def _make_other_figures(subjects: list[Subject]) -> list[page.Figure]:
     return figures
 
 
-def _make_matrix(subject: Subject, methods: Methods) -> Matrix:
+def _make_matrix(subject: Subject, optima: list[RowOptimum], methods: Methods) -> Matrix:
     """Table of a study, as in the paper's Table 2."""
     columns = [subject.train_level(s) for s in subject.clean]
     by_noise: dict[str, dict[str, Estimate]] = {}
@@ -92,4 +96,14 @@ def _make_matrix(subject: Subject, methods: Methods) -> Matrix:
         ],
         mscr=[mscr.get(c) for c in columns],
         best_mscr=max((e.value for e in mscr.values()), default=0.0),
+        optima=[
+            (
+                subject.level(o.test_eps),
+                subject.train_level(o.best),
+                ", ".join(map(subject.train_level, o.candidates)),
+                o,
+            )
+            for o in optima
+        ],
+        optima_words=words.describe_optima(optima),
     )

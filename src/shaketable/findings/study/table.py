@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from shaketable.findings.study import words
 from shaketable.findings.study.numbers import StudyEntry
+from shaketable.findings.study.optima import RowOptimum
 from shaketable.findings.subjects import Subject
-from shaketable.views.terminal import print_table
+from shaketable.views.terminal import print_lines, print_table
 
 
 def print_matrix(
@@ -33,6 +35,11 @@ def print_matrix(
         ["test \\ train", *map(subject.level, columns)],
         rows,
     )
+
+
+def print_optima(optima: Sequence[RowOptimum]) -> None:
+    """Print where the best training noise of every test noise lies against the diagonal."""
+    print_lines(*filter(None, [words.describe_optima(optima)]))
 
 
 def _format_entry(entry: StudyEntry | None, best: float) -> tuple[str, str]:
