@@ -62,6 +62,8 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.findings.assessment import Assessment as Assessment
     from shaketable.findings.assessment import assess as assess
     from shaketable.findings.card import make_card as make_card
+    from shaketable.findings.correlation.numbers import Correlation as Correlation
+    from shaketable.findings.correlation.numbers import correlate as correlate
     from shaketable.findings.export import export as export
     from shaketable.findings.mcv.effects import Effects as Effects
     from shaketable.findings.mcv.score_files import read_scores as read_scores
@@ -102,6 +104,7 @@ _HOME = {
     "CameraGaussian": "corruptions",
     "Check": "findings.requirements.check",
     "CommonCorruption": "corruptions.common.corruption",
+    "Correlation": "findings.correlation.numbers",
     "Dataset": "data.dataset",
     "Decided": "findings.stopping.rules",
     "Effects": "findings.mcv.effects",
@@ -144,6 +147,7 @@ _HOME = {
     "audit": "separations.audit",
     "check": "findings.requirements.check",
     "cluster": "core.workers.tasks",
+    "correlate": "findings.correlation.numbers",
     "corrupt": "corruptions",
     "corrupted": "evaluation.copies",
     "corruption": "corruptions.custom",

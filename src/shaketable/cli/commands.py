@@ -13,6 +13,7 @@ from shaketable.cli import (
     card,
     check,
     compare,
+    correlate,
     corrupt,
     demo,
     evaluate,
@@ -118,6 +119,7 @@ COMMANDS.add("card", card)
 COMMANDS.add("log-mlflow", log_mlflow)
 COMMANDS.add("check", check)
 COMMANDS.add("compare", compare)
+COMMANDS.add("correlate", correlate)
 COMMANDS.add("merge", merge)
 COMMANDS.add("rerun", rerun)
 COMMANDS.add("mcv", mcv)

@@ -46,7 +46,7 @@ class Section:
     order: int = 35
     """Place on the page: below 10 the summary above all notes, 10 verdict, 12 training regimes, 15
     comparison, 20 and 30 suites, 40 risk, 43 features, 45 groups, 50 accuracy, 60 studies, 70
-    differences, 80 data."""
+    differences, 72 correlations, 80 data."""
     definitions: Markup | str = ""
     """Formulas and sources of its numbers, for the end of the page."""
 
@@ -76,7 +76,7 @@ class FindingKind:
     order: int = 50
     """Its place among all findings that are printed: 10 MSCR, 20 studies, 30 and 40 suites, 44 the
     probability of a wrong answer, 45 training regimes, 46 the comparison of models, 47 features, 48
-    groups, 49 where a stopping rule stopped."""
+    groups, 49 where a stopping rule stopped, and correlations of metrics."""
 
     def __post_init__(self) -> None:
         rules = {
@@ -114,6 +114,7 @@ FINDINGS: Registry[FindingKind] = Registry(
         "shaketable.findings.study.finding",
         "shaketable.findings.mce.finding",
         "shaketable.findings.mcv.finding",
+        "shaketable.findings.correlation.finding",
     ),
 )
 """All kinds of findings."""

@@ -1,0 +1,1 @@
+"""Correlations: whether two metrics, such as MSCR and mCE, order models alike."""
