@@ -2,20 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers.commands import check_schema
-from helpers.findings import print_results
-from helpers.pages import read_page
+from helpers.pages import Outline
 from helpers.records import make_records
 from shaketable.core.errors import InputError
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.core.types import IntArray
 from shaketable.evaluation.records import Records, SuiteRecord
-from shaketable.findings.page import write_report
+from shaketable.findings.finding import Methods
 from shaketable.findings.regimes.finding import Regimes
 from shaketable.findings.results import find
 from shaketable.statistics import intervals
@@ -147,7 +145,8 @@ def test_clean_accuracy_is_tested_and_answered(capsys: pytest.CaptureFixture[str
     assert [by_label[x].shown for x in ("C1", "C2", "C3")] == [True, False, True]
     assert all(t.p_adjusted >= t.p_value for t in table.clean_tests)
     assert by_label["C1"].value.value > 0
-    out = print_results(capsys, records)
+    get(records).print()
+    out = capsys.readouterr().out
     assert "does noise in training raise clean accuracy? yes, C1 by +" in out
     assert "it is lower for C3 by -" in out
     assert "may be chance for C2 (p-values adjusted for 3 tests, Holm)" in out
@@ -182,14 +181,15 @@ def test_what_does_not_fit_is_refused() -> None:
         find(alone, baseline="clean")
 
 
-def test_the_page_and_the_json_have_the_table_and_its_parts(tmp_path: Path) -> None:
-    results = find(make(FOUR, runs=1))
-    json = results.json()
-    check_schema("score", {"schema_version": SCHEMA_VERSION, **json})
-    found = json["regimes"]
+def test_the_page_and_the_json_have_the_table_and_its_parts() -> None:
+    finding = get(make(FOUR, runs=1))
+    content = finding.json()
+    check_schema("score", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
+    found = content["regimes"]
     assert (found["group_by"], found["baseline"]) == ("regime", "clean")
     assert [part["part"] for part in found["parts"]] == ["a on set f", "b on set f"]
-    page = read_page(write_report(tmp_path / "r.html", results))
+    (section,) = finding.sections(Methods())
+    page = Outline(section.html)
     tables = {name: rows for name, rows in page.tables.items() if name.startswith("Differences f")}
     assert len(tables) == 3
     (row,) = next(iter(tables.values()))[1:]
