@@ -25,8 +25,8 @@ from shaketable.cli.flags import (
 from shaketable.cli.grouping import add_grouping_flags, read_group
 from shaketable.cli.output import conclude, print_json, read_requirements
 from shaketable.cli.settings import read_settings
-from shaketable.cli.study_file import INIT, NEW_FILE, write_study_file
 from shaketable.cli.stopping import MAX_RUNS, add_stopping_flags, note_shortfall, read_rule
+from shaketable.cli.study_file import INIT, NEW_FILE, write_study_file
 from shaketable.cli.train import (
     add_network_flags,
     choose_jobs,

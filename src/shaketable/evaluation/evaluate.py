@@ -183,11 +183,12 @@ def evaluate_each(
                 measured = load_measured(results, cells)
             elif until is not None:
                 with say_what_is_kept(results):
+                    taken = cells
                     if k == "auto":
                         chosen = choose_draws(classifier, cells, progress=progress)
-                        cells = [replace(c, noise=replace(c.noise, k=chosen)) for c in cells]
-                    cells = measure_until(results, classifier, cells, until, progress=progress)
-                measured = load_records(results, cells)
+                        taken = [replace(c, noise=replace(c.noise, k=chosen)) for c in cells]
+                    taken = measure_until(results, classifier, taken, until, progress=progress)
+                measured = load_records(results, taken)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
             records = add_model(records, measured, store)
