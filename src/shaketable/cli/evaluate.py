@@ -20,6 +20,7 @@ from shaketable.cli.flags import (
     add_output_flags,
     add_reference_flag,
     add_subject_flags,
+    list_copies,
     parse_path,
 )
 from shaketable.cli.output import conclude, read_requirements
@@ -85,7 +86,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "or ImageNet-C, instead of generating them",
     )
     add_common_flags(parser)
-    add_copies_flags(parser, k=None)
+    add_copies_flags(parser, k=None, several=True)
     add_draws_flag(parser, "ladder in suites, else independent")
     add_stopping_flags(parser, "points at random")
     parser.add_argument(
@@ -174,7 +175,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
             inputs.models,
             inputs.data,
             inputs.levels,
-            k=args.k,
+            k=args.k[0],
             seed=args.seed,
             bounds=read_bounds(args, inputs.data),
             store=args.store,
@@ -204,6 +205,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 def run(args: argparse.Namespace) -> int:
     """Evaluate the models, and print the results."""
     from shaketable.evaluation.failures import check_complete
+    from shaketable.evaluation.records import Records
     from shaketable.findings.results import find
     from shaketable.models.builtin import BUILTIN
     from shaketable.separations.pair import note_pairs
@@ -215,7 +217,7 @@ def run(args: argparse.Namespace) -> int:
             f"all {data.n} points were used; if a model was trained on some of them, pass held-out "
             "data with --test"
         )
-    records = measure(args, inputs)
+    records = sum((measure(each, inputs) for each in list_copies(args)), start=Records(()))
     notes += note_shortfall(inputs.rule, records, "points")
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)

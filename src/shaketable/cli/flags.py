@@ -125,15 +125,22 @@ def add_norm_flag(parser: argparse.ArgumentParser, default: str = "inf") -> None
     )
 
 
-def add_copies_flags(parser: argparse.ArgumentParser, *, k: int | None = 10) -> None:
-    """Add the number of noisy copies, and the seed; `k` None where suites decide."""
+def add_copies_flags(
+    parser: argparse.ArgumentParser, *, k: int | None = 10, several: bool = False
+) -> None:
+    """Add the number of noisy copies, and the seed; `k` None where suites decide.
+
+    With `several`, the value is a list of numbers.
+    """
     default = "10" if k else "10, or what the suite was published with"
     auto = "" if k else ", or auto with --precision or --stop-early: what needs the fewest answers"
+    more = ", or a list such as 1,2,5,10, measured one after the other" if several else ""
     parser.add_argument(
         "--k",
-        type=int if k else _parse_copies,
-        default=k,
-        help=f"noisy copies of every point{auto} (default: {default})",
+        type=_parse_copies if several else int,
+        default=[k] if several else k,
+        metavar="LIST" if several else "K",
+        help=f"noisy copies of every point{more}{auto} (default: {default})",
     )
     add_seed_flag(parser, "all random numbers")
 
@@ -371,10 +378,13 @@ def parse_confidence(text: str) -> float:
     return percent / 100
 
 
-def _parse_copies(text: str) -> int | str:
-    if text != "auto" and not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a whole number, or auto, got {text!r}")
-    return text if text == "auto" else int(text)
+def _parse_copies(text: str) -> list[int | str]:
+    return ["auto"] if text == "auto" else [*parse_integers(text)]
+
+
+def list_copies(args: argparse.Namespace) -> list[argparse.Namespace]:
+    """Return the flags once for every number in --k, with this one alone."""
+    return [argparse.Namespace(**vars(args) | {"k": [k]}) for k in args.k]
 
 
 def _parse_range(text: str) -> tuple[float, float]:

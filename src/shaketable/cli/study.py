@@ -19,6 +19,7 @@ from shaketable.cli.flags import (
     add_model_flag,
     add_norm_flag,
     add_output_flags,
+    list_copies,
     parse_epsilons,
     parse_path,
 )
@@ -130,7 +131,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="processes (default: one per core; one per GPU if networks are trained there)",
     )
     add_cluster_flags(parser)
-    add_copies_flags(parser)
+    add_copies_flags(parser, several=True)
     add_bounds_flags(parser)
     add_grouping_flags(parser)
     add_output_flags(parser)
@@ -176,7 +177,7 @@ def read_inputs(
         "test_eps": test_eps,
         "train": args.train,
         "corruptions": [*args.corruptions, *suites],
-        "k": args.k,
+        "k": args.k[0],
         "runs": args.runs if rule is None else args.max_runs,
         "seed": args.seed,
         "draws": args.draws,
@@ -217,7 +218,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
         return study(
             inputs.data,
             inputs.models,
-            **inputs.options,
+            **inputs.options | {"k": args.k[0]},
             store=args.store,
             keep_models=args.keep_models,
             n_jobs=inputs.jobs,
@@ -230,6 +231,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it; or write a study file, or say what it would take."""
     from shaketable.evaluation.failures import check_complete
+    from shaketable.evaluation.records import Records
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
@@ -247,7 +249,7 @@ def run(args: argparse.Namespace) -> int:
             "the data have a fixed test part, so runs differ only in training and noise, and the "
             "intervals cover only these"
         )
-    records = measure(args, inputs)
+    records = sum((measure(each, inputs) for each in list_copies(args)), start=Records(()))
     notes += note_shortfall(inputs.rule, records, "runs")
     notes += note_pairs(data, records.separations)
     try:
@@ -271,6 +273,8 @@ def _write_file(args: argparse.Namespace) -> int:
 
 def _print_dry_run(args: argparse.Namespace, inputs: Inputs) -> int:
     """Print what the study would take."""
+    if len(args.k) > 1:
+        raise InputError("--dry-run is about one --k; ask for one after the other")
     from shaketable.evaluation.dry_run import dry_run
 
     with redirect_stdout(sys.stderr):

@@ -65,6 +65,10 @@ def label_models(series: Sequence[Series]) -> dict[tuple[str, str, str], str]:
     models = dict.fromkeys(map(get_model, series))
     cells = [firsts[model] for model in models]
     facts = [{"data": c.data, **list_training_facts(c, name_training(c))} for c in cells]
+    keys = [(c.model, *fact.items()) for c, fact in zip(cells, facts, strict=True)]
+    for model, key, fact in zip(models, keys, facts, strict=True):
+        if keys.count(key) > 1:  # studies with several k, which also train with so many copies
+            fact["k"] = f"k = {max(s.first.k for s in series if get_model(s) == model)}"
     return dict(zip(models, distinguish([c.model for c in cells], facts), strict=True))
 
 

@@ -7,7 +7,9 @@ import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, TypeAlias, cast
 
 import altair as alt
@@ -15,7 +17,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
-from shaketable.views.text import make_all_visible
+from shaketable.views.text import make_all_visible, to_one_line
 
 Chart: TypeAlias = (
     "alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart | alt.ConcatChart"
@@ -36,6 +38,9 @@ FORMATS: Mapping[str, dict[str, Any]] = {
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8820b", "#5a6ad0", "#767d88")
 """Colours that colour-blind readers can distinguish, on white and on black."""
 
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
+"""Shapes of points that go with `COLOURS`."""
+
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
     "img-src data:"
@@ -50,10 +55,10 @@ class _InNotebooks:
     """A chart that notebooks show as an image: no script runs, and nothing is fetched."""
 
     def _repr_html_(self) -> str:
-        svg = io.StringIO()
-        _make_visible(cast("Chart", self)).save(svg, format="svg")
-        image = base64.b64encode(svg.getvalue().encode()).decode()
-        return f'<img alt="chart" src="data:image/svg+xml;base64,{image}">'
+        chart = _make_visible(cast("Chart", self))
+        image = base64.b64encode(_make_svg(chart).encode()).decode()
+        about = escape(_describe(chart) or "chart", quote=True)
+        return f'<img alt="{about}" src="data:image/svg+xml;base64,{image}">'
 
     def _repr_mimebundle_(self, *_: Any, **__: Any) -> dict[str, str]:
         return {"text/html": self._repr_html_()}
@@ -169,6 +174,12 @@ def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
     return alt.Color("model:N", title=None, scale=scale, legend=shown)
 
 
+def model_shape(names: Iterable[str]) -> alt.Shape:
+    """One shape per model, in the given order, for readers who see no colours."""
+    scale = alt.Scale(domain=list(dict.fromkeys(names)), range=list(SHAPES))
+    return alt.Shape("model:N", title=None, scale=scale)
+
+
 def train_colour(levels: Iterable[str]) -> alt.Color:
     """Colours along a ramp, from weak to strong training noise, in the given order."""
     domain = list(dict.fromkeys(levels))
@@ -222,6 +233,41 @@ def arrange_panels(
     return finish_chart(chart.properties(title=big))
 
 
+def compose_figure(
+    panels: Sequence[Chart], *, finding: str, about: str, columns: int = 1, letters: int = 84
+) -> Chart:
+    """Panels as one figure that can stand alone: what it shows in words, and what is drawn.
+
+    Parameters
+    ----------
+    panels
+        At least one, each of its own size.
+    finding
+        What to see, as a sentence: the title.
+    about
+        What is drawn, and what bars and marks mean: the second title. Both are the text for those
+        who cannot see the figure.
+    columns
+        Panels per row.
+    letters
+        Of a line of the second title; a line of the title has fewer.
+    """
+    ink = THEME["title"]["color"]
+    title = alt.TitleParams(
+        wrap(to_one_line(finding), letters * 3 // 4),
+        subtitle=wrap(to_one_line(about), letters),
+        subtitleColor=ink,
+        subtitleFontSize=12,
+        subtitlePadding=6,
+        fontSize=16,
+        offset=16,
+    )
+    chart: Chart = alt.concat(*panels, columns=columns, spacing=28)
+    chart = chart.resolve_scale(color="independent", shape="independent")
+    chart = chart.properties(title=title, description=to_one_line(f"{finding} {about}"))
+    return finish_chart(chart)
+
+
 def finish_chart(chart: Chart) -> Chart:
     """Return a chart with the common look, which notebooks show as an image."""
     chart = chart.properties(config=dict(THEME))
@@ -248,9 +294,26 @@ def save_chart(chart: Chart, path: str | Path) -> Path:
     with write_beside(path, "chart") as beside:
         if options["format"] == "html":
             beside.write_text(_make_page(chart, **options), encoding="utf-8")
+        elif options["format"] == "svg":
+            beside.write_text(_make_svg(chart), encoding="utf-8")
         else:
             chart.save(beside, **options)
     return path
+
+
+def _describe(chart: Chart) -> str:
+    """Return the text for those who cannot see a chart; empty for none."""
+    text = chart.description
+    return text if isinstance(text, str) else ""
+
+
+def _make_svg(chart: Chart) -> str:
+    """SVG of a chart, with its description as the title that screen readers read."""
+    svg = io.StringIO()
+    chart.save(svg, format="svg")
+    tag, end, rest = svg.getvalue().partition(">")
+    title = f"<title>{escape(_describe(chart))}</title>" if _describe(chart) else ""
+    return f'{tag} role="img"{end}{title}{rest}' if title else svg.getvalue()
 
 
 def _make_visible(chart: Chart) -> Chart:
