@@ -12,9 +12,10 @@ from shaketable.adversary.curve import Curve
 from shaketable.adversary.worst_case import WorstCase
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
-from shaketable.core.types import Array, FloatArray
+from shaketable.core.types import FloatArray
 from shaketable.views import drawing
 from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip
+from shaketable.views.planes import list_regions, make_line
 from shaketable.views.text import to_one_line
 
 _VALUE = {"value": "accuracy, %", "low": "95 % interval from, %", "high": "to, %"}
@@ -73,7 +74,7 @@ def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     fine = [np.linspace(a, b, 3 * _GRID) for a, b in zip(low, high, strict=True)]
     places = np.searchsorted(target.rows, accuracy.examples.rows)
     moved = accuracy.examples.moved.reshape(-1, 2)
-    moves = [_make_line(a, b) for a, b in zip(x[places].tolist(), moved.tolist(), strict=True)]
+    moves = [make_line(a, b) for a, b in zip(x[places].tolist(), moved.tolist(), strict=True)]
     points = [{"x": a, "y": b, "class": c} for (a, b), c in zip(x.tolist(), named[y], strict=True)]
 
     scales = [alt.Scale(domain=[a, b], nice=False) for a, b in zip(low, high, strict=True)]
@@ -84,7 +85,7 @@ def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     )
     ends = alt.X2("x2:Q"), alt.Y2("y2:Q")
     colour = alt.Color("class:N", title=None, scale=alt.Scale(domain=labels))
-    regions = drawing.make_chart(_make_rectangles(ticks, named[codes])).mark_rect(opacity=0.22)
+    regions = drawing.make_chart(list_regions(ticks, named[codes])).mark_rect(opacity=0.22)
     borders = drawing.make_chart(_find_borders(x.astype(np.float64), accuracy.p, fine)).mark_rule(
         clip=True, strokeWidth=0.8, strokeCap="round", opacity=0.45, color=_GREY
     )
@@ -108,18 +109,6 @@ def map_chart(curve: Curve, accuracy: AdversarialAccuracy) -> Chart:
     )
 
 
-def _make_rectangles(ticks: Sequence[FloatArray], labels: Array) -> list[Row]:
-    """Decision regions as upright rectangles, each as long as the label stays the same."""
-    (left, below), (width, height) = ticks, ((a[1] - a[0]) / 2 for a in ticks)
-    rows = []
-    for u, column in zip(left.tolist(), labels, strict=True):
-        ends = np.flatnonzero(np.append(column[1:] != column[:-1], True))
-        for start, end in zip([0, *(ends[:-1] + 1)], ends, strict=True):
-            corners = (u - width, below[start] - height), (u + width, below[end] + height)
-            rows.append(_make_line(*corners) | {"class": str(column[start])})
-    return rows
-
-
 def _find_borders(x: FloatArray, p: float, ticks: Sequence[FloatArray]) -> list[Row]:
     """Borders of Voronoi cells: lines in L2, else grid places where the nearest point changes."""
     from scipy.spatial import Voronoi, cKDTree  # slow to load
@@ -131,18 +120,13 @@ def _find_borders(x: FloatArray, p: float, ticks: Sequence[FloatArray]) -> list[
         diagram = Voronoi(np.concatenate([places, frame]))
         own = (diagram.ridge_points < len(places)).all(axis=1)
         ends = diagram.vertices[np.array(diagram.ridge_vertices)[own]]
-        return [_make_line(a, b) for a, b in ends.tolist()]
+        return [make_line(a, b) for a, b in ends.tolist()]
     grid = np.stack(np.meshgrid(*ticks, indexing="ij"), axis=-1)
     nearest = np.asarray(cKDTree(x).query(grid, p=p)[1])
     changes = np.zeros(nearest.shape, bool)
     changes[1:] |= nearest[1:] != nearest[:-1]
     changes[:, 1:] |= nearest[:, 1:] != nearest[:, :-1]
-    return [_make_line(place, place) for place in grid[changes].tolist()]
-
-
-def _make_line(start: Sequence[float], end: Sequence[float]) -> Row:
-    (x, y), (x2, y2) = start, end
-    return {"x": x, "y": y, "x2": x2, "y2": y2}
+    return [make_line(place, place) for place in grid[changes].tolist()]
 
 
 def _make_row(name: str, epsilon: float, shares: tuple[float, float, float]) -> Row:

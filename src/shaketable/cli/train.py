@@ -85,7 +85,12 @@ def read_network(args: argparse.Namespace) -> UntrainedNetwork:
     from shaketable.training.untrained import UntrainedNetwork
 
     return UntrainedNetwork(
-        args.network, args.recipe or "fast", args.epochs, args.batch, device=args.device
+        args.network,
+        args.recipe or "fast",
+        args.epochs,
+        args.batch,
+        device=args.device,
+        validate=getattr(args, "keep_models", None) is not None,  # files hold the curve
     )
 
 

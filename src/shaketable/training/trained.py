@@ -137,7 +137,11 @@ def train(
         )
     plan = make_recipe(recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate)
     train_rows, test_rows = data.parts(seed=seed)
-    rows = train_rows if rows is None else np.asarray(rows)
+    if rows is not None:  # another split: what it leaves out, or the fixed test part
+        train_rows = np.asarray(rows)
+        if data.n_train is None:
+            test_rows = np.setdiff1d(np.arange(data.n), train_rows)
+    rows = train_rows
     plan = plan if batch is not None else plan.fit_to(len(rows))
     limits = choose_range(data, bounds)
     if bounds == "declared" and limits is not None:
@@ -167,7 +171,7 @@ def train(
         precision,
         compiled,
         replays=not isinstance(network, nn.Module),  # which may do anything
-        held_out=test_rows if validate else None,
+        held_out=test_rows if validate and len(test_rows) else None,
     )
     kept = None
     if checkpoint is not None:

@@ -34,6 +34,8 @@ class UntrainedNetwork(Identified):
         Torch device; by default CUDA if there is one.
     compiled
         As in `train`; on CUDA it pays for studies of many trainings, as a process compiles once.
+    validate
+        Whether learning curves have the accuracy on the test points; it changes no network.
 
     >>> UntrainedNetwork("resnet9(width=8)", epochs=2).name
     'resnet9'
@@ -45,6 +47,7 @@ class UntrainedNetwork(Identified):
     batch: int | None = None
     device: str | None = field(default=None, compare=False)
     compiled: bool | None = field(default=None, compare=False)
+    validate: bool = field(default=False, compare=False)
 
     @property
     def plan(self) -> Recipe:
@@ -89,6 +92,7 @@ class UntrainedNetwork(Identified):
             batch=self.batch,
             rows=rows,
             bounds=bounds,
+            validate=self.validate,
             seed=seed % 2**63,  # a hash of 64 bits
             device=device,
             compiled=self.compiled,

@@ -174,10 +174,11 @@ def model_colour(names: Iterable[str], *, legend: bool = True) -> alt.Color:
     return alt.Color("model:N", title=None, scale=scale, legend=shown)
 
 
-def model_shape(names: Iterable[str]) -> alt.Shape:
-    """One shape per model, in the given order, for readers who see no colours."""
-    scale = alt.Scale(domain=list(dict.fromkeys(names)), range=list(SHAPES))
-    return alt.Shape("model:N", title=None, scale=scale)
+def shape_like(colour: alt.Color) -> alt.Shape:
+    """One shape per colour of `model_colour` or `train_colour`, for readers who see no colours."""
+    known: Any = colour.to_dict()
+    scale = alt.Scale(domain=known["scale"]["domain"], range=list(SHAPES))
+    return alt.Shape(colour.shorthand, title=known["title"], scale=scale)
 
 
 def train_colour(levels: Iterable[str]) -> alt.Color:
@@ -234,7 +235,7 @@ def arrange_panels(
 
 
 def compose_figure(
-    panels: Sequence[Chart], *, finding: str, about: str, columns: int = 1, letters: int = 84
+    panels: Sequence[Chart], *, finding: str, about: str, columns: int = 1, letters: int = 108
 ) -> Chart:
     """Panels as one figure that can stand alone: what it shows in words, and what is drawn.
 
@@ -262,10 +263,18 @@ def compose_figure(
         fontSize=16,
         offset=16,
     )
-    chart: Chart = alt.concat(*panels, columns=columns, spacing=28)
+    chart: Chart = alt.concat(*map(_align_title, panels), columns=columns, spacing=28)
     chart = chart.resolve_scale(color="independent", shape="independent")
     chart = chart.properties(title=title, description=to_one_line(f"{finding} {about}"))
-    return finish_chart(chart)
+    chart = finish_chart(chart)
+    legend = THEME["legend"] | {"offset": 8}
+    return chart.properties(config={**THEME, "legend": legend})
+
+
+def _align_title(panel: Chart) -> Chart:
+    """Return a panel whose title begins at its axis, so that the titles of panels are in line."""
+    text = panel.to_dict(validate=False).get("title", "")
+    return panel.properties(title=alt.TitleParams(text, frame="group")) if text else panel
 
 
 def finish_chart(chart: Chart) -> Chart:

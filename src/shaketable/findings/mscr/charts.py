@@ -117,11 +117,16 @@ def _draw_dots(subjects: Sequence[Subject]) -> Chart:
 def make_mscr_rows(subjects: Iterable[Subject]) -> list[Row]:
     """One row per subject and training noise that has an MSCR, with the clean accuracy."""
     return [
-        make_row(subject, s, s.change) | {"clean": 100 * s.on_clean.accuracy.value}
+        make_row(subject, s, s.change) | _make_clean_columns(s.on_clean.accuracy)
         for subject in subjects
         for s in subject.at_eps_min
         if s.change is not None
     ]
+
+
+def _make_clean_columns(accuracy: Estimate) -> Row:
+    value, low, high = (100 * share for share in (accuracy.value, accuracy.low, accuracy.high))
+    return {"clean": value, "clean_low": low, "clean_high": high}
 
 
 def make_row(subject: Subject, series: Series, estimate: Estimate) -> Row:

@@ -9,14 +9,14 @@ import numpy as np
 
 from shaketable.findings.mscr.charts import (
     VALUE_TIPS,
-    list_model_names,
     make_mscr_rows,
     make_row,
     make_training_colour,
 )
 from shaketable.findings.subjects import Subject
 from shaketable.views import drawing
-from shaketable.views.drawing import COLOURS, HEIGHT, Chart, make_tooltip
+from shaketable.views.drawing import COLOURS, HEIGHT, WIDTH, Chart, Row, make_tooltip
+from shaketable.views.scatter import Frame, draw_points, draw_quadrant
 
 MAX_STEPS = 40
 """Numbers of runs at which convergence is shown at most."""
@@ -26,33 +26,58 @@ _NO_STUDY = "the records hold no study with noise in training"
 
 def matrix_chart(subjects: Sequence[Subject]) -> Chart:
     """Accuracy for every training noise (columns) and test noise (rows): the paper's Table 2."""
-    panels = [_draw_matrix(s) for s in subjects if s.norm]
+    panels = [draw_matrix(s) for s in subjects if s.norm]
     title = "Accuracy in per cent, by noise in training and in test"
     return drawing.stack_panels(panels, title=title, otherwise=_NO_STUDY)
 
 
 def tradeoff_chart(subjects: Sequence[Subject]) -> Chart:
     """Clean accuracy against MSCR, one point per training noise, in order: the paper's Fig. 6."""
-    rows = make_mscr_rows(subjects)
-    base = drawing.make_chart(rows).encode(
-        x=alt.X(
-            "clean:Q", title="clean accuracy, per cent", scale=alt.Scale(zero=False, padding=45)
-        ),
-        y=alt.Y("value:Q", title="MSCR, per cent", scale=alt.Scale(zero=False, padding=25)),
-        tooltip=make_tooltip(
-            model="model", train="training noise", clean="clean accuracy, %", **VALUE_TIPS
-        ),
-    )
-    colour = drawing.model_colour(list_model_names(rows))
-    layers = (
-        drawing.horizontal_rule(0),
-        base.mark_line(opacity=0.5).encode(order="train_epsilon:Q", color=colour),
-        base.mark_point(filled=True, size=70, opacity=1).encode(color=colour),
-        base.mark_text(dy=-12, fontSize=11).encode(text="train:N"),
-    )
-    panels: list[Chart] = [alt.layer(*layers).properties(height=HEIGHT)] if rows else []
+    panels = [panel for subject in subjects for panel in draw_tradeoff(make_mscr_rows([subject]))]
     title = "Clean accuracy against MSCR, one point per training noise"
     return drawing.stack_panels(panels, title=title, otherwise=_NO_STUDY)
+
+
+def draw_tradeoff(
+    rows: Sequence[Row], *, names: str = "train", baseline: int = 0, title: str = ""
+) -> list[Chart]:
+    """Draw clean accuracy against MSCR as a panel, the quadrant above the baseline shaded.
+
+    Parameters
+    ----------
+    rows
+        As `make_mscr_rows` makes them; those of a study are joined in order of training noise.
+    names
+        Field with the names of points.
+    baseline
+        Place of the row that the others are compared with, drawn as a square.
+    title
+        Title of the panel; by default the model of the first row.
+    """
+    if not rows:
+        return []
+    base = rows[baseline]
+    ends = [{"low": r["clean_low"], "high": r["clean_high"]} for r in rows]
+    frame = Frame(drawing.find_domain(ends, at_most=100), drawing.find_domain(rows), WIDTH, HEIGHT)
+    points = [r | {"shape": "square" if r is base else "circle"} for r in rows]
+    line = drawing.make_chart(points).mark_line(opacity=0.5, color=COLOURS[0])
+    joined = [line.encode(frame.x("clean"), frame.y("value"), order="train_epsilon:Q")]
+    layers = (
+        *draw_quadrant(frame, base["clean"], base["value"]),
+        *(joined if base["train_epsilon"] is not None else ()),
+        *draw_points(
+            points,
+            frame,
+            x_title="clean accuracy, per cent",
+            y_title="MSCR, per cent",
+            names=names,
+            tooltip=make_tooltip(
+                model="model", train="training noise", clean="clean accuracy, %", **VALUE_TIPS
+            ),
+        ),
+    )
+    title = title or rows[0]["model"]
+    return [alt.layer(*layers).properties(title=title, height=HEIGHT, width=WIDTH)]
 
 
 def has_convergence(subjects: Sequence[Subject]) -> bool:
@@ -70,7 +95,8 @@ def convergence_chart(subjects: Sequence[Subject]) -> Chart:
     )
 
 
-def _draw_matrix(subject: Subject) -> Chart:
+def draw_matrix(subject: Subject) -> Chart:
+    """Draw the matrix of a study as a panel."""
     measured = [s for s in subject.all_series if s.first.epsilon is not None]
     rows = [make_row(subject, s, s.accuracy) for s in measured]
     best: dict[str, float] = {}
@@ -111,31 +137,41 @@ def _draw_convergence(subject: Subject) -> list[Chart]:
     rows = [
         make_row(subject, part, part.change)
         for s in series
-        for runs in _choose_run_counts(s.runs)
+        for runs in choose_run_counts(s.runs)
         for part in [s.take_runs(runs)]
         if part.change is not None
     ]
     if not rows:
         return []
-    steps = _choose_run_counts(max(s.runs for s in series))
-    axis = alt.Axis(values=steps[:: -(-len(steps) // 8)], format="d")
+    colour = make_training_colour(subject, series)
+    return [draw_runs(rows, colour, title=subject.label, y_title="mean MSCR, per cent")]
+
+
+def draw_runs(rows: Sequence[Row], colour: alt.Color, *, title: str, y_title: str) -> Chart:
+    """Draw means over an increasing number of ``runs``, with their intervals, as a panel."""
+    steps = sorted({row["runs"] for row in rows})
+    axis = alt.Axis(values=steps[:: -(len(steps) // 8 + 1)], format="d")
     base = drawing.make_chart(rows).encode(
         x=alt.X("runs:Q", title="runs", scale=alt.Scale(zero=False, nice=False), axis=axis),
-        color=make_training_colour(subject, series),
+        color=colour,
     )
     settled = [r for r in rows if 3 * r["runs"] > 2 * steps[-1]]
-    scale = alt.Scale(domain=drawing.find_domain(settled, 0.0, *(r["value"] for r in rows)))
-    y, low = (
-        alt.Y(f"{name}:Q", title="mean MSCR, per cent", scale=scale) for name in ("value", "low")
+    low, high = drawing.find_domain(settled, *(r["value"] for r in rows))
+    near_zero = low <= 0 <= high or min(abs(low), abs(high)) < (high - low)
+    zero = [0.0] if near_zero else []
+    scale = alt.Scale(domain=drawing.find_domain(settled, *zero, *(r["value"] for r in rows)))
+    y, y_low = (alt.Y(f"{name}:Q", title=y_title, scale=scale) for name in ("value", "low"))
+    tooltip = make_tooltip(model="model", train="training noise", runs="runs", **VALUE_TIPS)
+    band = base.mark_area(opacity=0.12, clip=True).encode(y=y_low, y2=alt.Y2("high:Q"))
+    line = base.mark_line().encode(y=y)
+    points = base.mark_point(filled=True, size=32, opacity=1).encode(
+        y=y, tooltip=tooltip, shape=drawing.shape_like(colour)
     )
-    tooltip = make_tooltip(train="training noise", runs="runs", **VALUE_TIPS)
-    band = base.mark_area(opacity=0.12, clip=True).encode(y=low, y2=alt.Y2("high:Q"))
-    line = base.mark_line(point={"size": 25}).encode(y=y, tooltip=tooltip)
-    chart = alt.layer(drawing.horizontal_rule(0, scale=scale), band, line)
-    return [chart.properties(title=subject.label, height=HEIGHT)]
+    rules = [drawing.horizontal_rule(0, scale=scale)] if near_zero else []
+    return alt.layer(*rules, band, line, points).properties(title=title, height=HEIGHT, width=WIDTH)
 
 
-def _choose_run_counts(n: int) -> list[int]:
+def choose_run_counts(n: int) -> list[int]:
     """Return numbers of runs up to n, without the smallest, whose intervals are far wider."""
     start = min(5, max(2, n // 3))
     return sorted(set(np.geomspace(start, n, MAX_STEPS).round().astype(int).tolist()))

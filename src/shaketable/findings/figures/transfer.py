@@ -1,0 +1,166 @@
+"""How training on one p-norm transfers to others (Siedel et al. 2024, Fig. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import altair as alt
+import numpy as np
+
+from shaketable.core.errors import InputError
+from shaketable.core.norms import norm_title, pnorm_level
+from shaketable.core.spec import display_name
+from shaketable.core.types import FloatArray
+from shaketable.evaluation.records import Record
+from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.series import Series, get_pairing
+from shaketable.findings.subjects import get_norm_title
+from shaketable.views import drawing
+from shaketable.views.drawing import Chart, Row, make_tooltip
+
+_CLEAN = "no noise"
+_CELL = 78, 52  # pixels
+_WIDE = 620  # pixels, at least, so that titles fit
+
+
+def draw_transfer(found: Found) -> Chart:
+    """Accuracy by the norm of training and of test noise (Fig. 3 of the p-norm paper).
+
+    For each test corruption, accuracies are divided by the highest of all models of the same
+    network that were trained with p-norm noise. They are then averaged over all sizes of the same
+    norm in training and test, over networks and over data.
+
+    Parameters
+    ----------
+    found
+        Findings, records or a results file of models that were trained with noise of single norms,
+        such as by ``--train "l1(50)" --train "l2(1)"``, and tested under p-norm noise. Models that
+        were trained without noise have a row of their own, which may exceed 100.
+    """
+    rows = compute_transfer(as_results(found).groups.series)
+    if len({row["train"] for row in rows} - {_CLEAN}) < 2:
+        raise InputError(
+            "the figure needs models that were trained with noise of two norms or more and tested "
+            'under p-norm noise; run a study with --train "l2(1)" --train "linf(0.1)" and '
+            '--corruptions "l2(1)" "linf(0.1)"'
+        )
+    has_intervals = all(row["half"] is not None for row in rows)
+    about = (
+        "Accuracy relative to the best model trained with p-norm noise under each corruption, in "
+        "per cent; mean over sizes, networks and data. Bold: the best of its column."
+    )
+    if has_intervals:
+        about += " ±: half the 95 % interval over runs, the best accuracies taken as known."
+    return drawing.compose_figure([_draw_matrix(rows)], finding=_describe(rows), about=about)
+
+
+def compute_transfer(series: Iterable[Series]) -> list[Row]:
+    """Return the mean normalised accuracy, one row per training norm and test norm, in per cent."""
+    conditions: dict[tuple[object, ...], list[Series]] = {}
+    for s in series:
+        if get_norm_title(s.first) and _name_training(s.first) is not None:
+            conditions.setdefault((get_pairing(s), _name_network(s.first)), []).append(s)
+    shares: dict[tuple[str, str], list[FloatArray]] = {}
+    for group in conditions.values():
+        noisy = [s for s in group if s.first.train != "clean"]
+        best = max((s.accuracies.mean() for s in noisy), default=0.0)
+        for s in group if best else ():
+            place = str(_name_training(s.first)), get_norm_title(s.first)
+            shares.setdefault(place, []).append(100 * s.accuracies / best)
+    rows = [
+        {"train": train, "noise": test, **_average(parts)}
+        for (train, test), parts in shares.items()
+    ]
+    for test in {row["noise"] for row in rows}:
+        column = [row for row in rows if row["noise"] == test]
+        for row in column:
+            row["best"] = row["value"] == max(other["value"] for other in column)
+    return rows
+
+
+def _average(parts: Sequence[FloatArray]) -> Row:
+    """Return the mean, and half its interval over runs: Student t; None for a single run."""
+    from scipy import stats  # slow to load
+
+    half = None
+    if len({len(part) for part in parts}) == 1 and len(parts[0]) > 1:
+        runs = np.mean(parts, axis=0)
+        half = float(stats.t.ppf(0.975, len(runs) - 1) * runs.std(ddof=1) / len(runs) ** 0.5)
+    value = float(np.mean([part.mean() for part in parts]))
+    return {"value": value, "half": half, "models": len(parts)}
+
+
+def _name_training(cell: Record) -> str | None:
+    """Return the norm of the training noise; None for other training."""
+    if cell.train == "clean":
+        return _CLEAN
+    try:
+        level = pnorm_level(cell.train)
+    except InputError:  # not a spec of a corruption, such as an adversary
+        return None
+    return None if level is None else norm_title(level[0])
+
+
+def _name_network(cell: Record) -> str:
+    """Return the name of a model without that of its training noise."""
+    return cell.model.removesuffix(f"({display_name(cell.train)})")
+
+
+def _draw_matrix(rows: Sequence[Row]) -> Chart:
+    trains = sorted({row["train"] for row in rows}, key=_order)
+    tests = sorted({row["noise"] for row in rows}, key=_order)
+    low, high = min(row["value"] for row in rows), max(row["value"] for row in rows)
+    for row in rows:
+        row["label"] = f"{row['value']:.1f}"
+        row["bars"] = "" if row["half"] is None else f"± {row['half']:.1f}"
+        row["ink"] = "white" if row["value"] > (low + high) / 2 else "#10243a"
+    axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
+    base = drawing.make_chart(rows).encode(
+        x=alt.X("noise:N", title="norm of the test noise", sort=tests, axis=axis),
+        y=alt.Y("train:N", title="norm of the training noise", sort=trains, axis=axis),
+        tooltip=make_tooltip(
+            train="training noise",
+            noise="test noise",
+            value="relative accuracy, %",
+            half="half the 95 % interval",
+            models="corruptions and models in the mean",
+        ),
+    )
+    shades = alt.Scale(range=["#dfeaf5", "#0b4a83"], domain=[low, max(high, low + 0.01)])
+    ink = alt.Color("ink:N", scale=None)
+    up = -7 if any(row["bars"] for row in rows) else 0
+    best, others = (base.transform_filter(f"{sign}datum.best") for sign in ("", "!"))
+    layers = (
+        base.mark_rect().encode(color=alt.Color("value:Q", scale=shades, legend=None)),
+        best.mark_text(fontWeight="bold", dy=up).encode(text="label:N", color=ink),
+        others.mark_text(dy=up).encode(text="label:N", color=ink),
+        base.mark_text(fontSize=10, dy=9).encode(text="bars:N", color=ink),
+    )
+    width = max(_WIDE, _CELL[0] * len(tests))
+    chart: Chart = alt.layer(*layers).resolve_scale(color="independent")
+    return chart.properties(width=width, height=_CELL[1] * len(trains))
+
+
+def _order(name: str) -> float:
+    """Return the order of a norm from its title; plain training comes first."""
+    return -1.0 if name == _CLEAN else float(name.removeprefix("L").removeprefix("-"))
+
+
+def _describe(rows: Sequence[Row]) -> str:
+    """Say how often a norm's own training is the best against it, and which transfers best."""
+    values = {(row["train"], row["noise"]): row["value"] for row in rows}
+    noisy = sorted({train for train, _ in values} - {_CLEAN}, key=_order)
+    tests = sorted({test for _, test in values}, key=_order)
+    both = [norm for norm in noisy if (norm, norm) in values]
+    own = [n for n in both if all(values[n, n] >= values.get((t, n), 0.0) for t in noisy)]
+    means: Mapping[str, float] = {
+        t: float(np.mean([values[t, test] for test in tests if (t, test) in values])) for t in noisy
+    }
+    best = max(means, key=lambda train: means[train])
+    return (
+        f"Training on the norm that is tested is the best for {len(own)} of {len(both)} norms; on "
+        f"average over all norms it is {best}, with {means[best]:.1f} % of the best accuracy."
+    )
+
+
+FIGURES.add("transfer", FigureKind(draw_transfer))
