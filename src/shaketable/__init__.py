@@ -59,6 +59,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.evaluation.store import Store as Store
     from shaketable.evaluation.study import study as study
     from shaketable.evaluation.suite_copies import write_suite as write_suite
+    from shaketable.findings import figures as figures
     from shaketable.findings.assessment import Assessment as Assessment
     from shaketable.findings.assessment import assess as assess
     from shaketable.findings.card import make_card as make_card
@@ -180,6 +181,7 @@ _HOME = {
 
 _MODULES = {
     "balls": "corruptions.balls.numbers",
+    "figures": "findings.figures",
     "maite": "evaluation.maite",
     "metrics": "metrics",
     "training": "training",

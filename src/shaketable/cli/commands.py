@@ -18,6 +18,7 @@ from shaketable.cli import (
     demo,
     evaluate,
     export,
+    figure,
     gallery,
     harden,
     list_names,
@@ -115,6 +116,7 @@ COMMANDS.add("train", train)
 COMMANDS.add("harden", harden)
 COMMANDS.add("score", score)
 COMMANDS.add("export", export)
+COMMANDS.add("figure", figure)
 COMMANDS.add("card", card)
 COMMANDS.add("log-mlflow", log_mlflow)
 COMMANDS.add("check", check)

@@ -20,6 +20,7 @@ KINDS = (
     "adversaries",
     "recipes",
     "metrics",
+    "figures",
 )
 ABOUT = "names of data sets, models, corruptions, recipes and so on"
 SCHEMA = "cli/list.schema.json"
@@ -58,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         "metrics": lambda: FINDINGS.describe(
             lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
         ),
+        "figures": _describe_figures,
     }
     entries = lists[args.kind]()
     if args.json:
@@ -74,6 +76,12 @@ def _describe_adversaries() -> dict[str, str]:
     from shaketable.training.adversaries import describe_adversaries
 
     return describe_adversaries()
+
+
+def _describe_figures() -> dict[str, str]:
+    from shaketable.findings.figures.registry import describe_figures  # loads the charts
+
+    return describe_figures()
 
 
 def _first_line(documented: Callable[..., Any]) -> str:

@@ -105,6 +105,7 @@ def make_theme(
         "range": {"category": list(colours)},
         "style": {
             "reference": {"color": faint, "strokeDash": [5, 4], "strokeWidth": 1.5},
+            "halo": {"stroke": background, "strokeWidth": 4, "strokeJoin": "round"},
             "pair": {"color": ink, "strokeWidth": 2},
             "count": {"color": colours[0]},
             "share": {"color": colours[1]},

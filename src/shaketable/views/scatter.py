@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import altair as alt
 
@@ -89,7 +89,7 @@ def draw_points(
         base.mark_point(filled=True, size=75, opacity=1).encode(
             x, y, shape=alt.Shape("shape:N", scale=None)
         ),
-        _write_names([(r["clean"], r["value"], r[names]) for r in rows], frame),
+        *_write_names([(r["clean"], r["value"], r[names]) for r in rows], frame),
     ]
 
 
@@ -112,8 +112,8 @@ def draw_quadrant(frame: Frame, x: float, y: float) -> list[Chart]:
     ]
 
 
-def _write_names(points: Sequence[tuple[float, float, str]], frame: Frame) -> Chart:
-    """Write the names of points (x, y, name) beside them."""
+def _write_names(points: Sequence[tuple[float, float, str]], frame: Frame) -> list[Chart]:
+    """Write the names of points (x, y, name) beside them, on a strip of the background."""
     texts = [text for *_, text in points]
     places = place_labels(
         [frame.to_pixels(x, y) for x, y, _ in points], texts, width=frame.width, height=frame.height
@@ -122,9 +122,9 @@ def _write_names(points: Sequence[tuple[float, float, str]], frame: Frame) -> Ch
     for place, text in zip(places, texts, strict=True):
         x, y = frame.from_pixels(*place)
         rows.append({"x": x, "y": y, "text": text})
-    names = drawing.make_chart(rows).mark_text(fontSize=11, baseline="middle")
-    chart: Chart = names.encode(frame.x("x"), frame.y("y"), text="text:N")
-    return chart
+    base = drawing.make_chart(rows).encode(frame.x("x"), frame.y("y"), text="text:N")
+    look: dict[str, Any] = {"fontSize": 11, "baseline": "middle"}
+    return [base.mark_text(**look, style="halo"), base.mark_text(**look)]
 
 
 def place_labels(

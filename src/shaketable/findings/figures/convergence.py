@@ -52,6 +52,7 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
             "or name another metric with metric= (--metric)"
         )
     title = {"mscr": "MSCR", **TITLES}.get(name, name.replace("_", " "))
+    about = f"{title} under {under}" if under else title
     charts = [
         _draw_panel(
             title, *place, [case for case, _ in entries], [r for _, rows in entries for r in rows]
@@ -61,7 +62,7 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
     lines = [rows for entries in panels.values() for _, rows in entries]
     return drawing.compose_figure(
         charts,
-        finding=_describe(title, lines),
+        finding=_describe(about, lines),
         about="Lines: means over the first runs; bands: their 95 % intervals. If a line still "
         "moves at its end, more runs are needed.",
     )

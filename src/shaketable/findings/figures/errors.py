@@ -84,7 +84,8 @@ def _draw_board(
         if label not in by_label:
             raise unknown_name("model of an arrow", label, by_label)
     ends = [{"low": row["clean_low"], "high": row["clean_high"]} for row in rows]
-    frame = Frame(drawing.find_domain(ends), drawing.find_domain(rows), WIDTH, _HEIGHT)
+    across, up = (_bound(drawing.find_domain(part, at_most=100)) for part in (ends, rows))
+    frame = Frame(across, up, WIDTH, _HEIGHT)
     drawn = [_make_arrow(by_label[a], by_label[b], frame) for a, b in pairs]
     metric = board.scores[0].metric
     tooltip = make_tooltip(model="model", clean="clean error, %", **_VALUE)
@@ -100,6 +101,11 @@ def _draw_board(
     chart = alt.layer(*(_draw_arrows(drawn, frame) if drawn else ()), *points)
     better = sum(arrow["better"] for arrow in drawn)
     return chart.properties(title=title, width=WIDTH, height=_HEIGHT), better, len(drawn)
+
+
+def _bound(domain: Sequence[float]) -> list[float]:
+    """Return the range of an axis of errors, which are never below 0."""
+    return [max(0.0, domain[0]), domain[1]]
 
 
 def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:

@@ -92,10 +92,18 @@ def _draw_curves(rows: Sequence[Row]) -> Chart:
     scale = alt.Scale(domain=drawing.find_domain(rows, at_most=100), nice=False)
     parts = list(_PARTS.values())
     dash = alt.StrokeDash(
-        "part:N", title=None, scale=alt.Scale(domain=parts, range=[[1, 0], [6, 4]])
+        "part:N",
+        title=None,
+        scale=alt.Scale(domain=parts, range=[[1, 0], [6, 4]]),
+        legend=alt.Legend(symbolSize=700, symbolStrokeWidth=2),
     )
     base = drawing.make_chart(rows).encode(
-        x=alt.X("epoch:Q", title="epoch", axis=alt.Axis(format="d", tickMinStep=1)),
+        x=alt.X(
+            "epoch:Q",
+            title="epoch",
+            axis=alt.Axis(format="d", tickMinStep=1),
+            scale=alt.Scale(zero=False, nice=False),
+        ),
         color=colour,
         tooltip=make_tooltip(model="network", epoch="epoch", value="accuracy, %"),
     )

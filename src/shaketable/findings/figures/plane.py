@@ -111,8 +111,8 @@ def draw_plane(
     if magnified:
         middle = _choose_centre(scene) if centre is None else np.asarray(centre, dtype=np.float64)
         window = middle - half, middle + half
-        panels.append(_draw_panel(scene, whole, title="a  All points", square=window))
-    title = "b  The part in the square, magnified" if magnified else ""
+        panels.append(_draw_panel(scene, whole, title="a  All points", framed=window))
+    title = "b  The framed part, magnified" if magnified else ""
     panels.append(_draw_panel(scene, window, title=title))
     return drawing.compose_figure(
         panels,
@@ -167,10 +167,10 @@ def _find_inside(points: FloatArray, window: _Window) -> Array:
 
 
 def _draw_panel(
-    scene: _Scene, window: _Window, *, title: str, square: _Window | None = None
+    scene: _Scene, window: _Window, *, title: str, framed: _Window | None = None
 ) -> Chart:
-    """Draw a part of the plane: with balls and copies, or with the square that is magnified."""
-    close, (low, high) = square is None, window
+    """Draw a part of the plane: with balls and copies, or with a frame around a smaller part."""
+    close, (low, high) = framed is None, window
     sides = (high - low) / (high - low).max() if close else np.ones(2)
     width, height = (_SIDE * np.maximum(0.4, sides)).tolist()
     frame = Frame((low[0], high[0]), (low[1], high[1]), width, height)
@@ -209,8 +209,8 @@ def _draw_panel(
     if scene.pair is not None and close and scene.has_pair(window):
         pair = drawing.make_chart([make_line(*scene.pair.tolist())])
         layers.append(pair.mark_rule(style="pair").encode(*axes, *ends))
-    if square is not None:
-        corners = drawing.make_chart([make_line(*(corner.tolist() for corner in square))])
+    if framed is not None:
+        corners = drawing.make_chart([make_line(*(corner.tolist() for corner in framed))])
         box = corners.mark_rect(filled=False, fill="transparent", stroke=_INK, strokeWidth=2)
         layers.append(box.encode(*axes, *ends))
     return alt.layer(*layers).properties(title=title, width=width, height=height)
