@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 @pytest.mark.parametrize(
-    "kind", ["datasets", "models", "corruptions", "suites", "augmentations", "metrics"]
+    "kind", ["datasets", "models", "corruptions", "suites", "augmentations", "metrics", "figures"]
 )
 def test_lists_name_everything(capsys, kind):
     code, out, _ = run_command(capsys, "list", kind)

@@ -50,6 +50,15 @@ def test_a_network_learns_and_answers_with_the_labels_of_the_data():
     assert [result.epoch for result in trained.curve] == list(range(1, 31))
 
 
+def test_held_out_points_are_those_that_rows_leave_out():
+    rows = np.arange(POINTS.n // 2)
+    trained = train("mlp(width=4)", POINTS, rows=rows, epochs=2, validate=True)
+    (clean,) = evaluate(trained.model, (POINTS.x[len(rows) :], POINTS.labels[len(rows) :]), [])
+    assert clean.accuracy == trained.curve[-1].held_out
+    everything = train("mlp(width=4)", POINTS, rows=np.arange(POINTS.n), epochs=1, validate=True)
+    assert everything.curve[-1].held_out is None
+
+
 def test_noise_in_training_buys_robustness():
     data = load("shapes(n=300)")
     _, test = data.parts(seed=0)

@@ -111,3 +111,12 @@ def test_figures_of_a_page_are_numbered(tmp_path: Path) -> None:
 def test_an_upper_bound_is_the_upper_end():
     upper = page._environment("shaketable").filters["upper"]
     assert upper(Estimate(0.1, 0.05, 0.25, 0.95, "by hand")) == "25.00%"
+
+
+def test_a_figure_says_what_it_shows_to_those_who_cannot_see_it(tmp_path: Path) -> None:
+    panel = drawing.horizontal_rule(0).properties(title="a  Line")
+    chart = drawing.compose_figure([panel], finding="a < b.", about="Lines: models.")
+    svg = drawing.save_chart(chart, tmp_path / "f.svg").read_text(encoding="utf-8")
+    assert 'role="img"><title>a &lt; b. Lines: models.</title>' in svg
+    shown = chart._repr_html_()
+    assert shown.startswith('<img alt="a &lt; b. Lines: models." src="data:image/svg+xml')

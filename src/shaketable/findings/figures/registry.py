@@ -12,7 +12,6 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
 from shaketable.evaluation.records import Records
@@ -75,8 +74,8 @@ FIGURES: Registry[FigureKind] = Registry(
 """All figures."""
 
 
-def draw(name: str, *source: Any, **options: Any) -> Chart:
-    """Draw a figure by its name; see `FIGURES`.
+def draw(name: str, *source: Any) -> Chart:
+    """Draw a figure by its name, without options; its own function takes them.
 
     Parameters
     ----------
@@ -84,14 +83,8 @@ def draw(name: str, *source: Any, **options: Any) -> Chart:
         Such as ``tradeoff``; ``shaketable list figures`` lists them.
     source
         What the figure is drawn from: for most of them findings, records or a results file.
-    options
-        Those of the figure's own function.
     """
-    kind = FIGURES.get(name)
-    for option in options:
-        if option not in kind.options:
-            raise unknown_name(f"option of figure {name!r}:", option, kind.options)
-    return kind.draw(*source, **options)
+    return FIGURES.get(name).draw(*source)
 
 
 def describe_figures() -> dict[str, str]:
