@@ -17,17 +17,29 @@ def make_line(start: Sequence[float], end: Sequence[float]) -> Row:
 
 
 def list_regions(ticks: Sequence[FloatArray], labels: Array) -> list[Row]:
-    """Return upright rectangles, each as long as the ``class`` stays the same.
+    """Return rectangles that cover the plane, each with the ``class`` of all places in it.
 
-    `ticks` are the places along x and y at which `labels`, (along x, along y), were found.
+    `ticks` are the places along x and y at which `labels`, (along x, along y), were found. A
+    rectangle is as high as the label stays the same, and as wide as the next columns have the same.
+
+    >>> list_regions([np.arange(2.0)] * 2, np.array([["a", "b"], ["a", "b"]]))[0]
+    {'x': -0.5, 'y': -0.5, 'x2': 1.5, 'y2': 0.5, 'class': 'a'}
     """
-    (left, below), (width, height) = ticks, ((a[1] - a[0]) / 2 for a in ticks)
-    rows = []
-    for u, column in zip(left.tolist(), labels, strict=True):
-        ends = np.flatnonzero(np.append(column[1:] != column[:-1], True))
-        for start, end in zip([0, *(ends[:-1] + 1)], ends, strict=True):
-            corners = (u - width, below[start] - height), (u + width, below[end] + height)
-            rows.append(make_line(*corners) | {"class": str(column[start])})
+    width, height = (float(a[1] - a[0]) / 2 for a in ticks)
+    along_x, along_y = (a.tolist() for a in ticks)
+    rows: list[Row] = []
+    before: dict[tuple[int, int, str], Row] = {}
+    for x, column in zip(along_x, labels, strict=True):
+        ends = np.flatnonzero(np.append(column[1:] != column[:-1], True)).tolist()
+        here = {}
+        for start, end in zip([0, *(e + 1 for e in ends[:-1])], ends, strict=True):
+            key = start, end, str(column[start])
+            if key not in before:
+                corners = (x - width, along_y[start] - height), (x, along_y[end] + height)
+                rows.append(make_line(*corners) | {"class": key[2]})
+            here[key] = before.get(key, rows[-1])
+            here[key]["x2"] = x + width
+        before = here
     return rows
 
 

@@ -187,9 +187,11 @@ def _draw_panel(
     shape = alt.Shape(
         "class:N", title="class", scale=alt.Scale(domain=labels, range=list(drawing.SHAPES))
     )
-    regions = drawing.make_chart(list_regions(ticks, answers)).mark_rect(opacity=0.16, clip=True)
+    regions = drawing.make_chart(list_regions(ticks, answers)).mark_rect(
+        opacity=0.16, clip=True, aria=False
+    )
     borders = drawing.make_chart(list_borders(ticks, answers)).mark_rule(
-        clip=True, strokeWidth=1.2, color=_INK, strokeCap="square"
+        clip=True, strokeWidth=1.2, color=_INK, strokeCap="square", aria=False
     )
     layers: list[Chart] = [
         regions.encode(*axes, *ends, color=colour),
@@ -230,7 +232,7 @@ def _draw_noise(
             for place, (x, y) in enumerate((centre + outline).tolist())
         ]
         balls = drawing.make_chart(rows).mark_line(
-            clip=True, strokeWidth=1, color="#767d88", opacity=0.9
+            clip=True, strokeWidth=1, color="#767d88", opacity=0.9, aria=False
         )
         layers.append(balls.encode(*axes, detail="ball:N", order="place:Q"))
     codes = np.repeat(scene.y[:, None], scene.wrong.shape[1], axis=1)
@@ -241,10 +243,12 @@ def _draw_noise(
             for (x, y), code in zip(scene.copies[chosen].tolist(), codes[chosen], strict=True)
         )
         if which is scene.wrong:
-            crosses = copies.mark_text(text="×", fontSize=15, fontWeight="bold", baseline="middle")
+            crosses = copies.mark_text(
+                text="×", fontSize=15, fontWeight="bold", baseline="middle", aria=False
+            )
             layers.append(crosses.encode(*axes))
         else:
-            dots = copies.mark_circle(size=9, opacity=0.75, clip=True)
+            dots = copies.mark_circle(size=9, opacity=0.75, clip=True, aria=False)
             layers.append(dots.encode(*axes, color=colour))
     return layers
 

@@ -18,8 +18,9 @@ MATRIX = (
     "outlined entries have the same noise in training and test."
 )
 TRADEOFF = (
-    "One point per training noise, joined in order of its size. Up and right is better in both; a "
-    "curve that only falls is a trade-off."
+    "One point per training noise, joined in order of its size, with 95 % intervals. In the shaded "
+    "part, both are higher than with the weakest training noise (square); a curve that only falls "
+    "is a trade-off."
 )
 RUNS = (
     "The mean over an increasing number of runs, with its 95 % interval. If a line still moves at "
