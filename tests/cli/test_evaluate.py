@@ -28,6 +28,12 @@ def test_every_norm_has_its_own_mscr(capsys):
     assert all(m["mscr"] is not None for m in found["models"])
 
 
+def test_several_k_are_measured_one_after_the_other(capsys):
+    argv = ("evaluate", "--model", "1nn", "--data", "bands(n=100)", "--quiet", "--k", "1,3")
+    models = run_json(capsys, *argv)["models"]
+    assert [(m["label"], m["k"]) for m in models] == [("1nn, k = 1", 1), ("1nn, k = 3", 3)]
+
+
 def test_a_model_of_ones_own_is_taken_as_fitted(capsys):
     Path("mine.py").write_text(
         "import numpy as np\n"
