@@ -129,14 +129,14 @@ def write_rows(records: st.Records) -> list[str]:
     rows = []
     for pair in PAIRS:
         c = st.correlate(records, *pair)
-        partial = "" if pair[1] == "error" else correlate_partially(records, pair)
+        partial = None if pair[1] == "error" else correlate_partially(records, pair)
         entries = [
             c.data,
             " with ".join("E_clean" if m == "error" else name_metric(m) for m in pair),
             str(len(c.models)),
             format_correlation(c.spearman),
             format_correlation(c.pearson),
-            format_correlation(partial) if partial else "",
+            "" if partial is None else format_correlation(partial),
             format_correlation(correlate_kinds(records, pair)),
             " and ".join(f"{100 * share:.0f}" for share in c.reliability),
         ]

@@ -59,7 +59,10 @@ def test_study_files_hold_the_same_settings_and_flags_win(capsys):
         ("data = [1]", "data must be a text or a number, got [1]"),
         ("model = [1]", "model must be a text or a list of texts, got [1]"),
         ("train_eps = [[0]]", "train_eps must be a list of texts or numbers, got [[0]]"),
-        ('train_eps = [0, "eps"]', 'train_eps = [0, "eps"]: must be numbers or eps_min'),
+        (
+            'train_eps = [0, "eps"]',
+            'train_eps = [0, "eps"]: must be numbers, or multiples of eps_min',
+        ),
         ("step = [1]", "step must be a table, such as {age = 1}, got [1]"),
         ('grid = [["sp(0.1)"], 3]', "grid must be a list of texts, the levels of every factor"),
         ('bounds = "clp"', "bounds = \"clp\": unknown bounds 'clp'; did you mean 'clip'"),
@@ -82,7 +85,8 @@ def test_a_new_file_explains_every_flag_and_every_line_can_be_used():
     assert {*lines, *STARTING} == flags == {*list_settings(parser)}
     for key, line in lines.items():
         args = parse_settings(tomllib.loads(line), make_parser(), where=line)
-        assert getattr(args, key) not in (None, [], False), line
+        value = getattr(args, key)
+        assert value not in (None, []) and value is not False, line
     for part in text.split("\n\n")[1:]:
         comment = part.splitlines()[0]
         assert re.match(r"# \S", comment), "every key has an explanation"
@@ -99,7 +103,7 @@ def test_a_new_file_runs_and_its_results_can_be_made_again(capsys):
         (command,) = store.commands()
         cells = len(store.keys())
     expected = {key: value for key, value in STARTING.items() if key != "store"}
-    assert command.settings == {**expected, "data": "bands(n=60)", "runs": 2, "k": 2}
+    assert command.settings == {**expected, "data": "bands(n=60)", "runs": 2, "k": [2]}
     again = run_json(capsys, "rerun", "my results.sqlite", "--jobs", 1, "--quiet")
     assert (again["agrees"], again["cells"]) == (True, cells)
     code, out, _ = run_command(capsys, "study", "my.toml", "--dry-run", "--quiet")
