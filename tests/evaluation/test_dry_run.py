@@ -20,7 +20,7 @@ OPTIONS = {"train_eps": [0, 0.01], "test_eps": [0, 0.05], "k": 3, "runs": 3}
 class Slow(ClassifierMixin, BaseEstimator):
     """A model that takes a time per point to train, and needs 150 points."""
 
-    def __init__(self, seconds=1e-4):
+    def __init__(self, seconds=2e-4):
         self.seconds = seconds
 
     def fit(self, x, y):
@@ -70,7 +70,7 @@ def test_a_slow_model_is_timed_on_few_points(monkeypatch):
     (sample,) = plan.samples
     assert 200 <= sample.points < sample.of == 800
     assert plan.extrapolated
-    assert sample.training_seconds == pytest.approx(0.08, rel=0.5)
+    assert 0.08 < sample.training_seconds < 1  # 0.16 if nothing else runs
     assert plan.work == pytest.approx(3 * sample.seconds)
 
 

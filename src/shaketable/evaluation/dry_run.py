@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
@@ -300,7 +300,7 @@ def _time(work: Callable[[int], T], size: int, n: int, budget: float) -> tuple[T
     times: dict[int, float] = {}
     warm = False  # the first time, code is imported and compiled, which does not count
     while True:
-        started = time.perf_counter()
+        started = perf_counter()
         try:
             result = work(size)
         except (InputError, ModelError):  # too few points for the model
@@ -308,7 +308,7 @@ def _time(work: Callable[[int], T], size: int, n: int, budget: float) -> tuple[T
                 raise
             size = min(2 * size, n)
             continue
-        seconds = time.perf_counter() - started
+        seconds = perf_counter() - started
         if not warm and seconds < _BUDGET:
             warm = True
             continue
