@@ -87,12 +87,13 @@ def test_results_that_differ_have_exit_code_1(capsys):
     argv = ["study", "--data", "bands(n=100)", "--model", "unseeded:model", "--model", "1nn"]
     argv += ["--runs", 3, "--k", 1, "--jobs", 1, "--quiet", "--store", "s.sqlite"]
     assert run_command(capsys, *argv)[0] == 0
-    code, out, _ = run_command(capsys, *RERUN, "--json")
+    assert "must be trusted: it names 'unseeded:model'" in run_failing(capsys, *RERUN)
+    code, out, _ = run_command(capsys, *RERUN, "--trust", "--json")
     found = json.loads(out)
     check_schema("rerun", found)
     assert (code, found["agrees"]) == (1, False)
     assert {change["model"] for change in found["changes"]} == {"unseeded:model"}
-    code, out, _ = run_command(capsys, *RERUN)
+    code, out, _ = run_command(capsys, *RERUN, "--trust")
     assert code == 1
     assert "s.sqlite does not agree: 24 cells were made again" in out
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import platform
 import random
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shutil import copyfile
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ from shaketable.cli.parser import Parser
 from shaketable.cli.settings import format_toml, parse_settings
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
+from shaketable.core.writing import write_beside
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
@@ -29,10 +32,13 @@ SCHEMA = "evaluation/rerun.schema.json"
 
 _COMMANDS: dict[str, Any] = {"study": study, "evaluate": evaluate}
 
+_CODE = ("model", "network", "train", "corruptions", "suite", "grid", "features")
+"""Settings that may name ``package.module:name``."""
+
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The file, the new one, and which part is made again."""
-    parser.add_argument("store", metavar="STORE", help="results file of study or evaluate")
+    parser.add_argument("results", metavar="STORE", help="results file of study or evaluate")
     parser.add_argument(
         "-o",
         "--out",
@@ -55,7 +61,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trust",
         action="store_true",
-        help="load model files that may hold code: it runs",
+        help="import modules that the file names, and load model files that may hold code: it runs",
     )
     parser.add_argument("--jobs", type=int, help="processes (default: one per core)")
     add_json_flag(parser, "; accuracies are percentages")
@@ -66,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
     """Make it again, and print whether it agrees; or print how it was made."""
     if args.show:
         with ignore_broken_pipe():
-            for command in _read(args.store)[0]:
+            for command in _read(args.results)[0]:
                 print_lines(*_list_lines(command))
         return 0
     result = rerun(
-        args.store,
+        args.results,
         out=args.out,
         cells=args.cells,
         trust=args.trust,
@@ -124,7 +130,7 @@ def rerun(
     cells
         Make only so many cells again, drawn at random; of a study the trainings they belong to.
     trust
-        Whether model files that may hold code are loaded.
+        Whether modules that the file names are imported, and model files that may hold code loaded.
     n_jobs, progress
         As in `study`.
 
@@ -149,7 +155,7 @@ def rerun(
     then = [cell for cell in records if _find_origin(cell) in made]
     again = then if cells is None else _draw_cells(then, commands, cells)
     with TemporaryDirectory(prefix="shaketable-") as folder:
-        target = str(out or Path(folder, "again.sqlite"))
+        target = str(Path(folder, "again.sqlite"))
         flags = {"store": target, "trust": trust, "jobs": n_jobs, "quiet": not progress}
         inputs = [
             _prepare(command, str(store), flags, data=data, models=models) for command in commands
@@ -159,6 +165,9 @@ def rerun(
         for command, (args, each) in zip(commands, inputs, strict=True):
             _COMMANDS[command.command].measure(args, each)
         changes, missing = compare_cells(again, _read(target)[1])
+        if out is not None:
+            with write_beside(out, "results file") as beside:
+                copyfile(target, beside)
     return Rerun(
         store=str(store),
         commands=commands,
@@ -217,6 +226,7 @@ def _prepare(
                 f"results file {path!r} cannot be made again by itself: it does not hold {name}, "
                 f"which came from Python ({what}); {remedy}"
             )
+    _check_trust(command, path, trusted=flags["trust"])
     module = _COMMANDS[command.command]
     parser = Parser(prog=f"shaketable {command.command}")
     module.add_flags(parser)
@@ -245,6 +255,24 @@ def _prepare(
                 "parameters are not those of then; restore the model of then, or measure again"
             )
     return args, inputs
+
+
+def _check_trust(command: CommandRecord, path: str, *, trusted: bool) -> None:
+    """Raise `InputError` if a file names code and is not trusted: it decides what is imported."""
+    texts = [text for key in _CODE for text in _list_texts(command.settings.get(key))]
+    named = [text for text in texts if re.search(r"\w:[A-Za-z_]", text)]
+    if named and not trusted:
+        raise InputError(
+            f"results file {path!r} must be trusted: it names {named[0]!r}, which is imported and "
+            "so runs; if you know who made it, add --trust (trust=True in Python)"
+        )
+
+
+def _list_texts(value: Any) -> list[str]:
+    """All texts in a setting."""
+    if isinstance(value, list):
+        return [text for item in value for text in _list_texts(item)]
+    return [] if value is None else [str(value)]
 
 
 def _draw_cells(cells: Sequence[Record], commands: Sequence[CommandRecord], n: int) -> list[Record]:

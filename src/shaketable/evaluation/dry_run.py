@@ -28,7 +28,7 @@ from shaketable.evaluation.store_rows import encode_cell, encode_points
 from shaketable.evaluation.study import StudyOptions, Task, load_trainees, plan_study
 from shaketable.evaluation.trainees import train_model
 from shaketable.models.classifier import Classifier, as_classifier
-from shaketable.views.numbers import format_spec
+from shaketable.views.numbers import format_bytes, format_seconds, format_spec
 from shaketable.views.progress import show_progress
 from shaketable.views.terminal import Displayed, print_lines, print_table
 
@@ -356,33 +356,6 @@ def _limit_threads(processes: int) -> Iterator[None]:
 
     with threadpool_limits(max(1, (os.cpu_count() or 1) // processes)):
         yield
-
-
-def format_seconds(seconds: float) -> str:
-    """Time for people.
-
-    >>> format_seconds(0.0123), format_seconds(75), format_seconds(7300)
-    ('12 ms', '75 s', '2.0 h')
-    """
-    if seconds < 1:
-        return f"{1000 * seconds:.0f} ms"
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def format_bytes(size: float) -> str:
-    """Size for people.
-
-    >>> format_bytes(57344), format_bytes(3.2e9)
-    ('57 kB', '3.2 GB')
-    """
-    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
-        if size >= scale:
-            return f"{size / scale:.1f} {unit}"
-    return f"{size / 1e3:.0f} kB"
 
 
 def _count(number: int, what: str) -> str:

@@ -151,3 +151,30 @@ def _in_percent(e: Estimate, decimals: int, *, signed: bool = False) -> list[str
     return [
         f"{round(100 * v, decimals) + 0.0:{sign}.{decimals}f}" for v in (e.value, e.low, e.high)
     ]
+
+
+def format_seconds(seconds: float) -> str:
+    """Time for people.
+
+    >>> format_seconds(0.0123), format_seconds(75), format_seconds(7300)
+    ('12 ms', '75 s', '2.0 h')
+    """
+    if seconds < 1:
+        return f"{1000 * seconds:.0f} ms"
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def format_bytes(size: float) -> str:
+    """Size for people.
+
+    >>> format_bytes(57344), format_bytes(3.2e9)
+    ('57 kB', '3.2 GB')
+    """
+    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
+        if size >= scale:
+            return f"{size / scale:.1f} {unit}"
+    return f"{size / 1e3:.0f} kB"
