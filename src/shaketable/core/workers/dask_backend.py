@@ -38,7 +38,7 @@ class DaskBackend:
     anew. If the last worker that had the data was lost, data and tasks are sent again.
     """
 
-    def __init__(self, address: str | None, workers: int | None) -> None:
+    def __init__(self, address: str | None, workers: int) -> None:
         try:
             distributed: Any = import_module("distributed")
         except ImportError as error:
@@ -54,7 +54,7 @@ class DaskBackend:
             if address is None:
                 with shield_workers_from_interrupts(enabled=True):
                     self._cluster = distributed.LocalCluster(
-                        n_workers=workers if workers and workers > 0 else _count_cores(),
+                        n_workers=workers if workers > 0 else _count_cores(),
                         threads_per_worker=1,
                         memory_limit=None,
                         dashboard_address=None,

@@ -34,7 +34,7 @@ _RETRIES = 3  # how often a task runs again whose worker was lost
 class RayBackend:
     """Workers of Ray, which runs the tasks of a lost one again."""
 
-    def __init__(self, address: str | None, workers: int | None) -> None:
+    def __init__(self, address: str | None, workers: int) -> None:
         try:
             ray: Any = import_module("ray")
         except ImportError as error:
@@ -46,7 +46,7 @@ class RayBackend:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would send them
             options: dict[str, Any] = {"address": address}
             if address is None:
-                cores = workers if workers and workers > 0 else None
+                cores = workers if workers > 0 else None
                 options = {"address": "local", "num_cpus": cores, "include_dashboard": False}
             try:
                 with _keep_signals():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, ShaketableError, WorkerError, describe_error
@@ -51,7 +51,7 @@ class Outcome(Generic[R]):
 
 
 class Backend(Protocol):
-    """Where tasks run; called with an address and a number of workers, both may be None."""
+    """Where tasks run; made from an address, or None, and a number of workers, -1: one per core."""
 
     def run(self, tasks: Iterable[Task[R]]) -> Generator[Outcome[R], None, None]:
         """Yield the outcomes of tasks as they are finished; close it to stop the others."""
@@ -60,7 +60,10 @@ class Backend(Protocol):
         """Stop what was started."""
 
 
-def _admit(name: str, backend: Any) -> Callable[[str | None, int | None], Backend]:
+MakeBackend: TypeAlias = Callable[[str | None, int], Backend]
+
+
+def _admit(name: str, backend: Any) -> MakeBackend:
     if not callable(backend):
         raise InputError(
             f"backend {name!r} must be called with an address and a number of workers, got "
@@ -69,7 +72,7 @@ def _admit(name: str, backend: Any) -> Callable[[str | None, int | None], Backen
     return backend  # type: ignore[no-any-return]
 
 
-BACKENDS: Registry[Callable[[str | None, int | None], Backend]] = Registry(
+BACKENDS: Registry[MakeBackend] = Registry(
     "backend",
     admit=_admit,
     homes=(
@@ -102,11 +105,11 @@ def cluster(
 
     >>> import shaketable as st
     >>> with st.cluster("joblib", workers=1):
-    ...     records = st.study("iris", "rf", runs=1, k=1)
+    ...     records = st.study("iris", "1nn", runs=1, k=1)
     """
     if workers != -1 and workers is not None:
         workers = check_whole("workers", workers, least=1)
-    opened = BACKENDS.get(backend)(address, workers)
+    opened = BACKENDS.get(backend)(address, -1 if workers is None else workers)
     before = _current.set(opened)
     try:
         yield opened
