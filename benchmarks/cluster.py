@@ -34,7 +34,7 @@ from shaketable.core.workers.tasks import run_tasks
 MEGABYTES = 50
 """Size of the data that all cells share."""
 
-EMPTY = 400
+EMPTY = 300
 """Number of empty cells."""
 
 

@@ -3,6 +3,7 @@
 Each command runs once undisturbed. Then it runs with another results file, and its process and all
 its workers are killed ten times, each time after a random part of the work and a random pause. At
 last it runs to its end. Compared are what the two print as JSON, and all counts in the two files.
+Then two processes work on a third file at the same time.
 
     python benchmarks/killing.py
     python benchmarks/killing.py --kills 3 --seed 1
@@ -36,10 +37,10 @@ COMMANDS = {
     ),
     "adversary": (
         "parts",
-        "adversary --data digits --model logistic --model 1nn --norm inf "
-        "--eps 0.05,0.1,0.2,0.5,1,2 --constraint none --constraint genuine-max "
-        "--attack random(queries=200) "
-        "--attack rays(queries=300) --random 3",
+        "adversary --data breast_cancer --scale --own --model logistic --norm inf "
+        "--constraint none --constraint genuine-max --random 3 "
+        "--eps 0.005,0.01,0.02,0.03,0.05,0.1,0.15,0.2 "
+        "--attack random(queries=100) --attack rays(queries=150)",
     ),
 }
 """By name: the table that grows while the command works, and its words."""
@@ -95,10 +96,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=COMMANDS, help="one of the two (default: both)")
     args = parser.parse_args()
     random.seed(args.seed)
     for name, (table, line) in COMMANDS.items():
         words = line.split()
+        if args.only not in (None, name):
+            continue
         with tempfile.TemporaryDirectory() as folder:
             calm, killed = Path(folder, "calm.sqlite"), Path(folder, "killed.sqlite")
             expected, seconds = finish(words, calm)
@@ -116,6 +120,10 @@ def main() -> None:
             print(f"  then to its end in {seconds:.0f} s: the same JSON: {same}, counts: {counts}")
             assert same
             assert counts
+            both = [start(words, Path(folder, "both.sqlite")) for _ in range(2)]
+            same = all(json.loads(process.communicate()[0]) == expected for process in both)
+            print(f"  two processes at once on one file: the same JSON: {same}")
+            assert same
 
 
 if __name__ == "__main__":

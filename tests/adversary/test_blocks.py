@@ -9,6 +9,7 @@ from shaketable.adversary.target import Target
 from shaketable.adversary.worst_case import worst_case
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
+from shaketable.evaluation.store import Store
 
 X = np.random.default_rng(0).uniform(size=(60, 3))
 DATA = make_dataset(X, np.where(X.sum(axis=1) > 1.5, "far", "near"))
@@ -73,6 +74,16 @@ def test_a_results_file_keeps_attacks_and_tells_settings_apart(tmp_path, asked):
         before = len(asked)
         worst_case(model, DATA, SIZES, **OPTIONS | changes, store=store)
         assert len(asked) > before
+
+
+def test_two_may_use_a_results_file_at_once(tmp_path, asked):
+    path = tmp_path / "r.sqlite"
+    with Store(path) as first, Store(path) as second:
+        one = compute_curve(Target.of(TREE, DATA), SIZES[:1], **OPTIONS, keep=first)
+        count = len(asked)
+        two = compute_curve(Target.of(TREE, DATA), SIZES[:1], **OPTIONS, keep=second)
+    assert len(asked) == count, "what one has done, the other need not do"
+    assert one.json() == two.json()
 
 
 def test_functions_are_attacked_every_time(tmp_path, asked):

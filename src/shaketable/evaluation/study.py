@@ -168,7 +168,7 @@ def study(
             draws=draws,
             bounds=bounds,
             sequential=until is not None,
-            files=ModelFiles(keep_models, store),
+            files=ModelFiles(_make_absolute(keep_models), _make_absolute(store)),
         )
         if not results.in_memory:
             results.add_command(_describe_command(given, trainees, plan))
@@ -298,8 +298,7 @@ class Task:
     @property
     def name(self) -> str:
         """Model, training noise and run."""
-        first = self.cells[0]
-        return f"model {first.origin.name}, {self._place}"
+        return f"model {self.cells[0].origin.name}, {self._place}"
 
     @property
     def _place(self) -> str:
@@ -312,8 +311,9 @@ class Task:
 
     @property
     def uses_gpu(self) -> bool:
-        """Whether it trains a network."""
-        return self.training.corruption is None
+        """Whether it trains a network, and not on the CPU."""
+        device = str(getattr(self.trainee, "device", None) or "cuda")
+        return self.training.corruption is None and not device.startswith("cpu")
 
     def work(self, report: Callable[[str], None]) -> Measured:
         """Train the model and measure its cells; `report` is called with what is being done."""
@@ -381,6 +381,11 @@ def _plan_cells(
     origin = replace(origin, recipe=f"{digest(*settings):016x}")
     cells = (Cell(data, points, c, replace(n, run=noise.run), origin, model_id) for c, n in tests)
     return train_rows, tuple({cell.key: cell for cell in cells}.values())
+
+
+def _make_absolute(path: str | Path | None) -> Path | None:
+    """Return a path as workers in other folders need it."""
+    return None if path is None or str(path) == ":memory:" else Path(path).absolute()
 
 
 def resolve_training(

@@ -79,10 +79,15 @@ class ModelFiles:
     """Results file, which checkpoints lie beside; None for no checkpoints."""
 
     def find_checkpoint(self, model_id: str) -> Path | None:
-        """Return the file of a checkpoint; its folder exists."""
+        """Return the file of a checkpoint; its folder exists.
+
+        There is none on a worker that does not have the folder of the results file.
+        """
         if self.store is None or str(self.store) == ":memory:":
             return None
         folder = Path(f"{self.store}.training")
+        if not folder.parent.is_dir():
+            return None
         folder.mkdir(exist_ok=True)
         return folder / f"{model_id}.pt"
 
