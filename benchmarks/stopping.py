@@ -56,7 +56,7 @@ MOST_RUNS = 60
 LOOKS = sorted({*range(10, 100), *(round(100 * 1.02**i) for i in range(198))})
 NAIVE = 200
 """Evaluations in which intervals of a fixed size are looked at."""
-COSTS = 100
+COSTS = 60
 """Evaluations until the half-width is reached."""
 AGAIN = 10
 """Where coverage is in doubt, it is simulated again, with so many times the evaluations."""
@@ -133,8 +133,12 @@ def cover_points(number: int, trials: int) -> Coverage:
 def list_run_regimes() -> list[tuple[tuple[str, float, tuple[int, int], int, FloatArray], str]]:
     """Regimes of studies, and the estimators that are looked at."""
     names = "robust accuracy", "MSCR"
-    splits = (100, 20), (1000, 200), (1000, 1000)
-    regimes = (r for r in split_regimes() if r[2] in splits[: 3 if r[3] == 1 else 2])
+    regimes = [
+        (kind, accuracy, split, k, shift)
+        for kind, accuracy, split, k, shift in split_regimes()
+        if (k == 1 and split in ((100, 20), (1000, 200)))
+        or (len(shift) > 1 and (k, split) in ((10, (1000, 200)), (1, (1000, 1000))))
+    ]
     return [(regime, name) for regime in regimes for name in names]
 
 

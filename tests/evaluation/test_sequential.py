@@ -54,7 +54,8 @@ def test_looks_grow_and_follow_the_forecast():
 def test_points_are_a_random_sample_with_the_counts_of_all_points():
     everything = evaluate(Threshold(), (X, Y), NOISE, k=3, bounds=None)
     first = evaluate_until(After(300))
-    assert {cell.n for cell in first} == {300}
+    (n,) = {cell.n for cell in first}
+    assert 300 <= n < 330
     for part, whole in zip(first, everything, strict=True):
         np.testing.assert_array_equal(part.hits, whole.hits[part.points.rows])
         np.testing.assert_array_equal(part.points.y, Y[part.points.rows])
@@ -62,10 +63,10 @@ def test_points_are_a_random_sample_with_the_counts_of_all_points():
         first.cells[0].predictions, everything.cells[0].predictions[first.cells[0].points.rows]
     )
     rows = first.cells[0].points.rows
-    assert len(set(rows)) == 300
+    assert len(set(rows)) == n
     assert rows.mean() == pytest.approx(500, abs=70)
     longer = evaluate_until(After(500)).cells[0].points.rows
-    np.testing.assert_array_equal(longer[:300], rows)
+    np.testing.assert_array_equal(longer[:n], rows)
     other = evaluate_until(After(300), seed=1).cells[0].points.rows
     assert not np.array_equal(other, rows)
 

@@ -182,13 +182,10 @@ def evaluate_each(
             if spread:
                 measured = load_measured(results, cells)
             elif until is not None:
-                with say_what_is_kept(results):
-                    taken = cells
-                    if k == "auto":
-                        chosen = choose_draws(classifier, cells, progress=progress)
-                        taken = [replace(c, noise=replace(c.noise, k=chosen)) for c in cells]
-                    taken = measure_until(results, classifier, taken, until, progress=progress)
-                measured = load_records(results, taken)
+                auto = k == "auto"
+                measured = _measure_until(
+                    results, classifier, cells, until, auto=auto, progress=progress
+                )
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
             records = add_model(records, measured, store)
@@ -261,6 +258,26 @@ def _measure_missing(
         for records in measure_groups(groups, classifier, progress=progress):
             store.add(records)
     return load_records(store, cells)
+
+
+def _measure_until(
+    store: Store,
+    classifier: Classifier,
+    cells: Sequence[Cell],
+    rule: StoppingRule,
+    *,
+    auto: bool,
+    progress: bool,
+) -> Records:
+    """Measure the cells on ever more points until the rule knows enough.
+
+    If `auto` is true, the number of draws per point is chosen first.
+    """
+    with say_what_is_kept(store):
+        if auto:
+            k = choose_draws(classifier, cells, progress=progress)
+            cells = [replace(cell, noise=replace(cell.noise, k=k)) for cell in cells]
+        return load_records(store, measure_until(store, classifier, cells, rule, progress=progress))
 
 
 def _measure_on_cluster(store: Store, plans: Sequence[_Plan], *, progress: bool) -> None:

@@ -99,7 +99,8 @@ def group_suites(records: Records, series: Sequence[Series] | None = None) -> li
     settings: dict[tuple[object, ...], dict[str, Series]] = {}
     for s in group_series(records) if series is None else series:
         c = s.first
-        settings.setdefault((c.recipe, c.train, *get_noise_setting(c)), {})[c.corruption] = s
+        setting = (c.recipe, c.train, c.points.order, *get_noise_setting(c))
+        settings.setdefault(setting, {})[c.corruption] = s
     return [
         SuiteResult(suite, tuple(_choose_members(suite, by_spec)))
         for by_spec in settings.values()
@@ -150,5 +151,9 @@ def _list_corruptions(suite: SuiteRecord) -> set[str]:
 
 
 def _choose_members(suite: SuiteRecord, by_spec: dict[str, Series]) -> list[Series]:
-    noisy = next(by_spec[spec] for spec in suite.specs if spec in by_spec)
-    return [noisy.on_clean if spec == "clean" else by_spec[spec] for spec in suite.specs]
+    members = {spec: by_spec[spec] for spec in suite.specs if spec in by_spec}
+    if next(iter(members.values())).first.points.stopped == "points":
+        n = min(s.first.n for s in members.values())  # commands may have stopped elsewhere
+        members = {spec: s.take_points(n) for spec, s in members.items()}
+    noisy = next(iter(members.values()))
+    return [noisy.on_clean if spec == "clean" else members[spec] for spec in suite.specs]

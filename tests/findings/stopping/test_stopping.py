@@ -76,6 +76,14 @@ def test_models_that_stop_elsewhere_are_compared_on_the_points_of_both():
     assert pair.gaps[0].condition.series["net"].first.n == 500  # its own accuracy uses all
 
 
+def test_a_suite_is_scored_on_the_points_that_all_its_corruptions_have():
+    records = make_stopped(500, metric="mce_lp")
+    clean, weak, strong = records.cells
+    mixed = replace(records, cells=(clean.first(300), strong.first(300), clean, weak))
+    shorter = replace(records, cells=tuple(c.first(300) for c in records))
+    assert st.metrics.mce_lp(mixed) == st.metrics.mce_lp(shorter)
+
+
 def test_precision_is_half_the_width_of_the_widest_interval():
     records = make_stopped(1000)
     widths = [

@@ -13,7 +13,7 @@ def describe_stop(stop: Stop) -> str:
     """Say how much was measured, how wide the widest interval is, and what half of it takes."""
     draws = ""
     if stop.recommended_k is not None and stop.recommended_k != stop.k:
-        draws = f"; k = {stop.recommended_k} would be as precise in less time than k = {stop.k}"
+        draws = f"; k = {stop.recommended_k} would need fewer answers than k = {stop.k}"
     return (
         f"{stop.label}: stopped after {stop.size} {stop.unit}, intervals of accuracies within "
         f"± {stop.half_width:.2g} percentage points; {describe_forecast(stop.forecast)}{draws}"
