@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from shaketable.core.errors import InputError
 from shaketable.core.spec import parse_call
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
@@ -77,18 +76,16 @@ class SuiteResult:
         return clean, [self.draws - np.sum(hits, axis=0) for hits in right]
 
     def shares(self) -> FloatArray:
-        """Return the share of right answers of one fitted model, (corruptions, points).
+        """Return the share of right answers, (corruptions, points), or (runs, corruptions, points).
 
-        The draws of a point are averaged, so that columns are independent.
+        The draws of a point are averaged, so that the points of a run are independent. For one run
+        there is no axis of runs.
         """
-        refuse_shared(self.first, over_runs=False)
-        if self.series[0].runs > 1:
-            raise InputError(
-                f"results of suite {self.suite.name!r} must be those of one fitted model, "
-                f"got {self.series[0].runs} runs of {self.first.model}; choose one with "
-                "records.select(run=0)"
-            )
-        return np.array([s.first.hits / s.first.k for s in self.series])
+        if self.series[0].runs == 1:
+            refuse_shared(self.first)
+        runs = zip(*(s.noisy for s in self.series), strict=True)
+        shares = np.array([[cell.hits / cell.k for cell in cells] for cells in runs])
+        return shares[0] if len(shares) == 1 else shares
 
 
 def group_suites(records: Records, series: Sequence[Series] | None = None) -> list[SuiteResult]:

@@ -207,15 +207,18 @@ def mean_of_values(
     confidence: float = 0.95,
     imagine: Imagine = imagine_point,
 ) -> Estimate:
-    """Mean of one value per point, all in [low, high], for a fixed model.
+    """Mean of one value per point, all in [low, high], for a fixed model, or over runs.
 
-    `imagine` says which point the limits add to the data (`shaketable.statistics.limits`).
+    Values have the shape (points), or (runs, points) for the mean over all splits. `imagine` says
+    which point the limits add to the data (`shaketable.statistics.limits`).
 
     >>> print(mean_of_values(np.array([0.0, 2.0, 2.0, 4.0]), low=0, high=4))
     2.00 (95 % interval 0.13 to 3.87)
     """
-    y, counts = np.unique(np.clip(values, low, high), return_counts=True)
-    table = counts.astype(np.float64)
+    y, places = np.unique(np.clip(values, low, high), return_inverse=True)
+    rows = places.reshape(-1, values.shape[-1])
+    table = np.array([np.bincount(row, minlength=len(y)) for row in rows], dtype=np.float64)
+    table = table[0] if len(table) == 1 else table
     return _estimate(mean_estimator(y, low, high), table, 1, confidence, imagine=imagine)
 
 

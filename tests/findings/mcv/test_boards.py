@@ -1,14 +1,17 @@
 """Models over the sets of a suite, compared with a reference."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 import shaketable as st
 from helpers.findings import variation_boards
+from helpers.records import draw_hits, make_records
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
+from shaketable.evaluation.records import Records
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -81,3 +84,20 @@ def test_any_suite_can_be_chosen(tmp_path):
     assert variation_boards(records) == []
     (board,) = variation_boards(records, suite="ice-cifar")
     assert len(board.entries[0].variation.scores) == 6
+
+
+def test_models_of_several_runs_are_compared_over_runs():
+    specs = ("clean", "sp(0.1)", "ga(0.1)", "sp(0.1) + ga(0.1)")
+    runs = Records(())
+    for run, (seed, name) in product(range(3), enumerate(("net(clean)", "net(SP0.1)"))):
+        hits = draw_hits(10 * run + seed, specs, {"sp": 0.3 - 0.2 * seed, "ga": 0.1})
+        runs += make_records(hits, k=4, model=name, run=run)
+    (board,) = variation_boards(runs)
+    assert "3 runs, 50 test points" in board.draws
+    assert [entry.is_reference for entry in board.entries] == [True, False]
+    change = board.entries[1].cv_change
+    assert change is not None
+    assert "3 runs" in change.method
+    assert board.entries[1].effects.main
+    shared = make_records(draw_hits(0, specs), k=4, draws="shared")
+    assert variation_boards(shared) == []

@@ -206,10 +206,14 @@ def test_the_json_is_in_percentage_points():
     assert len(effects_json["words"]) == 3
 
 
-def test_effects_are_for_one_fitted_model_and_known_sets():
+def test_effects_over_runs_are_means_over_runs():
     (runs,) = group_suites(make_records(HITS, k=K) + make_records(HITS, k=K, run=1))
-    with pytest.raises(InputError, match="one fitted model"):
-        _ = Effects(runs).main
+    for one, two in zip(EFFECTS.main, Effects(runs).main, strict=True):
+        assert (two.factor, two.value.value) == (one.factor, pytest.approx(one.value.value))
+        assert "2 runs" in two.value.method
+
+
+def test_contrasts_are_of_known_sets():
     with pytest.raises(InputError, match="unknown set 'sp'"):
         contrast(EFFECTS.result, {"sp": 1.0})
     for weights in ({}, {"clean": 0.0}, {"clean": float("nan")}):

@@ -13,12 +13,14 @@ from helpers.records import make_records, make_suite_result
 from shaketable import metrics
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.findings.mcv import stability
+from shaketable.findings.mcv.contrasts import estimate_contrast
 from shaketable.findings.mcv.stability import (
     coefficient,
     coefficient_difference,
     cv_difference,
     make_variation,
 )
+from shaketable.statistics import intervals
 
 RNG = np.random.default_rng(2)
 N, K = 60, 5
@@ -232,13 +234,46 @@ def test_sets_need_different_names():
     assert make_variation(make_suite_result(hits(1), k=K), label="mine").label == "mine"
 
 
-def test_mcv_needs_one_fitted_model_with_right_answers():
+def test_mcv_needs_one_model_with_right_answers():
     never = dict.fromkeys(SPECS, np.zeros(5, int))
     with pytest.raises(UndefinedError, match="mean accuracy of 0"):
         _ = metrics.mcv(make_records(never)).cv
-    runs = make_records(hits(0), k=K) + make_records(hits(1), k=K, run=1)
-    with pytest.raises(InputError, match="one fitted model"):
-        _ = metrics.mcv(runs).cv
     with pytest.raises(InputError, match="mcv needs exactly one model under one whole suite"):
         metrics.mcv(make_records(hits(0), k=K, metric="mce"))
     assert math.isfinite(metrics.METRICS["mcv"](make_records(hits(0), k=K)).floor)
+
+
+def test_over_runs_it_is_the_cv_of_the_mean_accuracies():
+    parts = [make_records(hits(run), k=K, run=run) for run in range(3)]
+    both = metrics.mcv(parts[0] + parts[1] + parts[2])
+    each = [metrics.mcv(part).variation for part in parts]
+    for name, score in both.variation.scores.items():
+        assert score == pytest.approx(np.mean([v.scores[name] for v in each]))
+    assert both.variation.clean == pytest.approx(np.mean([v.clean for v in each]))
+    assert both.cv.value == pytest.approx(both.variation.cv / 100)
+    assert both.mean.value == pytest.approx(both.variation.mean)
+    assert both.cv.low < both.cv.value < both.cv.high
+    for estimate in (both.cv, both.mean):
+        assert "3 runs" in estimate.method
+
+
+def test_over_runs_it_covers_the_truth_and_chance_adds_little():
+    """Runs have accuracies of their own on every set; the CV is that of the mean over all runs."""
+    rng, trials, covered = np.random.default_rng(0), 40, 0
+    for means in (np.full(5, 0.7), np.array([0.9, 0.85, 0.8, 0.7, 0.6])):
+        truth = means.std() / means.mean()
+        for _ in range(trials):
+            runs = rng.normal(means, 0.05, (6, 5))
+            e = coefficient(rng.binomial(1, np.clip(runs, 0, 1)[:, :, None], (6, 5, 60)))
+            covered += e.low <= truth <= e.high
+    assert covered >= 0.9 * 2 * trials
+
+
+def test_a_contrast_over_runs_is_the_difference_over_runs():
+    rng = np.random.default_rng(0)
+    right = rng.binomial(1, 0.7, (4, 2, 50))
+    ours = estimate_contrast(right, np.array([1.0, -1.0]))
+    theirs = intervals.mean_difference_over_runs(right[:, 0], right[:, 1], 1)
+    assert (ours.value, ours.low, ours.high) == pytest.approx(
+        (theirs.value, theirs.low, theirs.high)
+    )

@@ -22,7 +22,7 @@ from shaketable.statistics.estimate import Estimate
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """One fitted model over all sets, compared with a reference."""
+    """One model over all sets, compared with a reference."""
 
     label: str
     result: SuiteResult
@@ -104,7 +104,9 @@ class MCVBoard:
         cells = [result.first for result in self.results.values()]
         k = sorted({cell.k for cell in cells})
         times = " or ".join(map(str, k))
-        return f"{cells[0].n} test points, {times} {'draw' if k == [1] else 'draws'} each"
+        draws = f"{cells[0].n} test points, {times} {'draw' if k == [1] else 'draws'} each"
+        runs = sorted({result.series[0].runs for result in self.results.values()})
+        return draws if runs == [1] else f"{' or '.join(map(str, runs))} runs, {draws}"
 
     @property
     def title(self) -> str:
@@ -149,9 +151,9 @@ class MCVBoard:
 
 
 def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
-    """Return one board per suite of sets that was evaluated completely, with all fitted models.
+    """Return one board per suite of sets that was evaluated completely, with all models.
 
-    Models of several runs and shared draws are left out: their points are not independent.
+    One run with shared draws is left out: its points are not independent.
 
     Parameters
     ----------
@@ -163,7 +165,7 @@ def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
     by_suite: dict[SuiteRecord, list[SuiteResult]] = {}
     for result in groups.suite_results:
         wanted = result.suite.name == suite if suite else result.suite.kind == "sets"
-        if wanted and result.series[0].runs == 1 and result.first.draws != "shared":
+        if wanted and (result.series[0].runs > 1 or result.first.draws != "shared"):
             by_suite.setdefault(result.suite, []).append(result)
     reference, boards = groups.reference, []
     for record, results in by_suite.items():

@@ -1,4 +1,4 @@
-"""Contrasts: weighted sums of one fitted model's accuracies on several sets, paired by point.
+"""Contrasts: weighted sums of one model's accuracies on several sets, paired by point.
 
 Every point was evaluated under all sets, so a contrast is the mean of one value per point. What the
 sets have in common cancels out, so that even small differences show.
@@ -23,7 +23,7 @@ from shaketable.statistics.estimate import Estimate
 def contrast(
     result: SuiteResult, weights: Mapping[str, float], *, confidence: float = 0.95
 ) -> Estimate:
-    r"""Weighted sum of one fitted model's accuracies on several sets, with its interval.
+    r"""Weighted sum of one model's accuracies on several sets, with its interval.
 
     .. math:: \sum_s w_s a_s = \frac{1}{n} \sum_i \sum_s w_s h_{si} / k
 
@@ -59,16 +59,19 @@ def list_sets(result: SuiteResult) -> tuple[str, ...]:
 
 
 def stack_shares(result: SuiteResult) -> FloatArray:
-    """Return every point's share of right answers in the sets of `list_sets`, (sets, points)."""
+    """Return `SuiteResult.shares` for the sets of `list_sets`."""
     shares = result.shares()
-    clean = result.series[0].clean[0].hits
-    return shares if "clean" in result.specs else np.concatenate([shares, clean[None]])
+    clean = np.array([cell.hits for cell in result.series[0].clean])
+    clean = clean.reshape(*shares.shape[:-2], 1, -1)
+    return shares if "clean" in result.specs else np.concatenate([shares, clean], axis=-2)
 
 
 def estimate_contrast(
     shares: FloatArray, weights: FloatArray, *, confidence: float = 0.95
 ) -> Estimate:
-    """Weighted sum of accuracies, from every point's share of right answers, (sets, points).
+    """Weighted sum of accuracies, from every point's share of right answers.
+
+    `shares` has the shape (sets, points), or (runs, sets, points) for the mean over runs.
 
     >>> right = np.array([[1] * 80 + [0] * 20, [1] * 90 + [0] * 10])
     >>> print(estimate_contrast(right, np.array([1.0, -1.0])))

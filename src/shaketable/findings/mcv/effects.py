@@ -1,4 +1,4 @@
-"""Effects of the factors of a suite's sets on one fitted model: of each, of their order, of pairs.
+"""Effects of the factors of a suite's sets on one model: of each, of their order, of pairs.
 
 All effects are linear contrasts of the sets' accuracies. Every point was evaluated under all sets,
 so each effect is the mean of one value per point, with a paired interval (`contrasts`). The kind of
@@ -99,7 +99,7 @@ class Interaction:
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Effects of the factors of a suite's sets on one fitted model.
+    """Effects of the factors of a suite's sets on one model, or on its mean over runs.
 
     Every interval alone has a confidence of 95 %; among many, some exclude 0 by chance. `shown` is
     therefore stricter: the probability that any effect of a list is shown although it is 0 is at

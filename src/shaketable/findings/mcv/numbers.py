@@ -16,9 +16,9 @@ def mcv(records: Records | SuiteResult) -> Stability:
     .. math:: \mu = \frac{1}{S} \sum_s a_s, \quad
               CV = \frac{1}{\mu} \sqrt{\frac{1}{S} \sum_s (a_s - \mu)^2}
 
-    Dai & Berleant (2022), Eq. 1 to 4, for one fitted model, as fractions. Mean and CV have
-    intervals; the clean, the lowest and the highest accuracy are included. A low CV means steady,
-    not good.
+    Dai & Berleant (2022), Eq. 1 to 4, as fractions; over runs, of the mean accuracies. Mean and CV
+    have intervals; the clean, the lowest and the highest accuracy are included. A low CV means
+    steady, not good.
     """
     return Stability(choose_suite_result(records, "mcv"))
 

@@ -1,4 +1,4 @@
-r"""Stability: mean and CV of one fitted model's accuracy over the sets of a suite, with intervals.
+r"""Stability: mean and CV of one model's accuracy over the sets of a suite, with intervals.
 
 The CV is a function of the sets' accuracies :math:`a_s`, which are means over the same points, so
 it can be linearised. Point i is classified correctly in a share :math:`y_{si}` of its draws in set
@@ -21,6 +21,12 @@ interval contains the value and covers the CV of the true accuracies, also if th
 is about as large as `floor`, the interval covers it more often than 95 %:
 ``benchmarks/results/cv_coverage.md``.
 
+Over several runs, :math:`a_s` are means over runs, and so is the spread that belongs to the CV: the
+interval is for all runs like these, and what chance adds is taken from the spread between runs if
+this is larger,
+
+.. math:: B = \frac{1}{R} \frac{1}{S} \sum_s \mathrm{var}_r (\bar y_{rs} - \bar y_r)
+
 If all sets have the same accuracy, :math:`(a_s - \mu) / \sigma` is not defined. In its place are
 the directions, with either sign, in which the sets' answers differ most; the widest limits count,
 so they do not depend on the order of the sets.
@@ -29,7 +35,7 @@ so they do not depend on the order of the sets.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
 from typing import Any
@@ -39,6 +45,7 @@ import numpy as np
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.spec import display_name
 from shaketable.core.types import FloatArray
+from shaketable.findings.mce.numbers import mean_error
 from shaketable.findings.mcv.variation import Variation
 from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite, share_suite_points
@@ -53,13 +60,13 @@ _ROUNDING = 1e-12  # accuracies that differ by less are equal
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """One fitted model over the sets of a suite; numbers are fractions, except `variation.cv`."""
+    """One model over the sets of a suite; numbers are fractions, except `variation.cv`."""
 
     result: SuiteResult
 
     @cached_property
     def shares(self) -> FloatArray:
-        """Share of right answers, (sets, points)."""
+        """Share of right answers, (sets, points), or (runs, sets, points)."""
         return self.result.shares()
 
     @cached_property
@@ -70,11 +77,7 @@ class Stability:
     @cached_property
     def mean(self) -> Estimate:
         """Mean accuracy over all sets."""
-        _, (errors,) = self.result.errors()
-        draws = self.result.draws
-        estimate = intervals.mean_share(draws - errors, draws)
-        estimate = allow_for_looks(estimate, self.result.series[0].noisy)
-        return replace(estimate, method=f"{self.result.method}; {estimate.method}")
+        return mean_error(self.result).subtract_from(1)
 
     @cached_property
     def clean(self) -> Estimate:
@@ -114,9 +117,9 @@ class Stability:
 
 
 def make_variation(result: SuiteResult, *, label: str | None = None) -> Variation:
-    """Return the accuracies of one fitted model on all sets, as fractions, by the sets' names.
+    """Return the accuracies of one model on all sets, as fractions, by the sets' names.
 
-    The label is by default the model's name.
+    They are means over runs. The label is by default the model's name.
     """
     names = [display_name(spec) for spec in result.specs]
     for name in names:
@@ -125,16 +128,17 @@ def make_variation(result: SuiteResult, *, label: str | None = None) -> Variatio
                 f"sets of suite {result.suite.name!r} must have different names, got {name!r} "
                 f"{names.count(name)} times; rename one (… as NAME)"
             )
-    scores = map(float, result.shares().mean(axis=1))
-    clean = result.series[0].clean[0].accuracy
+    scores = map(float, _compute_accuracies(result.shares()))
+    clean = float(np.mean([cell.accuracy for cell in result.series[0].clean]))
     label = result.first.model if label is None else label
     return Variation(label, dict(zip(names, scores, strict=True)), clean=clean)
 
 
 def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
-    """CV over sets for a fixed model, as a fraction, from every point's share of right answers.
+    """CV over sets, as a fraction, from every point's share of right answers.
 
-    `shares` has the shape (sets, points), with the same points in the same order in every set. With
+    `shares` has the shape (sets, points), with the same points in the same order in every set, or
+    (runs, sets, points) for the CV of the means over runs; otherwise it is for a fixed model. With
     fewer than ten points the interval is not reliable: the CV is no longer nearly linear, and the
     upper limit can be too low.
 
@@ -144,7 +148,7 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
     """
     linearisations = _linearise(shares)
     cv, floor = linearisations[0].cv, linearisations[0].floor
-    if len(shares) == 1:
+    if shares.shape[-2] == 1:
         return _make_zero(confidence)
     estimates = [
         _compute_mean(a.values, low=a.low, high=a.high, confidence=confidence)
@@ -156,12 +160,12 @@ def coefficient(shares: FloatArray, *, confidence: float = 0.95) -> Estimate:
         squared = cv**2 - floor**2 / times - 2 * cv * (cv - min(e.low for e in means))
         return math.sqrt(max(0.0, squared)), max(cv, *(e.high for e in means))
 
-    method = f"{_METHOD}; {estimates[0].method}, {len(shares)} sets"
+    method = f"{_METHOD}; {estimates[0].method}, {shares.shape[-2]} sets"
     return Estimate(cv, *limits(confidence, 1.0), confidence, method, limits)
 
 
 def cv_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
-    """CV of the first fitted model minus that of the second, as a fraction, paired by point.
+    """CV of the first model minus that of the second, as a fraction, paired by point and run.
 
     Positive: the first one varies more. Chance adds to either CV, and the limits allow for that, so
     two models that differ only by chance have an interval around 0.
@@ -188,7 +192,7 @@ def coefficient_difference(
     """
     all_first, all_second = _linearise(first), _linearise(second)
     value = all_first[0].cv - all_second[0].cv
-    if len(first) == 1:
+    if first.shape[-2] == 1:
         return _make_zero(confidence)
     if len(all_first) > 1 and len(all_second) > 1:  # both CVs are 0, all directions are possible
         both = [coefficient(shares, confidence=confidence) for shares in (first, second)]
@@ -211,7 +215,7 @@ def coefficient_difference(
         low = min(value, *(e.low for e in means)) - all_first[0].compute_excess(times)
         return low, max(value, *(e.high for e in means)) + all_second[0].compute_excess(times)
 
-    method = f"{_METHOD}, paired by point; {estimates[0].method}, {len(first)} sets"
+    method = f"{_METHOD}, paired by point; {estimates[0].method}, {first.shape[-2]} sets"
     return Estimate(value, *limits(confidence, 1.0), confidence, method, limits)
 
 
@@ -242,17 +246,22 @@ def _make_zero(confidence: float) -> Estimate:
 
 def _linearise(shares: FloatArray) -> list[_Linearisation]:
     """Return the linearised CV, once per direction if all sets have the same accuracy."""
-    sets, n = shares.shape
-    accuracies = shares.mean(axis=1)
+    sets, n = shares.shape[-2], shares.shape[-1]
+    accuracies = _compute_accuracies(shares)
     mu = float(accuracies.mean())
     if not mu > 0:
         raise UndefinedError(
             "CV is undefined at a mean accuracy of 0; check that the model's labels are the data's"
         )
     # a point's mean over all sets does not contribute to the spread between sets
-    own = shares - shares.mean(axis=0)
-    residual = own - own.mean(axis=1, keepdims=True)
-    floor = math.sqrt(float((residual**2).sum()) / (sets * n * max(n - 1, 1))) / mu
+    own = shares - shares.mean(axis=-2, keepdims=True)
+    residual = own - own.mean(axis=-1, keepdims=True)
+    n_runs = shares.size // (sets * n)
+    chance = float((residual**2).sum()) / (sets * n_runs**2 * n * max(n - 1, 1))
+    if n_runs > 1:
+        chance = max(chance, float(own.mean(axis=-1).var(axis=0, ddof=1).mean()) / n_runs)
+        residual = np.moveaxis(residual, 0, 1).reshape(sets, -1)
+    floor = math.sqrt(chance) / mu
     sigma = float(accuracies.std()) if np.ptp(accuracies) > _ROUNDING else 0.0
     cv = sigma / mu
     directions = [(accuracies - mu) / sigma] if sigma else _find_widest(residual)
@@ -264,6 +273,11 @@ def _linearise(shares: FloatArray) -> list[_Linearisation]:
             low, high = -0.5 / mu, 0.5 / mu
         linearisations.append(_Linearisation(cv, cv + weights @ shares, low, high, floor))
     return linearisations
+
+
+def _compute_accuracies(shares: FloatArray) -> FloatArray:
+    """Return the accuracy on every set, over all points and runs."""
+    return np.asarray(shares.mean(axis=-1).reshape(-1, shares.shape[-2]).mean(axis=0))
 
 
 def _find_widest(residual: FloatArray) -> list[FloatArray]:
