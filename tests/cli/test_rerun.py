@@ -93,6 +93,7 @@ def test_results_that_differ_have_exit_code_1(capsys):
     check_schema("rerun", found)
     assert (code, found["agrees"]) == (1, False)
     assert {change["model"] for change in found["changes"]} == {"unseeded:model"}
+    assert run_command(capsys, *RERUN, "--trust", "--cells", 24)[0] == 1
     code, out, _ = run_command(capsys, *RERUN, "--trust")
     assert code == 1
     assert "s.sqlite does not agree: 24 cells were made again" in out
