@@ -175,7 +175,7 @@ def test_damage_anywhere_is_refused_or_changes_nothing(filled, damage):
             assert list_content(filled) == content
         except StoreError:
             refused += 1
-    assert refused > 2, "most of the bytes are of empty space"
+    assert refused > 1, "most of the bytes are of empty space"
 
 
 def test_rows_in_another_order_are_damage(filled):

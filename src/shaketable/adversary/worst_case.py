@@ -292,9 +292,7 @@ def worst_case(
 
     Parameters
     ----------
-    model, data, norm, attacks, bounds, seed, name, refit, own, split, unscale, points
-        As in `adversarial_curve`.
-    store, progress
+    model, data, norm, attacks, bounds, seed, name, refit, own, split, unscale, points, store, progress
         As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and

@@ -20,13 +20,13 @@ from shaketable.cli.flags import (
     add_output_flags,
     add_reference_flag,
     add_subject_flags,
-    list_copies,
     parse_path,
 )
 from shaketable.cli.output import conclude, read_requirements
 from shaketable.cli.settings import read_settings
 from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_rule
 from shaketable.cli.values import (
+    list_copies,
     load_data,
     load_declared,
     read_bounds,

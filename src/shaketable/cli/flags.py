@@ -382,11 +382,6 @@ def _parse_copies(text: str) -> list[int | str]:
     return ["auto"] if text == "auto" else [*parse_integers(text)]
 
 
-def list_copies(args: argparse.Namespace) -> list[argparse.Namespace]:
-    """Return the flags once for every number in --k, with this one alone."""
-    return [argparse.Namespace(**vars(args) | {"k": [k]}) for k in args.k]
-
-
 def _parse_range(text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))

@@ -215,7 +215,7 @@ def _prepare(
     """Load data and models of a command; `InputError` if they are gone or not those of then."""
     from shaketable.data.files import as_dataset
     from shaketable.evaluation.command_records import find_changes
-    from shaketable.evaluation.study import load_trainees
+    from shaketable.evaluation.trainees import load_trainees
 
     given = {"data": data, "model": models}
     for key, what in command.lacks.items():

@@ -19,7 +19,6 @@ from shaketable.cli.flags import (
     add_model_flag,
     add_norm_flag,
     add_output_flags,
-    list_copies,
     parse_epsilons,
     parse_path,
 )
@@ -35,6 +34,7 @@ from shaketable.cli.train import (
     read_training_bounds,
 )
 from shaketable.cli.values import (
+    list_copies,
     load_data,
     load_declared,
     read_models,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.data.dataset import Dataset
     from shaketable.evaluation.records import Records
-    from shaketable.evaluation.study import StudyOptions
+    from shaketable.evaluation.study_plan import StudyOptions
     from shaketable.findings.stopping.rules import Decided, Precision
 
 ABOUT = "train with noise, test with noise, over many runs"
@@ -188,7 +188,7 @@ def read_inputs(
 
 def identify(_: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
     """Hashes of the models before training, by name."""
-    from shaketable.evaluation.study import identify_trainees
+    from shaketable.evaluation.study_plan import identify_trainees
 
     return identify_trainees(inputs.models)
 

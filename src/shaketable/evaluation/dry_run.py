@@ -25,8 +25,8 @@ from shaketable.evaluation.cells import group_by_draws, make_points, measure_gro
 from shaketable.evaluation.records import Record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.store_rows import encode_cell, encode_points
-from shaketable.evaluation.study import StudyOptions, Task, load_trainees, plan_study
-from shaketable.evaluation.trainees import train_model
+from shaketable.evaluation.study_plan import StudyOptions, Task, plan_study
+from shaketable.evaluation.trainees import load_trainees, train_model
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.views.numbers import format_bytes, format_seconds, format_spec
 from shaketable.views.progress import show_progress

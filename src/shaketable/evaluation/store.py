@@ -190,8 +190,9 @@ class Store:
         """Separation of these data in this norm; None if it was never measured."""
         with self._transaction():
             separations = [decode_separation(row) for row in self._rows("separations")]
-        matches = (s for s in separations if (s.fingerprint, s.norm) == (fingerprint, norm))
-        return next(matches, None)
+        return next(
+            (s for s in separations if (s.fingerprint, s.norm) == (fingerprint, norm)), None
+        )
 
     def records(self, keys: Iterable[str] | None = None) -> Records:
         """All cells in the order they were added, or those named, in the order given."""
@@ -249,8 +250,7 @@ class Store:
                 else:
                     self._add_tables([table for table in SINCE if SINCE[table] > version])
                 self._read(keys=None if version == 2 else ())
-                for table in ("commands", "parts"):
-                    deque(self._rows(table), maxlen=0)
+                deque((*self._rows("commands"), *self._rows("parts")), maxlen=0)
         if version != SCHEMA and not writable:
             file, self._db = self._db, sqlite3.connect(":memory:")
             file.backup(self._db)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,8 +18,9 @@ from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
 from shaketable.models.adapted import Adapted
-from shaketable.models.classifier import is_estimator
+from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.fitting import clone_seeded, fit_arrays
+from shaketable.models.loading import load_model
 
 
 class TrainedModel(Protocol):
@@ -138,6 +140,31 @@ def check_trainable(name: str, model: Any) -> None:
             "one, name a network (--network; training.UntrainedNetwork), or train it first and use "
             "evaluate"
         )
+
+
+def load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
+    """Models to train by name, from what users give as `models`."""
+    if isinstance(models, Mapping):
+        named = dict(models)
+    else:
+        listed = [models] if _is_one_model(models) else list(models)
+        named = {m if isinstance(m, str) else model_name(m): m for m in listed}
+    if not named:
+        raise InputError("models must name at least one model, got none")
+    loaded = {
+        name: load_model(m, trust=trust)[0] if isinstance(m, str) else m
+        for name, m in named.items()
+    }
+    for name, model in loaded.items():
+        check_trainable(name, model)
+    return loaded
+
+
+def _is_one_model(models: Any) -> bool:
+    """Whether this is a single model; some, such as ``nn.Sequential``, can be iterated."""
+    if isinstance(models, str) or callable(models) or not isinstance(models, Iterable):
+        return True
+    return hasattr(models, "fit") or hasattr(models, "predict")
 
 
 def train_model(

@@ -11,7 +11,7 @@ from shaketable.core.checks import check_whole
 from shaketable.corruptions import Clean
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
-from shaketable.evaluation.study import resolve_training
+from shaketable.evaluation.study_plan import resolve_training
 from shaketable.evaluation.trainees import save_model, train_model
 from shaketable.training.hardening import words
 from shaketable.training.hardening.answers import Measures

@@ -22,7 +22,9 @@ from shaketable.evaluation.failures import check_complete
 from shaketable.evaluation.noise import Noise, choose_bounds, choose_range
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
-from shaketable.evaluation.study import load_trainees, resolve_training, study
+from shaketable.evaluation.study import study
+from shaketable.evaluation.study_plan import resolve_training
+from shaketable.evaluation.trainees import load_trainees
 from shaketable.training.hardening.answers import (
     Answers,
     collect_answers,

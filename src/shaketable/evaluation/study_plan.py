@@ -1,0 +1,264 @@
+"""The plan of a study: every training, and the cells that it fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, Literal, TypedDict
+
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.keys import digest
+from shaketable.core.norms import as_p, norm_name
+from shaketable.core.spec import display_name
+from shaketable.core.types import IntArray
+from shaketable.core.versions import list_versions
+from shaketable.corruptions import Clean, Corruption
+from shaketable.data.bounds import BoundsLike
+from shaketable.data.dataset import Dataset
+from shaketable.evaluation.cells import (
+    Cell,
+    Origin,
+    group_by_draws,
+    locate_errors,
+    make_points,
+    measure_groups,
+)
+from shaketable.evaluation.failures import Measured
+from shaketable.evaluation.noise import Draws, Noise, choose_bounds
+from shaketable.evaluation.resolve import (
+    Corruptions,
+    list_items,
+    plan_noise,
+    resolve,
+    resolve_and_record,
+)
+from shaketable.evaluation.store import Store
+from shaketable.evaluation.trainees import (
+    ModelFiles,
+    TrainingNoise,
+    train_model,
+    trains_itself,
+)
+from shaketable.models.classifier import as_classifier
+from shaketable.models.identity import content_hash
+
+Epsilon = float | str
+
+
+class StudyOptions(TypedDict, total=False):
+    """Arguments of `study` that results depend on."""
+
+    norm: str | float
+    train_eps: Iterable[Epsilon]
+    test_eps: Iterable[Epsilon] | None
+    train: Iterable[str] | None
+    corruptions: Corruptions
+    k: int
+    runs: int
+    seed: int
+    draws: Draws
+    bounds: BoundsLike | Literal["declared"]
+
+
+def plan_study(
+    data: Dataset,
+    trainees: Mapping[str, Any],
+    results: Store,
+    *,
+    norm: str | float = "inf",
+    train_eps: Iterable[Epsilon] = (0, "eps_min"),
+    test_eps: Iterable[Epsilon] | None = None,
+    train: Iterable[str] | None = None,
+    corruptions: Corruptions = (),
+    k: int = 10,
+    runs: int = 10,
+    seed: int = 0,
+    draws: Draws = "independent",
+    bounds: BoundsLike | Literal["declared"] = "declared",
+    sequential: bool = False,
+    files: ModelFiles | None = None,
+) -> list[Task]:
+    """Return all trainings of a study; separations and suites are added to `results`."""
+    runs, p = check_whole("runs", runs, least=1), as_p(norm)
+    others = list_items(corruptions)
+    if test_eps is not None or not others:
+        test_eps = (*(test_eps or ()), "eps_min")
+    noise = Noise(k=k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds))
+    levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
+    tests = [(corruption, noise) for corruption in (Clean(), *levels)]
+    tests += plan_noise(others, data, noise, results, bounds=bounds, draws=None)
+    regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
+    trainings = {
+        name: resolve_training(trainee, regimes, data, noise) for name, trainee in trainees.items()
+    }
+    identities = _identify(trainees)
+    files = files or ModelFiles(None, None)
+    plan: list[Task] = []
+    for run, name in product(range(runs), trainees):
+        for training in trainings[name]:
+            origin = Origin(name, identities[name], training.spec)
+            train_rows, cells = _plan_cells(
+                data,
+                origin,
+                replace(noise, run=run),
+                tests,
+                by_name=train is not None,
+                sequential=sequential,
+            )
+            task = Task(trainees[name], training, train_rows, cells, files, place=len(plan))
+            plan.append(task)
+    return plan
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One model, trained once and tested at every level: the unit of work of a process."""
+
+    trainee: Any
+    training: TrainingNoise
+    train_rows: IntArray
+    cells: tuple[Cell, ...]
+    """The cells that it measures; their keys are known before training."""
+    files: ModelFiles
+    place: int
+    """Its number among all tasks."""
+
+    @property
+    def run(self) -> int:
+        """Number of its run."""
+        return self.cells[0].noise.run
+
+    @property
+    def name(self) -> str:
+        """Model, training noise and run."""
+        return f"model {self.cells[0].origin.name}, {self._place}"
+
+    @property
+    def _place(self) -> str:
+        return f"training with {self.training.spec}, run {self.cells[0].noise.run}"
+
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """The data and the model, which many tasks have."""
+        return self.cells[0].data, self.trainee
+
+    @property
+    def uses_gpu(self) -> bool:
+        """Whether it trains a network, and not on the CPU."""
+        device = str(getattr(self.trainee, "device", None) or "cuda")
+        return self.training.corruption is None and not device.startswith("cpu")
+
+    def work(self, report: Callable[[str], None]) -> Measured:
+        """Train the model and measure its cells; `report` is called with what is being done."""
+        first = self.cells[0]
+        name, run = first.origin.name, first.noise.run
+        report(self.name)
+        checkpoint = None
+        if self.training.corruption is None:
+            checkpoint = self.files.find_checkpoint(first.model_id)
+        with locate_errors(self._place):
+            trained = train_model(
+                self.trainee,
+                self.training,
+                first.data,
+                self.train_rows,
+                first.noise,
+                name=name,
+                checkpoint=checkpoint,
+                place=self.place,
+            )
+        self.files.keep(trained, f"{name}, {self.training.spec}, run {run}")
+        model = trained.model if self.training.corruption is None else trained
+        classifier = as_classifier(model, first.data, name=name)
+        done = Measured()
+        for group in group_by_draws(self.cells):
+            report(f"model {name}, {group[0].place}")
+            try:
+                for records in measure_groups([group], classifier):
+                    done.records.extend(records)
+            except ShaketableError as error:
+                if not done.records:  # on clean points: nothing can be measured
+                    raise
+                done.fail(group[0], error)
+        self.files.forget_checkpoint(checkpoint)
+        return done
+
+
+def _plan_cells(
+    data: Dataset,
+    origin: Origin,
+    noise: Noise,
+    tests: Iterable[tuple[Corruption, Noise]],
+    *,
+    by_name: bool,
+    sequential: bool,
+) -> tuple[IntArray, tuple[Cell, ...]]:
+    """Return the rows that a model is trained on in one run, and the cells that it fills.
+
+    With `by_name`, every training noise makes a model of its own name. If the study is
+    `sequential`, its points say that a stopping rule chose the number of runs.
+    """
+    train_rows, test_rows = data.parts(run=noise.run, seed=noise.seed)
+    points = make_points(data, test_rows)
+    points = points.of_stopped_runs() if sequential else points
+    settings: tuple[str | int, ...] = (
+        origin.recipe,
+        noise.k,
+        noise.draws,
+        str(noise.bounds),
+    )
+    model_id = f"{digest(*settings, origin.train, noise.seed, noise.run, points.id):016x}"
+    if by_name:
+        settings = (*settings, origin.train)
+        origin = replace(origin, name=f"{origin.name}({display_name(origin.train)})")
+    origin = replace(origin, recipe=f"{digest(*settings):016x}")
+    cells = (Cell(data, points, c, replace(n, run=noise.run), origin, model_id) for c, n in tests)
+    return train_rows, tuple({cell.key: cell for cell in cells}.values())
+
+
+def resolve_training(
+    trainee: Any, regimes: Iterable[str | Corruption], data: Dataset, noise: Noise
+) -> list[TrainingNoise]:
+    """Return the training noise of a model, each once."""
+    if trains_itself(trainee):
+        specs = (regime if isinstance(regime, str) else regime.spec for regime in regimes)
+        named = (trainee.name_noise(spec, data, noise.bounds) for spec in specs)
+        return [TrainingNoise(spec, None) for spec in dict.fromkeys(named)]
+    resolved = resolve(regimes, data, noise.bounds).corruptions
+    return [TrainingNoise(spec, c) for spec, c in {c.spec: c for c in resolved}.items()]
+
+
+def identify_trainees(trainees: Mapping[str, Any]) -> dict[str, str]:
+    """Hash of every model before training, by name; other versions of libraries change it."""
+    return {name: f"{digest(text):016x}" for name, text in _identify(trainees).items()}
+
+
+def _identify(trainees: Mapping[str, Any]) -> dict[str, str]:
+    """Unfitted parameters of every model, and versions of the libraries, as texts to hash."""
+    identities: dict[str, str] = {}
+    for name, trainee in trainees.items():
+        content = trainee.identity if trains_itself(trainee) else content_hash(trainee)
+        if content is None:
+            raise InputError(
+                f"model {name} must have parameters that can be saved, so that its results can be "
+                "recognised; move lambdas and open files out of it"
+            )
+        identities[name] = f"{content} {sorted(list_versions().items())}"
+    if len(set(identities.values())) < len(identities):
+        names = ", ".join(identities)
+        raise InputError(f"models must differ, but two of {names} are the same; leave one out")
+    return identities
+
+
+def _resolve_levels(
+    epsilons: Iterable[Epsilon], p: float, data: Dataset, store: Store
+) -> list[Corruption]:
+    """p-norm noise of every size, each size once; `Clean` for size 0."""
+    specs = [f"{norm_name(p)}({epsilon})" for epsilon in epsilons]
+    if not specs:
+        raise InputError("train_eps and test_eps must name at least one level; 0 is no noise")
+    levels = resolve_and_record(specs, data, None, store)  # no suites, so no bounds
+    zero = f"{norm_name(p)}(0)"
+    return list({c.spec: Clean() if c.spec == zero else c for c in levels}.values())
