@@ -292,8 +292,6 @@ def worst_case(
 
     Parameters
     ----------
-    model, data, norm, attacks, bounds, seed, name, refit, own, split, unscale, points, store, progress
-        As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and
         ``0.5*eps_min`` for half of that.
@@ -302,6 +300,8 @@ def worst_case(
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
         uniform in the ball, at the same points; 0 for none.
+    model, data, norm and all others
+        As in `adversarial_curve`.
 
     >>> from shaketable.adversary.examples import f2, f3
     >>> kinds = ["none", "genuine-exact"]

@@ -189,10 +189,8 @@ class Store:
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
         """Separation of these data in this norm; None if it was never measured."""
         with self._transaction():
-            separations = [decode_separation(row) for row in self._rows("separations")]
-        return next(
-            (s for s in separations if (s.fingerprint, s.norm) == (fingerprint, norm)), None
-        )
+            found = [decode_separation(row) for row in self._rows("separations")]
+        return next((s for s in found if (s.fingerprint, s.norm) == (fingerprint, norm)), None)
 
     def records(self, keys: Iterable[str] | None = None) -> Records:
         """All cells in the order they were added, or those named, in the order given."""
