@@ -14,7 +14,9 @@ from shaketable.evaluation.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
-STUDY = ["study", "--data", "my.csv", "--label", "y", "--model", "one=1nn", "--runs", 2, "--k", 2]
+NAME = "one\u202e \U0001f40d"
+STUDY = ["study", "--data", "my.csv", "--label", "y", "--model", f"{NAME}=1nn", "--runs", 2]
+STUDY += ["--k", 2]
 STUDY += ["--train", "clean", "--train", "linf(0.1)", "--jobs", 1, "--quiet", "--store", "s.sqlite"]
 RERUN = ["rerun", "s.sqlite", "--jobs", 1, "--quiet"]
 UNSEEDED = """
@@ -74,7 +76,8 @@ def test_how_it_was_made_is_shown_as_a_study_file(capsys, made):
     code, out, _ = run_command(capsys, *RERUN, "--show")
     assert code == 0
     assert "# fingerprint of the data: " in out
-    assert tomllib.loads(out)["model"] == ["one=1nn"]
+    assert tomllib.loads(out)["model"] == [f"{NAME}=1nn"]
+    assert "\u202e" not in out, "what does not show is written out"
     Path("shown.toml").write_text(out, encoding="utf-8")
     argv = ["study", "shown.toml", "--store", "s.sqlite", "--jobs", 1, "--quiet"]
     assert run_command(capsys, *argv)[0] == 0

@@ -20,7 +20,7 @@ from shaketable.cli.settings import format_toml, parse_settings
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
-from shaketable.views.terminal import ignore_broken_pipe, print_lines
+from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_text
 
 if TYPE_CHECKING:
     from shaketable.evaluation.command_records import CommandRecord
@@ -73,7 +73,9 @@ def run(args: argparse.Namespace) -> int:
     if args.show:
         with ignore_broken_pipe():
             for command in _read(args.results)[0]:
-                print_lines(*_list_lines(command))
+                print_lines(*_describe(command))
+                for key, value in command.settings.items():
+                    print_text(f"{key} = {format_toml(value)}")
         return 0
     result = rerun(
         args.results,
@@ -91,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
     return result.exit_code
 
 
-def _list_lines(command: CommandRecord) -> list[str]:
-    """How results were made, as lines of a study file."""
+def _describe(command: CommandRecord) -> list[str]:
+    """How results were made, besides the settings, as comments of a study file."""
     versions = ", ".join(f"{name} {version}" for name, version in command.versions.items())
     models = ", ".join(f"{name} {identity}" for name, identity in command.models.items())
     return [
@@ -101,7 +103,6 @@ def _list_lines(command: CommandRecord) -> list[str]:
         f"# fingerprint of the data: {command.fingerprint}",
         f"# hashes of the models: {models}",
         *(f"# {key}, given in Python: {what}" for key, what in command.lacks.items()),
-        *(f"{key} = {format_toml(value)}" for key, value in command.settings.items()),
     ]
 
 

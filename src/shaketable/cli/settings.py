@@ -266,7 +266,8 @@ def format_toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        text = json.dumps(value, ensure_ascii=False)
+        return "".join(sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in text)
     if isinstance(value, Mapping):
         bare = re.compile(r"[A-Za-z0-9_-]+")
         keys = (key if bare.fullmatch(key) else format_toml(key) for key in value)
