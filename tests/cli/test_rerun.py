@@ -67,9 +67,11 @@ def test_a_study_can_be_made_again_and_in_parts(capsys, made):
 def test_data_that_are_others_or_gone_are_named_before_any_work(capsys, made):
     write_csv(seed=1)
     assert "was made with other data: the fingerprint of my.csv" in run_failing(capsys, *RERUN)
-    Path("my.csv").unlink()
+    write_csv()
+    Path("my.csv").rename("there.csv")
     message = run_failing(capsys, *RERUN)
     assert "'s.sqlite' cannot be made again: file 'my.csv' does not exist" in message
+    assert run_json(capsys, *RERUN, "--data", "there.csv")["identical"]
 
 
 def test_how_it_was_made_is_shown_as_a_study_file(capsys, made):

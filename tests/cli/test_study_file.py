@@ -48,6 +48,7 @@ def test_study_files_hold_the_same_settings_and_flags_win(capsys):
         (f"runs = {'[' * 5000}", "cannot be read"),
         ("runs = 1\nk = 2\nruns = 2\n", "'bad.toml': runs is given twice; leave one out"),
         ("runs = 1\nruns = 2", "'bad.toml': runs is given twice; leave one out"),
+        ("k = 1\nk = [\n1,\n]\nruns = 2", "'bad.toml': k is given twice; leave one out"),
         ("[study]\nruns = 2", "runs must not be in a table, got [study]; remove the line [study]"),
         ("[studies]\nrun = 2", "unknown key in study file 'bad.toml': 'studies'"),
         ("[runs]\nx = 2", "runs must be a whole number, got {x = 2}"),
@@ -110,7 +111,7 @@ def test_a_new_file_runs_and_its_results_can_be_made_again(capsys):
     assert (again["agrees"], again["cells"]) == (True, cells)
     code, out, _ = run_command(capsys, "study", "my.toml", "--dry-run", "--quiet")
     assert code == 0
-    assert f"the results file has {cells} of them\nleft: 0 trainings\n" in out
+    assert f"\nmy results.sqlite has {cells} of the cells; left: 0 trainings\n" in out
 
 
 def test_a_new_file_leaves_out_what_other_flags_replace():
@@ -119,6 +120,14 @@ def test_a_new_file_leaves_out_what_other_flags_replace():
     settings = tomllib.loads(Path("new.toml").read_text(encoding="utf-8"))
     assert {"train_eps", "model"}.isdisjoint(settings)
     assert given.items() <= settings.items()
+
+
+def test_a_new_file_has_all_that_flags_say(capsys):
+    argv = ["--report", "r.html", "--jobs", 1, "--quiet", "--norm", 2]
+    assert run_command(capsys, "study", "init", "new.toml", *argv)[0] == 0
+    settings = tomllib.loads(Path("new.toml").read_text(encoding="utf-8"))
+    wanted = {"report": "r.html", "jobs": 1, "quiet": True, "norm": "2"}
+    assert settings == {**STARTING, **wanted}
 
 
 def test_a_dry_run_stores_nothing(capsys):
@@ -131,7 +140,7 @@ def test_a_dry_run_stores_nothing(capsys):
     assert (found["trainings"], found["cells"], found["known_cells"]) == (4, 8, 0)
     code, out, _ = run_command(capsys, *argv)
     assert "trainings: 4 on bands(n=60) (1 model x 2 training noises x 2 runs)" in out
-    assert "cells: 8 (2 per training: clean points and 1 test noise)" in out
+    assert "cells: 8 (2 per training: clean points and 1 test noise)\n" in out
     assert run_command(capsys, "schema", "study", "--dry-run")[0] == 0
     assert "with --dry-run" in run_failing(capsys, "schema", "score", "--dry-run")
 

@@ -119,15 +119,13 @@ class Inputs:
     rule: Precision | Decided | None
 
 
-def read_inputs(
-    args: argparse.Namespace, *, data: Dataset | None = None, models: Any = None
-) -> Inputs:
+def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inputs:
     """Load the data as the flags say, or take those given, and find models and corruptions."""
     from shaketable.corruptions import parse
     from shaketable.corruptions.suites.per_feature import per_feature
     from shaketable.findings.requirements.needs import check_needs, list_needs
 
-    models = models or read_models(args)
+    models = read_models(args)
     if args.reference and args.reference not in models:
         raise unknown_name("reference", args.reference, models)
     requirements = read_requirements(args)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from shaketable.core.registry import Registry
 
 EXIT_CODES = """exit codes:
-  0 fine, 1 a requirement is not met, 2 usage or input, 3 inconclusive, 4 anything else,
-  130 interrupted"""
+  0 fine, 1 a requirement is not met or rerun does not agree, 2 usage or input,
+  3 inconclusive, 4 anything else, 130 interrupted"""
 
 
 class Parser(argparse.ArgumentParser):

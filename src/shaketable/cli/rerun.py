@@ -32,13 +32,16 @@ SCHEMA = "evaluation/rerun.schema.json"
 
 _COMMANDS: dict[str, Any] = {"study": study, "evaluate": evaluate}
 
-_CODE = ("model", "network", "train", "corruptions", "suite", "grid", "features")
+_CODE = ("model", "network", "recipe", "train", "corruptions", "suite", "grid", "features")
 """Settings that may name ``package.module:name``."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The file, the new one, and which part is made again."""
     parser.add_argument("results", metavar="STORE", help="results file of study or evaluate")
+    parser.add_argument(
+        "--data", metavar="DATA", help="where the data are now (default: where they were)"
+    )
     parser.add_argument(
         "-o",
         "--out",
@@ -79,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     result = rerun(
         args.results,
+        data=args.data,
         out=args.out,
         cells=args.cells,
         trust=args.trust,
@@ -124,8 +128,8 @@ def rerun(
     store
         Results file; it stays as it is.
     data, models
-        Data and models that were given to `study` as objects, which a file cannot hold. They must
-        be those of then: their fingerprints are compared.
+        Data and models that were given to `study` as objects, which a file cannot hold; or where
+        the data are now. They must be those of then: their fingerprints are compared.
     out
         Results file to write, which must not exist; by default none is kept.
     cells
@@ -233,12 +237,15 @@ def _prepare(
     module.add_flags(parser)
     args = parse_settings(command.settings, parser, where=f"results file {path!r}")
     vars(args).update(flags)
+    objects: dict[str, Any] = {}
+    if isinstance(data, str | Path):
+        args.data = str(data)
+    elif data is not None:
+        objects["data"] = as_dataset(data)
+    if models is not None and module is study:
+        objects["models"] = load_trainees(models, trust=args.trust)
     try:
-        inputs = module.read_inputs(
-            args,
-            data=as_dataset(data) if "data" in command.lacks else None,
-            models=load_trainees(models, trust=args.trust) if "model" in command.lacks else None,
-        )
+        inputs = module.read_inputs(args, **objects)
     except InputError as error:
         raise InputError(f"results file {path!r} cannot be made again: {error}") from error
     now = inputs.data.fingerprint

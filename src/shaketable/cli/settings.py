@@ -12,7 +12,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,9 +142,12 @@ def find_kind(action: argparse.Action) -> Kind:
 
 
 def read_settings(
-    args: argparse.Namespace, add_flags: Callable[[argparse.ArgumentParser], None]
+    args: argparse.Namespace,
+    add_flags: Callable[[argparse.ArgumentParser], None],
+    *,
+    without: Collection[str] = OUTPUT,
 ) -> dict[str, Any]:
-    """Return the settings that results depend on, as far as they are not the defaults.
+    """Return the settings that are not the defaults, by default those that results depend on.
 
     `add_flags` declares the flags that `args` come from.
     """
@@ -153,7 +156,7 @@ def read_settings(
     settings = {}
     for key, action in list_settings(parser).items():
         value = getattr(args, key)
-        if key not in OUTPUT and value != action.default:
+        if key not in without and value != action.default:
             kind = find_kind(action)
             if kind is GRID:  # levels of a factor are one text
                 value = [[", ".join(levels) for levels in grid] for grid in value]

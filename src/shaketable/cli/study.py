@@ -265,8 +265,7 @@ def run(args: argparse.Namespace) -> int:
 def _write_file(args: argparse.Namespace) -> int:
     """Write a study file with the settings that were given, or with those of an example."""
     path = args.new or NEW_FILE
-    given = read_settings(args, add_flags) | ({"store": args.store} if args.store else {})
-    write_study_file(path, given, add_flags)
+    write_study_file(path, read_settings(args, add_flags, without=()), add_flags)
     print_lines(f"{path} is written; what it would take: shaketable study {path} --dry-run")
     return 0
 

@@ -102,8 +102,8 @@ def read_study_file(path: str, where: str) -> dict[str, Any]:
             r"Cannot overwrite a value \(at (?:line (\d+)|end of document)", f"{error}"
         )
         if place is not None:
-            lines = text.splitlines()
-            key = lines[int(place[1]) - 1 if place[1] else -1].partition("=")[0].strip()
+            before = text.splitlines()[: int(place[1]) if place[1] else None]
+            key = re.findall(r"^\s*([\w-]+)\s*=", "\n".join(before), re.MULTILINE)[-1]
             raise InputError(f"{where}: {key} is given twice; leave one out") from error
         raise InputError(f"{where} cannot be read: {error}") from error
 

@@ -85,6 +85,10 @@ class DryRun(Displayed):
     """Trainings that are still to be done."""
     processes: int
     samples: tuple[Sample, ...]
+    store: str | None
+    """Results file; None if there is none to be."""
+    new: bool
+    """Whether it does not exist yet."""
 
     @property
     def work(self) -> float:
@@ -99,9 +103,9 @@ class DryRun(Displayed):
 
     @property
     def bytes(self) -> int:
-        """Size of what would be added to the results file, in bytes."""
-        new = math.fsum(sample.bytes * sample.trainings for sample in self.samples)
-        return round(new) + (0 if self.known else _EMPTY)
+        """Size of what a results file would grow by, in bytes."""
+        added = math.fsum(sample.bytes * sample.trainings for sample in self.samples)
+        return round(added) + (_EMPTY if self.new else 0)
 
     @property
     def extrapolated(self) -> bool:
@@ -149,16 +153,20 @@ class DryRun(Displayed):
         print_lines(
             f"trainings: {self.trainings} on {self.data} ({factors})",
             f"cells: {self.cells} ({self.tests} per training: clean points and "
-            f"{_count(self.tests - 1, 'test noise')}); the results file has {self.known} of them",
-            f"left: {_count(self.todo, 'training')}",
+            f"{_count(self.tests - 1, 'test noise')})",
         )
+        if not self.new:
+            print_lines(
+                f"{self.store} has {self.known} of the cells; left: {_count(self.todo, 'training')}"
+            )
         if not self.samples:
             return
         start = " and a few seconds to start them" if self.processes > 1 else ""
         print_lines(
             f"time: about {format_seconds(self.seconds)} with "
             f"{_count(self.processes, 'process')}{start}, {format_seconds(self.work)} of work",
-            f"size: about {format_bytes(self.bytes)} more in the results file",
+            f"size: about {format_bytes(self.bytes)} {'' if self.new else 'more '}in "
+            f"{self.store or 'a results file, which --store names'}",
         )
         rows = [
             [
@@ -199,8 +207,9 @@ def dry_run(
     data = as_dataset(data)
     trainees = load_trainees(models, trust=trust)
     known: set[str] = set()
+    new = store is None or not Path(store).exists()
     with Store() as results:
-        if store is not None and Path(store).exists():
+        if store is not None and not new:
             with Store(store, must_exist=True) as kept:
                 known = kept.keys()
                 for separation in kept.everything().separations:
@@ -233,6 +242,8 @@ def dry_run(
         todo=len(todo),
         processes=processes,
         samples=samples,
+        store=None if store is None else str(store),
+        new=new,
     )
 
 
