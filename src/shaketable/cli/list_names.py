@@ -21,6 +21,7 @@ KINDS = (
     "recipes",
     "metrics",
     "figures",
+    "backends",
 )
 ABOUT = "names of data sets, models, corruptions, recipes and so on"
 SCHEMA = "cli/list.schema.json"
@@ -35,6 +36,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the names of one kind, with their descriptions."""
     from shaketable.adversary.attacks.registry import describe_attacks
+    from shaketable.core.workers.tasks import BACKENDS
     from shaketable.corruptions.registry import describe_corruptions
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
@@ -60,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
             lambda _, kind: {name: _first_line(metric) for name, metric in kind.metrics.items()}
         ),
         "figures": _describe_figures,
+        "backends": lambda: BACKENDS.describe(lambda name, make: {name: _first_line(make)}),
     }
     entries = lists[args.kind]()
     if args.json:
