@@ -92,7 +92,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="adversarial examples found at the largest epsilon: rows, points, labels",
     )
     add_page_flag(parser, "--report", about="write a page with tables, figures and examples")
-    add_store_flag(parser, "results of attacks are kept while they are computed, and not again")
+    add_store_flag(parser, "it keeps the results of attacks, which are not run again")
     add_cluster_flags(parser)
     add_quiet_flag(parser)
 

@@ -32,7 +32,7 @@ _TRIES = 10  # how often a task is sent again because what it needs was lost
 
 
 class DaskBackend:
-    """Workers of Dask.
+    """Workers of a Dask cluster, which runs the tasks of a lost one again.
 
     Dask itself runs the tasks of a lost worker again, three times at most, and starts local workers
     anew. If the last worker that had the data was lost, data and tasks are sent again.

@@ -32,7 +32,7 @@ _RETRIES = 3  # how often a task runs again whose worker was lost
 
 
 class RayBackend:
-    """Workers of Ray, which runs the tasks of a lost one again."""
+    """Workers of a Ray cluster, which runs the tasks of a lost one again."""
 
     def __init__(self, address: str | None, workers: int) -> None:
         try:
