@@ -116,6 +116,7 @@ def main() -> None:
     """Measure all backends, and print tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--backend", action="append", help="joblib, dask or ray (default: all)")
+    parser.add_argument("--workers", type=int, action="append", help="(default: 1 and 2)")
     parser.add_argument("--cells", type=int, default=40, help="cells that wait")
     parser.add_argument("--seconds", type=float, default=2.0, help="how long each waits")
     args = parser.parse_args()
@@ -132,7 +133,7 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for backend in args.backend or ["joblib", "dask", "ray"]:
-        for workers in (1, 2):
+        for workers in args.workers or (1, 2):
             with start(backend, workers) as (before, begun):
                 sent = count_loopback()
                 waited, after = run_cells(data, args.seconds, args.cells)

@@ -103,13 +103,13 @@ def test_many_models_an_adversary_and_a_separation_on_dask(dask, monkeypatch):
 
 
 @pytest.mark.parametrize("backend", ["joblib", "dask"])
-def test_a_failed_cell_is_recorded_and_tried_again(scheduler, tmp_path, capsys, backend):
+def test_a_failed_cell_is_recorded_and_tried_again(request, tmp_path, capsys, backend):
     cure, store = tmp_path / "cure", tmp_path / "r.sqlite"
+    address = request.getfixturevalue("scheduler") if backend == "dask" else None
     models = {"sick": SickTree(str(cure)), "1nn": "1nn"}
 
     def run():
-        place = (scheduler,) if backend == "dask" else ()
-        with st.cluster(backend, *place):
+        with st.cluster(backend, address, workers=1):
             return st.study(DATA, models, **OPTIONS, store=store)
 
     found = run()
