@@ -4,7 +4,7 @@ Result: results/draws.md.
 
 Every point gets k = 8 draws of L-inf noise: independent, in antithetic pairs (an offset and its
 negative), or from a scrambled Sobol sequence of its own. The variance of a point's share of right
-answers is measured over 40 such sets of draws. What counts is the variance of the accuracy over
+answers is measured over 15 such sets of draws. What counts is the variance of the accuracy over
 points, which is that between points plus that of the draws: draws that are twice as good do not
 help where points make up nearly all of it.
 """
@@ -21,7 +21,7 @@ from shaketable.models.fitting import fit
 from shaketable.models.loading import load_model
 from shaketable.statistics.draws import recommend_draws, split_variance
 
-K, SETS, POINTS = 8, 40, 150
+K, SETS, POINTS = 8, 15, 100
 CASES = (
     ("bands(n=1000)", "rf", (0.01, 0.05, 0.2)),
     ("bands(n=1000)", "logistic", (0.05, 0.2)),

@@ -1,6 +1,8 @@
 """Simulate looking after every point and after every run: coverage and cost of stopping rules.
 
-Result: results/stopping.md.
+Result: in all 334 regimes at least 95.0 % of the evaluations are covered at all looks at once; the
+half-width asked for takes 2.5 to 2.9 times the points of a fixed number, and 2.8 to 3.3 times the
+runs (results/stopping.md).
 
 **Coverage.** A confidence sequence must hold at all sizes at once. So a simulated evaluation counts
 as covered only if the truth is in every one of its intervals: those after each of the first 100

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -106,13 +105,9 @@ def find(groups: RecordGroups) -> Stops | None:
     stops = [
         Stop(label, unit, tuple(series))
         for label, series in models.items()
-        if (unit := _find_unit(series)) is not None
+        if (unit := find_unit(series[0].noisy)) is not None
     ]
     return Stops(tuple(stops)) if stops else None
-
-
-def _find_unit(series: Sequence[Series]) -> Unit | None:
-    return find_unit(series[0].noisy)
 
 
 FINDINGS.add("stopping", FindingKind(find, order=49))
