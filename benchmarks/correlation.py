@@ -32,8 +32,10 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
+from shaketable.findings.correlation.charts import scatter_chart
 from shaketable.findings.correlation.words import format_correlation, name_metric
 from shaketable.statistics.correlation import spearman
+from shaketable.views.drawing import save_chart
 
 REGIMES = ("clean", "linf(0.2)", "sp(0.1)")
 SUITES = ("common-19", "pnorm")
@@ -72,7 +74,7 @@ def make_models() -> dict[str, Any]:
 def load(name: str) -> st.Dataset:
     """Digits as images of 8 x 8 pixels, or shapes of 32 x 32."""
     if name == "shapes":
-        return st.load("shapes(n=1000)")
+        return st.load("shapes(n=600)")
     x, y = load_digits(return_X_y=True)
     pixels = np.rint(x / 16 * 255).astype(np.uint8).reshape(-1, 8, 8, 1)
     return st.make_dataset(pixels, y, name="digits, 8x8 pixels")
@@ -93,30 +95,20 @@ def measure(name: str, *, runs: int, store: Path, jobs: int) -> st.Records:
     )
 
 
-def list_columns(records: st.Records, pair: tuple[str, str]) -> tuple[list[str], Any, Any]:
-    """Models, and the values of both metrics."""
-    correlation = st.correlate(records, *pair)
-    x, y = np.array([(a.value, b.value) for a, b in correlation.values]).T
-    return list(correlation.models), x, y
-
-
-def correlate_kinds(records: st.Records, pair: tuple[str, str]) -> st.Estimate:
+def correlate_kinds(correlation: st.Correlation) -> st.Estimate:
     """Rank correlation over the kinds of models, with means over their regimes."""
-    models, x, y = list_columns(records, pair)
-    kinds = [model.partition("(")[0] for model in models]
-    means = [
-        [np.mean([v for v, k in zip(values, kinds, strict=True) if k == kind]) for values in (x, y)]
-        for kind in dict.fromkeys(kinds)
-    ]
-    return spearman(*np.array(means).T)
+    kinds: dict[str, list[tuple[float, float]]] = {}
+    for model, (a, b) in zip(correlation.models, correlation.values, strict=True):
+        kinds.setdefault(model.partition("(")[0], []).append((a.value, b.value))
+    x, y = np.array([np.mean(values, axis=0) for values in kinds.values()]).T
+    return spearman(x, y)
 
 
-def correlate_partially(records: st.Records, pair: tuple[str, str]) -> st.Estimate:
+def correlate_partially(correlation: st.Correlation, errors: dict[str, float]) -> st.Estimate:
     """Rank correlation with the clean error held fixed, and its interval by Fisher's z."""
-    models, x, y = list_columns(records, pair)
-    same, _, error = list_columns(records, (pair[0], "error"))
-    assert models == same
-    a, b, c = (stats.rankdata(values) for values in (x, y, error))
+    pairs = [(a.value, b.value) for a, b in correlation.values]
+    a, b = (stats.rankdata(values) for values in zip(*pairs, strict=True))
+    c = stats.rankdata([errors[model] for model in correlation.models])
     r = [np.corrcoef(*p)[0, 1] for p in ((a, b), (a, c), (b, c))]
     partial = (r[0] - r[1] * r[2]) / math.sqrt((1 - r[1] ** 2) * (1 - r[2] ** 2))
     step = 1.96 * math.sqrt((1 + partial**2 / 2) / (len(a) - 4))
@@ -124,24 +116,22 @@ def correlate_partially(records: st.Records, pair: tuple[str, str]) -> st.Estima
     return st.Estimate(partial, math.tanh(z - step), math.tanh(z + step), 0.95, "Fisher, n - 4")
 
 
-def write_rows(records: st.Records) -> list[str]:
-    """One row of the table per pair of metrics."""
-    rows = []
-    for pair in PAIRS:
-        c = st.correlate(records, *pair)
-        partial = None if pair[1] == "error" else correlate_partially(records, pair)
-        entries = [
-            c.data,
-            " with ".join("E_clean" if m == "error" else name_metric(m) for m in pair),
-            str(len(c.models)),
-            format_correlation(c.spearman),
-            format_correlation(c.pearson),
-            "" if partial is None else format_correlation(partial),
-            format_correlation(correlate_kinds(records, pair)),
-            " and ".join(f"{100 * share:.0f}" for share in c.reliability),
-        ]
-        rows.append(f"| {' | '.join(entries)} |")
-    return rows
+def write_row(correlation: st.Correlation, errors: dict[str, float]) -> str:
+    """One row of the table."""
+    names = (correlation.first, correlation.second)
+    entries = [
+        correlation.data,
+        " with ".join("E_clean" if m == "error" else name_metric(m) for m in names),
+        str(len(correlation.models)),
+        format_correlation(correlation.spearman),
+        format_correlation(correlation.pearson),
+        ""
+        if correlation.second == "error"
+        else format_correlation(correlate_partially(correlation, errors)),
+        format_correlation(correlate_kinds(correlation)),
+        " and ".join(f"{100 * share:.0f}" for share in correlation.reliability),
+    ]
+    return f"| {' | '.join(entries)} |"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -157,13 +147,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, runs in (("digits", 3), ("shapes", 1)):
         store = args.folder / f"{name}.sqlite"
         records = measure(name, runs=runs, store=store, jobs=args.jobs)
-        print("\n".join(write_rows(records)), flush=True)
-        chart = args.folder / f"{name}.svg"
-        pairs = [st.correlate(records, *pair) for pair in PAIRS[:3:2]]
-        from shaketable.findings.correlation.charts import scatter_chart
-        from shaketable.views.drawing import save_chart
-
-        save_chart(scatter_chart(pairs), chart)
+        pairs = [st.correlate(records, *pair) for pair in PAIRS]
+        clean = next(c for c in pairs if c.second == "error")
+        errors = {m: e.value for m, (_, e) in zip(clean.models, clean.values, strict=True)}
+        print("\n".join(write_row(c, errors) for c in pairs), flush=True)
+        save_chart(scatter_chart(pairs[:3:2]), args.folder / f"{name}.svg")
 
 
 if __name__ == "__main__":

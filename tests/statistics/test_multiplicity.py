@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from shaketable.statistics import intervals
+from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.multiplicity import (
     LEAST_P,
     adjust_p_values,
@@ -31,6 +33,22 @@ def test_intervals_are_judged_as_their_adjusted_p_values_are() -> None:
         ]
         adjusted = adjust_p_values([compute_p_value(gap) for gap in gaps])
         assert judge_together(gaps) == [p <= 0.05 for p in adjusted]
+
+
+def test_those_left_are_tested_again_with_what_is_left() -> None:
+    """Normal estimates with p-values of 0.009, 0.021 and 0.32: 0.021 is above 0.05 / 3."""
+    gaps = [make_normal(z) for z in (2.6, -2.3, 1.0)]
+    assert judge_together(gaps) == [True, True, False]
+    assert judge_together(gaps[1:]) == [True, False]
+    assert judge_together([gaps[1], *gaps[2:] * 2]) == [False, False, False]
+
+
+def make_normal(z: float) -> Estimate:
+    def limits(confidence: float, *_: object) -> tuple[float, float]:
+        step = float(ndtri((1 + confidence) / 2))
+        return z - step, z + step
+
+    return Estimate(z, *limits(0.95), 0.95, "normal", limits)
 
 
 def test_adjusted_p_values_keep_their_order_and_stay_below_one() -> None:

@@ -138,6 +138,14 @@ def test_only_networks_that_have_both_regimes_are_compared() -> None:
     assert pure.is_balanced
 
 
+def test_results_under_other_noise_are_not_subtracted() -> None:
+    records = make({"a(clean)": 0.7, "a(C1)": 0.9})
+    cells = tuple(replace(c, seed=1) if c.model == "a(C1)" else c for c in records)
+    table = get(replace(records, cells=cells)).table
+    assert ("C1", "mce_lp") in table.values
+    assert list(table.differences) == [("C1", "e_clean")], "clean points have no noise"
+
+
 def test_clean_accuracy_is_tested_and_answered(capsys: pytest.CaptureFixture[str]) -> None:
     records = make({"a(clean)": 0.7, "a(C1)": 0.95, "a(C2)": 0.7, "a(C3)": 0.4})
     table = get(records).table
@@ -163,6 +171,10 @@ def test_models_are_grouped_by_network_or_pattern() -> None:
     assert networks.differences["b", "e_clean"].value == pytest.approx(gap)
     patterns = get(records, group={"noisy": "*(C?)", "plain": "*"}, baseline="plain").table
     assert [len(g.members) for g in patterns.groups] == [2, 2]
+    uneven = get(records, group={"one": "a(C1)", "rest": "*"}, baseline="rest").table
+    rest = np.mean([errors[m] for m in FOUR if m != "a(C1)"])
+    gap = errors["a(C1)"] - rest
+    assert uneven.differences["one", "e_clean"].value == pytest.approx(gap)
     regimes = get(records).table
     assert close(patterns.differences["noisy", "mce_lp"], regimes.differences["C1", "mce_lp"])
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from shaketable.findings.requirements.quantities import QUANTITIES, Case, find_q
 from shaketable.statistics.correlation import LEAST, compute_reliability, pearson, spearman
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.terminal import Displayed
+
+if TYPE_CHECKING:
+    from shaketable.views.drawing import Chart
 
 _METRIC = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\[(?P<under>.*)\])?\s*", re.DOTALL)
 
@@ -87,7 +90,7 @@ class Correlation(Displayed):
 
         print_correlations([self])
 
-    def plot(self) -> Any:
+    def plot(self) -> Chart:
         """Draw one metric against the other, one dot per model."""
         from shaketable.findings.correlation.charts import scatter_chart  # slow to load
 
