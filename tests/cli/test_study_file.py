@@ -106,7 +106,7 @@ def test_a_new_file_runs_and_its_results_can_be_made_again(capsys):
         (command,) = store.commands()
         cells = len(store.keys())
     expected = {key: value for key, value in STARTING.items() if key != "store"}
-    assert command.settings == {**expected, "data": "bands(n=60)", "runs": 2, "k": [2]}
+    assert command.settings == {**expected, "data": "bands(n=60)", "runs": 2, "k": 2}
     again = run_json(capsys, "rerun", "my results.sqlite", "--jobs", 1, "--quiet")
     assert (again["agrees"], again["cells"]) == (True, cells)
     code, out, _ = run_command(capsys, "study", "my.toml", "--dry-run", "--quiet")

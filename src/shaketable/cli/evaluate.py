@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.cli.cluster import add_cluster_flags, use_cluster
+from shaketable.cli.copies import split_copies
 from shaketable.cli.flags import (
     add_bounds_flags,
     add_common_flags,
@@ -26,7 +27,6 @@ from shaketable.cli.output import conclude, read_requirements
 from shaketable.cli.settings import read_settings
 from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_rule
 from shaketable.cli.values import (
-    list_copies,
     load_data,
     load_declared,
     read_bounds,
@@ -173,7 +173,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
             inputs.models,
             inputs.data,
             inputs.levels,
-            k=args.k[0],
+            k=args.k,
             seed=args.seed,
             bounds=read_bounds(args, inputs.data),
             store=args.store,
@@ -215,7 +215,7 @@ def run(args: argparse.Namespace) -> int:
             f"all {data.n} points were used; if a model was trained on some of them, pass held-out "
             "data with --test"
         )
-    records = sum((measure(each, inputs) for each in list_copies(args)), start=Records(()))
+    records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
     notes += note_shortfall(inputs.rule, records, "points")
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)

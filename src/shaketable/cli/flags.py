@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.cli.columns import add_column_flags
+from shaketable.cli.copies import parse_copies
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.sizes import read_multiple
@@ -130,16 +131,15 @@ def add_copies_flags(
 ) -> None:
     """Add the number of noisy copies, and the seed; `k` None where suites decide.
 
-    With `several`, the value is a list of numbers.
+    With `several`, it may be a list, which `split_copies` splits.
     """
     default = "10" if k else "10, or what the suite was published with"
     auto = "" if k else ", or auto with --precision or --stop-early: what needs the fewest answers"
-    more = ", or a list such as 1,2,5,10, measured one after the other" if several else ""
+    more = ", or several, such as 1,2,5,10, one after the other" if several else ""
     parser.add_argument(
         "--k",
-        type=_parse_copies if several else int,
-        default=[k] if several else k,
-        metavar="LIST" if several else "K",
+        type=parse_copies if several else int,
+        default=k,
         help=f"noisy copies of every point{more}{auto} (default: {default})",
     )
     add_seed_flag(parser, "all random numbers")
@@ -376,10 +376,6 @@ def parse_confidence(text: str) -> float:
     if not 50 <= percent < 100:
         raise argparse.ArgumentTypeError(f"must be at least 50 and below 100, got {text!r}")
     return percent / 100
-
-
-def _parse_copies(text: str) -> list[int | str]:
-    return ["auto"] if text == "auto" else [*parse_integers(text)]
 
 
 def _parse_range(text: str) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.cluster import add_cluster_flags, use_cluster
+from shaketable.cli.copies import split_copies
 from shaketable.cli.flags import (
     add_bounds_flags,
     add_common_flags,
@@ -34,7 +35,6 @@ from shaketable.cli.train import (
     read_training_bounds,
 )
 from shaketable.cli.values import (
-    list_copies,
     load_data,
     load_declared,
     read_models,
@@ -177,7 +177,7 @@ def read_inputs(
         "test_eps": test_eps,
         "train": args.train,
         "corruptions": [*args.corruptions, *suites],
-        "k": args.k[0],
+        "k": split_copies(args)[0].k,
         "runs": args.runs if rule is None else args.max_runs,
         "seed": args.seed,
         "draws": args.draws,
@@ -218,7 +218,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
         return study(
             inputs.data,
             inputs.models,
-            **inputs.options | {"k": args.k[0]},
+            **inputs.options | {"k": args.k},
             store=args.store,
             keep_models=args.keep_models,
             n_jobs=inputs.jobs,
@@ -249,7 +249,7 @@ def run(args: argparse.Namespace) -> int:
             "the data have a fixed test part, so runs differ only in training and noise, and the "
             "intervals cover only these"
         )
-    records = sum((measure(each, inputs) for each in list_copies(args)), start=Records(()))
+    records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
     notes += note_shortfall(inputs.rule, records, "runs")
     notes += note_pairs(data, records.separations)
     try:
@@ -272,7 +272,7 @@ def _write_file(args: argparse.Namespace) -> int:
 
 def _print_dry_run(args: argparse.Namespace, inputs: Inputs) -> int:
     """Print what the study would take."""
-    if len(args.k) > 1:
+    if isinstance(args.k, list):
         raise InputError("--dry-run is about one --k; ask for one after the other")
     from shaketable.evaluation.dry_run import dry_run
 

@@ -144,8 +144,3 @@ def _set_options(suite: Suite, args: argparse.Namespace, published: Path | None)
     if args.jpeg is not None:
         suite = suite.with_jpeg(args.jpeg)
     return suite
-
-
-def list_copies(args: argparse.Namespace) -> list[argparse.Namespace]:
-    """Return the flags once for every number in --k, with this one alone."""
-    return [argparse.Namespace(**vars(args) | {"k": [k]}) for k in args.k]
