@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         if not args.source or (kind.source == "results" and len(args.source) > 1):
             one = "one results file" if kind.source == "results" else "files of networks"
             raise InputError(f"figure {args.name} is drawn from {one}, got {len(args.source)}")
-        chart = kind.draw(*args.source, **options)
+        trust = {"trust": args.trust} if "trust" in kind.options else {}
+        chart = kind.draw(*args.source, **options, **trust)
     print_lines(f"chart: {save_chart(chart, args.out)}", to_stderr=True)
     return 0
 

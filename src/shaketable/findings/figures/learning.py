@@ -19,7 +19,7 @@ _HEIGHT = 300
 _PARTS = {"accuracy": "training points, with noise", "held_out": "held-out points, clean"}
 
 
-def draw_learning(*networks: str | Path | TrainedNetwork) -> Chart:
+def draw_learning(*networks: str | Path | TrainedNetwork, trust: bool = False) -> Chart:
     """Accuracy by epoch of trained networks, on training points and on held-out ones (Fig. 6).
 
     Parameters
@@ -28,9 +28,11 @@ def draw_learning(*networks: str | Path | TrainedNetwork) -> Chart:
         Networks that `training.train` returned, their files (``.pt``), or folders of them, such as
         those of ``study --keep-models``. Those of the same network and noise are averaged; a band
         reaches from the lowest to the highest.
+    trust
+        Whether files whose networks are made by code of other packages are loaded: it runs.
     """
     curves: dict[str, list[list[dict[str, Any]]]] = {}
-    for network in _load(networks):
+    for network in _load(networks, trust=trust):
         curve = getattr(network, "curve", None) or network.info.get("curve")
         if curve:
             steps = [step if isinstance(step, dict) else vars(step) for step in curve]
@@ -50,7 +52,7 @@ def draw_learning(*networks: str | Path | TrainedNetwork) -> Chart:
     )
 
 
-def _load(networks: Sequence[str | Path | TrainedNetwork]) -> list[TrainedNetwork]:
+def _load(networks: Sequence[str | Path | TrainedNetwork], *, trust: bool) -> list[TrainedNetwork]:
     loaded = []
     for network in networks:
         if isinstance(network, TrainedNetwork):
@@ -60,7 +62,7 @@ def _load(networks: Sequence[str | Path | TrainedNetwork]) -> list[TrainedNetwor
         files = sorted(path.glob("*.pt")) if path.is_dir() else [path]
         if not files:
             raise InputError(f"folder {str(path)!r} must hold files of networks (.pt), got none")
-        loaded += [load_network(file) for file in files]
+        loaded += [load_network(file, trust=trust) for file in files]
     return loaded
 
 

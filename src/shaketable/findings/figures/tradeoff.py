@@ -47,7 +47,7 @@ def draw_tradeoff(found: Found, *, baseline: str = "") -> Chart:
         base = choose_reference(labels, baseline)[0]
         place = labels.index(base)
         rows = make_mscr_rows(fitted)
-        panels += draw_panels(rows, names="model", baseline=place, title="Models as given")
+        panels += draw_panels(rows, names="model", baseline=place, title="Models")
         series = _list_series(fitted)
         others = [s for s in series if s is not series[place]]
         findings.append(_describe("", series[place], others, "models", base))
