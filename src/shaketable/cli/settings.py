@@ -24,7 +24,19 @@ ONLY_FLAGS = frozenset({"help", "debug", "version", "trust", "dry_run", "file", 
 """What cannot be a setting: it belongs to one call of a command."""
 
 OUTPUT = frozenset(
-    {"store", "quiet", "json", "format", "report", "junit", "markdown", "jobs", "keep_models"}
+    {
+        "store",
+        "quiet",
+        "json",
+        "format",
+        "report",
+        "junit",
+        "markdown",
+        "jobs",
+        "keep_models",
+        "backend",
+        "address",
+    }
 )
 """Settings that results do not depend on."""
 

@@ -38,7 +38,7 @@ _BUDGET = 20.0  # seconds of the largest samples of all models together
 _LEAST = 100  # training points of the smallest sample
 _FEW = 50  # test points of the smallest sample
 _ROW = 100  # bytes that SQLite needs for a row, its index and its part of unused space
-_EMPTY = 61440  # bytes of a results file without cells
+_EMPTY = 77824  # bytes of a results file without cells
 
 
 @dataclass(frozen=True)
