@@ -93,7 +93,7 @@ def test_models_of_several_runs_are_compared_over_runs():
         hits = draw_hits(10 * run + seed, specs, {"sp": 0.3 - 0.2 * seed, "ga": 0.1})
         runs += make_records(hits, k=4, model=name, run=run)
     (board,) = variation_boards(runs)
-    assert "3 runs, 50 test points" in board.draws
+    assert board.draws == "50 test points, 4 draws each, in 3 runs"
     assert [entry.is_reference for entry in board.entries] == [True, False]
     change = board.entries[1].cv_change
     assert change is not None

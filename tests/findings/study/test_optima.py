@@ -62,7 +62,7 @@ def test_optima_lie_below_on_or_above_the_diagonal(capsys: pytest.CaptureFixture
     assert gain is not None
     assert gain.low > 0
     words = describe_optima(rows)
-    assert "below the diagonal: less noise in training than in test for test noise 0.2;" in words
+    assert "below the diagonal for test noise 0.2 (less noise in training than in test);" in words
     assert "for all 4 test noises" in words
     assert words in print_results(capsys, make(SHARES))
 

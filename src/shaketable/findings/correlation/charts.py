@@ -49,7 +49,7 @@ def _draw(correlation: Correlation) -> Chart:
 
 
 def _make_title(correlation: Correlation) -> str:
-    names = f"{name_metric(correlation.first)} against {name_metric(correlation.second)}"
+    names = f"{name_metric(correlation.second)} against {name_metric(correlation.first)}"
     rank = format_correlation(correlation.spearman)
     return to_one_line(f"{names} on {correlation.data}, Spearman {rank}")
 

@@ -106,7 +106,7 @@ class MCVBoard:
         times = " or ".join(map(str, k))
         draws = f"{cells[0].n} test points, {times} {'draw' if k == [1] else 'draws'} each"
         runs = sorted({result.series[0].runs for result in self.results.values()})
-        return draws if runs == [1] else f"{' or '.join(map(str, runs))} runs, {draws}"
+        return draws if runs == [1] else f"{draws}, in {' or '.join(map(str, runs))} runs"
 
     @property
     def title(self) -> str:

@@ -28,17 +28,17 @@ RUNS = (
 )
 
 _POSITIONS = {
-    "below": "below the diagonal: less noise in training than in test",
-    "above": "above the diagonal: more noise in training than in test",
-    "off": "not on the diagonal",
-    "on": "may be on the diagonal: as much noise in training as in test",
-    None: "no training noise of this size",
+    "below": ("below the diagonal", " (less noise in training than in test)"),
+    "above": ("above the diagonal", " (more noise in training than in test)"),
+    "off": ("not on the diagonal", ""),
+    "on": ("maybe on the diagonal", " (as much noise in training as in test)"),
+    None: ("no training noise of this size", ""),
 }
 
 
 def describe_position(position: Position | None) -> str:
     """Say where the best training noise lies against the diagonal."""
-    return _POSITIONS[position]
+    return "".join(_POSITIONS[position])
 
 
 def describe_optima(optima: Sequence[RowOptimum]) -> str:
@@ -50,8 +50,9 @@ def describe_optima(optima: Sequence[RowOptimum]) -> str:
     for position in ("below", "above", "off", "on"):
         sizes = [o.subject.level(o.test_eps) for o in known if o.position == position]
         if sizes:
-            parts.append(f"{describe_position(position)} for test noise {list_names(sizes)}")
+            place, meaning = _POSITIONS[position]
+            parts.append(f"{place} for test noise {list_names(sizes)}{meaning}")
     return (
-        f"where does the best training noise lie? {'; '.join(parts)} (95 % confidence for all "
-        f"{len(optima)} test noises and their training noises together, Bonferroni)"
+        f"where does the best training noise lie? {'; '.join(parts)}; 95 % confidence for all "
+        f"{len(optima)} test noises and their training noises together (Bonferroni)"
     )
