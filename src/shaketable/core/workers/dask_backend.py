@@ -57,7 +57,7 @@ class DaskBackend:
                         n_workers=workers if workers > 0 else _count_cores(),
                         threads_per_worker=1,
                         memory_limit=None,
-                        dashboard_address=None,
+                        dashboard_address=":0",  # another cluster may have the usual port
                         silence_logs=logging.CRITICAL,
                     )
             self._client = distributed.Client(
