@@ -147,8 +147,8 @@ def main() -> None:
                 assert {c.key: c.hits.tolist() for c in records} == expected, "records differ"
             print(
                 f"| {backend} | {workers} | {begun:.1f} | {ideal / waited:.1f} % | "
-                f"{ideal / again:.1f} % | {1000 * empty:.1f} | {', '.join(times)} times | {sent / 1e6:.0f} | "
-                f"{seconds:.1f} |",
+                f"{ideal / again:.1f} % | {1000 * empty:.1f} | {', '.join(times)} times | "
+                f"{sent / 1e6:.0f} | {seconds:.1f} |",
                 flush=True,
             )
 
