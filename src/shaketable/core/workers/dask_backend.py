@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Generator, Iterable
+from contextlib import suppress
 from importlib import import_module
 from itertools import islice
 from typing import Any, TypeVar
@@ -75,7 +76,7 @@ class DaskBackend:
     def run(self, tasks: Iterable[Task[R]]) -> Generator[Outcome[R], None, None]:
         """Yield the outcomes of tasks; see `Backend`."""
         waiting = iter(tasks)
-        running: dict[Any, tuple[Task[R], int]] = {}
+        running: dict[Any, tuple[Task[R], int, Sent[Any]]] = {}
         finished = self._distributed.as_completed(
             loop=self._client.loop, with_results=True, raise_errors=False
         )
@@ -84,27 +85,31 @@ class DaskBackend:
             while True:
                 for task in islice(waiting, max(0, room - len(running))):
                     future = self._submit(task)
-                    running[future] = (task, 1)
+                    running[future] = (task, 1, self._sent)
                     finished.add(future)
                 if not running:
                     return
                 future, reply = next(finished)  # fetched in the background
-                task, tries = running.pop(future)
+                task, tries, sent = running.pop(future)
                 if isinstance(reply, Reply):
                     yield Outcome(task, reply.result, reply.error)
                 elif future.status == "cancelled" and tries < _TRIES:
                     self._check_connection()
-                    self._sent = Sent()
+                    if sent is self._sent:  # not sent again since then
+                        self._sent = Sent()
                     again = self._submit(task)
-                    running[again] = (task, tries + 1)
+                    running[again] = (task, tries + 1, self._sent)
                     finished.add(again)
                 else:
                     yield Outcome(task, error=self._explain(task, future))
                 if time.monotonic() > looked + _LOOK:
                     room, looked = self._count_room(), time.monotonic()
+        except (OSError, TimeoutError) as error:
+            raise _lose_connection(describe_error(error)) from error
         finally:
             if running:
-                self._client.cancel(list(running), force=True)
+                with suppress(OSError, TimeoutError):
+                    self._client.cancel(list(running), force=True)
 
     def close(self) -> None:
         """Leave the cluster, and stop it if it was started here."""
@@ -141,12 +146,16 @@ class DaskBackend:
 
     def _check_connection(self) -> None:
         if self._client.status != "running":
-            raise WorkerError(
-                "the connection to the Dask scheduler was lost; check that it runs, and run again"
-            )
+            raise _lose_connection(self._client.status)
 
 
 BACKENDS.add("dask", DaskBackend)
+
+
+def _lose_connection(why: str) -> WorkerError:
+    return WorkerError(
+        f"the connection to the Dask scheduler was lost ({why}); check that it runs, and run again"
+    )
 
 
 def _count_cores() -> int:
