@@ -51,6 +51,7 @@ class DaskBackend:
         self._cluster: Any = None
         self._client: Any = None
         self._sent: Sent[Any] = Sent()
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # errors are ours
         try:
             if address is None:
                 with shield_workers_from_interrupts(enabled=True):
