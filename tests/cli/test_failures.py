@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.commands import run_failing, run_json
+from helpers.commands import run_command, run_failing, run_json
 from shaketable.evaluation.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -144,16 +144,23 @@ def test_a_model_that_exits_is_an_error_that_names_it(capsys, command, model, wh
     assert f"model misbehaving:{model} {what}: sys.exit(0); correct it" in err
 
 
-def test_a_model_that_raises_names_its_place_and_the_same_command_goes_on(capsys):
+def test_a_model_that_raises_is_recorded_and_the_same_command_tries_it_again(capsys):
     argv = [*STUDY, "--model", "misbehaving:raises", "--jobs", "1", "--store", "s.sqlite"]
-    err = run_failing(capsys, *argv)
-    assert err.startswith("shaketable: error: under linf(0.0")
-    assert "), trained with clean, run 2: model misbehaving:raises failed: RuntimeError: out" in err
-    assert "; what was measured is in s.sqlite, run the same command to go on; --debug" in err
-    assert count_cells("s.sqlite") == 8, "two training noises in two runs, of two cells each"
+    code, out, err = run_command(capsys, *argv)
+    assert code == 4
+    assert "misbehaving:raises" in out, "what could be measured is printed"
+    place = (
+        "), trained with clean, run 2: model misbehaving:raises failed: RuntimeError: out of luck"
+    )
+    assert "note: failed: under linf(0.0" in err
+    last = err.splitlines()[-1]
+    assert last.startswith("shaketable: error: results are not complete: 1 failure: under linf(0.0")
+    assert place in last
+    assert last.endswith("; run the same command to try again what failed; --debug shows where")
+    assert count_cells("s.sqlite") == 79
     assert run_json(capsys, *argv)
     assert count_cells("s.sqlite") == 80
-    assert len(Path("calls").read_text()) == 10 + 2 * 2 * 20 - 8
+    assert len(Path("calls").read_text()) == 80 + 2, "the model that failed is measured again"
 
 
 def test_a_worker_that_exits_names_its_place_and_the_same_command_goes_on(capsys):

@@ -42,7 +42,7 @@ def test_the_plane_is_drawn_from_a_model_and_its_data(capsys):
         (["figure", "errors", "r", "--arrow", "a", "-o", "a.svg"], "must be 'FROM -> TO'"),
         (["figure", "plane", "r.sqlite", "-o", "a.svg"], "drawn from --data and --model"),
         (["figure", "learning", ".", "-o", "a.svg"], "must hold files of networks"),
-        (["study", "--data", "iris", "--model", "1nn", "--k", "1,x"], "whole number, or several"),
+        (["study", "--data", "iris", "--model", "1nn", "--k", "1,x"], "whole number, several"),
     ],
 )
 def test_bad_input_is_one_line_that_helps(capsys, argv, message):

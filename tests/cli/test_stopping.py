@@ -41,7 +41,7 @@ def test_a_study_adds_runs(capsys):
         (["--stop-early"], "--stop-early needs what is to be decided"),
         (["--stop-early", "--precision", 1], "leave one out"),
         (["--precision", -1], "half_width must be positive, got -1"),
-        (["--precision", 1, "--k", "few"], "must be a whole number, or auto, got 'few'"),
+        (["--precision", 1, "--k", "few"], "must be a whole number, several, or auto, got 'few'"),
         (["--k", "auto"], "add --precision"),
         (
             ["--model", "rf", "--stop-early", "--require", "difference(rf, 1nn).accuracy >= 0"],

@@ -25,7 +25,8 @@ from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records, cop
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
 from shaketable.evaluation.sequential import StoppingRule, choose_draws, measure_until
 from shaketable.evaluation.store import Store
-from shaketable.models.classifier import Classifier, as_classifier
+from shaketable.models.classifier import Classifier, as_classifier, model_name
+from shaketable.models.failures import report_failures
 from shaketable.models.fitting import fit
 from shaketable.views.progress import show_progress
 
@@ -213,9 +214,10 @@ def _plan_cells(
     else:
         rows = np.arange(data.n_train or 0, data.n)
         data.check_test_size(len(rows))
-    classifier = as_classifier(
-        model, data, name=name, model_id=subject.model_id, unscale=unscale and not refit
-    )
+    with report_failures(name or model_name(model)):
+        classifier = as_classifier(
+            model, data, name=name, model_id=subject.model_id, unscale=unscale and not refit
+        )
     noise = Noise(
         k=10 if k is None else k,
         seed=seed,
