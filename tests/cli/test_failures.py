@@ -156,7 +156,7 @@ def test_a_model_that_raises_is_recorded_and_the_same_command_tries_it_again(cap
     last = err.splitlines()[-1]
     assert last.startswith("shaketable: error: results are not complete: 1 failure: under linf(0.0")
     assert place in last
-    assert last.endswith("; run the same command to try again what failed; --debug shows where")
+    assert "; run the same command to try again what failed" in last
     assert count_cells("s.sqlite") == 79
     assert run_json(capsys, *argv)
     assert count_cells("s.sqlite") == 80
