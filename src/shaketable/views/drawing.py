@@ -179,7 +179,8 @@ def shape_like(colour: alt.Color) -> alt.Shape:
     """One shape per colour of `model_colour` or `train_colour`, for readers who see no colours."""
     known: Any = colour.to_dict()
     scale = alt.Scale(domain=known["scale"]["domain"], range=list(SHAPES))
-    return alt.Shape(colour.shorthand, title=known["title"], scale=scale)
+    field = str(colour.shorthand).partition(":")[0]
+    return alt.Shape(f"{field}:N", title=known["title"], scale=scale)  # shapes have no order
 
 
 def train_colour(levels: Iterable[str]) -> alt.Color:
