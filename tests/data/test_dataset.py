@@ -1,5 +1,6 @@
 """Data sets: fingerprints, splits, scales and clashes."""
 
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -44,6 +45,14 @@ def test_fingerprint_sees_content_and_not_the_name() -> None:
         replace(data, n_train=40),
     ]
     assert len({data.fingerprint, *(d.fingerprint for d in different)}) == 1 + len(different)
+
+
+def test_data_can_be_pickled_whatever_was_asked_of_them() -> None:
+    data = make_dataset(np.arange(8.0).reshape(4, 2), [0, 1, 0, 1])
+    mean = data.columns.mean
+    copy = pickle.loads(pickle.dumps(data))
+    assert copy.fingerprint == data.fingerprint
+    assert (copy.columns.mean == mean).all()
 
 
 def test_fingerprint_and_split_are_those_of_another_process() -> None:

@@ -152,7 +152,10 @@ class Dataset:
     @cached_property
     def columns(self) -> Columns:
         """Mean and spread of every feature, of the training part or, without one, of all points."""
-        return Columns(lambda: self.x[: self.n_train], self.features, self.table, as_floats)
+        return Columns(self._training_points, self.features, self.table, as_floats)
+
+    def _training_points(self) -> Array:
+        return self.x[: self.n_train]
 
     @cached_property
     def fingerprint(self) -> str:
