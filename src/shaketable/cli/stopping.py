@@ -22,8 +22,8 @@ def add_stopping_flags(parser: argparse.ArgumentParser, unit: str) -> None:
         "--precision",
         type=float,
         metavar="POINTS",
-        help=f"take {unit} until every interval is at most so many percentage points wide on "
-        "either side; intervals hold wherever it stops",
+        help=f"take {unit} until half the width of every interval is at most so many percentage "
+        "points; intervals hold wherever it stops",
     )
     parser.add_argument(
         "--precision-of",

@@ -64,6 +64,20 @@ def test_every_interval_of_a_result_allows_for_the_rule(metric):
     assert {"models", "accuracy_differences", "groups", *SUITES.get(metric, ())} <= names
 
 
+def test_regimes_allow_for_the_rule_on_the_points_of_both():
+    def find_error(n, change=lambda records: records):
+        records = make_stopped(n, model="net(clean)") + make_stopped(400, model="net(C1)", seed=1)
+        _, noisy = st.find(change(records)).json()["regimes"]["rows"]
+        return noisy["metrics"][0]
+
+    same = find_error(400)
+    assert find_error(500)["difference"] == same["difference"], "only the first 400 are compared"
+    fixed = find_error(400, forget_rule)
+    for kind in ("value", "difference"):
+        now, before = (each[kind]["high"] - each[kind]["low"] for each in (same, fixed))
+        assert now > 1.2 * before
+
+
 def test_models_that_stop_elsewhere_are_compared_on_the_points_of_both():
     first, second = make_stopped(500), make_stopped(300, model="old", seed=0, errors=0.2)
     at_300 = Records(tuple(c.first(300) for c in first))

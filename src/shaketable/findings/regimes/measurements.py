@@ -10,7 +10,9 @@ import numpy as np
 
 from shaketable.core.errors import UndefinedError
 from shaketable.core.types import IntArray
+from shaketable.evaluation.records import Record
 from shaketable.findings.mce.scores import TITLES
+from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.series import Series, get_pairing
 from shaketable.findings.subjects import name_noise
 from shaketable.findings.suite_results import SuiteResult, take_part
@@ -36,6 +38,8 @@ class Measurement:
     pairing: Mapping[int, object]
     """What measurements must share in a run to be paired: points and noise."""
     has_shared_draws: bool
+    cells: Mapping[int, Record]
+    """One of its cells in every run."""
 
 
 def measure_clean(series: Series) -> Measurement:
@@ -75,6 +79,7 @@ def _measure(
         clean is not None,
         dict(zip(counts, zip(*pairings, strict=True), strict=True)),
         any(s.first.draws == "shared" for s in series),
+        {cell.run: cell for cell in series[0].noisy},
     )
 
 
@@ -118,32 +123,35 @@ def estimate_mean(models: Sequence[Measurement]) -> Estimate | None:
         return None
     k = models[0].k
     if models[0].relative:
-        return _allow_undefined(lambda: intervals.mean_change(_list_changes(models, runs), k))
-    counts, draws = _add_up(models, runs), k * len(models)
+        changes = _list_changes(models, runs, models)
+        return _estimate(lambda: intervals.mean_change(changes, k), models, runs)
+    counts, draws = _add_up(models, runs, models), k * len(models)
     if len(runs) == 1:
-        return intervals.mean_share(counts[0], draws)
-    return intervals.mean_share_over_runs(counts, draws)
+        return _estimate(lambda: intervals.mean_share(counts[0], draws), models, runs)
+    return _estimate(lambda: intervals.mean_share_over_runs(counts, draws), models, runs)
 
 
 def estimate_difference(
     first: Sequence[Measurement], second: Sequence[Measurement]
 ) -> Estimate | None:
     """Mean of the first models minus that of the second, paired; None as in `estimate_mean`."""
-    runs = _find_common_runs([*first, *second])
+    both = [*first, *second]
+    runs = _find_common_runs(both)
     if not runs:
         return None
     k = first[0].k
     if first[0].relative:
-        ours, theirs = (_list_changes(models, runs) for models in (first, second))
-        return _allow_undefined(lambda: intervals.mean_change_difference(ours, theirs, k))
-    draws = math.lcm(len(first), len(second))
+        ours, theirs = (_list_changes(models, runs, both) for models in (first, second))
+        return _estimate(lambda: intervals.mean_change_difference(ours, theirs, k), both, runs)
+    common = math.lcm(len(first), len(second))
     a, b = (
-        [draws // len(models) * run for run in _add_up(models, runs)] for models in (first, second)
+        [common // len(models) * run for run in _add_up(models, runs, both)]
+        for models in (first, second)
     )
-    draws *= k
+    draws = common * k
     if len(runs) == 1:
-        return intervals.mean_difference(a[0], b[0], draws)
-    return intervals.mean_difference_over_runs(a, b, draws)
+        return _estimate(lambda: intervals.mean_difference(a[0], b[0], draws), both, runs)
+    return _estimate(lambda: intervals.mean_difference_over_runs(a, b, draws), both, runs)
 
 
 def count_runs(models: Sequence[Measurement]) -> int:
@@ -161,19 +169,43 @@ def _find_common_runs(models: Sequence[Measurement]) -> list[int]:
     return [] if len(runs) == 1 and models[0].has_shared_draws else runs
 
 
-def _add_up(models: Sequence[Measurement], runs: Sequence[int]) -> list[IntArray]:
-    return [np.sum([m.counts[run] for m in models], axis=0) for run in runs]
+def _add_up(
+    models: Sequence[Measurement], runs: Sequence[int], shared: Sequence[Measurement]
+) -> list[IntArray]:
+    """Sums of the counts of models in every run, on the points that all of `shared` have."""
+    sizes = {run: _count_points(shared, run) for run in runs}
+    return [np.sum([m.counts[run][: sizes[run]] for m in models], axis=0) for run in runs]
 
 
 def _list_changes(
-    models: Sequence[Measurement], runs: Sequence[int]
+    models: Sequence[Measurement], runs: Sequence[int], shared: Sequence[Measurement]
 ) -> list[tuple[list[IntArray], list[IntArray]]]:
-    return [([m.clean[run] for run in runs], [m.counts[run] for run in runs]) for m in models]
+    """Counts on clean points and in draws, by model and run, on the points of all `shared`."""
+    sizes = {run: _count_points(shared, run) for run in runs}
+    return [
+        (
+            [m.clean[run][: sizes[run]] for run in runs],
+            [m.counts[run][: sizes[run]] for run in runs],
+        )
+        for m in models
+    ]
 
 
-def _allow_undefined(compute: Callable[[], Estimate]) -> Estimate | None:
-    """Return an estimate, or None if it is undefined, as iCE is without an error."""
+def _count_points(models: Sequence[Measurement], run: int) -> int:
+    """Number of points that all models have; a stopping rule may have taken more for some."""
+    return min(len(m.counts[run]) for m in models)
+
+
+def _estimate(
+    compute: Callable[[], Estimate], models: Sequence[Measurement], runs: Sequence[int]
+) -> Estimate | None:
+    """Return an estimate that allows for stopping rules, or None if it is undefined.
+
+    iCE is so without an error on clean points.
+    """
     try:
-        return compute()
+        estimate = compute()
     except UndefinedError:
         return None
+    cells = [models[0].cells[run] for run in runs]
+    return allow_for_looks(estimate, cells, _count_points(models, runs[0]))
