@@ -95,7 +95,7 @@ class Rerun(Displayed):
     @property
     def agrees(self) -> bool:
         """Whether counts are identical or, with other versions, differ as chance explains."""
-        if self.missing or (self.changes and self.same_environment):
+        if not self.cells or self.missing or (self.changes and self.same_environment):
             return False
         return not any(change.shown for change in self.changes)
 
@@ -111,6 +111,8 @@ class Rerun(Displayed):
         again = f"{self.cells} cells were made again{', drawn at random' * self.sampled}"
         if self.missing:
             reason = f"{len(self.missing)} are missing: {list_names(self.missing)}"
+        elif not self.cells:
+            reason = "nothing can be compared"
         elif not self.changes:
             reason = "all counts are identical"
         else:

@@ -67,6 +67,13 @@ def test_optima_lie_below_on_or_above_the_diagonal(capsys: pytest.CaptureFixture
     assert words in print_results(capsys, make(SHARES))
 
 
+def test_noise_of_the_same_size_in_another_norm_is_not_the_diagonal() -> None:
+    records = make(SHARES)
+    cells = (replace(c, train=c.train.replace("linf", "l2")) for c in records)
+    rows = list_rows(replace(records, cells=tuple(cells)))
+    assert [o.position for o in rows] == ["above", None, None, None]
+
+
 def test_an_optimum_may_be_on_either_side() -> None:
     shares = {train: {0.0: 0.9, 0.1: v} for train, v in ((0.0, 0.8), (0.1, 0.5), (0.2, 0.8))}
     (clean, row) = list_rows(make(shares))

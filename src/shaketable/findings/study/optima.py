@@ -54,8 +54,11 @@ class RowOptimum:
 
     @property
     def diagonal(self) -> Series | None:
-        """The series with the same noise in training and test; None if there is none."""
-        return next((s for s in self.levels if get_training_size(s) == self.test_eps), None)
+        """The series with the same noise in training and test; None if there is none.
+
+        Noise of the same size in another norm is other noise.
+        """
+        return next((s for s in self.levels if s.first.train == s.first.corruption), None)
 
     @property
     def position(self) -> Position | None:
