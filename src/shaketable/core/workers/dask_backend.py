@@ -14,12 +14,10 @@ from typing import Any, TypeVar
 from shaketable.core.errors import InputError, WorkerError, describe_error
 from shaketable.core.workers.joblib_backend import shield_workers_from_interrupts
 from shaketable.core.workers.packing import (
-    UNSENDABLE,
     Reply,
     Sent,
     lose_workers,
     pack,
-    refuse_to_send,
     work_packed,
 )
 from shaketable.core.workers.tasks import BACKENDS, Outcome, Task
@@ -120,16 +118,9 @@ class DaskBackend:
                 opened.close()
 
     def _submit(self, task: Task[Any]) -> Any:
-        shared = []
-        for thing in task.shared:
-            handle = self._sent.find(thing)
-            if handle is None:
-                try:
-                    scattered = self._client.scatter([thing], broadcast=True, hash=False)
-                except UNSENDABLE as error:
-                    raise refuse_to_send(task, error) from error
-                handle = self._sent.add(thing, scattered[0])
-            shared.append(handle)
+        shared = self._sent.share(
+            task, lambda thing: self._client.scatter([thing], broadcast=True, hash=False)[0]
+        )
         return self._client.submit(work_packed, pack(task), shared, pure=False)
 
     def _count_room(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Generic, TypeVar
@@ -43,14 +43,18 @@ class Sent(Generic[H]):
     handles: dict[int, tuple[object, H]] = field(default_factory=dict)
     """By the ID of the object, which stays valid because the object is kept."""
 
-    def find(self, thing: object) -> H | None:
-        """Return the handle of an object; None if it was not sent."""
-        return self.handles.get(id(thing), (None, None))[1]
+    def share(self, task: Task[Any], send: Callable[[object], H]) -> list[H]:
+        """Return the handles of the objects that a task shares; `send` sends one that is new.
 
-    def add(self, thing: object, handle: H) -> H:
-        """Remember the handle of an object, and return it."""
-        self.handles[id(thing)] = (thing, handle)
-        return handle
+        Raises an `InputError` if one cannot be sent.
+        """
+        for thing in task.shared:
+            if id(thing) not in self.handles:
+                try:
+                    self.handles[id(thing)] = (thing, send(thing))
+                except UNSENDABLE as error:
+                    raise refuse_to_send(task, error) from error
+        return [self.handles[id(thing)][1] for thing in task.shared]
 
 
 def pack(task: Task[Any]) -> Packed:

@@ -14,13 +14,11 @@ from typing import Any, TypeVar
 
 from shaketable.core.errors import InputError, WorkerError, describe_error
 from shaketable.core.workers.packing import (
-    UNSENDABLE,
     Packed,
     Reply,
     Sent,
     lose_workers,
     pack,
-    refuse_to_send,
     work_packed,
 )
 from shaketable.core.workers.tasks import BACKENDS, Outcome, Task
@@ -94,15 +92,7 @@ class RayBackend:
             self._ray.shutdown()
 
     def _submit(self, task: Task[Any]) -> Any:
-        shared = []
-        for thing in task.shared:
-            handle = self._sent.find(thing)
-            if handle is None:
-                try:
-                    handle = self._sent.add(thing, self._ray.put(thing))
-                except UNSENDABLE as error:
-                    raise refuse_to_send(task, error) from error
-            shared.append(handle)
+        shared = self._sent.share(task, self._ray.put)
         gpus = int(task.uses_gpu and self._ray.cluster_resources().get("GPU", 0) >= 1)
         return self._work.options(num_gpus=gpus).remote(pack(task), shared)
 
