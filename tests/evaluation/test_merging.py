@@ -10,6 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.merging import merge_stores
+from shaketable.evaluation.records import FailureRecord
 from shaketable.evaluation.store import Store
 
 X = np.random.default_rng(0).uniform(size=(60, 2))
@@ -68,6 +69,16 @@ def test_separations_of_data_without_cells_are_kept(files, tmp_path):
         store.add_separation(replace(separation, fingerprint="alone"))
     merge_stores([*files, tmp_path / "d.sqlite"], tmp_path / "c.sqlite")
     assert "alone" in {s.fingerprint for s in read(tmp_path / "c.sqlite").separations}
+
+
+def test_what_failed_is_kept_unless_another_file_has_it(files, tmp_path):
+    (measured, *_) = read(files[1])
+    with Store(files[0]) as store:
+        for key in (measured.key, "0" * 32):
+            store.add_failure(FailureRecord(key, DATA.fingerprint, f"no luck with {key}", "today"))
+    merge_stores(files, tmp_path / "m.sqlite")
+    with Store(tmp_path / "m.sqlite") as store:
+        assert [failure.key for failure in store.everything().failures] == ["0" * 32]
 
 
 def test_a_cell_with_other_counts_is_refused_by_name(files, tmp_path):

@@ -36,7 +36,8 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
 
     A cell that several files hold must have the same counts in all, and the same goes for
     separations and groups of data; else it is an `InputError` that names it, and nothing is
-    written. A model with several names gets that of the last file.
+    written. A model with several names gets that of the last file. What attacks and searches keep
+    to go on from stays behind: it holds no results.
     """
     if Path(out).exists():
         raise InputError(f"results file {str(out)!r} exists already; name a new file")
@@ -64,6 +65,9 @@ def merge_stores(paths: Sequence[str | Path], out: str | Path) -> Merged:
             store.add_grouping(grouping)
         for command in commands:
             store.add_command(command)
+        for failure in (f for records in files.values() for f in records.failures):
+            if failure.key not in cells:
+                store.add_failure(failure)
         store.rename({recipe: given[-1] for recipe, given in names.items() if len(set(given)) > 1})
         models = {cell.recipe: cell.model for cell in store.records()}
     return Merged(
