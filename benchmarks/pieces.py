@@ -2,12 +2,10 @@
 
 import argparse
 import time
-from collections.abc import Callable
+from typing import Unpack
 
 import shaketable as st
-
-Study = Callable[[int], st.Records]
-"""Returns the records of so many runs; those in the results file are not done again."""
+from shaketable.evaluation.study_plan import StudyOptions
 
 
 def add_piece_flags(parser: argparse.ArgumentParser, *, runs: int) -> None:
@@ -30,15 +28,31 @@ def make_network(args: argparse.Namespace, recipe: str) -> st.training.Untrained
     )
 
 
-def run_pieces(study: Study, *, runs: int, minutes: float) -> st.Records:
-    """Add run after run, as long as the longest so far would end in time; at least one is done."""
+def run_pieces(
+    args: argparse.Namespace,
+    network: st.training.UntrainedNetwork,
+    **options: Unpack[StudyOptions],
+) -> st.Records:
+    """Carry out a study run by run, as long as the longest run so far would end in time.
+
+    At least one run is done; those in the results file are not done again.
+    """
+    data = st.load(args.data, points=args.points)
     began, longest = time.monotonic(), 0.0
-    for run in range(1, runs + 1):
+    for run in range(1, args.runs + 1):
         start = time.monotonic()
-        records = study(run)
+        records = st.study(
+            data,
+            network,
+            **options | {"runs": run},
+            store=args.store,
+            n_jobs=args.jobs,
+            progress=True,
+        )
         now = time.monotonic()
         longest = max(longest, now - start)
-        if run < runs and now - began + longest > 60 * minutes:
-            print(f"stopped after {run} of {runs} runs; the same command goes on\n")
+        if run < args.runs and now - began + longest > 60 * args.minutes:
+            print(f"stopped after {run} of {args.runs} runs; the same command goes on\n")
             break
+    print(f"{network.plan.network}, {network.plan.epochs} epochs, {data.name}\n")
     return records

@@ -51,23 +51,12 @@ def main() -> None:
     parser.add_argument("--recipe", default="fast")
     parser.add_argument("--regimes", nargs="+", default=["clean", *PUBLISHED])
     args = parser.parse_args()
-    data = st.load(args.data, points=args.points)
-    network = make_network(args, args.recipe)
     records = run_pieces(
-        lambda runs: st.study(
-            data,
-            network,
-            train=args.regimes,
-            corruptions=[st.suite(name) for name in SUITES],
-            runs=runs,
-            store=args.store,
-            n_jobs=args.jobs,
-            progress=True,
-        ),
-        runs=args.runs,
-        minutes=args.minutes,
+        args,
+        make_network(args, args.recipe),
+        train=args.regimes,
+        corruptions=[st.suite(name) for name in SUITES],
     )
-    print(f"{network.plan.network}, {network.plan.epochs} epochs, {data.name}\n")
     report(records)
 
 

@@ -40,26 +40,15 @@ def main() -> None:
     parser.add_argument("--recipe", default="fast")
     parser.add_argument("--levels", default=",".join(map(str, LEVELS)), help="of training noise")
     args = parser.parse_args()
-    data = st.load(args.data, points=args.points)
-    network = make_network(args, args.recipe)
     levels = [read_level(text) for text in args.levels.split(",")]
     records = run_pieces(
-        lambda runs: st.study(
-            data,
-            network,
-            train_eps=levels,
-            test_eps=LEVELS,
-            k=1,
-            runs=runs,
-            bounds=Bounds(0, 1, "truncate"),
-            store=args.store,
-            n_jobs=args.jobs,
-            progress=True,
-        ),
-        runs=args.runs,
-        minutes=args.minutes,
+        args,
+        make_network(args, args.recipe),
+        train_eps=levels,
+        test_eps=LEVELS,
+        k=1,
+        bounds=Bounds(0, 1, "truncate"),
     )
-    print(f"{network.plan.network}, {network.plan.epochs} epochs, {data.name}\n")
     report(records, levels)
 
 

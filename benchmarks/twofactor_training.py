@@ -26,23 +26,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     add_piece_flags(parser, runs=3)
     args = parser.parse_args()
-    data = st.load(args.data, points=args.points)
-    network = make_network(args, "twofactor-resnet9")
     records = run_pieces(
-        lambda runs: st.study(
-            data,
-            network,
-            train=st.suite("two-factor-train").names,
-            corruptions=st.suite("two-factor"),
-            runs=runs,
-            store=args.store,
-            n_jobs=args.jobs,
-            progress=True,
-        ),
-        runs=args.runs,
-        minutes=args.minutes,
+        args,
+        make_network(args, "twofactor-resnet9"),
+        train=st.suite("two-factor-train").names,
+        corruptions=st.suite("two-factor"),
     )
-    print(f"{network.plan.network}, {network.plan.epochs} epochs, {data.name}; every run, in %\n")
+    print("Every run, in per cent:\n")
     print("| training set | CV | mean | clean | lowest |")
     print("|---|---|---|---|---|")
     for name in dict.fromkeys(cell.train for cell in records):
