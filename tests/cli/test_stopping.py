@@ -40,7 +40,7 @@ def test_a_study_adds_runs(capsys):
         (["--precision-of", "mscr"], "--precision-of goes with --precision"),
         (["--stop-early"], "--stop-early needs what is to be decided"),
         (["--stop-early", "--precision", 1], "leave one out"),
-        (["--precision", -1], "half_width must be positive, got -1"),
+        (["--precision", -1], "half_width must be above 0 percentage points, such as 0.5, got -1"),
         (["--precision", 1, "--k", "few"], "must be a whole number, several, or auto, got 'few'"),
         (["--k", "auto"], "add --precision"),
         (

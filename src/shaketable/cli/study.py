@@ -177,7 +177,6 @@ def read_inputs(
         "test_eps": test_eps,
         "train": args.train,
         "corruptions": [*args.corruptions, *suites],
-        "k": split_copies(args)[0].k,
         "runs": args.runs if rule is None else args.max_runs,
         "seed": args.seed,
         "draws": args.draws,
@@ -280,7 +279,7 @@ def _print_dry_run(args: argparse.Namespace, inputs: Inputs) -> int:
         expected = dry_run(
             inputs.data,
             inputs.models,
-            **inputs.options,
+            **inputs.options | {"k": args.k},
             store=args.store,
             n_jobs=inputs.jobs,
             progress=not args.quiet,

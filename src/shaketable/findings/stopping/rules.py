@@ -47,7 +47,8 @@ class Precision:
     of: str = ""
 
     def __post_init__(self) -> None:
-        check_real("half_width", self.half_width, "be positive", low=TINY, high=HUGE)
+        rule = "be above 0 percentage points, such as 0.5"
+        check_real("half_width", self.half_width, rule, low=TINY, high=HUGE)
         if self.of:
             parse_quantity(self.of)
 
