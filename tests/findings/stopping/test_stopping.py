@@ -110,7 +110,9 @@ def test_precision_is_half_the_width_of_the_widest_interval():
     half = 50 * (loss.high - loss.low)
     assert st.Precision(half + 1e-9, of="relative_loss").forecast(records) == 1
     assert st.Precision(half / 2, of=f"relative_loss[{NOISE}]").forecast(records) > 3
-    with pytest.raises(InputError, match=r"half_width must be positive, got 0"):
+    with pytest.raises(
+        InputError, match=r"half_width must be above 0 percentage points, such as 0.5, got 0"
+    ):
         st.Precision(0)
     with pytest.raises(InputError, match="precision of 'mscr >=' cannot be read"):
         st.Precision(1, of="mscr >=")
