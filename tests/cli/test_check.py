@@ -122,4 +122,4 @@ def test_a_study_has_requirements_too(capsys):
     assert [d["runs"] for d in result["check"]["requirements"]] == [2, 2]
     assert err.count("requirement accuracy >= 1 met: 1nn has ") == 1
     message = run_failing(capsys, "study", "s.toml", "--require", "error[linf(0.3)] <= 5")
-    assert "needs linf(0.3), which would not be measured; add its size to --test-eps" in message
+    assert "needs linf(0.3), which would not be measured; add --corruptions 'linf(0.3)'" in message

@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import shaketable as st
 from helpers.commands import check_schema, run_command, run_failing, run_json
 from shaketable.core.versions import list_installed_versions
+from shaketable.evaluation.records import FailureRecord
 from shaketable.evaluation.store import Store
 
 pytestmark = pytest.mark.usefixtures("own_directory")
@@ -166,3 +167,19 @@ def test_a_file_that_does_not_say_how_it_was_made_is_refused(capsys):
     x = np.linspace(0, 1, 20)[:, None]
     st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), "linf(0.1)", store="s.sqlite")
     assert "must say how it was made" in run_failing(capsys, *RERUN)
+
+
+def test_what_failed_then_is_named(capsys, made):
+    with Store("s.sqlite") as store:
+        fingerprint = store.records().cells[0].fingerprint
+        store.add_failure(FailureRecord("k", fingerprint, "run 7: out of memory", "2026"))
+    assert run_json(capsys, *RERUN)["failures_then"] == ["run 7: out of memory"]
+    _, out, _ = run_command(capsys, *RERUN)
+    assert "not compared: what failed then, 1 in the file, the first with: run 7: out of" in out
+
+
+def test_a_file_without_cells_says_who_writes_them(capsys, own_directory):
+    with Store("parts.sqlite") as store:
+        store.add_part("attack", b"half of it")
+    for argv in (["rerun", "parts.sqlite"], ["score", "parts.sqlite"]):
+        assert "evaluate and study write cells, adversary and sep" in run_failing(capsys, *argv)

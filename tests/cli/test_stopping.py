@@ -1,6 +1,8 @@
+import json
+
 import pytest
 
-from helpers.commands import run_command, run_failing, run_json
+from helpers.commands import check_schema, run_command, run_failing, run_json
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -39,7 +41,11 @@ def test_a_study_adds_runs(capsys):
     [
         (["--precision-of", "mscr"], "--precision-of goes with --precision"),
         (["--stop-early"], "--stop-early needs what is to be decided"),
-        (["--stop-early", "--precision", 1], "leave one out"),
+        (["--stop-early", "--precision", 1], "not allowed with argument"),
+        (
+            ["--precision", 1, "--precision-of", "mce", "--corruptions", "linf(0.1)"],
+            "'--precision-of mce' needs common-19, which would not be measured; add --suite",
+        ),
         (["--precision", -1], "half_width must be above 0 percentage points, such as 0.5, got -1"),
         (["--precision", 1, "--k", "few"], "must be a whole number, several, or auto, got 'few'"),
         (["--k", "auto"], "add --precision"),
@@ -51,3 +57,32 @@ def test_a_study_adds_runs(capsys):
 )
 def test_flags_that_do_not_go_together_are_refused(capsys, flags, message):
     assert message in run_failing(capsys, *EVALUATE, *flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--precision", 1, "--runs", 3], "argument --runs: not allowed with argument --precision"),
+        (["--max-runs", 3], "--max-runs goes with --precision or --stop-early; give --runs"),
+        (["--k", "auto"], "must be a number, as models are trained with so many noisy copies"),
+        (["--precision", 1, "--precision-of", "mce"], "add --suite common-19"),
+    ],
+)
+def test_flags_of_a_study_that_do_not_go_together_are_refused(capsys, flags, message):
+    argv = ["study", "--data", "bands(n=200)", "--model", "1nn", "--quiet", *flags]
+    assert message in run_failing(capsys, *argv)
+
+
+def test_a_rule_on_the_command_line_replaces_the_runs_of_the_file(capsys):
+    run_command(capsys, "study", "init", "--data", "bands(n=200)", "--model", "1nn")
+    argv = ["study", "study.toml", "--precision", 5, "--k", "1,2", "--dry-run", "--quiet"]
+    found = json.loads(run_command(capsys, *argv, "--json")[1])
+    check_schema("study --dry-run", found)
+    assert (found["runs"], found["runs_at_most"], found["k"]) == (200, True, [1, 2])
+    assert {s["k"] for s in found["samples"]} == {1, 2}
+    assert found["trainings"] == 2 * 2 * 200
+    _, out, _ = run_command(capsys, *argv)
+    assert "trainings: at most 800 on" in out
+    assert "x at most 200 runs x 2 numbers of noisy copies)" in out
+    assert "linf(0.0" in out
+    assert ", k = 2" in out

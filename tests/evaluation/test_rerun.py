@@ -27,6 +27,7 @@ def make_rerun(changes, missing=(), versions=None, platform=("a", "a")):
         changes=changes,
         missing=missing,
         others=0,
+        failures=(),
         sampled=False,
         versions=versions or {},
         platform=platform,

@@ -9,6 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from shaketable.core.errors import InputError
+from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation import study_plan
 from shaketable.evaluation.store import Store
@@ -243,3 +244,12 @@ def test_libraries_and_training_noise_are_part_of_the_identity(monkeypatch):
     versions = study_plan.list_versions() | {"scikit-learn": "0.0"}
     monkeypatch.setattr(study_plan, "list_versions", lambda *_: versions)
     assert not first & identify()
+
+
+def test_k_is_that_of_suites_too_if_it_is_given():
+    options = {"train_eps": [0], "corruptions": [suite("ice"), "linf(0.1)"], "runs": 1}
+    for k, expected in ((None, {"l2": 1, "linf(0.1)": 10}), (3, {"l2": 3, "linf(0.1)": 3})):
+        records = study(DATA, KNeighborsClassifier(1), k=k, bounds=(-1, 2), **options)
+        counts = {c.corruption: c.k for c in records}
+        assert counts["linf(0.1)"] == expected["linf(0.1)"]
+        assert {n for spec, n in counts.items() if spec.startswith("l2(")} == {expected["l2"]}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.dummy import DummyClassifier
 
 import shaketable as st
 from shaketable.findings.guessing import note_guessing
@@ -61,3 +62,9 @@ def test_the_rate_of_the_most_frequent_class_decides(value, low, high, near):
     y = np.array([1] * 6 + [0] * 2 + [2] * 2)
     clean = Estimate(value, low, high, 0.95, "by hand")
     assert bool(note_guessing("net", clean, y, ("a", "b", "c"))) == near
+
+
+def test_a_model_trained_here_has_other_causes():
+    records = st.study((X[:40], Y[:40]), DummyClassifier(), train_eps=[0.5], runs=1, k=1)
+    (note,) = (note for note in find(records).notes if "clean accuracy" in note)
+    assert "training that is too short for this model, or noise that hides the classes" in note

@@ -25,7 +25,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import conclude, read_requirements
 from shaketable.cli.settings import read_settings
-from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_rule
+from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_goal, read_rule
 from shaketable.cli.values import (
     load_data,
     load_declared,
@@ -86,7 +86,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "or ImageNet-C, instead of generating them",
     )
     add_common_flags(parser)
-    add_copies_flags(parser, k=None, several=True)
+    add_copies_flags(parser, k=None, several=True, auto=True)
     add_draws_flag(parser, "ladder in suites, else independent")
     add_stopping_flags(parser, "points at random")
     parser.add_argument(
@@ -131,17 +131,17 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     requirements = read_requirements(args)
     rule = read_rule(args, requirements, models=len(models))
     levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
-    levels = levels or list_needs(requirements)
+    levels = levels or list_needs([*requirements, *read_goal(args)])
     if args.features is None:
         levels = levels or ["linf(eps_min)"]
-        check_needs(requirements, levels)
+        check_needs([*requirements, *read_goal(args)], levels)
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args, by=args.by) if data is None else data
     if args.features is not None:
         levels.append(per_feature(data, *args.features))
-        check_needs(requirements, levels)
+        check_needs([*requirements, *read_goal(args)], levels)
     return Inputs(data, models, levels, rule)
 
 

@@ -127,20 +127,24 @@ def add_norm_flag(parser: argparse.ArgumentParser, default: str = "inf") -> None
 
 
 def add_copies_flags(
-    parser: argparse.ArgumentParser, *, k: int | None = 10, several: bool = False
+    parser: argparse.ArgumentParser,
+    *,
+    k: int | None = 10,
+    several: bool = False,
+    auto: bool = False,
 ) -> None:
     """Add the number of noisy copies, and the seed; `k` None where suites decide.
 
-    With `several`, it may be a list, which `split_copies` splits.
+    With `several`, it may be a list, which `split_copies` splits; with `auto`, it may be chosen.
     """
     default = "10" if k else "10, or what the suite was published with"
-    auto = "" if k else ", or auto with --precision or --stop-early: what needs the fewest answers"
+    chosen = ", or auto with --precision or --stop-early: what needs the fewest answers"
     more = ", or several, such as 1,2,5,10, one after the other" if several else ""
     parser.add_argument(
         "--k",
         type=parse_copies if several else int,
         default=k,
-        help=f"noisy copies of every point{more}{auto} (default: {default})",
+        help=f"noisy copies of every point{more}{chosen if auto else ''} (default: {default})",
     )
     add_seed_flag(parser, "all random numbers")
 

@@ -35,8 +35,16 @@ def read_results(
     with Store(path, must_exist=True) as store:
         records = store.records()
     if not len(records):
-        raise InputError(f"results file {path!r} must hold at least one cell, got none")
+        raise no_cells(path)
     return find(records, reference=reference, baseline=baseline, group=group)
+
+
+def no_cells(path: str) -> InputError:
+    """Return the error for a results file without results."""
+    return InputError(
+        f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
+        "cells, adversary and separation only what they go on from"
+    )
 
 
 def read_requirements(args: argparse.Namespace) -> tuple[Requirement, ...]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from shaketable.cli import evaluate, study
 from shaketable.cli.flags import add_json_flag, add_quiet_flag, parse_path
-from shaketable.cli.output import print_json
+from shaketable.cli.output import no_cells, print_json
 from shaketable.cli.parser import Parser
 from shaketable.cli.settings import format_toml, parse_settings
 from shaketable.core.checks import check_whole
@@ -180,6 +180,7 @@ def rerun(
         changes=changes,
         missing=missing,
         others=len(records) - len(then),
+        failures=tuple(failure.error for failure in records.failures),
         sampled=cells is not None,
         versions={
             name: change
@@ -196,6 +197,8 @@ def _read(path: str) -> tuple[tuple[CommandRecord, ...], Records]:
 
     with Store(path, must_exist=True) as file:
         commands, records = file.commands(), file.everything()
+    if not commands and not records:
+        raise no_cells(path)
     if not commands:
         raise InputError(
             f"results file {path!r} must say how it was made to be made again, but does not: it "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shaketable.core.errors import InputError
@@ -13,12 +14,18 @@ if TYPE_CHECKING:
     from shaketable.findings.requirements.requirement import Requirement
     from shaketable.findings.stopping.rules import Decided, Precision
 
+RUNS = 10
 MAX_RUNS = 200
 
 
-def add_stopping_flags(parser: argparse.ArgumentParser, unit: str) -> None:
-    """Add when enough is known, instead of a number of points or runs."""
-    parser.add_argument(
+def add_stopping_flags(
+    parser: argparse.ArgumentParser,
+    unit: str,
+    rules: argparse._MutuallyExclusiveGroup | None = None,
+) -> None:
+    """Add when enough is known; `rules` has the flags that these replace."""
+    rules = rules or parser.add_mutually_exclusive_group()
+    rules.add_argument(
         "--precision",
         type=float,
         metavar="POINTS",
@@ -31,7 +38,7 @@ def add_stopping_flags(parser: argparse.ArgumentParser, unit: str) -> None:
         help="what has to be so precise, such as mscr, mce or 'accuracy[linf(0.1)]' (default: all "
         "accuracies)",
     )
-    parser.add_argument(
+    rules.add_argument(
         "--stop-early",
         action="store_true",
         help=f"take {unit} until everything that --require asks for is decided",
@@ -46,8 +53,6 @@ def read_rule(
 
     if args.precision_of and args.precision is None:
         raise InputError("--precision-of goes with --precision; leave it out")
-    if args.precision is not None and args.stop_early:
-        raise InputError("--precision and --stop-early are two rules to stop by; leave one out")
     if args.precision is not None:
         return Precision(args.precision, of=args.precision_of or "")
     if not args.stop_early:
@@ -62,10 +67,29 @@ def read_rule(
     return Decided(requirements, models=models)
 
 
+def read_goal(args: argparse.Namespace) -> list[Requirement]:
+    """Return what has to be precise, so that it is measured; nothing for all accuracies."""
+    from shaketable.findings.stopping.rules import parse_quantity
+
+    of = args.precision_of
+    return [replace(parse_quantity(of), text=f"--precision-of {of}")] if of else []
+
+
+def read_runs(args: argparse.Namespace, rule: Precision | Decided | None) -> int:
+    """Return the number of runs, with a stopping rule the most."""
+    if rule is None and args.max_runs is not None:
+        raise InputError("--max-runs goes with --precision or --stop-early; give --runs instead")
+    given, default = (args.runs, RUNS) if rule is None else (args.max_runs, MAX_RUNS)
+    return default if given is None else int(given)
+
+
 def note_shortfall(rule: Precision | Decided | None, records: Records, unit: str) -> list[str]:
-    """Say if all points, or the most runs, were not enough for the precision asked for."""
+    """Say if the precision asked for is not reached, or only without what failed."""
     from shaketable.findings.stopping.rules import Precision
 
-    if not isinstance(rule, Precision) or rule.forecast(records) <= 1:
-        return []
-    return [f"± {rule.half_width:g} percentage points are not reached with all {unit}"]
+    notes = []
+    if isinstance(rule, Precision) and rule.forecast(records) > 1:
+        notes.append(f"± {rule.half_width:g} percentage points are not reached with all {unit}")
+    if rule is not None and records.failures:
+        notes.append("the stopping rule knows only what was measured, not what failed")
+    return notes

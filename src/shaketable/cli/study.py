@@ -26,7 +26,15 @@ from shaketable.cli.flags import (
 from shaketable.cli.grouping import add_grouping_flags, read_group
 from shaketable.cli.output import conclude, print_json, read_requirements
 from shaketable.cli.settings import read_settings
-from shaketable.cli.stopping import MAX_RUNS, add_stopping_flags, note_shortfall, read_rule
+from shaketable.cli.stopping import (
+    MAX_RUNS,
+    RUNS,
+    add_stopping_flags,
+    note_shortfall,
+    read_goal,
+    read_rule,
+    read_runs,
+)
 from shaketable.cli.study_file import INIT, NEW_FILE, write_study_file
 from shaketable.cli.train import (
     add_network_flags,
@@ -109,14 +117,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-models", type=parse_path, metavar="DIR", help="folder for all trained models"
     )
-    parser.add_argument(
-        "--runs", type=int, default=10, help="how often everything is repeated (default: 10)"
+    rules = parser.add_mutually_exclusive_group()
+    rules.add_argument(
+        "--runs", type=int, help=f"how often everything is repeated (default: {RUNS})"
     )
-    add_stopping_flags(parser, "runs")
+    add_stopping_flags(parser, "runs", rules)
     parser.add_argument(
         "--max-runs",
         type=int,
-        default=MAX_RUNS,
         help=f"runs at most with --precision or --stop-early (default: {MAX_RUNS})",
     )
     parser.add_argument(
@@ -131,7 +139,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="processes (default: one per core; one per GPU if networks are trained there)",
     )
     add_cluster_flags(parser)
-    add_copies_flags(parser, several=True)
+    add_copies_flags(parser, k=None, several=True)
     add_bounds_flags(parser)
     add_grouping_flags(parser)
     add_output_flags(parser)
@@ -159,7 +167,13 @@ def read_inputs(
     if args.train is not None and args.train_eps is not None:
         raise InputError("--train and --train-eps both name the training noise; leave one out")
     _check_requirements(args, test_eps or (), suites)
+    if args.k == "auto":
+        raise InputError(
+            "--k of a study must be a number, as models are trained with so many noisy copies; "
+            "auto is for evaluate"
+        )
     rule = read_rule(args, read_requirements(args))
+    runs = read_runs(args, rule)
     network = None
     if models is None:
         models = {}
@@ -177,7 +191,7 @@ def read_inputs(
         "test_eps": test_eps,
         "train": args.train,
         "corruptions": [*args.corruptions, *suites],
-        "runs": args.runs if rule is None else args.max_runs,
+        "runs": runs,
         "seed": args.seed,
         "draws": args.draws,
         "bounds": read_training_bounds(args, data, network),
@@ -202,9 +216,8 @@ def _check_requirements(
 
     norm = norm_name(as_p(args.norm))
     check_needs(
-        read_requirements(args),
+        [*read_requirements(args), *read_goal(args)],
         [*(str(Call(norm, (epsilon,))) for epsilon in test_eps), *args.corruptions, *suites],
-        remedy="add its size to --test-eps, or measure it with shaketable evaluate",
     )
 
 
@@ -271,19 +284,22 @@ def _write_file(args: argparse.Namespace) -> int:
 
 def _print_dry_run(args: argparse.Namespace, inputs: Inputs) -> int:
     """Print what the study would take."""
-    if isinstance(args.k, list):
-        raise InputError("--dry-run is about one --k; ask for one after the other")
     from shaketable.evaluation.dry_run import dry_run
 
     with redirect_stdout(sys.stderr):
-        expected = dry_run(
-            inputs.data,
-            inputs.models,
-            **inputs.options | {"k": args.k},
-            store=args.store,
-            n_jobs=inputs.jobs,
-            progress=not args.quiet,
+        first, *others = (
+            dry_run(
+                inputs.data,
+                inputs.models,
+                **inputs.options | {"k": each.k},
+                store=args.store,
+                n_jobs=inputs.jobs,
+                stops=inputs.rule is not None,
+                progress=not args.quiet,
+            )
+            for each in split_copies(args)
         )
+    expected = sum(others, start=first)
     with ignore_broken_pipe():
         if args.json:
             print_json(expected.json())

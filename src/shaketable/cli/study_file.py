@@ -57,6 +57,9 @@ _EXAMPLES: Mapping[str, Any] = {
     "grid": ["sp(0.1), sp(0.2)", "rotation(30)"],
     "orders": "given",
     "jpeg": 85,
+    "runs": 10,
+    "max_runs": 200,
+    "k": 10,
     "precision": 0.5,
     "precision_of": "mscr",
     "jobs": 2,
@@ -131,7 +134,13 @@ def write_study_file(
 
 def _choose_start(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a new file, without those that others replace."""
-    replaced = {"train": "train_eps", "network": "model", "recipe": "model"}
+    replaced = {
+        "train": "train_eps",
+        "network": "model",
+        "recipe": "model",
+        "precision": "runs",
+        "stop_early": "runs",
+    }
     without = {replaced[key] for key in given if key in replaced}
     return {key: value for key, value in STARTING.items() if key not in without}
 

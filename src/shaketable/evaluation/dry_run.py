@@ -47,6 +47,8 @@ class Sample:
 
     model: str
     train: str
+    k: int
+    """Noisy copies of every point."""
     trainings: int
     """How many are still to be done."""
     points: int
@@ -75,6 +77,10 @@ class DryRun(Displayed):
     regimes: int
     """Training noises of a model."""
     runs: int
+    stops: bool
+    """Whether a stopping rule may take fewer runs."""
+    copies: tuple[int, ...]
+    """Noisy copies of every point; everything is repeated for each number of them."""
     tests: int
     """Cells per training: clean points and test noises."""
     trainings: int
@@ -112,6 +118,19 @@ class DryRun(Displayed):
         """Whether some sample had fewer training points than the study."""
         return any(sample.points < sample.of for sample in self.samples)
 
+    def __add__(self, other: DryRun) -> DryRun:
+        """The same study with other numbers of noisy copies as well."""
+        return replace(
+            self,
+            copies=(*self.copies, *other.copies),
+            trainings=self.trainings + other.trainings,
+            cells=self.cells + other.cells,
+            known=self.known + other.known,
+            todo=self.todo + other.todo,
+            processes=max(self.processes, other.processes),
+            samples=(*self.samples, *other.samples),
+        )
+
     def json(self) -> dict[str, Any]:
         """Return all numbers, and one entry per sample."""
         return {
@@ -119,6 +138,8 @@ class DryRun(Displayed):
             "models": self.models,
             "regimes": self.regimes,
             "runs": self.runs,
+            "runs_at_most": self.stops,
+            "k": list(self.copies),
             "tests": self.tests,
             "trainings": self.trainings,
             "cells": self.cells,
@@ -133,6 +154,7 @@ class DryRun(Displayed):
                 {
                     "model": sample.model,
                     "train": sample.train,
+                    "k": sample.k,
                     "trainings": sample.trainings,
                     "points": sample.points,
                     "of": sample.of,
@@ -146,13 +168,16 @@ class DryRun(Displayed):
 
     def print(self) -> None:
         """Print the numbers, and one row per sample."""
+        several, most = len(self.copies) > 1, "at most " if self.stops else ""
         factors = (
             f"{_count(self.models, 'model')} x {_count(self.regimes, 'training noise')} x "
-            f"{_count(self.runs, 'run')}"
+            f"{most}{_count(self.runs, 'run')}"
         )
+        if several:
+            factors += f" x {len(self.copies)} numbers of noisy copies"
         print_lines(
-            f"trainings: {self.trainings} on {self.data} ({factors})",
-            f"cells: {self.cells} ({self.tests} per training: clean points and "
+            f"trainings: {most}{self.trainings} on {self.data} ({factors})",
+            f"cells: {most}{self.cells} ({self.tests} per training: clean points and "
             f"{_count(self.tests - 1, 'test noise')})",
         )
         if not self.new:
@@ -163,15 +188,15 @@ class DryRun(Displayed):
             return
         start = " and a few seconds to start them" if self.processes > 1 else ""
         print_lines(
-            f"time: about {format_seconds(self.seconds)} with "
+            f"time: {most}about {format_seconds(self.seconds)} with "
             f"{_count(self.processes, 'process')}{start}, {format_seconds(self.work)} of work",
-            f"size: about {format_bytes(self.bytes)} {'' if self.new else 'more '}in "
+            f"size: {most}about {format_bytes(self.bytes)} {'' if self.new else 'more '}in "
             f"{self.store or 'a results file, which --store names'}",
         )
         rows = [
             [
                 sample.model,
-                format_spec(sample.train),
+                format_spec(sample.train) + (f", k = {sample.k}" if several else ""),
                 str(sample.trainings),
                 f"{sample.points} of {sample.of}",
                 format_seconds(sample.training_seconds),
@@ -194,13 +219,15 @@ def dry_run(
     store: str | Path | None = None,
     n_jobs: int | None = None,
     trust: bool = False,
+    stops: bool = False,
     progress: bool = False,
     **options: Unpack[StudyOptions],
 ) -> DryRun:
     """Return what `study` with the same arguments would take; nothing is stored.
 
-    Time and size are estimates, from a training of every model with every training noise. Samples
-    take up to a minute together, or as long as trainings on few points take.
+    With `stops`, a stopping rule may take fewer runs. Time and size are estimates, from a training
+    of every model with every training noise. Samples take up to a minute together, or as long as
+    trainings on few points take.
     """
     import joblib  # 0.1 s
 
@@ -235,6 +262,8 @@ def dry_run(
         models=len(trainees),
         regimes=len(plan) // (runs * len(trainees)),
         runs=runs,
+        stops=stops,
+        copies=(cells[0].noise.k,),
         tests=len(plan[0].cells),
         trainings=len(plan),
         cells=len(cells),
@@ -259,6 +288,7 @@ def _take_sample(tasks: Sequence[Task], budget: float) -> Sample:
     return Sample(
         model=cell.origin.name,
         train=cell.origin.train,
+        k=task.cells[0].noise.k,
         trainings=len(tasks),
         points=points,
         of=len(task.train_rows),

@@ -75,6 +75,8 @@ class Rerun(Displayed):
     """Cells that should have been made again and were not: model and corruption."""
     others: int
     """Cells in the file that no kept command made."""
+    failures: tuple[str, ...]
+    """Errors of what the file lacks because it failed then, which is not compared."""
     sampled: bool
     """Whether only a random part was made again."""
     versions: Mapping[str, tuple[str, str]]
@@ -143,6 +145,7 @@ class Rerun(Displayed):
             "sampled": self.sampled,
             "missing": list(self.missing),
             "cells_of_unknown_commands": self.others,
+            "failures_then": list(self.failures),
             "changes": [change.json() for change in self.changes],
             "versions": {
                 name: {"then": then, "now": now} for name, (then, now) in self.versions.items()
@@ -183,6 +186,11 @@ class Rerun(Displayed):
             print_lines(
                 f"{self.others} more cells in the file cannot be made again: it does not say by "
                 "which command they were made"
+            )
+        if self.failures:
+            print_lines(
+                f"not compared: what failed then, {len(self.failures)} in the file, the first "
+                f"with: {self.failures[0]}"
             )
 
 

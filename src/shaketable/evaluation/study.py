@@ -51,7 +51,7 @@ def study(
     test_eps: Iterable[Epsilon] | None = None,
     train: Iterable[str] | None = None,
     corruptions: Corruptions = (),
-    k: int = 10,
+    k: int | None = None,
     runs: int = 10,
     seed: int = 0,
     draws: Draws = "independent",
@@ -90,8 +90,8 @@ def study(
     corruptions
         Test noise beside `test_eps`: specs, corruptions and suites, as in `evaluate`.
     k
-        Noisy copies of every point, in training and test alike; suites have what they were
-        published with. Networks get one new copy per epoch.
+        Noisy copies of every point, in training and test alike; by default 10, and for suites the
+        number they were published with. Networks get one new copy per epoch.
     runs, seed
         Number of runs, and the seed of all of them.
     draws

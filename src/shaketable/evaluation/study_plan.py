@@ -55,7 +55,7 @@ class StudyOptions(TypedDict, total=False):
     test_eps: Iterable[Epsilon] | None
     train: Iterable[str] | None
     corruptions: Corruptions
-    k: int
+    k: int | None
     runs: int
     seed: int
     draws: Draws
@@ -72,7 +72,7 @@ def plan_study(
     test_eps: Iterable[Epsilon] | None = None,
     train: Iterable[str] | None = None,
     corruptions: Corruptions = (),
-    k: int = 10,
+    k: int | None = None,
     runs: int = 10,
     seed: int = 0,
     draws: Draws = "independent",
@@ -85,10 +85,12 @@ def plan_study(
     others = list_items(corruptions)
     if test_eps is not None or not others:
         test_eps = (*(test_eps or ()), "eps_min")
-    noise = Noise(k=k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds))
+    noise = Noise(
+        k=10 if k is None else k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds)
+    )
     levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
     tests = [(corruption, noise) for corruption in (Clean(), *levels)]
-    tests += plan_noise(others, data, noise, results, bounds=bounds, draws=None)
+    tests += plan_noise(others, data, noise, results, bounds=bounds, k=k)
     regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
     trainings = {
         name: resolve_training(trainee, regimes, data, noise) for name, trainee in trainees.items()

@@ -86,6 +86,8 @@ def _name_conditions(series: Sequence[Series]) -> list[str]:
     names = dict(enumerate(name for _, name in specs))
     for spec in (spec for spec, times in count.items() if times > 1):
         places = [i for i, other in enumerate(specs) if other == spec]
-        facts = [list_noise_facts(series[i].first) for i in places]
+        facts = [
+            {**list_noise_facts(series[i].first), "runs": f"{series[i].runs} runs"} for i in places
+        ]
         names |= dict(zip(places, distinguish([spec[1]] * len(places), facts), strict=True))
     return list(names.values())

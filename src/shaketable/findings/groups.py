@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
-from shaketable.evaluation.records import Records
+from shaketable.evaluation.records import AS_GIVEN, Records
 from shaketable.findings.conditions import Condition, group_conditions
 from shaketable.findings.series import Series, group_series
 from shaketable.findings.subjects import Subject, group_subjects
@@ -49,6 +50,30 @@ class RecordGroups:
         """Every model in every setting, without the corruptions of scored suites."""
         scored = [r for r in self.suite_results if r.suite.metric in self.scored]
         return group_subjects(self.records, self.series, scored)
+
+    @cached_property
+    def with_most_copies(self) -> RecordGroups:
+        """The same, of studies that were repeated with several k only that with the largest.
+
+        Else one network would count as several, and a regime as a mean over several k.
+        """
+        studied = [c for c in self.records if c.train != AS_GIVEN]
+        copies: Counter[tuple[str, ...]] = Counter()  # of every model
+        for c in studied:
+            copies[c.fingerprint, c.recipe] = max(copies[c.fingerprint, c.recipe], c.k)
+        most: Counter[tuple[str, ...]] = Counter()  # of all models of the same name
+        for c in studied:
+            name = c.fingerprint, c.model, c.train
+            most[name] = max(most[name], copies[c.fingerprint, c.recipe])
+        kept = tuple(
+            c
+            for c in self.records
+            if c.train == AS_GIVEN
+            or copies[c.fingerprint, c.recipe] == most[c.fingerprint, c.model, c.train]
+        )
+        if len(kept) == len(self.records):
+            return self
+        return replace(self, records=replace(self.records, cells=kept))
 
     @cached_property
     def conditions(self) -> list[Condition]:

@@ -8,14 +8,25 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.types import IntArray
+from shaketable.evaluation.records import AS_GIVEN
 from shaketable.findings.series import Series
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.numbers import format_full, format_share
+from shaketable.views.numbers import format_full, format_share, format_spec
 
 _NEAR = 0.25  # of the way from guessing to always right
 
 
-def note_guessing(model: str, clean: Estimate, y: IntArray, classes: Sequence[Any]) -> list[str]:
+_CAUSES = {
+    False: "values outside the range that the model was trained on, such as 0 to 1 in place of 0 "
+    "to 255",
+    True: "training that is too short for this model, or noise that hides the classes",
+}
+"""Likely causes for models that came fitted, and for those that were trained here."""
+
+
+def note_guessing(
+    model: str, clean: Estimate, y: IntArray, classes: Sequence[Any], *, trained: bool = False
+) -> list[str]:
     """Return a sentence if a clean accuracy is about that of the most frequent class, or below.
 
     Parameters
@@ -26,6 +37,8 @@ def note_guessing(model: str, clean: Estimate, y: IntArray, classes: Sequence[An
         Its accuracy on clean points.
     y, classes
         Class codes of these points, and the labels that they stand for.
+    trained
+        Whether it was trained here, on these data.
 
     >>> about = Estimate(0.52, 0.45, 0.59, 0.95, "by hand")
     >>> len(note_guessing("net", about, np.array([0, 1, 1, 0]), ("a", "b")))
@@ -38,8 +51,7 @@ def note_guessing(model: str, clean: Estimate, y: IntArray, classes: Sequence[An
         return []
     return [
         f"{model} has a clean accuracy of {format_full(clean)}, and always answering "
-        f"{classes[frequent]!r} has {format_share(rate)}; a likely cause is values outside the "
-        "range that the model was trained on, such as 0 to 1 in place of 0 to 255"
+        f"{classes[frequent]!r} has {format_share(rate)}; a likely cause is {_CAUSES[trained]}"
     ]
 
 
@@ -48,8 +60,11 @@ def note_guessing_models(series: Iterable[Series]) -> list[str]:
     notes: dict[str, None] = {}
     for clean in {id(s.on_clean): s.on_clean for s in series if s.clean}.values():
         cell = clean.first
-        trained = f" trained with {cell.train}" if cell.train_epsilon else ""
-        points = cell.points
-        name = f"{cell.model}{trained}"
-        notes |= dict.fromkeys(note_guessing(name, clean.accuracy, points.y, points.classes))
+        name, points = cell.model, cell.points
+        if cell.train_epsilon:
+            name += f" trained with {format_spec(cell.train)}"
+        trained = cell.train != AS_GIVEN
+        notes |= dict.fromkeys(
+            note_guessing(name, clean.accuracy, points.y, points.classes, trained=trained)
+        )
     return list(notes)

@@ -108,6 +108,8 @@ def find(
         for name, kind in kinds.items()
         if (finding := _call(name, "find()", lambda kind=kind: kind.find(groups))) is not None
     }
+    if groups.with_most_copies is not groups and findings.keys() & {"regimes", "correlation"}:
+        notes = (*notes, "training regimes and correlations are those with the largest k alone")
     notes = (*notes, *map(str, records.failures))
     sentences = (*records.notes, *notes, *note_guessing_models(groups.series), *problems)
     return Results(groups, findings, tuple(dict.fromkeys(sentences)))

@@ -14,6 +14,7 @@ from shaketable.findings.labels import distinguish, list_noise_facts
 from shaketable.findings.series import Series
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.separations.record import SeparationRecord
+from shaketable.views.numbers import format_spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,16 +78,25 @@ class Subject:
             )
         )
 
+    @cached_property
+    def study_noise(self) -> str:
+        """Norms of the noise in training and in test, in words."""
+        levels = (pnorm_level(s.first.train) for s in self.clean if s.first.train_epsilon)
+        norms = dict.fromkeys(norm_title(level[0]) for level in levels if level is not None)
+        test = f"{self.norm} noise".strip()
+        if not norms.keys() - {self.norm}:
+            return f"{test} in training (columns) and test (rows)"
+        return f"{' and '.join(norms)} noise in training (columns) and {test} in test (rows)"
+
     def level(self, epsilon: float | None) -> str:
-        """Return the size of noise as text: ``0.01``, or ``0.5*eps_min`` with its value."""
-        if epsilon is None:
-            return "as given"
-        multiple = name_multiple(epsilon, self.eps_min)
-        return f"{multiple} {epsilon:.4g}" if multiple else format_value(epsilon)
+        """Return the size of test noise as text: ``0.01``, or ``0.5*eps_min`` with its value."""
+        return _name_size(epsilon, self.eps_min)
 
     def train_level(self, series: Series) -> str:
         """Return the size of the training noise as text."""
-        return self.level(series.first.train_epsilon)
+        size = series.first.train_epsilon
+        level = pnorm_level(series.first.train) if size else None
+        return _name_size(size, series.eps_min_by_norm.get(level[0]) if level else self.eps_min)
 
     def test_level(self, series: Series) -> str:
         """Return the size of the test noise as text, or the spec of another corruption."""
@@ -132,6 +142,14 @@ def group_subjects(
         )
         for label, (key, group) in zip(labels, groups.items(), strict=True)
     ]
+
+
+def _name_size(epsilon: float | None, eps_min: float | None) -> str:
+    """Return a size of noise as text, in units of eps_min where it is a multiple."""
+    if epsilon is None:
+        return "as given"
+    multiple = name_multiple(epsilon, eps_min)
+    return f"{multiple} {epsilon:.4g}" if multiple else format_spec(format_value(epsilon))
 
 
 def name_noise(series: Series) -> str:

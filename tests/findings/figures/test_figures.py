@@ -121,6 +121,7 @@ def test_convergence_needs_runs_and_a_metric(
 def test_transfer_is_relative_to_the_best_model_under_each_corruption(
     norm_records: Records,
 ) -> None:
+    series = find(norm_records).groups.series
     rows = {(r["train"], r["noise"]): r for r in chart_rows(figures.draw_transfer(norm_records))}
     assert {train for train, _ in rows} == {"no noise", "L2", "L-inf"}
     expected = []
@@ -132,6 +133,14 @@ def test_transfer_is_relative_to_the_best_model_under_each_corruption(
         }
         expected.append(100 * mean["clean"] / max(mean["l2(0.03)"], mean["linf(0.03)"]))
     assert rows["no noise", "L-inf"]["value"] == pytest.approx(np.mean(expected))
+    limits = [
+        100 * s.accuracy.low / max(o.accuracy.value for o in others if o.first.train != "clean")
+        for k in (1, 2)
+        for others in [[s for s in series if s.first.corruption == "linf(0.03)" and s.first.k == k]]
+        for s in others
+        if s.first.train == "clean"
+    ]
+    assert rows["no noise", "L-inf"]["low"] == pytest.approx(np.mean(limits))
     with pytest.raises(InputError, match="two norms or more"):
         figures.draw_transfer(norm_records.select(train="clean"))
 

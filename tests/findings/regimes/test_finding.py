@@ -12,7 +12,9 @@ from helpers.records import make_records
 from shaketable.core.errors import InputError
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.core.types import IntArray
+from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records, SuiteRecord
+from shaketable.evaluation.study import study
 from shaketable.findings.finding import Methods
 from shaketable.findings.regimes.finding import Regimes
 from shaketable.findings.results import find
@@ -215,3 +217,13 @@ def test_a_study_by_size_has_regimes(study_records: Records) -> None:
     assert len(table.groups) == 3
     assert table.metrics == ["e_clean", "mscr"]
     assert {m.network for g in table.groups for m in g.members} == set(study_records.models)
+
+
+def test_a_study_with_several_k_is_one_network_with_the_largest(data: Dataset) -> None:
+    options = {"train_eps": [0, 0.05], "runs": 2}
+    few, many = (study(data, "1nn", k=k, **options) for k in (1, 2))
+    both = find(few + many)
+    table = both.findings["regimes"].json()
+    assert table == find(many).findings["regimes"].json() != find(few).findings["regimes"].json()
+    assert table["regimes"]["networks"] == ["1nn"]
+    assert "training regimes and correlations are those with the largest k alone" in both.notes

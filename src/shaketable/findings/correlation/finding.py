@@ -67,6 +67,7 @@ class Correlations(Displayed):
 
 def find(groups: RecordGroups) -> Correlations | None:
     """Take the finding from records; None with fewer than ten models on the same data."""
+    groups = groups.with_most_copies
     if len({(s.first.recipe, s.first.train) for s in groups.series}) < MIN_MODELS:
         return None
     pairs = tuple(_list_pairs(groups))

@@ -103,7 +103,8 @@ def correlate(records: Records, first: str, second: str) -> Correlation:
     Parameters
     ----------
     records
-        Of four models or more. Of a study, a model is its mean over runs.
+        Of four models or more. Of a study, a model is its mean over runs; of studies with several
+        k, those with the largest count.
     first, second
         Names of metrics, such as ``mscr``, ``mce``, ``mce_lp``, ``error`` or ``cv``; a corruption
         or a suite may follow in brackets, as in ``accuracy[linf(0.1)]``.
@@ -120,7 +121,7 @@ def correlate(records: Records, first: str, second: str) -> Correlation:
 
 def correlate_all(groups: RecordGroups, first: str, second: str) -> list[Correlation]:
     """Correlate two metrics on every data set that has enough models with both."""
-    sides = [_list_values(groups, metric) for metric in (first, second)]
+    sides = [_list_values(groups.with_most_copies, metric) for metric in (first, second)]
     by_data = group_by_data(sides)
     counts = {data: len(models) for data, (models, _) in by_data.items()}
     found = [

@@ -36,7 +36,9 @@ def draw_tradeoff(found: Found, *, baseline: str = "") -> Chart:
         if len(series) > 1:
             panels += draw_panels(make_mscr_rows([subject]))
             train = series[0].first.train_epsilon
-            base = f"{subject.label} with {subject.level(train)}" if train else subject.label
+            base = (
+                f"{subject.label} with {subject.train_level(series[0])}" if train else subject.label
+            )
             kind = "sizes of training noise"
             findings.append(_describe(base, series[0], series[1:], kind, "plain training"))
     fitted = [s for s in subjects if not s.is_study and _list_series([s])]

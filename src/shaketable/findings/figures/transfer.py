@@ -10,7 +10,6 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title, pnorm_level
 from shaketable.core.spec import display_name
-from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record
 from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
 from shaketable.findings.series import Series, get_pairing
@@ -19,7 +18,7 @@ from shaketable.views import drawing
 from shaketable.views.drawing import Chart, Row, make_tooltip
 
 _CLEAN = "no noise"
-_CELL = 78, 52  # pixels
+_CELL = 84, 52  # pixels
 _WIDE = 620  # pixels, at least, so that titles fit
 
 
@@ -44,13 +43,11 @@ def draw_transfer(found: Found) -> Chart:
             'under p-norm noise; run a study with --train "l2(1)" --train "linf(0.1)" and '
             '--corruptions "l2(1)" "linf(0.1)"'
         )
-    has_intervals = all(row["half"] is not None for row in rows)
     about = (
         "Accuracy relative to the best model trained with p-norm noise under each corruption, in "
-        "per cent; mean over sizes, networks and data. Bold: the best of its column."
+        "per cent; mean over sizes, networks and data. Bold: the best of its column. In brackets: "
+        "means of the limits of the accuracies' 95 % intervals, the best accuracies taken as known."
     )
-    if has_intervals:
-        about += " ±: half the 95 % interval over runs, the best accuracies taken as known."
     return drawing.compose_figure([_draw_matrix(rows)], finding=_describe(rows), about=about)
 
 
@@ -60,34 +57,25 @@ def compute_transfer(series: Iterable[Series]) -> list[Row]:
     for s in series:
         if get_norm_title(s.first) and _name_training(s.first) is not None:
             conditions.setdefault((get_pairing(s), _name_network(s.first)), []).append(s)
-    shares: dict[tuple[str, str], list[FloatArray]] = {}
+    shares: dict[tuple[str, str], list[Sequence[float]]] = {}
     for group in conditions.values():
         noisy = [s for s in group if s.first.train != "clean"]
         best = max((s.accuracies.mean() for s in noisy), default=0.0)
         for s in group if best else ():
             place = str(_name_training(s.first)), get_norm_title(s.first)
-            shares.setdefault(place, []).append(100 * s.accuracies / best)
-    rows = [
-        {"train": train, "noise": test, **_average(parts)}
-        for (train, test), parts in shares.items()
-    ]
+            e = s.accuracy
+            shares.setdefault(place, []).append([100 * x / best for x in (e.value, e.low, e.high)])
+    rows: list[Row] = []
+    for (train, test), parts in shares.items():
+        # limits of a mean, whatever the correlation: they are too wide rather than too narrow
+        value, low, high = np.mean(parts, axis=0).tolist()
+        rows.append({"train": train, "noise": test, "value": value, "low": low, "high": high})
+        rows[-1]["models"] = len(parts)
     for test in {row["noise"] for row in rows}:
         column = [row for row in rows if row["noise"] == test]
         for row in column:
             row["best"] = row["value"] == max(other["value"] for other in column)
     return rows
-
-
-def _average(parts: Sequence[FloatArray]) -> Row:
-    """Return the mean, and half its interval over runs: Student t; None for a single run."""
-    from scipy import stats  # slow to load
-
-    half = None
-    if len({len(part) for part in parts}) == 1 and len(parts[0]) > 1:
-        runs = np.mean(parts, axis=0)
-        half = float(stats.t.ppf(0.975, len(runs) - 1) * runs.std(ddof=1) / len(runs) ** 0.5)
-    value = float(np.mean([part.mean() for part in parts]))
-    return {"value": value, "half": half, "models": len(parts)}
 
 
 def _name_training(cell: Record) -> str | None:
@@ -112,7 +100,7 @@ def _draw_matrix(rows: Sequence[Row]) -> Chart:
     low, high = min(row["value"] for row in rows), max(row["value"] for row in rows)
     for row in rows:
         row["label"] = f"{row['value']:.1f}"
-        row["bars"] = "" if row["half"] is None else f"± {row['half']:.1f}"
+        row["interval"] = f"[{row['low']:.1f}, {row['high']:.1f}]"
         row["ink"] = "white" if row["value"] > (low + high) / 2 else "#10243a"
     axis = alt.Axis(labelAngle=0, grid=False, domain=False, ticks=False, labelPadding=6)
     base = drawing.make_chart(rows).encode(
@@ -122,19 +110,18 @@ def _draw_matrix(rows: Sequence[Row]) -> Chart:
             train="training noise",
             noise="test noise",
             value="relative accuracy, %",
-            half="half the 95 % interval",
+            interval="its 95 % interval",
             models="corruptions and models in the mean",
         ),
     )
     shades = alt.Scale(range=["#dfeaf5", "#0b4a83"], domain=[low, max(high, low + 0.01)])
     ink = alt.Color("ink:N", scale=None)
-    up = -7 if any(row["bars"] for row in rows) else 0
     best, others = (base.transform_filter(f"{sign}datum.best") for sign in ("", "!"))
     layers = (
         base.mark_rect().encode(color=alt.Color("value:Q", scale=shades, legend=None)),
-        best.mark_text(fontWeight="bold", dy=up).encode(text="label:N", color=ink),
-        others.mark_text(dy=up).encode(text="label:N", color=ink),
-        base.mark_text(fontSize=10, dy=9).encode(text="bars:N", color=ink),
+        best.mark_text(fontWeight="bold", dy=-7).encode(text="label:N", color=ink),
+        others.mark_text(dy=-7).encode(text="label:N", color=ink),
+        base.mark_text(fontSize=10, dy=9).encode(text="interval:N", color=ink),
     )
     width = max(_WIDE, _CELL[0] * len(tests))
     chart: Chart = alt.layer(*layers).resolve_scale(color="independent")
@@ -158,8 +145,8 @@ def _describe(rows: Sequence[Row]) -> str:
     }
     best = max(means, key=lambda train: means[train])
     return (
-        f"Training on the norm that is tested is the best for {len(own)} of {len(both)} norms; on "
-        f"average over all norms it is {best}, with {means[best]:.1f} % of the best accuracy."
+        f"For {len(own)} of {len(both)} norms, no training is better than that on the norm itself; "
+        f"on average over all norms {best} is best, with {means[best]:.1f} % of the best accuracy."
     )
 
 

@@ -52,6 +52,7 @@ class Regimes(Displayed):
 
 def find(groups: RecordGroups) -> Regimes | None:
     """Take the finding from records; None if they hold fewer than two groups of models."""
+    groups = groups.with_most_copies
     by = groups.group_by
     formed = form_groups(list_members(groups), by)
     if by == "regime":

@@ -43,19 +43,14 @@ def list_needs(requirements: Iterable[Requirement]) -> list[str | Suite]:
     return list(needs.values())
 
 
-def check_needs(
-    requirements: Iterable[Requirement], levels: Sequence[str | Suite], *, remedy: str = ""
-) -> None:
-    """Raise an `InputError` for a requirement that is not measured under these specs and suites.
-
-    `remedy` says what to do, by default to add a flag of ``shaketable evaluate``.
-    """
+def check_needs(requirements: Iterable[Requirement], levels: Sequence[str | Suite]) -> None:
+    """Raise an `InputError` for a requirement that is not measured under these specs and suites."""
     for requirement in requirements:
         if flag := _find_missing(requirement, levels):
             _, noise = flag
             raise InputError(
                 f"requirement {requirement.text!r} needs {noise}, which would not be measured; "
-                f"{remedy or f'add {shlex.join(flag)}'}"
+                f"add {shlex.join(flag)}"
             )
 
 

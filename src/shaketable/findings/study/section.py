@@ -22,7 +22,7 @@ class Matrix:
     """Accuracies of a study, test noise in rows, training noise in columns, and MSCR below."""
 
     label: str
-    norm: str
+    noise: str
     runs: str
     columns: list[str]
     rows: list[tuple[str, list[Estimate | None], float]]
@@ -87,7 +87,7 @@ def _make_matrix(subject: Subject, optima: list[RowOptimum], methods: Methods) -
     }
     return Matrix(
         label=subject.label,
-        norm=subject.norm,
+        noise=subject.study_noise,
         runs=join_distinct(s.runs for s in subject.all_series),
         columns=columns,
         rows=[

@@ -17,6 +17,7 @@ def print_matrix(
 ) -> None:
     """Print one column per training noise, one row per test noise, and MSCR as the last row."""
     columns = sorted({entry.train_eps for entry in accuracies})
+    names = {s.first.train_epsilon: subject.train_level(s) for s in subject.clean}
     by_noise = {(e.test_eps, e.train_eps): e for e in [*accuracies, *mscr]}
     rows = []
     for test in [*sorted({e.test_eps for e in accuracies if e.test_eps is not None}), None]:
@@ -29,10 +30,10 @@ def print_matrix(
     counts = sorted({entry.runs for entry in accuracies})
     runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else f"{counts[0]} runs"
     print_table(
-        f"{subject.label} on {subject.first.data}: accuracy in % with {subject.norm} noise in "
-        f"training (columns) and test (rows), mean over {runs.replace('1 runs', '1 run')} and "
-        "95 % interval; * best of its row; MSCR in %",
-        ["test \\ train", *map(subject.level, columns)],
+        f"{subject.label} on {subject.first.data}: accuracy in % with {subject.study_noise}, "
+        f"mean over {runs.replace('1 runs', '1 run')} and 95 % interval; * best of its row; MSCR "
+        "in %",
+        ["test \\ train", *(names[t] for t in columns)],
         rows,
     )
 
