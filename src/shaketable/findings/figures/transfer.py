@@ -145,8 +145,8 @@ def _describe(rows: Sequence[Row]) -> str:
     }
     best = max(means, key=lambda train: means[train])
     return (
-        f"For {len(own)} of {len(both)} norms, no training is better than that on the norm itself; "
-        f"on average over all norms {best} is best, with {means[best]:.1f} % of the best accuracy."
+        f"For {len(own)} of {len(both)} norms, the norm that is tested is the best to train on; on "
+        f"average over all tests it is {best}, with {means[best]:.1f} % of the best accuracy."
     )
 
 
