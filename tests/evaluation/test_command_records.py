@@ -31,7 +31,7 @@ def read_commands(path):
         ({"data": "iris", "models": "rf"}, {"data": "iris", "model": ["rf"]}),
         ({"models": {"a": "rf", "b": "1nn"}}, {"model": ["a=rf", "b=1nn"]}),
         ({"models": ["rf", "m.joblib"], "trust": True}, {"model": ["rf", "m.joblib"]}),
-        ({"k": 10, "runs": np.int64(3), "norm": 2.0}, {"runs": 3, "norm": 2.0}),
+        ({"k": None, "runs": np.int64(3), "norm": 2.0}, {"runs": 3, "norm": 2.0}),
         ({"train_eps": np.array([0, 0.5])}, {"train_eps": [0.0, 0.5]}),
         ({"test_eps": (0, "eps_min")}, {"test_eps": [0, "eps_min"]}),
         ({"bounds": None}, {"bounds": "none"}),

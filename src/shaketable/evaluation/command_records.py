@@ -86,8 +86,8 @@ def describe_call(
     """Return the arguments of a call of `study` as settings, and what they lack.
 
     >>> from shaketable.evaluation.study import study
-    >>> describe_call(study, {"data": "iris", "models": ["rf"], "k": 10, "runs": 3})
-    ({'data': 'iris', 'model': ['rf'], 'runs': 3}, {})
+    >>> describe_call(study, {"data": "iris", "models": ["rf"], "k": 5, "runs": 10})
+    ({'data': 'iris', 'model': ['rf'], 'k': 5}, {})
     """
     settings: dict[str, Any] = {}
     lacks: dict[str, str] = {}

@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeVar, Unpack
@@ -150,20 +150,7 @@ class DryRun(Displayed):
             "seconds_of_one_process": self.work,
             "bytes": self.bytes,
             "extrapolated": self.extrapolated,
-            "samples": [
-                {
-                    "model": sample.model,
-                    "train": sample.train,
-                    "k": sample.k,
-                    "trainings": sample.trainings,
-                    "points": sample.points,
-                    "of": sample.of,
-                    "training_seconds": sample.training_seconds,
-                    "test_seconds": sample.test_seconds,
-                    "bytes": sample.bytes,
-                }
-                for sample in self.samples
-            ],
+            "samples": list(map(asdict, self.samples)),
         }
 
     def print(self) -> None:
