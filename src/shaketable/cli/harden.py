@@ -82,7 +82,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="results file; what it holds is not trained and measured again",
     )
-    add_copies_flags(parser)
+    add_copies_flags(parser, k=None)
     add_bounds_flags(parser)
     add_out_flag(
         parser,

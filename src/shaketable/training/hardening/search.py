@@ -56,7 +56,7 @@ def harden(
     price: float = 0.0,
     runs: int = 10,
     search_runs: int = 3,
-    k: int = 10,
+    k: int | None = None,
     seed: int = 0,
     bounds: BoundsLike | Literal["declared"] = "declared",
     store: str | Path | None = None,
@@ -112,8 +112,8 @@ def harden(
     search_runs = check_whole("search_runs", search_runs, least=1)
     ((name, trainee),) = _load_one(model, trust=trust).items()
     data = fix_test_part(as_dataset(data), seed)
-    drawn = Noise(k=k, seed=seed, bounds=choose_bounds(data, bounds))
-    job = _Job(Workshop(name, trainee, data, drawn), bounds, store, n_jobs, progress)
+    drawn = Noise(k=10 if k is None else k, seed=seed, bounds=choose_bounds(data, bounds))
+    job = _Job(Workshop(name, trainee, data, drawn), k, bounds, store, n_jobs, progress)
     aim = _resolve_target(job, target, norm)
     part = take_training_part(data)
     search = _Search(job, part, aim, search_runs)
@@ -159,6 +159,8 @@ class _Job:
     """One model on one data set, and how it is trained and tested."""
 
     workshop: Workshop
+    k: int | None
+    """Noisy copies; None for 10, and in suites the number they were published with."""
     bounds: BoundsLike | Literal["declared"]
     store: str | Path | None
     n_jobs: int | None
@@ -177,7 +179,7 @@ class _Job:
             {self.workshop.name: self.workshop.trainee},
             train=list(dict.fromkeys(specs)),
             corruptions=[aim.tests],
-            k=self.workshop.noise.k,
+            k=self.k,
             runs=runs,
             seed=self.workshop.noise.seed,
             bounds=self.bounds,
