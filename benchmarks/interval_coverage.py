@@ -34,6 +34,7 @@ from scipy import special
 from interval_methods import METHODS, TAIL, Studies, bootstraps
 from interval_regimes import (
     Regime,
+    SplitRegime,
     draw_studies,
     fixed_model_regimes,
     population_of_runs,
@@ -42,7 +43,7 @@ from interval_regimes import (
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.statistics import limits
 
-RUNS = (2, 5, 20, 60)
+RUNS = (2, 3, 5, 20, 60)
 ENOUGH = 0.94
 """Coverage from which a method competes."""
 STUDIES = {"likelihood": 500, "betting": 200, "bootstrap t": 400, "BCa": 400}
@@ -295,12 +296,10 @@ def fixed_model_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
 
 def over_splits_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
     """Rows of one regime of the mean over splits."""
-    kind, accuracy, split, k, shift = list(split_regimes())[number]
+    regime = list(split_regimes())[number]
     rng = np.random.default_rng([settings.seed, number])
-    population = population_of_runs(kind, accuracy, split, k, shift=shift, rng=rng)
-    labels = [kind, f"{100 * accuracy:g}", *map(str, split), str(k)]
-    labels.append("yes" if shift.any() else "no")
-    return list(over_splits(population, k, labels, settings, rng))
+    population = population_of_runs(regime, rng)
+    return list(over_splits(population, regime.k, regime.labels, settings, rng))
 
 
 UNSEEN_SPREADS = {
@@ -313,7 +312,8 @@ def out_of_reach_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
     """Rows for one spread between runs that a few runs cannot show."""
     name, shift = list(UNSEEN_SPREADS.items())[number]
     rng = np.random.default_rng([settings.seed, number])
-    population = population_of_runs("some loss", 0.9, (10_000, 2000), 10, shift=shift, rng=rng)
+    regime = SplitRegime("some loss", 0.9, (10_000, 2000), 10, "both models")
+    population = population_of_runs(regime, rng, levels=shift / 0.1)  # of 10 % wrong answers
     return list(over_splits(population, 10, [name], settings, rng))
 
 

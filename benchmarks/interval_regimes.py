@@ -6,7 +6,7 @@ always right, always wrong, boundary (a probability q of being right under noise
 noise with probability 0.6 + 0.4 q), or fragile (right without noise, mostly wrong with it). Two
 models are evaluated on the same points under the same noise: half of all draws affect both alike,
 the others independently. With a run shift, a random share of a run's points gets worse, more in
-some runs than in others.
+some runs than in others: for both models, or for one of the two, which spreads their difference.
 
 At the edge of what a fixed model may do: few points, 30 draws, an accuracy near 0, a few points
 that change completely, one way or both, among points that do not change or among many that change
@@ -19,7 +19,7 @@ drawn once and studies are drawn from it with replacement, so the truth is the p
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,24 +182,41 @@ def keep_defined(counts: FloatArray, k: int) -> FloatArray:
     return np.asarray(counts[(right[:, 1].sum(axis=-1) > 0) & (right[:, :, 1].sum(axis=-1) > 0)])
 
 
-def split_regimes() -> Iterator[tuple[str, float, tuple[int, int], int, FloatArray]]:
-    """All regimes of the mean over splits: kind, accuracy, split, k and run shift."""
+@dataclass(frozen=True, eq=False)
+class SplitRegime:
+    """What models do in many runs, each tested on a random part of one data set."""
+
+    kind: str
+    accuracy: float
+    split: tuple[int, int]
+    k: int
+    shift: Literal["no", "both models", "one model"]
+    """Which models have more wrong answers in some runs than in others."""
+
+    @property
+    def labels(self) -> list[str]:
+        """Cells that name it."""
+        sizes = map(str, (*self.split, self.k))
+        return [self.kind, f"{100 * self.accuracy:g}", *sizes, self.shift]
+
+
+def split_regimes() -> Iterator[SplitRegime]:
+    """All regimes of the mean over splits."""
     for kind, accuracy, split, k in itertools.product(KINDS, ACCURACIES, SPLITS, DRAWS):
-        for shift in (STEADY, SHIFTING * (1 - accuracy)):
-            yield kind, accuracy, split, k, shift
+        yield SplitRegime(kind, accuracy, split, k, "no")
+        yield SplitRegime(kind, accuracy, split, k, "both models")
+        yield SplitRegime(kind, accuracy, split, k, "one model")
 
 
 def population_of_runs(
-    kind: str,
-    accuracy: float,
-    split: tuple[int, int],
-    k: int,
-    *,
-    shift: FloatArray,
-    rng: np.random.Generator,
+    regime: SplitRegime, rng: np.random.Generator, levels: FloatArray = SHIFTING
 ) -> FloatArray:
-    """Outcome tables of many runs, each tested on a random part of one data set."""
-    n, part = split
+    """Outcome tables of many runs.
+
+    `levels` are how many times the share of wrong answers runs have besides, all equally often.
+    """
+    kind, accuracy, k, (n, part) = regime.kind, regime.accuracy, regime.k, regime.split
+    shift = STEADY if regime.shift == "no" else levels * (1 - accuracy)
     parts = point_types(kind, accuracy)
     exact = n * np.array([share for share, _ in parts])
     sizes = np.floor(exact + 1e-9).astype(np.int64)
@@ -209,7 +226,11 @@ def population_of_runs(
     if rest.sum() > 1e-6:
         sizes = np.append(sizes, n - sizes.sum())
         tables = np.vstack([tables, rest @ tables / rest.sum()])
-    worse = outcome_probabilities([(0.25, a, 0.5, b, 0.5) for a in (0, 1) for b in (0, 1)], k)
+    if regime.shift == "one model":
+        guesses: list[Component] = [(0.5, 1, 1.0, b, 0.5) for b in (0, 1)]
+    else:
+        guesses = [(0.25, a, 0.5, b, 0.5) for a in (0, 1) for b in (0, 1)]
+    worse = outcome_probabilities(guesses, k)
     tested = rng.multivariate_hypergeometric(sizes, part, size=POPULATION, method="marginals")
     level = rng.integers(len(shift), size=POPULATION)
     counts = np.zeros((POPULATION, tables.shape[1]))

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from interval_coverage import measures
 from interval_regimes import (
     Regime,
+    SplitRegime,
     fixed_model_regimes,
     outcome_probabilities,
     point_types,
@@ -132,26 +133,27 @@ def cover_points(number: int, trials: int) -> Coverage:
     return make_coverage(labels, missed)
 
 
-def list_run_regimes() -> list[tuple[tuple[str, float, tuple[int, int], int, FloatArray], str]]:
+def list_run_regimes() -> list[tuple[SplitRegime, str]]:
     """Regimes of studies, and the estimators that are looked at."""
     names = "robust accuracy", "MSCR"
     regimes = [
-        (kind, accuracy, split, k, shift)
-        for kind, accuracy, split, k, shift in split_regimes()
-        if (k == 1 and split in ((100, 20), (1000, 200)))
-        or (len(shift) > 1 and (k, split) in ((10, (1000, 200)), (1, (1000, 1000))))
+        r
+        for r in split_regimes()
+        if r.shift != "one model"
+        and (
+            (r.k == 1 and r.split in ((100, 20), (1000, 200)))
+            or (r.shift != "no" and (r.k, r.split) in ((10, (1000, 200)), (1, (1000, 1000))))
+        )
     ]
     return [(regime, name) for regime in regimes for name in names]
 
 
 def cover_runs(number: int, trials: int) -> Coverage:
     """Simulate one regime of a study."""
-    (kind, accuracy, split, k, shift), name = list_run_regimes()[number]
+    regime, name = list_run_regimes()[number]
     rng = np.random.default_rng([2, number, trials])
-    measure = next(m for m in measures(k) if m.name == name)
-    population = measure.reduce(
-        population_of_runs(kind, accuracy, split, k, shift=shift, rng=rng), k
-    )
+    measure = next(m for m in measures(regime.k) if m.name == name)
+    population = measure.reduce(population_of_runs(regime, rng), regime.k)
     truth = float(measure.estimate(population).estimate.mean())
     missed = {"sequence": np.zeros(trials, bool), "naive": np.zeros(trials, bool)}
     for part in np.array_split(np.arange(trials), max(1, trials // 500)):
@@ -164,8 +166,8 @@ def cover_runs(number: int, trials: int) -> Coverage:
                 tables = drawn[:most, :runs]
                 below, above = limits.make_limits_over_runs(measure.estimate, tables, tail)
                 missed[method][part[:most]] |= ~(below.is_above(-truth) & above.is_above(truth))
-    shifted = "yes" if len(shift) > 1 else "no"
-    labels = (name, kind, f"{100 * accuracy:g}", f"{split[0]}, {split[1]}", str(k), shifted)
+    kind, accuracy, n, tested, k, shift = regime.labels
+    labels = (name, kind, accuracy, f"{n}, {tested}", k, shift)
     return make_coverage(labels, missed)
 
 
@@ -366,11 +368,9 @@ def cost_of_runs(number: int, trials: int) -> tuple[list[str], int, dict[str, Co
     """Simulate stopping in a study: MSCR, 1,000 points of which 200 are tested, k = 1."""
     kind, accuracy, percent = STUDIES[number]
     width, rng = percent / 100, np.random.default_rng([4, number])
-    shift = next(r[4] for r in split_regimes() if r[1] == accuracy and len(r[4]) > 1)
+    regime = SplitRegime(kind, accuracy, (1000, 200), 1, "both models")
     measure = next(m for m in measures(1) if m.name == "MSCR")
-    population = measure.reduce(
-        population_of_runs(kind, accuracy, (1000, 200), 1, shift=shift, rng=rng), 1
-    )
+    population = measure.reduce(population_of_runs(regime, rng), 1)
     truth, most = float(measure.estimate(population).estimate.mean()), 1000
     drawn = population[rng.integers(len(population), size=(trials, most))]
 

@@ -19,6 +19,8 @@ def test_groups_are_named_or_patterns():
     assert read("noisy=*(C?)", "plain=a=b") == {"noisy": "*(C?)", "plain": "a=b"}
     with pytest.raises(InputError, match=r"got 'network' and 'a=b'; leave out 'network'"):
         read("network", "a=b")
+    with pytest.raises(InputError, match=r"unknown group 'regim'; did you mean 'regime'"):
+        read("regim")
     with pytest.raises(InputError, match="must be NAME=PATTERN, got 'a='"):
         read("a=")
 

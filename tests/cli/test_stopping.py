@@ -86,3 +86,18 @@ def test_a_rule_on_the_command_line_replaces_the_runs_of_the_file(capsys):
     assert "x at most 200 runs x 2 numbers of noisy copies)" in out
     assert "linf(0.0" in out
     assert ", k = 2" in out
+
+
+def test_auto_draws_are_the_same_for_all_models(capsys):
+    argv = [*EVALUATE[:4], "1nn", "--model", "rf", "--fit", "--precision", 9, "--k", "auto"]
+    found = run_json(capsys, *argv, "--corruptions", "linf(0.05)", "--quiet")
+    noisy = [c for model in found["models"] for c in model["cells"] if c["corruption"] != "clean"]
+    assert len(noisy) == 2
+    assert len({c["k"] for c in noisy}) == 1
+
+
+def test_training_noise_on_the_command_line_replaces_that_of_the_file(capsys):
+    run_command(capsys, "study", "init", "--data", "bands(n=60)", "--model", "1nn")
+    argv = ["study", "study.toml", "--train", "linf(0.02)", "--dry-run", "--quiet", "--json"]
+    found = json.loads(run_command(capsys, *argv)[1])
+    assert [s["train"] for s in found["samples"]] == ["linf(0.02)"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def add_grouping_flags(parser: argparse.ArgumentParser) -> None:
 
 def read_group(args: argparse.Namespace) -> Grouping:
     """Return what ``--group`` asks for."""
+    from shaketable.findings.groups import GROUPINGS
+
     asked = args.group or ["regime"]
     names = [text for text in asked if "=" not in text]
     if names and len(asked) > 1:
@@ -39,6 +42,8 @@ def read_group(args: argparse.Namespace) -> Grouping:
             f"{' and '.join(map(repr, asked))}; leave out {names[0]!r}"
         )
     if names:
+        if names[0] not in GROUPINGS:
+            raise unknown_name("group", names[0], GROUPINGS)
         return str(names[0])
     patterns = dict(text.split("=", maxsplit=1) for text in asked)
     for name, pattern in patterns.items():

@@ -85,14 +85,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_model_flag(parser, "estimator to train: built-in, package.module:attribute or file.joblib")
     add_network_flags(parser)
     add_norm_flag(parser)
-    for part in ("train", "test"):
-        parser.add_argument(
+    training = parser.add_mutually_exclusive_group()
+    for part, flags in (("train", training), ("test", parser)):
+        flags.add_argument(
             f"--{part}-eps",
             type=parse_epsilons,
             metavar="LIST",
             help=f"sizes of the {part} noise, such as 0,0.01,0.5*eps_min (default: 0,eps_min)",
         )
-    parser.add_argument(
+    training.add_argument(
         "--train",
         action="append",
         metavar="SPEC",
@@ -164,8 +165,6 @@ def read_inputs(
     test_eps = args.test_eps
     if test_eps is None and not suites and not args.corruptions:
         test_eps = [0, "eps_min"]
-    if args.train is not None and args.train_eps is not None:
-        raise InputError("--train and --train-eps both name the training noise; leave one out")
     _check_requirements(args, test_eps or (), suites)
     if args.k == "auto":
         raise InputError(

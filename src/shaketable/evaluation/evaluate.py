@@ -68,7 +68,7 @@ def evaluate(
     k
         Noisy copies of every point; by default 10, for a suite what it was published with. With
         `until`, ``"auto"`` chooses the number that needs the fewest answers of the model, from 10
-        copies of the first 100 points.
+        copies of the first 100 points; of several models, those of the first decide for all.
     seed
         Every model gets the same noise from the same seed, so their results are paired.
     store
@@ -183,10 +183,12 @@ def evaluate_each(
             if spread:
                 measured = load_measured(results, cells)
             elif until is not None:
-                auto = k == "auto"
-                measured = _measure_until(
-                    results, classifier, cells, until, auto=auto, progress=progress
-                )
+                with say_what_is_kept(results):
+                    if k == "auto":  # for this model and the next ones, so that they are paired
+                        k = choose_draws(classifier, cells, progress=progress)
+                    some = [_set_draws(cell, k) for cell in cells]
+                    done = measure_until(results, classifier, some, until, progress=progress)
+                measured = load_records(results, done)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
             records = add_model(records, measured, store)
@@ -262,24 +264,9 @@ def _measure_missing(
     return load_records(store, cells)
 
 
-def _measure_until(
-    store: Store,
-    classifier: Classifier,
-    cells: Sequence[Cell],
-    rule: StoppingRule,
-    *,
-    auto: bool,
-    progress: bool,
-) -> Records:
-    """Measure the cells on ever more points until the rule knows enough.
-
-    If `auto` is true, the number of draws per point is chosen first.
-    """
-    with say_what_is_kept(store):
-        if auto:
-            k = choose_draws(classifier, cells, progress=progress)
-            cells = [replace(cell, noise=replace(cell.noise, k=k)) for cell in cells]
-        return load_records(store, measure_until(store, classifier, cells, rule, progress=progress))
+def _set_draws(cell: Cell, k: int | None) -> Cell:
+    """Return a cell with k draws per point; None for those it has."""
+    return cell if k is None else replace(cell, noise=replace(cell.noise, k=k))
 
 
 def _measure_on_cluster(store: Store, plans: Sequence[_Plan], *, progress: bool) -> None:

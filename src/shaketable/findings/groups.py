@@ -14,6 +14,9 @@ from shaketable.findings.series import Series, group_series
 from shaketable.findings.subjects import Subject, group_subjects
 from shaketable.findings.suite_results import SuiteResult, group_suites
 
+GROUPINGS = ("regime", "network")
+"""What models can be grouped by, besides patterns."""
+
 Grouping: TypeAlias = str | Mapping[str, str]
 """What models are grouped by: ``regime``, ``network``, or patterns of their names, by group."""
 

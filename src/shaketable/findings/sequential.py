@@ -24,17 +24,20 @@ def find_unit(cells: Sequence[Record]) -> Unit | None:
     return unit if unit in stopped else None
 
 
-def allow_for_looks(estimate: Estimate, cells: Sequence[Record], n: int | None = None) -> Estimate:
-    """Return an estimate from these cells, one per run, with an interval that holds where it stops.
+def allow_for_looks(
+    estimate: Estimate, *models: Sequence[Record], n: int | None = None
+) -> Estimate:
+    """Return an estimate from cells of some models with an interval that holds where it stops.
 
-    That is a confidence sequence if a stopping rule chose the number of points, or of runs, else
-    the estimate as it is. `n` is the number of points if it is not that of the cell.
+    That is a confidence sequence if a stopping rule chose the number of points, or of runs, for one
+    of the models, else the estimate as it is. Each has one cell per run, in the same runs. `n` is
+    the number of points if it is not that of the first cell.
     """
-    unit = find_unit(cells)
-    if unit is None:
+    units = [unit for cells in models if (unit := find_unit(cells)) is not None]
+    if not units:
         return estimate
-    size = len(cells) if unit == "runs" else cells[0].n if n is None else n
-    return hold_at_any_size(estimate, size, unit)
+    size = len(models[0]) if units[0] == "runs" else models[0][0].n if n is None else n
+    return hold_at_any_size(estimate, size, units[0])
 
 
 def bound_error(hits: IntArray, cell: Record) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.core.norms import norm_name, norm_title
+from shaketable.core.norms import norm_name, norm_title, pnorm_level
+from shaketable.core.sizes import name_multiple
+from shaketable.core.spec import Call, parse_call, split_calls
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.error_probability import ErrorProbability, estimate_error_probability
@@ -52,6 +54,17 @@ class Series:
                 f"under {norm_name(p)}(eps_min)"
             )
         return self.eps_min_by_norm[p]
+
+    def name_sizes(self, spec: str) -> str:
+        """Return a spec with sizes of noise in units of eps_min where they are such."""
+        for call in split_calls(spec):
+            level = pnorm_level(call)
+            if level is None:
+                continue
+            multiple = name_multiple(level[1], self.eps_min_by_norm.get(level[0]))
+            if multiple:
+                spec = spec.replace(call, str(Call(parse_call(call).name, (multiple,))))
+        return spec
 
     @cached_property
     def accuracies(self) -> FloatArray:
@@ -127,6 +140,13 @@ class Series:
             part = replace(self, noisy=self.noisy[:runs], clean=self.clean[:runs], _parts={})
             self._parts[runs] = part
         return self._parts[runs]
+
+    def keep_runs(self, kept: Collection[int]) -> Series:
+        """Return some of the runs, by their numbers."""
+        noisy, clean = (
+            tuple(c for c in cells if c.run in kept) for cells in (self.noisy, self.clean)
+        )
+        return replace(self, noisy=noisy, clean=clean, _parts={})
 
     def take_points(self, n: int) -> Series:
         """Return the first points of one fitted model whose number a stopping rule chose."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from shaketable.core.norms import norm_name, norm_title, norm_to_json, pnorm_level
 from shaketable.core.sizes import find_factor, name_multiple
-from shaketable.core.spec import Call, format_value, parse_call, split_calls
+from shaketable.core.spec import format_value, parse_call
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.labels import distinguish, list_noise_facts
 from shaketable.findings.series import Series
@@ -154,15 +154,7 @@ def _name_size(epsilon: float | None, eps_min: float | None) -> str:
 
 def name_noise(series: Series) -> str:
     """Return the spec of a series' corruption, sizes in units of eps_min where they are such."""
-    spec = series.first.corruption
-    for call in split_calls(spec):
-        level = pnorm_level(call)
-        if level is None:
-            continue
-        multiple = name_multiple(level[1], series.eps_min_by_norm.get(level[0]))
-        if multiple:
-            spec = spec.replace(call, str(Call(parse_call(call).name, (multiple,))))
-    return spec
+    return series.name_sizes(series.first.corruption)
 
 
 def get_norm_title(cell: Record) -> str:

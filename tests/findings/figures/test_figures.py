@@ -247,3 +247,14 @@ def draw_cells(results):
     assert chart.to_dict()["datasets"] == horizontal_rule(len(study_records)).to_dict()["datasets"]
     with pytest.raises(InputError, match="must be a function of Results"):
         figures.draw("ruin", study_records)
+
+
+def test_k_is_compared_in_the_runs_that_all_have(norm_records: Records) -> None:
+    fewer = Records(
+        tuple(c for c in norm_records if c.k == 1 or c.corruption == "clean" or c.run == 0),
+        norm_records.separations,
+    )
+    chart = figures.draw_copies(fewer, corruption="linf(0.03)")
+    assert {row["runs"] for row in chart_rows(chart)} == {1}
+    with pytest.raises(InputError, match="several k in the same runs"):
+        figures.draw_copies(norm_records.select(k=1), corruption="linf(0.03)")

@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
+import shaketable as st
 from helpers.commands import check_schema
 from helpers.pages import Outline
 from helpers.records import make_records
@@ -227,3 +230,28 @@ def test_a_study_with_several_k_is_one_network_with_the_largest(data: Dataset) -
     assert table == find(many).findings["regimes"].json() != find(few).findings["regimes"].json()
     assert table["regimes"]["networks"] == ["1nn"]
     assert "training regimes and correlations are those with the largest k alone" in both.notes
+
+
+def test_regimes_in_units_of_eps_min_are_averaged_over_data_sets(data: Dataset) -> None:
+    options = {"train_eps": [0, "eps_min"], "runs": 2, "k": 1}
+    both = study(data, "1nn", **options) + study("bands(n=100)", "1nn", **options)
+    table = get(both).table
+    assert [g.label for g in table.groups] == ["clean", "linf(eps_min)"]
+    assert [len(g.members) for g in table.groups] == [2, 2]
+    assert "mean over 2 data sets" in table.differences["linf(eps_min)", "e_clean"].method
+
+
+def test_a_mean_allows_for_a_rule_that_stopped_any_of_its_models(data: Dataset) -> None:
+    options = {"train_eps": [0, 0.1], "k": 1, "runs": 6}
+    for stopped in ("1nn", "tree"):
+        parts = [
+            study(
+                data,
+                {name: KNeighborsClassifier(1) if name == "1nn" else DecisionTreeClassifier()},
+                until=st.Precision(90) if name == stopped else None,
+                **options,
+            )
+            for name in ("1nn", "tree")
+        ]
+        table = get(parts[0] + parts[1]).table
+        assert "holds for any number of runs" in table.values["clean", "e_clean"].method

@@ -99,7 +99,7 @@ class Pair:
         n = min(cell.n for pair in pairs for cell in pair)  # all are of one order
         values = np.mean([(a.hits[:n] - b.hits[:n]) / a.k for a, b in pairs], axis=0)
         e = intervals.mean_of_values(values, low=-1, high=1)
-        e = allow_for_looks(e, pairs[0][:1], n)
+        e = allow_for_looks(e, *([cell] for cell in pairs[0]), n=n)
         return replace(e, method=f"mean over {len(pairs)} corruptions, paired by point; {e.method}")
 
     @cached_property

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import altair as alt
 import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.findings.choosing import list_first, matches
+from shaketable.findings.conditions import name_training
 from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
 from shaketable.findings.labels import distinguish, list_training_facts
 from shaketable.findings.mscr.charts import VALUE_TIPS
@@ -39,14 +40,15 @@ def draw_copies(found: Found, *, corruption: str = "") -> Chart:
         c = s.first
         key = (c.fingerprint, c.model, c.train, c.bounds, c.draws, c.noise, c.seed)
         lines.setdefault(key, {})[c.k] = s
-    several = [dict(sorted(line.items())) for line in lines.values() if len(line) > 1]
+    several = [_share_runs(line) for line in lines.values() if len(line) > 1]
+    several = [line for line in several if line]
     if not several:
         raise InputError(
-            "the figure needs models that were measured with several k; run the study or the "
-            "evaluation with --k 1,2,5,10"
+            "the figure needs models that were measured with several k in the same runs; run the "
+            "study or the evaluation with --k 1,2,5,10"
         )
     firsts = [next(iter(line.values())).first for line in several]
-    facts = [{"data": c.data, **list_training_facts(c, c.train)} for c in firsts]
+    facts = [{"data": c.data, **list_training_facts(c, name_training(c))} for c in firsts]
     labels = distinguish([c.model for c in firsts], facts)
     rows = [
         _make_row(label, place, s)
@@ -81,6 +83,12 @@ def _choose(series: Sequence[Series], corruption: str) -> list[Series]:
             f"{list_first(known)}; name one of these with corruption= (--corruption)"
         )
     return chosen
+
+
+def _share_runs(line: Mapping[int, Series]) -> dict[int, Series]:
+    """Return series by k, the smallest first, in the runs that all have; none without one."""
+    common = set.intersection(*({cell.run for cell in s.noisy} for s in line.values()))
+    return {k: line[k].keep_runs(common) for k in sorted(line)} if common else {}
 
 
 def _make_row(label: str, place: int, series: Series) -> Row:
@@ -143,10 +151,12 @@ def _describe(labels: Sequence[str], rows: Sequence[Row], noise: str) -> str:
         if first["sd"] and last["sd"] is not None:
             factors.append(f"{last['sd'] / first['sd']:.2f}")
     numbers = sorted({row["k"] for row in rows})
-    spread = f", its standard deviation over runs by a factor of {_span(factors)}"
+    spread = ""
+    if factors:
+        spread = f", its standard deviation over runs by a factor of {_span(factors)}"
     return (
         f"From k = {numbers[0]} to k = {numbers[-1]}, accuracy under {noise} changes by "
-        f"{_span(changes)} percentage points{spread if factors else ''}."
+        f"{_span(changes)} percentage points{spread}."
     )
 
 

@@ -99,18 +99,19 @@ def _draw_curves(rows: Sequence[Row]) -> Chart:
         scale=alt.Scale(domain=parts, range=[[1, 0], [6, 4]]),
         legend=alt.Legend(symbolSize=700, symbolStrokeWidth=2),
     )
+    epochs = sorted({row["epoch"] for row in rows})
+    every = max(1, epochs[-1] // 8)
     base = drawing.make_chart(rows).encode(
         x=alt.X(
             "epoch:Q",
             title="epoch",
-            axis=alt.Axis(format="d", tickMinStep=1),
+            axis=alt.Axis(format="d", values=[e for e in epochs if e % every == 0]),
             scale=alt.Scale(zero=False, nice=False),
         ),
         color=colour,
         tooltip=make_tooltip(model="network", epoch="epoch", value="accuracy, %"),
     )
     y, low = (alt.Y(f"{n}:Q", title="accuracy, per cent", scale=scale) for n in ("value", "low"))
-    every = max(1, max(row["epoch"] for row in rows) // 8)
     marks = base.transform_filter(f"datum.epoch % {every} == 0")
     layers = (
         base.mark_area(opacity=0.1).encode(low, alt.Y2("high:Q"), detail="part:N"),

@@ -144,9 +144,11 @@ def _describe(rows: Sequence[Row]) -> str:
         t: float(np.mean([values[t, test] for test in tests if (t, test) in values])) for t in noisy
     }
     best = max(means, key=lambda train: means[train])
+    plain = [test for test in tests if values.get((_CLEAN, test), 0.0) > 100]
+    rest = f" Training without noise is better for {len(plain)} of {len(tests)}." if plain else ""
     return (
         f"For {len(own)} of {len(both)} norms, the norm that is tested is the best to train on; on "
-        f"average over all tests it is {best}, with {means[best]:.1f} % of the best accuracy."
+        f"average over all tests it is {best}, with {means[best]:.1f} % of the best accuracy.{rest}"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.spec import parse_call
 from shaketable.core.types import IntArray
-from shaketable.evaluation.records import Records
+from shaketable.evaluation.records import Record, Records
 from shaketable.findings.choosing import choose_suite_result
 from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.series import refuse_shared
@@ -176,7 +176,8 @@ def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
             "the same runs; evaluate both with the same data, suite, draws, k, runs and seed"
         )
     first, second = share_suite_points(first, second)
-    return _estimate_difference(first, first.errors()[1], second.errors()[1])
+    errors = first.errors()[1], second.errors()[1]
+    return _estimate_difference(first, *errors, second.series[0].noisy)
 
 
 def error_change(result: SuiteResult) -> Estimate:
@@ -186,15 +187,18 @@ def error_change(result: SuiteResult) -> Estimate:
 
 
 def _estimate_difference(
-    result: SuiteResult, first: list[IntArray], second: list[IntArray]
+    result: SuiteResult, first: list[IntArray], second: list[IntArray], *others: Sequence[Record]
 ) -> Estimate:
-    """Difference of two mean errors, paired, from wrong answers in the draws of `result`."""
+    """Difference of two mean errors, paired, from wrong answers in the draws of `result`.
+
+    `others` are cells of another model, one per run.
+    """
     if len(first) == 1:
         refuse_shared(result.first)
         estimate = intervals.mean_difference(first[0], second[0], result.draws)
     else:
         estimate = intervals.mean_difference_over_runs(first, second, result.draws)
-    return allow_for_looks(estimate, result.series[0].noisy)
+    return allow_for_looks(estimate, result.series[0].noisy, *others)
 
 
 SUITE_METRICS: dict[str, Callable[[SuiteResult], Estimate]] = {

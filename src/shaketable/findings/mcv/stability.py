@@ -177,7 +177,7 @@ def cv_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
         )
     first, second = share_suite_points(first, second)
     e = coefficient_difference(first.shares(), second.shares())
-    return allow_for_looks(e, first.series[0].noisy)
+    return allow_for_looks(e, first.series[0].noisy, second.series[0].noisy)
 
 
 def coefficient_difference(

@@ -77,7 +77,7 @@ def estimate_accuracy_difference(first: Series, second: Series) -> Estimate:
         estimate = intervals.mean_difference(a[0], b[0], k)
     else:
         estimate = intervals.mean_difference_over_runs(a, b, k)
-    return allow_for_looks(estimate, first.noisy)
+    return allow_for_looks(estimate, first.noisy, second.noisy)
 
 
 def mscr_difference(
@@ -97,7 +97,7 @@ def mscr_difference(
             ([c.hits for c in s.clean], [c.hits for c in s.noisy]) for s in (a, b)
         )
         estimate = intervals.change_difference_over_runs(first_runs, second_runs, k)
-    return allow_for_looks(estimate, a.noisy)
+    return allow_for_looks(estimate, a.noisy, b.noisy)
 
 
 def _refuse_unpaired(first: Series, second: Series, metric: str) -> None:

@@ -207,5 +207,5 @@ def _estimate(
         estimate = compute()
     except UndefinedError:
         return None
-    cells = [models[0].cells[run] for run in runs]
-    return allow_for_looks(estimate, cells, _count_points(models, runs[0]))
+    cells = ([model.cells[run] for run in runs] for model in models)
+    return allow_for_looks(estimate, *cells, n=_count_points(models, runs[0]))

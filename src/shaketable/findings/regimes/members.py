@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
-from shaketable.evaluation.records import AS_GIVEN, Record
+from shaketable.evaluation.records import AS_GIVEN
 from shaketable.findings.conditions import get_model, name_training
-from shaketable.findings.groups import Grouping, RecordGroups
+from shaketable.findings.groups import GROUPINGS, Grouping, RecordGroups
 from shaketable.findings.regimes.measurements import Measurement, list_measurements
 from shaketable.findings.series import Series
 from shaketable.findings.suite_results import SuiteResult
@@ -55,7 +55,7 @@ def list_members(groups: RecordGroups) -> list[Member]:
     taken: set[tuple[str, str, str]] = set()
     for key, own in series.items():
         cell = own[0].first
-        network, regime = split_name(cell)
+        network, regime = split_name(own[0])
         number = 1
         while (cell.fingerprint, _number(network, number), regime) in taken:
             number += 1
@@ -72,20 +72,30 @@ def _number(name: str, number: int) -> str:
     return name if number == 1 else f"{name} #{number}"
 
 
-def split_name(cell: Record) -> tuple[str, str]:
-    """Return network and training regime of a cell's model; the regime is empty if not known.
+def split_name(series: Series) -> tuple[str, str]:
+    """Return network and training regime of a series' model; the regime is empty if not known.
 
+    Sizes are in units of eps_min where they are such, so that regimes on other data are the same.
     Models given fitted have a regime if they are named as studies name theirs: ``resnet9(C1)``.
     """
+    cell = series.first
     if cell.names_training:
         regime = display_name(cell.train)
-        return cell.model.removesuffix(f"({regime})"), regime
+        return cell.model.removesuffix(f"({regime})"), _name_sizes(series, regime)
     if cell.train != AS_GIVEN:
-        return cell.model, name_training(cell)
+        named = _name_sizes(series, cell.train)
+        return cell.model, name_training(cell) if named == cell.train else named
     network, bracket, rest = cell.model.partition("(")
     if network and bracket and rest.endswith(")"):
         return network, rest.removesuffix(")")
     return cell.model, ""
+
+
+def _name_sizes(series: Series, spec: str) -> str:
+    try:
+        return series.name_sizes(spec)
+    except InputError:  # not a spec of a corruption, such as an adversary
+        return spec
 
 
 def form_groups(members: Sequence[Member], by: Grouping) -> list[MemberGroup]:
@@ -105,7 +115,7 @@ def form_groups(members: Sequence[Member], by: Grouping) -> list[MemberGroup]:
     elif by == "network":
         labels = [member.network for member in members]
     else:
-        raise unknown_name("group", by, ["regime", "network"])
+        raise unknown_name("group", by, GROUPINGS)
     chosen = dict.fromkeys(by) if isinstance(by, Mapping) else dict.fromkeys(labels)
     return [
         MemberGroup(name, tuple(m for m, x in zip(members, labels, strict=True) if x == name))

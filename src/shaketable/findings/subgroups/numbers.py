@@ -122,10 +122,10 @@ class Breakdown:
         """Return a group with intervals that hold where a stopping rule stopped."""
         chosen = self.partition.codes == self.partition.labels.index(group.label)
         n = min(group.n, self.cell.n - group.n) or group.n  # of the smaller part
-        gap = None if group.gap is None else allow_for_looks(group.gap, [self.cell], n)
+        gap = None if group.gap is None else allow_for_looks(group.gap, [self.cell], n=n)
         return replace(
             group,
-            accuracy=allow_for_looks(group.accuracy, [self.cell], group.n),
+            accuracy=allow_for_looks(group.accuracy, [self.cell], n=group.n),
             error=bound_error(self.cell.hits[chosen], self.cell),
             gap=gap,
             shown=gap is not None and is_shown(gap, self.judged),
