@@ -19,6 +19,7 @@ from shaketable.data.bounds import Bounds
 
 ORDERS = [0.3, 0.5, 1, 2, 3, 5, 10, 50, 77, 200, math.inf]
 N, EPSILON = 20_000, 0.3
+WIDE = 3072  # with so many components, so many rows: each component is looked at in one
 
 
 def libraries():
@@ -115,16 +116,16 @@ def check_ball(x, p, epsilon):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("d", [1, 2, 6, 3072])
+@pytest.mark.parametrize("d", [1, 2, 6, WIDE])
 @pytest.mark.parametrize("p", ORDERS)
 def test_noise_is_uniform_in_the_ball(p, d, dtype, library):
     spec = f"{norm_name(p)}({EPSILON})"
     if library == "cpu":  # the same values as numpy, for which the laws are checked
-        n = min(N, 2_000_000 // d)  # rows depend on their keys alone, so these stand for all
+        n = min(N, 1_000_000 // d)  # rows depend on their keys alone, so these stand for all
         x, expected = (noise(spec, n, d, dtype, name, seed=11) for name in ("cpu", "numpy"))
         np.testing.assert_array_equal(x, expected)
     else:
-        x = noise(spec, N, d, dtype, library, seed=11)
+        x = noise(spec, WIDE if d == WIDE else N, d, dtype, library, seed=11)
         check_ball(x, p, EPSILON)
     assert x.dtype == dtype
 
