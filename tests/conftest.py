@@ -1,11 +1,13 @@
 """Fixtures that tests of several packages use."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from helpers.findings import find_once
 from shaketable.core.types import Array, IntArray
 from shaketable.corruptions.suites.suite import suite
 from shaketable.data.arrays import make_dataset
@@ -13,10 +15,12 @@ from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
+from shaketable.findings.page import write_report
 from shaketable.models.builtin import builtin
 from shaketable.models.fitting import fit
 from shaketable.models.loading import load_model
 
+LONG_NOTES = ("a note that is as long as notes may be; " * 6,) * 3
 LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
 
 
@@ -79,6 +83,28 @@ def suite_records(tiles: Dataset) -> Records:
     for name, model in (("half", classify_by_half), ("whole", classify_by_whole)):
         records += evaluate(model, tiles, [suite("pnorm"), suite("ice")], name=name, model_id=name)
     return records
+
+
+@pytest.fixture(scope="session")
+def ice_records(suite_records: Records) -> Records:
+    """Two models under the smaller one of the two suites."""
+    ice = suite_records.suites[1]
+    cells = (c for c in suite_records if c.corruption in {"clean", *ice.specs})
+    return Records(tuple(cells), suites=(ice,))
+
+
+@pytest.fixture(scope="session")
+def suite_page(suite_records: Records, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Page of the two models under two suites, with long notes."""
+    path = tmp_path_factory.mktemp("page") / "s.html"
+    return write_report(path, replace(find_once(suite_records), notes=LONG_NOTES))
+
+
+@pytest.fixture(scope="session")
+def noise_page(noise_records: Records, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Page of the two models under three levels of noise, with long notes."""
+    path = tmp_path_factory.mktemp("page") / "n.html"
+    return write_report(path, replace(find_once(noise_records), notes=LONG_NOTES))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.findings import find_once
 from helpers.pages import EVIL, read_page, rename_to_markup
 from shaketable.core.errors import InputError
 from shaketable.data.builtin import build
@@ -16,7 +17,7 @@ from shaketable.views.text import make_visible
 
 
 def test_page_is_semantic(tmp_path: Path, mixed_records: Records) -> None:
-    page = read_page(write_report(tmp_path / "r.html", mixed_records))
+    page = read_page(write_report(tmp_path / "r.html", find_once(mixed_records)))
     assert ("html", {"lang": "en"}) in page.elements
     assert page.count("h1") == 1
     assert page.count("figure") == page.count("figcaption") == len(page.specs) > 5
@@ -29,7 +30,7 @@ def test_page_is_semantic(tmp_path: Path, mixed_records: Records) -> None:
 
 
 def test_page_loads_nothing(tmp_path: Path, noise_records: Records) -> None:
-    path = write_report(tmp_path / "r.html", noise_records)
+    path = write_report(tmp_path / "r.html", find_once(noise_records))
     page = read_page(path)
     assert not any({"src", "srcset", "action", "data"} & attrs.keys() for _, attrs in page.elements)
     assert not {"link", "iframe", "img", "object", "base"} & {tag for tag, _ in page.elements}
@@ -48,7 +49,7 @@ def test_names_are_escaped(tmp_path: Path, data: Dataset, noise_records: Records
     records, named = rename_to_markup(noise_records, data)
     path = write_report(tmp_path / "r.html", records, dataset=named, title=EVIL, notes=[EVIL])
     plain, evil = (
-        read_page(write_report(tmp_path / "p.html", noise_records, dataset=data)),
+        read_page(write_report(tmp_path / "p.html", find_once(noise_records), dataset=data)),
         read_page(path),
     )
     assert "<script>alert" not in path.read_text(encoding="utf-8")
@@ -60,7 +61,7 @@ def test_names_are_escaped(tmp_path: Path, data: Dataset, noise_records: Records
 
 def test_dataset_of_other_results_is_not_drawn(tmp_path: Path, noise_records: Records) -> None:
     page = read_page(
-        write_report(tmp_path / "r.html", noise_records, dataset=build("bands(n=100)"))
+        write_report(tmp_path / "r.html", find_once(noise_records), dataset=build("bands(n=100)"))
     )
     assert "not the data of these results" in page.text
 
@@ -69,18 +70,18 @@ def test_report_refuses_what_it_cannot_write(tmp_path: Path, noise_records: Reco
     with pytest.raises(InputError, match="at least one cell"):
         write_report(tmp_path / "r.html", Records(()))
     with pytest.raises(InputError, match="name another file"):
-        write_report(tmp_path / "no" / "r.html", noise_records)
+        write_report(tmp_path / "no" / "r.html", find_once(noise_records))
     with pytest.raises(InputError, match=r"must end in \.html or \.htm, got .*s\.pdf'; rename it"):
-        write_report(tmp_path / "s.pdf", noise_records)
+        write_report(tmp_path / "s.pdf", find_once(noise_records))
     assert not list(tmp_path.iterdir())
-    assert write_report(tmp_path / "R.HTM", noise_records).exists()
+    assert write_report(tmp_path / "R.HTM", find_once(noise_records)).exists()
 
 
 def test_page_needs_no_distances_of_points_and_class_pairs(
     tmp_path: Path, data: Dataset, noise_records: Records
 ) -> None:
     bare = tuple(replace(s, nearest=None, by_class=None) for s in noise_records.separations)
-    full = read_page(write_report(tmp_path / "r.html", noise_records, dataset=data))
+    full = read_page(write_report(tmp_path / "r.html", find_once(noise_records), dataset=data))
     page = read_page(
         write_report(tmp_path / "b.html", replace(noise_records, separations=bare), dataset=data)
     )
@@ -109,5 +110,5 @@ def test_a_chart_that_fails_is_an_error(
 
     monkeypatch.setattr(f"shaketable.findings.{chart}", fail)
     with pytest.raises(InputError, match="the chart failed"):
-        write_report(tmp_path / "r.html", mixed_records)
+        write_report(tmp_path / "r.html", find_once(mixed_records))
     assert not (tmp_path / "r.html").exists()

@@ -13,7 +13,7 @@ import pytest
 
 from helpers.pages import make_image_data, rename_to_markup, run_study
 from shaketable.adversary.page import write_worst_case
-from shaketable.adversary.worst_case import worst_case
+from shaketable.adversary.worst_case import WorstCase, worst_case
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
 from shaketable.findings.page import write_report
@@ -107,26 +107,19 @@ def test_every_chart_is_drawn_in_a_browser(browser: Any, page_with_all: Path, wi
 
 
 @pytest.mark.parametrize("screen", [(1280, 800), (390, 844)])
-@pytest.mark.parametrize("source", ["noise_records", "suite_records"])
+@pytest.mark.parametrize(("page", "cells"), [("noise_page", 2 * 3), ("suite_page", 2 * 2)])
 def test_the_risk_of_a_wrong_answer_is_on_the_first_screen(
-    browser: Any,
-    *,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    source: str,
-    screen: tuple[int, int],
+    browser: Any, request: pytest.FixtureRequest, page: str, cells: int, screen: tuple[int, int]
 ) -> None:
     width, height = screen
-    records = request.getfixturevalue(source)
-    notes = ["a note that is as long as notes may be; " * 6] * 3
     size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    browser.get(write_report(tmp_path / "r.html", records, notes=notes).as_uri())
+    browser.get(request.getfixturevalue(page).as_uri())
     boxes = browser.execute_script(
         "return [...document.querySelectorAll('#summary td')]"
         ".map(c => [c.textContent, c.getBoundingClientRect()])"
     )
-    assert len(boxes) == 2 * (3 if source == "noise_records" else 2)
+    assert len(boxes) == cells
     for text, box in boxes:
         assert "below" in text
         assert 0 <= box["left"] < box["right"] <= width, text
@@ -135,9 +128,9 @@ def test_the_risk_of_a_wrong_answer_is_on_the_first_screen(
 
 @pytest.mark.parametrize(("width", "columns"), [(1200, 3), (360, 1)])
 def test_panels_of_a_suite_fit_the_window(
-    browser: Any, tmp_path: Path, suite_records: Records, width: int, columns: int
+    browser: Any, suite_page: Path, width: int, columns: int
 ) -> None:
-    open_page(browser, write_report(tmp_path / "r.html", suite_records), width)
+    open_page(browser, suite_page, width)
     lefts = browser.execute_script(
         "return [...document.querySelectorAll('.panels figure')]"
         ".map(f => Math.round(f.getBoundingClientRect().left))"
@@ -175,17 +168,23 @@ def test_every_image_is_shown_in_a_browser(
     assert browser.execute_script(heat) not in ("", "rgba(0, 0, 0, 0)")
 
 
-@pytest.mark.parametrize("width", [1200, 360])
-def test_the_worst_case_is_drawn_in_a_browser(browser: Any, tmp_path: Path, width: int) -> None:
+@pytest.fixture(scope="module")
+def sunset() -> WorstCase:
     kinds = ["none", "genuine-max"]
-    result = worst_case(oracle, "sunset(n=60)", [0.05, 0.2], constraints=kinds, random=5)
-    open_page(browser, write_worst_case(tmp_path / "w.html", result), width)
+    return worst_case(oracle, "sunset(n=30)", [0.05, 0.2], constraints=kinds, random=5)
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_the_worst_case_is_drawn_in_a_browser(
+    browser: Any, tmp_path: Path, sunset: WorstCase, width: int
+) -> None:
+    open_page(browser, write_worst_case(tmp_path / "w.html", sunset), width)
     boxes = browser.execute_script(
         "return [...document.querySelectorAll('#maps svg')]"
         ".map(s => s.querySelector('.background').getBoundingClientRect())"
         ".map(box => box.width / box.height)"
     )
-    wide, high = np.ptp(result.data.x, axis=0) + 0.4
+    wide, high = np.ptp(sunset.data.x, axis=0) + 0.4
     assert len(boxes) == 2
     assert all(abs(box / (wide / high) - 1) < 0.05 for box in boxes), "cells are not squeezed"
 

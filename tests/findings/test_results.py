@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from helpers.findings import find_subjects, print_results, score_boards
+from helpers.findings import find_once, find_subjects, print_results, score_boards
 from helpers.pages import read_page
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
@@ -114,7 +114,7 @@ class OtherFinding:
 
 def add_finding(records: Records, finding: OtherFinding) -> Results:
     """All findings of the records and another one."""
-    results = find(records)
+    results = find_once(records)
     return replace(results, findings={**results.findings, "other": finding})
 
 
@@ -129,7 +129,7 @@ def test_findings_are_printed_in_the_order_of_their_kinds(
 ) -> None:
     kinds = ["mscr", "study", "mce", "mcv", "risk", "regimes", "comparison", "features"]
     assert [kind for kind in load_kinds()[0] if kind in kinds] == kinds
-    taken = list(find(mixed_records).findings)
+    taken = list(find_once(mixed_records).findings)
     assert taken == ["mscr", "study", "risk", "regimes", "comparison", "subgroups"]
     add_finding(mixed_records, OtherFinding()).print()
     out = capsys.readouterr().out
@@ -161,9 +161,9 @@ def test_sections_are_sorted_by_their_order(
     assert set(links[len(contents) :]) <= {"comparison", "risk"}, "of the summary"
 
 
-def test_sections_of_suites_follow_the_verdict(suite_records: Records, tiles: Dataset) -> None:
+def test_sections_of_suites_follow_the_verdict(ice_records: Records, tiles: Dataset) -> None:
     more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, ["linf(eps_min)"], name="dot")
-    ids = [section.id for section in find(suite_records + more).sections(Methods())]
+    ids = [section.id for section in find(ice_records + more).sections(Methods())]
     assert ids[:5] == ["summary", "answer", "verdict", "comparison", "suite-1"]
 
 

@@ -1,5 +1,7 @@
 """Parts of the findings of records, as tests look at them."""
 
+from functools import cache
+
 import pytest
 
 from shaketable.evaluation.records import Records
@@ -7,13 +9,19 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.mce.scores import Scoreboard
 from shaketable.findings.mcv.boards import MCVBoard, make_boards
-from shaketable.findings.results import find
+from shaketable.findings.results import Results, find
 from shaketable.findings.subjects import Subject
+
+
+@cache
+def find_once(records: Records) -> Results:
+    """Findings of records that tests share; their estimates are computed once for all."""
+    return find(records)
 
 
 def score_boards(records: Records) -> list[Scoreboard]:
     """Boards of all suites that are scored by their mean error."""
-    finding = find(records).findings.get("mce")
+    finding = find_once(records).findings.get("mce")
     return list(finding.boards) if isinstance(finding, SuiteErrors) else []
 
 
@@ -24,10 +32,10 @@ def variation_boards(records: Records, *, reference: str = "", suite: str = "") 
 
 def find_subjects(records: Records) -> list[Subject]:
     """Every model in every setting."""
-    return find(records).groups.subjects
+    return find_once(records).groups.subjects
 
 
 def print_results(capsys: pytest.CaptureFixture[str], records: Records) -> str:
     """Print all findings, and return what stdout has received."""
-    find(records).print()
+    find_once(records).print()
     return capsys.readouterr().out

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.commands import run_command, run_json
 from helpers.findings import print_results, score_boards
 from helpers.pages import read_page
 from shaketable import metrics
@@ -142,11 +141,13 @@ def test_parts_of_the_19_common_corruptions_have_their_scores_without_another_ru
     with Store(of_all_19) as store:
         records = store.records()
     shapes = build("shapes(n=20)")
-    found = run_json(capsys, "score", of_all_19)
+    results = find(records)
+    found = results.json()
     by_suite = {(s["model"], s["suite"]): s for s in found["suites"]}
     assert len(by_suite) == len(found["suites"]) == 6
-    out = run_command(capsys, "score", of_all_19)[1]
-    text = " ".join(read_page(write_report(tmp_path / "p.html", records)).text.split())
+    results.print()
+    out = capsys.readouterr().out
+    text = " ".join(read_page(write_report(tmp_path / "p.html", results)).text.split())
     for name, metric in (("common-15", "mce_15"), ("common-xn", "mce_xn")):
         compute, parts = getattr(metrics, metric), {}
         for model in MODELS:

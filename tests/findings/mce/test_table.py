@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from helpers.findings import print_results
+from helpers.findings import find_once, print_results
 from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import Scoreboard
-from shaketable.findings.results import find
 from shaketable.views.numbers import format_brief
 
 DERIVED = "derived from pnorm-cifar for 64 values in a range of 1"
@@ -51,4 +50,4 @@ def test_published_sizes_are_not_called_derived(
     assert "suite pnorm-cifar (published sizes), 12 test points, 2 draws each" in out
     assert "suite ice-cifar (published sizes)" in out
     assert "derived" not in out
-    assert [s["derived"] for s in find(perfect).json()["suites"]] == [None, None]
+    assert [s["derived"] for s in find_once(perfect).json()["suites"]] == [None, None]

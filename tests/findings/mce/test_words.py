@@ -2,10 +2,9 @@
 
 import pytest
 
-from helpers.findings import print_results
+from helpers.findings import find_once, print_results
 from shaketable.evaluation.records import Records
 from shaketable.findings.mce.scores import Score, Scoreboard
-from shaketable.findings.results import find
 from shaketable.statistics.estimate import Estimate
 
 
@@ -31,6 +30,6 @@ def test_an_undefined_ice_is_stated(capsys: pytest.CaptureFixture[str], perfect:
     out = print_results(capsys, perfect)
     assert "pixel: iCE undefined: there is no error on clean points to compare with" in out
     assert "-0.00" not in out
-    suites = find(perfect).json()["suites"]
+    suites = find_once(perfect).json()["suites"]
     assert [s["metric"] is None for s in suites] == [False, True]
     assert "no error on clean points" in suites[1]["meaning"]
