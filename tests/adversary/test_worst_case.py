@@ -33,8 +33,8 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 @pytest.fixture(scope="module")
 def sunset():
     kinds = ["none", "genuine-max", "genuine-exact"]
-    found = worst_case(oracle, "sunset(n=80)", [0.05, 0.2], constraints=kinds, random=20)
-    return found + worst_case(circle, "sunset(n=80)", [0.05, 0.2], constraints=kinds, random=20)
+    found = worst_case(oracle, "sunset(n=50)", [0.05, 0.2], constraints=kinds, random=20)
+    return found + worst_case(circle, "sunset(n=50)", [0.05, 0.2], constraints=kinds, random=20)
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +60,9 @@ def test_models_are_joined_and_measured_as_one_by_one(sunset):
             assert (a.value, a.n) == (alone.value, alone.n)
     kinds = ["none", "genuine-max", "genuine-exact"]
     for data, ladder, some in (
-        ("sunset(n=40)", [0.05, 0.2], kinds),
-        ("sunset(n=80)", [0.05, 0.1], kinds),
-        ("sunset(n=80)", [0.05, 0.2], kinds[:2]),
+        ("sunset(n=20)", [0.05, 0.2], kinds),
+        ("sunset(n=50)", [0.05, 0.1], kinds),
+        ("sunset(n=50)", [0.05, 0.2], kinds[:2]),
     ):
         other = worst_case(oracle, data, ladder, constraints=some, name="other")
         with pytest.raises(InputError, match="same data, points, norm, epsilons and constraints"):
@@ -73,7 +73,7 @@ def test_models_are_joined_and_measured_as_one_by_one(sunset):
 
 def test_random_noise_is_added_to_the_attacked_points():
     rng = np.random.default_rng(1)
-    x = rng.uniform(0, 1, (300, 3))
+    x = rng.uniform(0, 1, (120, 3))
     y = (x.sum(axis=1) > 1.5).astype(int)
     sure = lambda z: (z.sum(axis=1) > 1.5).astype(int)  # noqa: E731
     found = worst_case(sure, (x, y), [0.02, 0.5], points=7, random=50)
@@ -86,7 +86,7 @@ def test_random_noise_is_added_to_the_attacked_points():
         RandomForestClassifier(20), (x, y), [0.02], refit=True, own=True, random=5, name="rf"
     )
     assert own.curves[0].clean == 1  # on its own points
-    assert len(own.curves[0].target.rows) == 300
+    assert len(own.curves[0].target.rows) == 120
     # a forest keeps its own points under little noise, but not new ones
     assert own.random["rf"][0.02].value > 0.97
 
@@ -324,7 +324,7 @@ def test_maps_show_regions_cells_and_examples(sunset):
     u = np.linspace(low[0], high[0], 10_001)
     above = np.clip(high[1] - np.maximum(u**2 / 4, low[1]), 0, None).mean() * (high[0] - low[0])
     assert span[0] == pytest.approx(above, rel=0.03)
-    assert len(points) == 80
+    assert len(points) == 50
     assert len(moves) == len(crosses) == len(curve.accuracies[-1].examples)
     # every border is equally far from the two nearest points, and none is nearer
     ends = np.array([[b["x"], b["y"]] for b in borders] + [[b["x2"], b["y2"]] for b in borders])

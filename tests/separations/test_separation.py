@@ -33,7 +33,7 @@ def brute(x, y, p):
     return distance
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     x=st.integers(2, 30).flatmap(
         lambda n: hnp.arrays(float, (n, 3), elements=st.integers(-4, 4).map(lambda v: v / 4))

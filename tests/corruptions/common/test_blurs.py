@@ -138,7 +138,7 @@ LARGE = [(name, (299, 299)) for name in NAMES if name != "glass_blur"]  # which 
 
 @pytest.mark.parametrize(("name", "size"), [*product(NAMES, SIZES), *LARGE], ids=str)
 def test_against_the_description(name, size):
-    n = 1 if max(size) >= 224 else 20
+    n = 1 if max(size) >= 224 else 8
     images, keys = make_images(n, *size), make_keys(n)
     images[0, : size[0] // 2] = [255, 17, 130]  # rounding shows where nothing changes
     for severity in range(1, 6):

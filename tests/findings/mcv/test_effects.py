@@ -79,7 +79,7 @@ def test_orders_are_compared_level_by_level_and_by_kind():
 
 
 @given(st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_reversing_the_suite_changes_the_sign_of_the_order_effect(seed):
     specs = ("clean", "sp(0.1) + rotation(30)", "rotation(30) + sp(0.1)")
     hits = draw_hits(seed, specs)
@@ -166,12 +166,12 @@ def test_shown_effects_hold_among_all_effects_of_a_list():
     levels = [f"sp({i})" for i in range(12)]
     specs = ["clean", *(s for f in levels for s in (f"{f} + ga(1)", f"ga(1) + {f}"))]
     missed = claimed = 0
-    for seed in range(40):
+    for seed in range(20):
         effects = Effects(make_suite_result(draw_hits(seed, specs, {"sp": 0.2, "ga": 0.2}), k=K))
         missed += any(o.value.low > 0 or o.value.high < 0 for o in effects.orders)
         claimed += any(o.shown for o in effects.orders)
-    assert missed >= 6
-    assert claimed <= 3
+    assert missed >= 4
+    assert claimed <= 2
 
 
 def test_intervals_of_contrasts_cover():
@@ -179,14 +179,14 @@ def test_intervals_of_contrasts_cover():
     specs = ("clean", "sp(0.1)", "rotation(30)", "sp(0.1) + rotation(30)")
     p = (0.9, 0.85, 0.8, 0.7)
     truth, covered = 0.7 - 0.85 - 0.8 + 0.9, 0
-    for _ in range(300):
+    for _ in range(150):
         skill = rng.random(100) < 0.5  # half of all points answer alike in all sets
         own = rng.random(100)
         hits = {s: (np.where(skill, own, rng.random(100)) < q).astype(int)
                 for s, q in zip(specs, p, strict=True)}  # fmt: skip
         (i,) = Effects(make_suite_result(hits)).interactions
         covered += i.value.low <= truth <= i.value.high
-    assert covered / 300 >= 0.93
+    assert covered / 150 >= 0.93
 
 
 def test_the_json_is_in_percentage_points():

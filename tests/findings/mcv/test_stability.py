@@ -129,10 +129,10 @@ def permute_rows(rng, sets, n, levels):
 def test_limits_do_not_depend_on_the_order_of_sets_of_equal_accuracy():
     rng = np.random.default_rng(0)
     several = 0
-    for _ in range(100):
+    for _ in range(40):
         sets, n, levels = rng.integers(2, 5), rng.integers(2, 9), rng.integers(1, 4)
         table, other = (permute_rows(rng, sets, n, levels) for _ in range(2))
-        orders = [list(order) for order in permutations(range(sets))]
+        orders = [list(order) for order in permutations(range(sets))][:: 1 if sets < 4 else 4]
         several += len(stability._linearise(table)) > 2
         estimates = [coefficient(table[order]) for order in orders]
         assert {(e.value, e.low) for e in estimates} == {(0, 0)}
@@ -185,7 +185,7 @@ def spread(sets, mean, cv):
     ],
 )
 def test_intervals_cover_the_true_cv(cv, tie, sets, n, k):
-    rng, trials = np.random.default_rng(7), 200
+    rng, trials = np.random.default_rng(7), 120
     first, second = spread(sets, 0.85, cv), spread(sets, 0.9, cv / 2)
     covered = differences = zeros = 0
     for _ in range(trials):

@@ -36,7 +36,7 @@ def block_of(size):
 
 
 @pytest.mark.parametrize("p", EXACT_NORMS)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(data=st.data(), block=st.sampled_from([64, 128, 4096]))
 def test_answers_are_exact_ties_included(p, data, block):
     question = data.draw(questions(EXACT, DIMENSIONS, p))
@@ -45,7 +45,7 @@ def test_answers_are_exact_ties_included(p, data, block):
 
 
 @pytest.mark.parametrize("p", NORMS)
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(data=st.data(), block=st.sampled_from([64, 4096]))
 def test_answers_are_right_up_to_rounding(p, data, block):
     question = data.draw(questions(ROUNDED | EXACT, DIMENSIONS, p))
@@ -82,7 +82,7 @@ def test_fractions_of_255_tie_where_their_float64_gaps_do():
 
 
 @pytest.mark.parametrize("p", EXACT_NORMS)
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(data=st.data(), block=st.sampled_from([64, 4096]))
 def test_all_pairs_within_radii_are_listed(p, data, block):
     with block_of(block):
@@ -92,7 +92,7 @@ def test_all_pairs_within_radii_are_listed(p, data, block):
 
 
 @pytest.mark.parametrize("p", NORMS)
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_the_nearest_points_are_among_those_within_their_distance(p, data):
     question = data.draw(questions(EXACT | ROUNDED, DIMENSIONS, p))

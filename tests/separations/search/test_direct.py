@@ -22,7 +22,7 @@ from shaketable.separations.search import blocks, direct
 
 
 @pytest.mark.parametrize("p", EXACT_NORMS)
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_answers_are_exact_ties_included(p, data):
     question = data.draw(questions(EXACT, DIMENSIONS, p))
@@ -33,7 +33,7 @@ def test_answers_are_exact_ties_included(p, data):
 
 
 @pytest.mark.parametrize("p", NORMS)
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_answers_are_those_of_the_compiled_search_to_the_last_bit(p, data):
     drawn = data.draw(questions(ROUNDED | EXACT, DIMENSIONS, p))

@@ -79,7 +79,7 @@ def check_same(question, device):
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("small", [False, True], ids=["one block", "many blocks"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(question=questions())
 def test_every_answer_is_that_of_the_compiled_search(device, small, question):
     with pytest.MonkeyPatch.context() as patch:
@@ -90,7 +90,7 @@ def test_every_answer_is_that_of_the_compiled_search(device, small, question):
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(question=questions(), share=st.sampled_from([0.0, 0.2, 1.0]), seed=st.integers(0, 9))
 def test_pairs_within_are_those_of_the_compiled_search(device, question, share, seed):
     radius = blocks.search(replace(question, nearest_of=np.ones(question.n, bool))).nearest

@@ -21,7 +21,7 @@ from shaketable.separations.search import trees
 
 
 @pytest.mark.parametrize("p", EXACT_NORMS)
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=20, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_answers_are_exact_ties_included(p, data):
     question = data.draw(questions(EXACT, FEW_DIMENSIONS, p))
