@@ -90,13 +90,14 @@ def make_parts(folder):
 def test_adversaries_search_within_0_and_1(tmp_path):
     expected = None
     for _, data in doors(tmp_path):
-        worst = st.worst_case(bright, data, [0.02, 0.06], norm="inf")
+        worst = st.worst_case(bright, data, [0.02, 0.2], norm="inf", attacks="random(50)")
         values = [a.value for a in worst.curves[0]]
         expected = values if expected is None else expected
         assert values == expected
         assert worst.eps_min == pytest.approx(st.separation(X / 255, Y, norm="inf").epsilon_min)
         assert NOTE in worst.notes[0] == worst.json()["notes"][0]
-    one = st.adversarial_accuracy(bright, X, Y, epsilon=0.06, norm="inf", bounds=(0, 1))
+    options = {"norm": "inf", "bounds": (0, 1), "attacks": "random(50)"}
+    one = st.adversarial_accuracy(bright, X, Y, epsilon=0.2, **options)
     assert one.value == expected[1] < 1
     assert NOTE in one.notes[0]
 
@@ -111,7 +112,7 @@ def test_commands_say_so(command, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     save(tmp_path, ("x", X), ("y", Y))
     options = [] if command == "separation" else ["--model", f"{__name__}:bright", "--quiet"]
-    options += ["--eps", "0.02"] if command == "adversary" else []
+    options += ["--eps", "0.02", "--attack", "random(50)"] if command == "adversary" else []
     data = ["images.npz"] if command == "separation" else ["--data", "images.npz"]
     code, out, err = run_command(capsys, command, *data, *options, "--json")
     assert code == 0, err

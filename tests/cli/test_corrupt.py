@@ -61,7 +61,7 @@ def test_a_suite_is_written_and_read_from_the_command_line(capsys):
         "--data",
         "shapes(n=60)",
         "--model",
-        "logistic",
+        "1nn",
         "--quiet",
         "--store",
         "s.sqlite",
@@ -112,7 +112,7 @@ def test_frost_takes_its_textures_from_a_folder(capsys):
         "--data",
         "shapes(n=60)",
         "--model",
-        "logistic",
+        "1nn",
         "--suite",
         "common-15",
         "--frost-textures",
@@ -128,7 +128,7 @@ def test_frost_takes_its_textures_from_a_folder(capsys):
 def test_images_in_a_folder_from_the_command_line(capsys):
     from PIL import Image
 
-    shapes = st.load("shapes(n=100)")
+    shapes = st.load("shapes(n=60)")
     for row, label in enumerate(shapes.labels):
         os.makedirs(f"in/{label}", exist_ok=True)
         Image.fromarray(shapes.x[row]).save(f"in/{label}/{row}.png")
@@ -137,7 +137,7 @@ def test_images_in_a_folder_from_the_command_line(capsys):
     )
     assert code == 0, err
     assert "with a manifest" in out
-    arguments = ("evaluate", "--data", "in", "--model", "logistic", "--quiet", "--suite")
+    arguments = ("evaluate", "--data", "in", "--model", "1nn", "--quiet", "--suite")
     (made,), (read,) = (
         run_json(capsys, *arguments, "common-15", *more)["suites"]
         for more in ((), ("--published", "out"))

@@ -82,7 +82,7 @@ leaves_when_fitted, leaves_when_made = LeavesWhenFitted(), LeavesWhenMade()
 leaves_when_looked_at, raises, exits, slow = LeavesWhenLookedAt(), Raises(), Exits(), Slow()
 """
 
-STUDY = ["study", "--data", "bands(n=60)", "--runs", "20", "--k", "1", "--quiet"]
+STUDY = ["study", "--data", "bands(n=60)", "--runs", "4", "--k", "1", "--quiet"]
 
 
 @pytest.fixture(autouse=True)
@@ -157,10 +157,10 @@ def test_a_model_that_raises_is_recorded_and_the_same_command_tries_it_again(cap
     assert last.startswith("shaketable: error: results are not complete: 1 failure: under linf(0.0")
     assert place in last
     assert "; run the same command to try again what failed" in last
-    assert count_cells("s.sqlite") == 79
+    assert count_cells("s.sqlite") == 15
     assert run_json(capsys, *argv)
-    assert count_cells("s.sqlite") == 80
-    assert len(Path("calls").read_text()) == 80 + 2, "the model that failed is measured again"
+    assert count_cells("s.sqlite") == 16
+    assert len(Path("calls").read_text()) == 16 + 2, "the model that failed is measured again"
 
 
 def test_a_worker_that_exits_names_its_place_and_the_same_command_goes_on(capsys):
@@ -173,7 +173,7 @@ def test_a_worker_that_exits_names_its_place_and_the_same_command_goes_on(capsys
     )
     assert "what was measured is in s.sqlite, run the same command to go on" in err
     assert run_json(capsys, *argv, "--jobs", "1")
-    assert count_cells("s.sqlite") == 80
+    assert count_cells("s.sqlite") == 16
 
 
 def list_workers(process):
@@ -209,7 +209,7 @@ def test_sigterm_stops_a_command_and_its_workers():
 def test_a_full_disk_with_two_workers_is_one_line():
     code, err = run_in_process(
         *[*STUDY, "--runs", "200", "--model", "1nn", "--jobs", "2", "--store", "s.sqlite"],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (90_000, 90_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (80_000, 80_000)),
     )
     assert code == 4
     assert "results file 's.sqlite': d" in err

@@ -42,7 +42,7 @@ def test_interrupted_says_what_is_kept_and_goes_on(capsys, tmp_path, cells):
         "--model",
         "1nn",
         "--runs",
-        "60",
+        "30",
         "--k",
         "1",
         "--quiet",
@@ -66,7 +66,7 @@ def test_interrupted_says_what_is_kept_and_goes_on(capsys, tmp_path, cells):
     assert process.returncode == 130, err
     assert "s.sqlite, run the same command to go on" in err
     assert "Traceback" not in err
-    assert cells <= count_cells(tmp_path / "s.sqlite") < 240
+    assert cells <= count_cells(tmp_path / "s.sqlite") < 120
     if cells:
         argv += ["--jobs", "1"]
         assert run_json(capsys, *argv, "--store", "s.sqlite") == run_json(capsys, *argv)

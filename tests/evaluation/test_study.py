@@ -101,7 +101,7 @@ def test_every_run_has_its_own_training_randomness_and_bounds_hold_in_training()
 KILLED = """
 import sys
 from shaketable import study
-study("bands(n=60)", "1nn", train_eps=[0, 0.01], test_eps=[0], k=1, runs=50, store=sys.argv[1])
+study("bands(n=60)", "1nn", train_eps=[0, 0.01], test_eps=[0], k=1, runs=25, store=sys.argv[1])
 """
 
 
@@ -114,10 +114,10 @@ def test_killed_at_any_moment_nothing_is_lost(tmp_path):  # nor interrupted: see
             break
     process.kill()
     process.wait()
-    assert 6 <= _count(path) < 200
-    options = {"train_eps": [0, 0.01], "test_eps": [0], "k": 1, "runs": 50}
+    assert 6 <= _count(path) < 100
+    options = {"train_eps": [0, 0.01], "test_eps": [0], "k": 1, "runs": 25}
     records = study("bands(n=60)", "1nn", **options, store=path)
-    assert len(records) == 50 * 2 * 2
+    assert len(records) == 25 * 2 * 2
     assert hits(records) == hits(study("bands(n=60)", "1nn", **options))
 
 

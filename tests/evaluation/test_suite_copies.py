@@ -20,9 +20,9 @@ def coarse(x):
     return np.rint(x.reshape(len(x), -1).sum(axis=1) * 255).astype(int) % 3
 
 
-def sets():
-    x, y = make_images(40, 16, 16), np.arange(40) % 3
-    grey = make_images(40, 12, 9, 1)[..., 0]
+def sets(n=40):
+    x, y = make_images(n, 16, 16), np.arange(n) % 3
+    grey = make_images(n, 12, 9, 1)[..., 0]
     plain = st.make_dataset(x, y, name="plain", n_train=25)
     names = tuple(f"{label}/p{i}.jpg" for i, label in enumerate(y))
     return {
@@ -39,8 +39,8 @@ def sets():
 
 @pytest.mark.parametrize("kind", sets())
 def test_a_written_suite_gives_the_very_hits_of_the_generated_one(kind, tmp_path, monkeypatch):
-    data, suite = sets()[kind], st.suite("common-19")
-    monkeypatch.setattr("shaketable.evaluation.suite_copies.BATCH_VALUES", 7 * data.d)
+    data, suite = sets(31)[kind], st.suite("common-19")
+    monkeypatch.setattr("shaketable.evaluation.suite_copies.BATCH_VALUES", 4 * data.d)
     folder = write_suite(tmp_path / "c", data, suite, seed=3)
     made = st.evaluate(coarse, data, suite, seed=3, model_id="m")
     read = st.evaluate(coarse, data, suite.published(folder), model_id="m")
