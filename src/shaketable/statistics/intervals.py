@@ -124,7 +124,7 @@ def relative_change_over_runs(
     >>> clean = [[1] * 19 + [0]] * 3
     >>> hits = [[1] * 17 + [0] * 3, [1] * 18 + [0] * 2, [1] * 19 + [0]]
     >>> print(relative_change_over_runs(clean, hits, k=1))
-    -0.053 (95 % interval -0.227 to 0.070)
+    -0.053 (95 % interval -0.195 to 0.056)
     """
     estimator, counts = _tabulate_changes([[(clean, hits)]], k, read_runs)
     return _estimate(estimator, counts, k, confidence, least=-1.0)
@@ -163,7 +163,7 @@ def change_difference_over_runs(
     >>> clean = [[1] * 50] * 4
     >>> hits = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9, [1] * 40 + [0] * 10]
     >>> print(change_difference_over_runs((clean, clean), (clean, hits), k=1))
-    0.1850 (95 % interval 0.1551 to 0.2193)
+    0.1850 (95 % interval 0.1551 to 0.2188)
     """
     estimator, counts = _tabulate_changes([[first], [second]], k, read_runs)
     return _estimate(estimator, counts, k, confidence)
@@ -246,7 +246,7 @@ def mean_difference_over_runs(
 
     >>> runs = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9]
     >>> print(mean_difference_over_runs(runs, [[0] * 50] * 3, k=1))
-    0.820 (95 % interval 0.762 to 0.867)
+    0.820 (95 % interval 0.763 to 0.867)
     """
     estimator, counts = _tabulate_means(first, second, k, read_runs)
     return _estimate(estimator, counts, k, confidence)

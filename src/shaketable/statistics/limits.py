@@ -46,8 +46,9 @@ small ones that were seen (``benchmarks/results/coverage.md``).
 **Mean over splits.** The same, with the variances of the points multiplied by the dispersion: the
 variance between runs over that of independent points, and with the t of the runs. In the middle of
 the range this is the t interval with ddof 1; if all runs are at 100 % it is Clopper–Pearson for all
-their points. The degrees of freedom grow from runs - 1 with the part that the imagined point has in
-the variance, as its own is not estimated from the runs (Welch–Satterthwaite).
+their points. The degrees of freedom grow from runs - 1 with the part that one point such as the
+imagined one would have in the variance: the fewer points make up the spread, the less it is one
+between runs (Welch–Satterthwaite).
 
 **MSCR** is a ratio of means, :math:`m = \bar y / \bar c - 1`, and is linearised: the value of a
 point is :math:`m + (y_i - (1 + m) c_i) / \bar c`. The worst point for the lower limit is right when
@@ -328,8 +329,7 @@ def make_limits_over_runs(
     def make(linear: LinearEstimate) -> UpperLimit:
         variance = np.maximum(independent, between)
         imagined = imagine(linear, total)
-        # the variance is estimated, that of the imagined point is not (Satterthwaite)
-        part = _ratio(imagined.weight * imagined.distance**2, variance, _MANY)
+        part = _ratio(imagined.distance**2, variance, _MANY)
         df = (runs - 1) * (1 + part) ** 2
         return UpperLimit(linear, total, imagined, _find_tail(df, tail), dispersion)
 
