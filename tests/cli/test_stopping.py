@@ -66,6 +66,7 @@ def test_flags_that_do_not_go_together_are_refused(capsys, flags, message):
         (["--max-runs", 3], "--max-runs goes with --precision or --stop-early; give --runs"),
         (["--k", "auto"], "must be a number, as models are trained with so many noisy copies"),
         (["--precision", 1, "--precision-of", "mce"], "add --suite common-19"),
+        (["--precision", 1, "--precision-of", "difference(rf, 1nn).mscr"], "unknown model"),
     ],
 )
 def test_flags_of_a_study_that_do_not_go_together_are_refused(capsys, flags, message):

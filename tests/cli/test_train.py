@@ -85,4 +85,4 @@ def test_studies_train_networks_and_estimators_by_regime(capsys, tmp_path):
 
 def test_training_noise_is_named_once(capsys):
     error = run_failing(capsys, "study", *TINY, "--train", "clean", "--train-eps", "0.1", "--quiet")
-    assert error.endswith("leave one out\n")
+    assert "argument --train-eps: not allowed with argument --train" in error

@@ -123,12 +123,13 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     """Load the data as the flags say, or take those given, and find models and corruptions."""
     from shaketable.corruptions import parse
     from shaketable.corruptions.suites.per_feature import per_feature
-    from shaketable.findings.requirements.needs import check_needs, list_needs
+    from shaketable.findings.requirements.needs import check_models, check_needs, list_needs
 
     models = read_models(args)
     if args.reference and args.reference not in models:
         raise unknown_name("reference", args.reference, models)
     requirements = read_requirements(args)
+    check_models([*requirements, *read_goal(args)], models)
     rule = read_rule(args, requirements, models=len(models))
     levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
     levels = levels or list_needs([*requirements, *read_goal(args)])

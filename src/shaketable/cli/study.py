@@ -161,6 +161,8 @@ def read_inputs(
     args: argparse.Namespace, *, data: Dataset | None = None, models: dict[str, Any] | None = None
 ) -> Inputs:
     """Load data and models as the flags say, or take those given instead."""
+    from shaketable.findings.requirements.needs import check_models
+
     suites = read_suites(args)
     test_eps = args.test_eps
     if test_eps is None and not suites and not args.corruptions:
@@ -183,6 +185,7 @@ def read_inputs(
         if args.network or args.recipe:
             network = read_network(args)
             models[network.name] = network
+    check_models([*read_requirements(args), *read_goal(args)], models)
     data = load_data(args) if data is None else data
     options: StudyOptions = {
         "norm": args.norm,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 
-from shaketable.core.checks import list_names
+from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.corruptions.parse import has_size_eps_min, parse
 from shaketable.corruptions.registry import EpsMin
@@ -52,6 +52,18 @@ def check_needs(requirements: Iterable[Requirement], levels: Sequence[str | Suit
                 f"requirement {requirement.text!r} needs {noise}, which would not be measured; "
                 f"add {shlex.join(flag)}"
             )
+
+
+def check_models(requirements: Iterable[Requirement], names: Iterable[str]) -> None:
+    """Raise an `InputError` for a requirement about models other than those of these names.
+
+    Labels of models begin with their names: ``rf, training noise clean``, ``resnet9(C1)``.
+    """
+    known = tuple(names)
+    for requirement in requirements:
+        for model in requirement.models:
+            if not model.startswith(known):
+                raise unknown_name(f"model in requirement {requirement.text!r}:", model, known)
 
 
 def _find_missing(
