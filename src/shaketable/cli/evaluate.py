@@ -129,20 +129,21 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     if args.reference and args.reference not in models:
         raise unknown_name("reference", args.reference, models)
     requirements = read_requirements(args)
-    check_models([*requirements, *read_goal(args)], models)
+    goals = [*requirements, *read_goal(args)]
+    check_models(goals, models)
     rule = read_rule(args, requirements, models=len(models))
     levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
-    levels = levels or list_needs([*requirements, *read_goal(args)])
+    levels = levels or list_needs(goals)
     if args.features is None:
         levels = levels or ["linf(eps_min)"]
-        check_needs([*requirements, *read_goal(args)], levels)
+        check_needs(goals, levels)
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args, by=args.by) if data is None else data
     if args.features is not None:
         levels.append(per_feature(data, *args.features))
-        check_needs([*requirements, *read_goal(args)], levels)
+        check_needs(goals, levels)
     return Inputs(data, models, levels, rule)
 
 

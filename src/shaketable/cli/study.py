@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
     from shaketable.evaluation.records import Records
     from shaketable.evaluation.study_plan import StudyOptions
+    from shaketable.findings.requirements.requirement import Requirement
     from shaketable.findings.stopping.rules import Decided, Precision
 
 ABOUT = "train with noise, test with noise, over many runs"
@@ -167,13 +168,15 @@ def read_inputs(
     test_eps = args.test_eps
     if test_eps is None and not suites and not args.corruptions:
         test_eps = [0, "eps_min"]
-    _check_requirements(args, test_eps or (), suites)
+    requirements = read_requirements(args)
+    goals = [*requirements, *read_goal(args)]
+    _check_needs(args, goals, test_eps or (), suites)
     if args.k == "auto":
         raise InputError(
             "--k of a study must be a number, as models are trained with so many noisy copies; "
             "auto is for evaluate"
         )
-    rule = read_rule(args, read_requirements(args))
+    rule = read_rule(args, requirements)
     runs = read_runs(args, rule)
     network = None
     if models is None:
@@ -185,7 +188,7 @@ def read_inputs(
         if args.network or args.recipe:
             network = read_network(args)
             models[network.name] = network
-    check_models([*read_requirements(args), *read_goal(args)], models)
+    check_models(goals, models)
     data = load_data(args) if data is None else data
     options: StudyOptions = {
         "norm": args.norm,
@@ -208,17 +211,20 @@ def identify(_: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
     return identify_trainees(inputs.models)
 
 
-def _check_requirements(
-    args: argparse.Namespace, test_eps: Iterable[float | str], suites: Iterable[Suite]
+def _check_needs(
+    args: argparse.Namespace,
+    goals: Iterable[Requirement],
+    test_eps: Iterable[float | str],
+    suites: Iterable[Suite],
 ) -> None:
-    """Raise an error if something is required that is not measured."""
+    """Raise an error if something is required, or has to be precise, that is not measured."""
     from shaketable.core.norms import as_p, norm_name
     from shaketable.core.spec import Call
     from shaketable.findings.requirements.needs import check_needs
 
     norm = norm_name(as_p(args.norm))
     check_needs(
-        [*read_requirements(args), *read_goal(args)],
+        goals,
         [*(str(Call(norm, (epsilon,))) for epsilon in test_eps), *args.corruptions, *suites],
     )
 

@@ -20,7 +20,7 @@ from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
 from shaketable.evaluation.failures import Measured, keep_outcomes
-from shaketable.evaluation.noise import Draws, Noise, choose_bounds
+from shaketable.evaluation.noise import USUAL_K, Draws, Noise, choose_bounds
 from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Records, copy_id
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
 from shaketable.evaluation.sequential import StoppingRule, choose_draws, measure_until
@@ -166,7 +166,7 @@ def evaluate_each(
                 data,
                 corruptions,
                 results,
-                k=10 if k == "auto" else k,
+                k=USUAL_K if k == "auto" else k,
                 seed=seed,
                 bounds=bounds,
                 draws=draws,
@@ -221,7 +221,7 @@ def _plan_cells(
             model, data, name=name, model_id=subject.model_id, unscale=unscale and not refit
         )
     noise = Noise(
-        k=10 if k is None else k,
+        k=USUAL_K if k is None else k,
         seed=seed,
         draws=draws or "independent",
         bounds=choose_bounds(data, bounds),

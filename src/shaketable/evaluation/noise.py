@@ -21,6 +21,9 @@ from shaketable.data.dataset import Dataset, as_floats
 
 Draws: TypeAlias = Literal["independent", "ladder", "shared"]
 
+USUAL_K = 10
+"""Draws per point if none are asked for."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Noise:

@@ -26,7 +26,7 @@ from shaketable.evaluation.cells import (
     measure_groups,
 )
 from shaketable.evaluation.failures import Measured
-from shaketable.evaluation.noise import Draws, Noise, choose_bounds
+from shaketable.evaluation.noise import USUAL_K, Draws, Noise, choose_bounds
 from shaketable.evaluation.resolve import (
     Corruptions,
     list_items,
@@ -86,7 +86,7 @@ def plan_study(
     if test_eps is not None or not others:
         test_eps = (*(test_eps or ()), "eps_min")
     noise = Noise(
-        k=10 if k is None else k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds)
+        k=USUAL_K if k is None else k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds)
     )
     levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
     tests = [(corruption, noise) for corruption in (Clean(), *levels)]

@@ -19,7 +19,7 @@ from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.failures import check_complete
-from shaketable.evaluation.noise import Noise, choose_bounds, choose_range
+from shaketable.evaluation.noise import USUAL_K, Noise, choose_bounds, choose_range
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
@@ -112,7 +112,7 @@ def harden(
     search_runs = check_whole("search_runs", search_runs, least=1)
     ((name, trainee),) = _load_one(model, trust=trust).items()
     data = fix_test_part(as_dataset(data), seed)
-    drawn = Noise(k=10 if k is None else k, seed=seed, bounds=choose_bounds(data, bounds))
+    drawn = Noise(k=USUAL_K if k is None else k, seed=seed, bounds=choose_bounds(data, bounds))
     job = _Job(Workshop(name, trainee, data, drawn), k, bounds, store, n_jobs, progress)
     aim = _resolve_target(job, target, norm)
     part = take_training_part(data)
