@@ -8,16 +8,17 @@ of the test points), and agreement with 1-NN on the training points.
     python benchmarks/adversarial_training.py                        # sunset, on a CPU
     python benchmarks/adversarial_training.py --cifar cifar10.npz    # on a GPU
 
-With --store FILE.json, a run that was interrupted goes on. The file of images holds x_train,
-y_train, x_test and y_test, 32 x 32 x 3 in uint8; no network gets flips and crops, which cells do
-not allow. Prints a Markdown table: means over seeds, with the standard deviation. Results:
-results/adversarial_training.md.
+With --store FOLDER, a run that was interrupted goes on, and several processes can share the work:
+each is given one seed by --seed, and a last command without it prints the table. The file of images
+holds x_train, y_train, x_test and y_test, 32 x 32 x 3 in uint8; no network gets flips and crops,
+which cells do not allow. Prints a Markdown table: means over seeds, with the standard deviation.
+Results: results/adversarial_training.md.
 """
 
 import argparse
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,14 +111,16 @@ def label(module: torch.nn.Module, data: st.Dataset) -> list[Any]:
     return [data.classes[code] for code in scores.argmax(axis=1).tolist()]
 
 
-def compare(setting: Setting, store: Path | None) -> None:
+def compare(setting: Setting, store: Path | None, seeds: Sequence[int]) -> dict[str, Any]:
     """Train and evaluate all networks; results in the store are not computed again."""
     done: dict[str, Any] = {}
-    if store is not None and store.exists():
-        done = json.loads(store.read_text(encoding="utf-8"))
+    if store is not None:
+        store.mkdir(exist_ok=True)
+        for file in store.glob("*.json"):
+            done |= json.loads(file.read_text(encoding="utf-8"))
     recipe = st.training.make_recipe("points" if setting.file is None else "fast")
     recipe = replace(recipe, shift=False)  # cells allow no flips and crops, so nobody gets them
-    for seed in range(setting.seeds):
+    for seed in seeds:
         train, test = setting.load(seed)
         nearest = st.one_nn((train.x, train.labels), (test.x, test.labels), norm=setting.norm)
         for name, noise in setting.list_regimes():
@@ -147,10 +150,11 @@ def compare(setting: Setting, store: Path | None) -> None:
             counts = (found.differing, found.first, found.second)
             done[key] = {"shares": shares, "labels": given, "counts": counts}
             if store is not None:
-                store.write_text(json.dumps(done), encoding="utf-8")
+                own = {each: value for each, value in done.items() if each.startswith(f"{seed}:")}
+                (store / f"{seed}.json").write_text(json.dumps(own), encoding="utf-8")
             took = f"{middle - began:.1f} s, attacked in {time.perf_counter() - middle:.1f} s"
             print(f"seed {seed}, {name}: trained in {took}", flush=True)
-    print_table(setting, done)
+    return done
 
 
 def print_table(setting: Setting, done: dict[str, Any]) -> None:
@@ -173,11 +177,12 @@ def print_table(setting: Setting, done: dict[str, Any]) -> None:
         print(f"| {' | '.join(cells)} |")
 
 
-def read_setting() -> tuple[Setting, Path | None]:
-    """Return the comparison that the command line asks for, and the file of its results."""
+def read_setting() -> tuple[Setting, Path | None, int | None]:
+    """Return the comparison that the command line asks for, the folder of results, and the seed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cifar", metavar="FILE.npz")
-    parser.add_argument("--store", type=Path, metavar="FILE.json", help="goes on from there")
+    parser.add_argument("--store", type=Path, metavar="FOLDER", help="goes on from there")
+    parser.add_argument("--seed", type=int, help="only this one, and no table")
     parser.add_argument("--network")
     parser.add_argument("--norm", default="2")
     for name in ("epochs", "batch", "steps", "seeds", "train-points", "test-points"):
@@ -186,7 +191,7 @@ def read_setting() -> tuple[Setting, Path | None]:
         parser.add_argument(f"--{name}", type=lambda text: tuple(map(float, text.split(","))))
     parser.add_argument("--attacks", type=lambda text: tuple(text.split("+")))
     options = vars(parser.parse_args())
-    file, store = options.pop("cifar"), options.pop("store")
+    file, store, seed = (options.pop(name) for name in ("cifar", "store", "seed"))
     given = {name: value for name, value in options.items() if value is not None}
     usual: dict[str, Any] = {
         "name": "sunset",
@@ -216,17 +221,19 @@ def read_setting() -> tuple[Setting, Path | None]:
             "test_points": 1000,
             "file": file,
         }
-    return Setting(**(usual | given)), store
+    return Setting(**(usual | given)), store, seed
 
 
 def main() -> None:
     """Print settings and the table."""
-    setting, store = read_setting()
+    setting, store, seed = read_setting()
     began = time.perf_counter()
     cuda = torch.cuda.is_available()
     where = torch.cuda.get_device_name() if cuda else f"{torch.get_num_threads()} CPU threads"
     print(f"{datetime.now(UTC):%Y-%m-%d}, {where}, torch {torch.__version__}\n{setting}\n")
-    compare(setting, store)
+    done = compare(setting, store, range(setting.seeds) if seed is None else [seed])
+    if seed is None:
+        print_table(setting, done)
     print(f"\n{time.perf_counter() - began:.0f} s")
 
 
