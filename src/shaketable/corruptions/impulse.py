@@ -72,10 +72,10 @@ class Impulse(Corruption):
         """Return places in the order they are replaced in, and a number in (0, 1) for each."""
         d = math.prod(x.shape[1:])
         if device := device_code(x):
-            return device.draw_places(self, x, keys, self._hits(d))
+            return device.draw_places(self, x, keys, self.count_hits(d))
         from shaketable.corruptions.compiled.ziggurat import fill_places  # compiled, slow to load
 
-        places = np.empty((len(keys), self._hits(d)), np.int64)
+        places = np.empty((len(keys), self.count_hits(d)), np.int64)
         uniform = np.empty(places.shape)
         run_over_rows(fill_places, keys, places, uniform, settings=(d,))
         return places, uniform
@@ -86,9 +86,9 @@ class Impulse(Corruption):
         """Replace the values at the first of these places, of each row its own share if given."""
         if device := device_code(x):
             return device.apply_flat(self, x, drawn, partial(self._replace_on_device, sizes))
-        low, high = self._ends(levels=x.dtype == np.uint8)
+        low, high = self.find_ends(levels=x.dtype == np.uint8)
         out = x.reshape(len(x), -1).copy()
-        hits = self._hits(out.shape[1])
+        hits = self.count_hits(out.shape[1])
         places, u = drawn[0][:, :hits], drawn[1][:, :hits]
         value = low + (high - low) * u if self.to == "uniform" else np.where(u < 0.5, low, high)
         value = value.astype(out.dtype)
@@ -100,8 +100,8 @@ class Impulse(Corruption):
 
     def _replace_on_device(self, sizes: Any, flat: Any, drawn: Any) -> Any:
         """Do the same on tensors."""
-        low, high = self._ends(levels=not flat.is_floating_point())
-        hits = self._hits(flat.shape[1])
+        low, high = self.find_ends(levels=not flat.is_floating_point())
+        hits = self.count_hits(flat.shape[1])
         places, u = drawn[0][:, :hits], drawn[1][:, :hits]
         if self.to == "uniform":
             value = low + (high - low) * u
@@ -114,11 +114,12 @@ class Impulse(Corruption):
             value = value.where(hit, flat.gather(1, places))
         return flat.scatter(1, places, value)
 
-    def _hits(self, d: int) -> int:
+    def count_hits(self, d: int) -> int:
         """Number of values that are replaced, of d."""
         return round(self.share * d)
 
-    def _ends(self, *, levels: bool) -> tuple[float, float]:
+    def find_ends(self, *, levels: bool) -> tuple[float, float]:
+        """Return the ends of the value range, in units of levels if values are levels."""
         return find_ends(check_finite_range(self.bounds, self), levels=levels)
 
     def _to(self) -> tuple[str, ...]:

@@ -71,9 +71,10 @@ class Noise:
         single = x.ndim in (1, 3)
         rows = x[None] if single else x
         key = self._next_key()
-        keys = row_keys(key, np.arange(len(rows)), np.arange(1))[:, 0]
-        labels = others[0] if others else None
-        rows, mixed = augment(self.regime.augmentations, rows, labels, keys, self.classes)
+        mixed = others[0] if others else None
+        if augmentations := self.regime.augmentations:
+            keys = row_keys(key, np.arange(len(rows)), np.arange(1))[:, 0]
+            rows, mixed = augment(augmentations, rows, mixed, keys, self.classes)
         if not isinstance(self.regime.noise, Clean):
             rows = corrupt(rows, self.regime.noise, rng=key, bounds=self.bounds)
         changed = rows[0] if single else rows

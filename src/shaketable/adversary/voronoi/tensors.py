@@ -18,6 +18,7 @@ from shaketable.core.types import Array
 
 _VALUES = 1 << 23  # gaps held at a time
 _HALVINGS = 40  # bisection steps in search of a boundary
+_COARSE = 1e-8  # grain from which on the lead covers the rounding of products
 _TINY = 1e-300  # least divisor where powers are scaled by the largest gap
 
 
@@ -69,12 +70,16 @@ class DeviceVoronoi:
     """Voronoi cells for tensors on a device, which holds the points that have neighbours.
 
     The neighbour that a point has come closest to, relative to its own row, decides how far it is
-    pulled; then the next of those still too close, until there are none: two or three rounds.
+    pulled; then the next of those still too close, until there are none: two or three rounds. Where
+    lists of neighbours end early, in L2, all points are compared instead, by matrix products.
     """
 
     def __init__(self, voronoi: VoronoiCells, device: Any) -> None:
         lists, crowded = voronoi.lists, voronoi.find_crowded()
-        held = np.unique(np.concatenate([lists.first[crowded], lists.others]))
+        ended = bool((lists.complete_to < voronoi.radius).any())
+        self._dense = ended and voronoi.p == 2 and voronoi.grain > _COARSE
+        listed = np.unique(np.concatenate([lists.first[crowded], lists.others]))
+        held = np.arange(len(voronoi.x)) if self._dense else listed
         place = np.full(len(voronoi.x), -1)
         place[held] = np.arange(len(held))
         lead, self._lead_share = voronoi.required_lead(np.arange(len(voronoi.x)))
@@ -98,11 +103,12 @@ class DeviceVoronoi:
             return moved
         rows, given = rows[at], moved[at]
         steps = self._measure_steps(rows, given)
-        share = self._find_kept_shares(rows, steps)
+        compare = self._compare_all if self._dense else self._find_kept_shares
+        share = compare(rows, steps)
         result = torch.where((share < 1)[:, None], steps.end_at(share), given.double())
         # lists may end before neighbours that matter: see `NeighbourLists`
         short = (2 * share * steps.length + steps.lead >= self._complete_to[rows]).nonzero()[:, 0]
-        if len(short):
+        if len(short) and not self._dense:
             far = self.voronoi.pull_inside(rows[short].cpu().numpy(), given[short].cpu().numpy())
             result[short] = torch.from_numpy(far).to(result)
         return torch.index_copy(moved, 0, at, result.to(moved))
@@ -135,6 +141,25 @@ class DeviceVoronoi:
             share = share.scatter_reduce(0, rows_of_worst, kept, "amin")
             owner, other = owner[~worst], other[~worst]
         return share
+
+    def _compare_all(self, rows: Tensor, steps: _Steps) -> Tensor:
+        """Share of every step that stays inside, by the formula of `_find_boundary` for all points.
+
+        Squared distances come from products, which are off by some 1e-13 for images. That moves a
+        boundary by far less than the required lead, as no point closer than that is kept apart.
+        """
+        squares, kept = self._points.square().sum(1), []
+        for some in torch.arange(len(rows), device=rows.device).split(_VALUES // len(squares) + 1):
+            step = _Steps(*(values[some] for values in steps))
+            length, lead = step.length[:, None], step.lead[:, None]
+            start, way = (values @ self._points.T for values in (step.origin, step.way))
+            across = squares - 2 * start + step.origin.square().sum(1, keepdim=True) - lead**2
+            along = way - (step.way * step.origin).sum(1, keepdim=True) + length * lead
+            share = torch.where(along > 0, across / (2 * along), math.inf)
+            share = torch.where(across <= 0, 0, share)
+            own = self._place == self._place[rows[some], None]
+            kept.append(share.masked_fill(own, 1).amin(1).clamp(max=1))
+        return torch.cat(kept)
 
     def _measure_pairs(self, points: Tensor, owner: Tensor, other: Tensor) -> Tensor:
         """Distances between pairs of a point and a neighbour, a few at a time."""

@@ -33,7 +33,7 @@ from shaketable.corruptions.compiled.streams import SIDE, STEPS, mix, place_of, 
 LEAST_P, MOST_P = 0.1, 1e4
 """Range of p for which layers are made; outside of it float64 is not precise enough."""
 
-_LAYERS = 1024
+LAYERS = 1024
 _LANES = 16  # components made at a time: numba vectorizes fixed loops of this length
 _U = np.uint64
 _TINY = 1e-200
@@ -68,12 +68,12 @@ def layers(p: float) -> Layers:
         """Return the outer edges of all layers, and how far below the top the last one ends."""
         height = math.exp(-tail)
         each = tail**a * height + special.gammaincc(a, tail) * area
-        edge = np.zeros(_LAYERS + 1)
+        edge = np.zeros(LAYERS + 1)
         edge[:2] = each / height, tail**a
-        for i in range(2, _LAYERS):
+        for i in range(2, LAYERS):
             height += each / edge[i - 1]
             if height >= 1:
-                return edge, float(i - _LAYERS)
+                return edge, float(i - LAYERS)
             edge[i] = (-math.log(height)) ** a
         return edge, 1 - height - each / edge[-2]
 
@@ -87,7 +87,7 @@ def layers(p: float) -> Layers:
 
 @inlined
 def _signed(word, x):
-    return -x if word & _U(_LAYERS) else x
+    return -x if word & _U(LAYERS) else x
 
 
 @inner
@@ -98,14 +98,14 @@ def components(key, g, step, inside, height, tail, p):
         for lane in range(_LANES):
             c = start + _U(lane)
             word = word_at(key, c)
-            layer = word & _U(_LAYERS - 1)
+            layer = word & _U(LAYERS - 1)
             undecided += (word >> _U(12)) >= inside[layer]
             g[c] = _signed(word, place_of(word) * step[layer])
         if undecided:
             for lane in range(_LANES):
                 c = start + _U(lane)
                 word = word_at(key, c)
-                if (word >> _U(12)) >= inside[word & _U(_LAYERS - 1)]:
+                if (word >> _U(12)) >= inside[word & _U(LAYERS - 1)]:
                     g[c] = _decide(word, step, inside, height, tail, p)
 
 
@@ -116,7 +116,7 @@ def _decide(word, step, inside, height, tail, p):
     More words are taken from the word's own stream, so that a component depends on no other.
     """
     while True:
-        layer = word & _U(_LAYERS - 1)
+        layer = word & _U(LAYERS - 1)
         x = place_of(word) * step[layer]
         if (word >> _U(12)) < inside[layer]:
             return _signed(word, x)

@@ -24,10 +24,9 @@ from shaketable.core.keys import fold
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corrupt import as_dtype, choose_types, find_scale, takes_levels
 from shaketable.corruptions.corruption import AddedNoise, Corruption
-from shaketable.corruptions.one_of import OneOf
+from shaketable.corruptions.impulse import Impulse
+from shaketable.corruptions.one_of import OneOf, Share
 from shaketable.data.bounds import Bounds
-
-_WORDS = 1 << 25  # random words that are sorted at a time
 
 
 def corrupt(
@@ -75,6 +74,9 @@ def call(corruption: Corruption, x: Any, keys: Any, out: Any = None) -> Any:
             noisy = call(stage, noisy, fold(host, i), own if out is None else out)
     elif (noise := corruption.additive) and _is_fused(noise.p, x):
         return _fill(x.new_empty(x.shape) if out is None else out, keys, noise, x)
+    elif isinstance(corruption, Impulse) and _can_replace(corruption, x):
+        noisy = x.clone(memory_format=torch.contiguous_format)
+        _replace_values(corruption, noisy, _device_keys(keys, x))
     else:
         noisy = corruption.apply(x, corruption.draw(x, keys))
     return noisy if out is None or noisy is out else out.copy_(noisy)
@@ -97,10 +99,8 @@ def draw_places(corruption: Corruption, x: Any, keys: Any, hits: int) -> Any:
         return _draw_on_host(corruption, x, keys)
     from shaketable.corruptions.tensors import fused
 
-    d, streams = math.prod(x.shape[1:]), _device_keys(keys, x)
-    rows = max(1, _WORDS // d)
-    parts = [streams[k : k + rows] for k in range(0, len(streams), rows)]
-    places = torch.cat([fused.words(part, d).topk(hits).indices for part in parts])
+    streams = _device_keys(keys, x)
+    places = fused.draw_places(streams, math.prod(x.shape[1:]), hits)
     # 52 bits and a half, as in `keys.uniforms`
     bits = ((fused.words(streams, hits, side=True) >> 11) & (2**53 - 1)) | 1
     return places, bits.to(torch.float64) * 2.0**-53
@@ -128,33 +128,81 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
     """Apply one part to every row: on the CPU as for an array, elsewhere without waiting."""
     if x.device.type == "cpu":
         return through_arrays(corruption.apply, x, keys, levels=corruption.takes_levels)
-    x, shares = x.contiguous(), list(corruption.split(_host_keys(keys)))
-    # the numbers of all rows in one transfer
-    numbers = [
-        np.stack([s.rows, s.keys.view(np.int64), _as_bits(s.sizes, len(s.rows))]) for s in shares
-    ]
-    moved = torch.from_numpy(np.concatenate(numbers, axis=1)).to(x.device, non_blocking=True)
-    out = x.new_empty(x.shape)
-    start = 0
-    for share in shares:
-        rows, streams, bits = moved[:, start : start + len(share.rows)]
-        start += len(share.rows)
-        part, noise = share.corruption, share.corruption.additive
-        if share.sizes is None:
-            out[rows] = call(part, x[rows], share.keys)
-        elif noise and _is_fused(noise.p, x):
-            _fill(out, streams, noise, x, rows=rows, scales=bits.view(torch.float64))
-        else:
-            sized: Any = part
-            sizes = bits.view(torch.float64) if x.is_cuda else _move(share.sizes, x)
-            drawn = part.draw(x[rows], streams if _is_fused(math.inf, x) else share.keys)
-            out[rows] = sized.apply(x[rows], drawn, sizes)
+    out = x.clone(memory_format=torch.contiguous_format)
+    shares = list(corruption.split(_host_keys(keys)))
+    places = np.cumsum([0, *(len(share.rows) for share in shares)]).tolist()
+    numbers = np.empty((4, len(x)), np.int64)  # of all rows, for one transfer
+    for i, share in enumerate(shares):
+        some = slice(places[i], places[i + 1])
+        numbers[:2, some], numbers[3, some] = (share.rows, share.keys.view(np.int64)), i
+        if isinstance(share.corruption, Impulse) and share.sizes is not None:
+            numbers[2, some] = np.rint(share.sizes * math.prod(x.shape[1:]))
+        elif share.sizes is not None:
+            numbers[2, some] = np.ascontiguousarray(share.sizes).view(np.int64)
+    moved = torch.from_numpy(numbers).to(x.device, non_blocking=True)
+    done = _add_mixtures(out, shares, moved)
+    for i, share in enumerate(shares):
+        if i not in done:
+            part, own = share.corruption, moved[:, places[i] : places[i + 1]]
+            if share.sizes is None:
+                out[own[0]] = call(part, x[own[0]], share.keys)
+            elif isinstance(part, Impulse) and _can_replace(part, x):
+                _replace_values(part, out, own[1], rows=own[0], counts=own[2])
+            else:
+                sized: Any = part
+                drawn = part.draw(x[own[0]], share.keys)
+                out[own[0]] = sized.apply(x[own[0]], drawn, _move(share.sizes, x))
     return out
 
 
-def _as_bits(sizes: Array | None, n: int) -> Array:
-    """Return the bits of sizes as integers; zeros if there are none."""
-    return np.zeros(n, np.int64) if sizes is None else np.ascontiguousarray(sizes).view(np.int64)
+def _add_mixtures(out: Tensor, shares: list[Share], numbers: Tensor) -> set[int]:
+    """Add noise to the rows of all shares for which there is a kernel; return their numbers.
+
+    Shares whose noise differs only in norm and size are made together: starting a kernel takes
+    longer than its work.
+    """
+    alike: dict[AddedNoise, dict[int, float]] = {}
+    for i, share in enumerate(shares):
+        noise = share.corruption.additive
+        if share.sizes is not None and noise and _is_fused(noise.p, out):
+            alike.setdefault(noise._replace(p=0.0, scale=0.0), {})[i] = noise.p
+    for noise, members in alike.items():
+        from shaketable.corruptions.tensors import fused
+
+        norms = tuple(members.get(i, 0.0) for i in range(len(shares)))
+        rows, keys, sizes, parts = numbers
+        mixture = fused.Mixture(norms, rows, parts, sizes.view(torch.float64))
+        flat = out.view(len(out), -1)
+        fused.fill_noise(flat, keys, noise, flat, mixture)
+    return {i for members in alike.values() for i in members}
+
+
+def _can_replace(corruption: Impulse, x: Tensor) -> bool:
+    """Whether a kernel can replace values of `x`."""
+    return (x.is_floating_point() or corruption.takes_levels) and _is_fused(math.inf, x)
+
+
+def _replace_values(
+    corruption: Impulse,
+    out: Tensor,
+    keys: Tensor,
+    *,
+    rows: Tensor | None = None,
+    counts: Tensor | None = None,
+) -> None:
+    """Replace values of all rows, or of some, of each so many."""
+    from shaketable.corruptions.tensors import fused
+
+    flat = out.view(len(out), -1)
+    fused.replace_values(
+        flat,
+        keys,
+        corruption.count_hits(flat.shape[1]),
+        ends=corruption.find_ends(levels=not out.is_floating_point()),
+        uniform=corruption.to == "uniform",
+        rows=rows,
+        counts=counts,
+    )
 
 
 def apply_flat(corruption: Corruption, x: Any, drawn: Any, work: Callable[[Any, Any], Any]) -> Any:
@@ -218,18 +266,9 @@ def _has_kernels(device: torch.device) -> bool:
 
 
 def _fill(
-    out: Tensor,
-    keys: KeyArray | Tensor,
-    noise: AddedNoise,
-    x: Tensor | None = None,
-    *,
-    rows: Tensor | None = None,
-    scales: Tensor | None = None,
+    out: Tensor, keys: KeyArray | Tensor, noise: AddedNoise, x: Tensor | None = None
 ) -> Tensor:
-    """Write the noise to `out`, or its sum with `x`; return `out`.
-
-    With `rows` all others stay as they are; `scales` are those of rows.
-    """
+    """Write the noise to `out`, or its sum with `x`; return `out`."""
     from shaketable.corruptions.tensors import fused
 
     like = out if x is None else x
@@ -243,9 +282,7 @@ def _fill(
     )
     flat = (out if direct else like.new_empty(like.shape)).view(len(out), -1)
     points = None if x is None else x.reshape(len(x), -1)
-    streams = _device_keys(keys, flat if rows is None else rows)
-    given = noise._asdict()
-    fused.fill_noise(flat, streams, x=points, rows=rows, scales=scales, **given)
+    fused.fill_noise(flat, _device_keys(keys, flat), noise, points)
     return out if direct else out.copy_(flat.view(out.shape))
 
 

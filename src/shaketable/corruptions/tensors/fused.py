@@ -1,363 +1,152 @@
-"""Triton kernels: noise is made where it is added, in one pass over the values.
+"""Noise on a CUDA device: how the kernels are started."""
 
-Words, layers and decisions near the curve are those of `ziggurat`, so that noise differs from that
-of the CPU only by rounding. A program makes one row in registers, one column of values per thread.
-Most values take one word and two table lookups. The few near the curve are decided in float64, one
-per thread and round, while the others wait: about three rounds per row.
-
-A kernel is compiled for every length of row, which takes one or two seconds, once per machine.
-"""
-# Triton compiles the kernels from the types of a call, so they carry few annotations
-# mypy: ignore-errors
-# ruff: noqa: N803, PLR0917
+from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 
 from shaketable.corruptions.compiled import ziggurat
+from shaketable.corruptions.corruption import AddedNoise
+from shaketable.corruptions.tensors import kernels
 
-_GOLDEN = tl.constexpr(0x9E3779B97F4A7C15)
-_SIDE = tl.constexpr(0xD1B54A32D192ED03)
 _BLOCK = 1024  # values of a row per program where values are independent
 _VALUES = 32  # per thread, at most, where they are not
 _WARPS = 16  # per program, at most; longer rows are made in parts, and twice
+_WORDS = 1 << 25  # random words that are sorted at a time
 
 
-@triton.jit
-def _mix(z):
-    z ^= z >> 30
-    z *= 0xBF58476D1CE4E5B9
-    z ^= z >> 27
-    z *= 0x94D049BB133111EB
-    z ^= z >> 31
-    return z
+class Mixture(NamedTuple):
+    """Rows that get noise of norms and sizes of their own."""
 
-
-@triton.jit
-def _word(stream, i):
-    return _mix(stream + (tl.cast(i, tl.uint64) + 1) * _GOLDEN)
-
-
-@triton.jit
-def _key(keys):
-    return tl.load(keys + tl.program_id(0)).to(tl.uint64, bitcast=True)
-
-
-@triton.jit
-def _row(rows):
-    """Number of the row that a program makes: its own, or that in a list."""
-    row = tl.program_id(0).to(tl.int64)
-    if rows is not None:
-        row = tl.load(rows + row)
-    return row
-
-
-@triton.jit
-def _uniform(word, DTYPE: tl.constexpr):
-    """Number in (0, 1), 52 bits and a half; small ones keep their digits in float32 too.
-
-    It is converted in two parts because conversions from 64 bits are slow.
-    """
-    high = (word >> 32).to(tl.uint32).to(DTYPE)
-    low = ((word.to(tl.uint32) >> 11) | 1).to(DTYPE)
-    return high * 2.0**-32 + low * 2.0**-53
-
-
-@triton.jit
-def _signed(word, x):
-    return tl.where((word & 1024) != 0, -x, x)
-
-
-@triton.jit
-def _power(x, p, SIMPLE: tl.constexpr):
-    if SIMPLE == 1:
-        return x
-    if SIMPLE == 2:
-        return x * x
-    return tl.exp2(tl.cast(p, x.dtype) * tl.log2(x))
-
-
-@triton.jit
-def _root(x, p, SIMPLE: tl.constexpr):
-    if SIMPLE == 1:
-        root = x
-    elif SIMPLE == 2:
-        root = tl.sqrt(x)
-    else:
-        root = tl.exp2(tl.log2(x.to(tl.float64)) / p)  # large for small p
-    return root
-
-
-@triton.jit
-def _write(x, out, rows, noise, c, d, stride, scale, shift, low, high):
-    """Store a row's scaled noise, or its sum with x, clipped to [low, high]."""
-    row = _row(rows) * stride
-    value = noise * tl.cast(scale, noise.dtype) + tl.cast(shift, noise.dtype)
-    if x is not None:
-        value += tl.load(x + row + c, mask=c < d).to(noise.dtype)
-    value = tl.maximum(value, tl.cast(low, noise.dtype), propagate_nan=tl.PropagateNan.ALL)
-    value = tl.minimum(value, tl.cast(high, noise.dtype), propagate_nan=tl.PropagateNan.ALL)
-    tl.store(out + row + c, value, mask=c < d)
-
-
-@triton.jit(do_not_specialize=["d"])
-def _cube(
-    x,
-    out,
-    keys,
-    rows,
-    scales,
-    d,
-    scale: tl.float64,
-    low: tl.float64,
-    high: tl.float64,
-    KIND: tl.constexpr,
-    BLOCK: tl.constexpr,
-    DTYPE: tl.constexpr,
-):
-    key = _key(keys)
-    if scales is not None:
-        scale = tl.load(scales + tl.program_id(0))
-    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    word = _word(key, c)
-    if KIND == "vertices":
-        noise = _signed(word, tl.full([BLOCK], 1, DTYPE))
-    else:
-        # 2u - 1, exact before it is converted
-        noise = (((word >> 11) | 1).to(tl.int64) - 2**52).to(DTYPE) * 2.0**-52
-    if KIND == "surface":
-        word = _word(_mix(key ^ _SIDE), 0)
-        side = (_uniform(word, tl.float64) * d).to(tl.int64)
-        noise = tl.where(c == side, _signed(word, 1.0).to(DTYPE), noise)
-    _write(x, out, rows, noise, c, d, d, scale, scale * 0, low, high)
-
-
-@triton.jit
-def _beyond(word, far, tail, p):
-    """Draw from the tail, as `ziggurat` does, for the words that are far out."""
-    a = 1 / p
-    slope = tl.where(p >= 1, 1.0, 1 - (a - 1) / tail)
-    x = tl.zeros(word.shape, tl.float64)
-    while tl.max(far.to(tl.int32)) > 0:
-        over = -tl.log(_uniform(_word(word, 0), tl.float64)) / slope / tail
-        word = _word(word, 1)
-        drop = tl.log(1 + over) - tl.where(p >= 1, 0.0, over)
-        x = tl.where(far, tl.exp2(a * tl.log2(tail * (1 + over))), x)
-        far &= tl.log(_uniform(word, tl.float64)) >= (a - 1) * drop
-    return x
-
-
-@triton.jit
-def _try_word(word, step, inside, height, p, tail, SIMPLE: tl.constexpr):
-    """Return the component of a word near the curve, and whether it is accepted."""
-    layer = (word & 1023).to(tl.int32)
-    place = (word >> 12).to(tl.int64)
-    x = (place.to(tl.float64) + 0.5) * tl.load(step + layer)
-    low, high = tl.load(height + layer), tl.load(height + layer + 1)
-    height_here = low + _uniform(_word(word, 0), tl.float64) * (high - low)
-    certain = place < tl.load(inside + layer)
-    far = (layer == 0) & ~certain
-    kept = certain | far | (height_here < tl.exp(-_power(x, p, SIMPLE)))
-    if tl.max(far.to(tl.int32)) > 0:
-        x = tl.where(far, _beyond(word, far, tail, p), x)
-    return _signed(word, x), kept
-
-
-@triton.jit
-def _lowest(left, start, COLUMNS: tl.constexpr):
-    """Lowest bit that is set, and the component it stands for: the exponent of its float."""
-    bit = left & -left
-    row = (bit.to(tl.uint32, bitcast=True).to(tl.float32).to(tl.int32, bitcast=True) >> 23) - 127
-    return bit, start + row * COLUMNS + tl.arange(0, COLUMNS)
-
-
-@triton.jit
-def _components(
-    key,
-    start,
-    d,
-    edge,
-    share,
-    step,
-    inside,
-    height,
-    p,
-    tail,
-    SIMPLE: tl.constexpr,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
-    """Components of a key from number `start` on, 0 from d on: shape (threads, values of each)."""
-    rows = tl.arange(0, ROWS)
-    c = start + tl.arange(0, COLUMNS)[:, None] + rows[None, :] * COLUMNS
-    bits = (tl.full([ROWS], 1, tl.int32) << rows)[None, :]
-    # equals _word(key, c); what is the same in all threads is added last
-    first = key + tl.cast(start + tl.arange(0, COLUMNS), tl.uint64) * _GOLDEN
-    word = _word(first[:, None], rows[None, :] * COLUMNS)
-    layer = (word & 1023).to(tl.int32)
-    u = _uniform(word, edge.dtype.element_ty)
-    g = tl.where(c < d, _signed(word, u * tl.load(edge + layer)), 0)
-    left = tl.sum(tl.where((c < d) & (u >= tl.load(share + layer)), bits, 0), axis=1)
-    bit, at = _lowest(left, start, COLUMNS)
-    now = _word(key, at)
-    while tl.max((left != 0).to(tl.int32)) > 0:
-        x, kept = _try_word(now, step, inside, height, p, tail, SIMPLE)
-        settled = tl.where(kept, bit, 0)
-        g = tl.where(bits == settled[:, None], x.to(g.dtype)[:, None], g)
-        left ^= settled
-        bit, at = _lowest(left, start, COLUMNS)
-        now = tl.where(kept, _word(key, at), _word(now, 1))
-    return g, c
-
-
-# d is a constant, so that values beyond it cost nothing; stride, which equals d, is not: otherwise
-# Triton would give neighbouring values to a thread, and columns to several threads
-@triton.jit(do_not_specialize=["stride"])
-def _ball(
-    x,
-    out,
-    keys,
-    rows,
-    scales,
-    edge,
-    share,
-    step,
-    inside,
-    height,
-    stride,
-    d: tl.constexpr,
-    p: tl.float64,
-    tail: tl.float64,
-    scale: tl.float64,
-    shift: tl.float64,
-    low: tl.float64,
-    high: tl.float64,
-    KIND: tl.constexpr,
-    SIMPLE: tl.constexpr,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-):
-    key = _key(keys)
-    if scales is not None:
-        scale = tl.load(scales + tl.program_id(0))
-    # few dimensions need all digits of this logarithm, and many divide them away
-    dtype: tl.constexpr = tl.float64 if d < 16 else edge.dtype.element_ty
-    radius = tl.exp2(tl.log2(_uniform(_word(_mix(key ^ _SIDE), 0), dtype)) / d)
-    g, c = _components(key, 0, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS)
-    if KIND == "gaussian":
-        scale *= 2**0.5  # the density is exp(-x^2)
-    else:
-        largest = tl.max(tl.abs(g))
-        total = tl.sum(_power(tl.abs(g) * (1 / largest), p, SIMPLE))
-        for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
-            more, _ = _components(
-                key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
-            )
-            top = tl.maximum(largest, tl.max(tl.abs(more)))
-            total = total * _power(largest / top, p, SIMPLE)
-            total += tl.sum(_power(tl.abs(more) * (1 / top), p, SIMPLE))
-            largest = top
-        factor = 1 / largest / _root(total, p, SIMPLE)
-        if KIND == "ball":
-            factor *= radius
-        scale = tl.cast(scale, factor.dtype) * factor
-    _write(x, out, rows, g, c, d, stride, scale, shift, low, high)
-    for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
-        g, c = _components(
-            key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
-        )
-        _write(x, out, rows, g, c, d, stride, scale, shift, low, high)
-
-
-@triton.jit(do_not_specialize=["d"])
-def _words(keys, out, d, SIDE: tl.constexpr, BLOCK: tl.constexpr):
-    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    stream = _mix(_key(keys) ^ _SIDE) if SIDE else _key(keys)
-    word = _word(stream, c).to(tl.int64, bitcast=True)
-    tl.store(out + tl.program_id(0).to(tl.int64) * d + c, word, mask=c < d)
+    norms: tuple[float, ...]
+    """0 leaves a row as it is."""
+    rows: Tensor
+    """Numbers of the rows."""
+    parts: Tensor
+    """For every row the place of its norm among the norms."""
+    sizes: Tensor
+    """Of the noise of every row, as float64."""
 
 
 def fill_noise(
-    out: torch.Tensor,
-    keys: torch.Tensor,
-    p: float,
-    kind: str,
-    *,
-    x: torch.Tensor | None = None,
-    scale: float = 1.0,
-    shift: float = 0.0,
-    low: float = -math.inf,
-    high: float = math.inf,
-    rows: torch.Tensor | None = None,
-    scales: torch.Tensor | None = None,
+    out: Tensor,
+    keys: Tensor,
+    noise: AddedNoise,
+    x: Tensor | None = None,
+    mixture: Mixture | None = None,
 ) -> None:
-    """Write noise of size `scale`, one key per row, or its sum with `x`, clipped to [low, high].
+    """Write noise, one key per row, or its sum with `x`, clipped to its bounds.
 
-    `kind` is that of `PNormNoise`; "gaussian", with p = 2, does not divide components by their
-    norm. `out` and `x` hold one row after the other, and may be the same. Float64 is computed in
-    float64, all other types in float32. With `rows`, numbers of rows as int64, only these are
-    written, one for every key; `scales`, as float64, are their sizes in place of `scale`.
+    Gaussian noise, with p = 2, does not divide components by their norm. `out` and `x` hold one row
+    after the other, and may be the same. Float64 is computed in float64, all other types in
+    float32. With a mixture, only its rows are written, one for every key, and the noise has their
+    norms and sizes.
     """
-    n, d = len(keys), out.shape[1]
-    p, scale, shift, low, high = (float(value) for value in (p, scale, shift, low, high))
-    dtype = torch.float64 if out.dtype == torch.float64 else torch.float32
-    with _on(out.device):
-        if math.isinf(p):
-            block = min(_BLOCK, triton.next_power_of_2(d))
-            _cube[n, triton.cdiv(d, block)](
+    d, dtype = out.shape[1], torch.float64 if out.dtype == torch.float64 else torch.float32
+    if mixture is None and math.isinf(noise.p):
+        block = min(_BLOCK, triton.next_power_of_2(d))
+        with _on(out.device):
+            kernels.cube[len(keys), triton.cdiv(d, block)](
                 x,
                 out,
                 keys,
-                rows,
-                scales,
                 d,
-                scale,
-                low,
-                high,
-                KIND=kind,
+                float(noise.scale),
+                float(noise.low),
+                float(noise.high),
+                KIND=noise.kind,
                 BLOCK=block,
                 DTYPE=tl.float64 if dtype.itemsize == 8 else tl.float32,
                 num_warps=max(1, block // 256),
             )
-            return
-        warps = min(_WARPS, triton.next_power_of_2(triton.cdiv(d, 32 * _VALUES)))
-        values = min(_VALUES, triton.next_power_of_2(triton.cdiv(d, 32 * warps)))
-        _ball[n,](
+        return
+    warps = min(_WARPS, triton.next_power_of_2(triton.cdiv(d, 32 * _VALUES)))
+    values = min(_VALUES, triton.next_power_of_2(triton.cdiv(d, 32 * warps)))
+    rows, parts, sizes = mixture[1:] if mixture else (None, None, None)
+    with _on(out.device):
+        kernels.ball[len(keys),](
             x,
             out,
             keys,
             rows,
-            scales,
-            *_tables(p, dtype, out.device),
+            parts,
+            sizes,
+            *_tables(mixture.norms if mixture else (noise.p,), dtype, out.device),
             d,
             d,
-            p,
-            ziggurat.layers(p).tail,
-            scale,
-            shift,
-            low,
-            high,
-            KIND=kind,
-            SIMPLE=int(p) if p in {1, 2} else 0,
+            float(noise.scale),
+            float(noise.shift),
+            float(noise.low),
+            float(noise.high),
+            KIND=noise.kind,
+            SIMPLE=int(noise.p) if mixture is None and noise.p in {1, 2} else 0,
+            LAYERS=ziggurat.LAYERS,
             ROWS=values,
             COLUMNS=32 * warps,
             num_warps=warps,
         )
 
 
-def words(keys: torch.Tensor, d: int, *, side: bool = False) -> torch.Tensor:
+def replace_values(
+    out: Tensor,
+    keys: Tensor,
+    hits: int,
+    *,
+    ends: tuple[float, float],
+    uniform: bool,
+    rows: Tensor | None = None,
+    counts: Tensor | None = None,
+) -> None:
+    """Set values of every row to one of two ends, or to uniform values between them.
+
+    There is one key per row of `out`, or with `rows`, numbers of rows, one for each of these.
+    `hits` values are set, or with `counts`, as int64, of every row so many, `hits` at most.
+    """
+    d = out.shape[1]
+    block = min(_BLOCK, triton.next_power_of_2(max(1, hits)))
+    for some in _slice_rows(keys, d) if hits else ():
+        places = words(keys[some], d).topk(hits).indices
+        with _on(out.device):
+            kernels.impulses[len(places), triton.cdiv(hits, block)](
+                out[some] if rows is None else out,
+                keys[some],
+                None if rows is None else rows[some],
+                None if counts is None else counts[some],
+                places,
+                d,
+                hits,
+                *map(float, ends),
+                UNIFORM=uniform,
+                BLOCK=block,
+            )
+
+
+def draw_places(keys: Tensor, d: int, hits: int) -> Tensor:
+    """Distinct places among d for every key, in the order of their random words."""
+    return torch.cat([words(keys[some], d).topk(hits).indices for some in _slice_rows(keys, d)])
+
+
+def words(keys: Tensor, d: int, *, side: bool = False) -> Tensor:
     """Words 0 to d - 1 of every key, or of its second stream, as int64: shape (keys, d)."""
     out = keys.new_empty(len(keys), d)
     if d:
         with _on(out.device):
-            _words[len(keys), triton.cdiv(d, _BLOCK)](keys, out, d, SIDE=side, BLOCK=_BLOCK)
+            kernels.words[len(keys), triton.cdiv(d, _BLOCK)](keys, out, d, SIDE=side, BLOCK=_BLOCK)
     return out
+
+
+def _slice_rows(keys: Tensor, d: int) -> list[slice]:
+    """Slices of rows whose words, d of each, are sorted at a time."""
+    step = max(1, _WORDS // d)
+    return [slice(start, start + step) for start in range(0, len(keys), step)]
 
 
 def _on(device: torch.device) -> AbstractContextManager[object]:
@@ -366,14 +155,23 @@ def _on(device: torch.device) -> AbstractContextManager[object]:
 
 
 @lru_cache(maxsize=64)
-def _tables(p: float, dtype: torch.dtype, device: torch.device) -> tuple[torch.Tensor, ...]:
-    """Return the layers for one p on a device; the first two tables in the type of a row.
+def _tables(
+    norms: tuple[float, ...], dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, ...]:
+    """Return every p with its tail, and the layers of all p, one after the other, on a device.
 
-    These are the width of every layer, and the share of it that is certainly under the curve, less
-    a margin for rounding.
+    Of the layers first the widths, and the share of each that is certainly under the curve, less a
+    margin for rounding, in the type of a row; then what decides near the curve.
     """
-    layers = ziggurat.layers(p)
-    share = layers.inside * (2.0**-52 * (1 - 2.0**-22))
-    quick = torch.from_numpy(np.stack([layers.step * 2.0**52, share])).to(device, dtype)
-    exact = layers.step, layers.inside.astype(np.int64), layers.height
-    return *quick, *(torch.from_numpy(table).to(device) for table in exact)
+    # p = 0 and infinity have no layers, and never ask for them
+    curves = [ziggurat.layers(p if 0 < p < math.inf else 1.0) for p in norms]
+    tails = np.array([(p, curve.tail) for p, curve in zip(norms, curves, strict=True)])
+    step = np.stack([curve.step for curve in curves])
+    inside = np.stack([curve.inside for curve in curves])
+    height = np.stack([curve.height for curve in curves])
+    share = inside * (2.0**-52 * (1 - 2.0**-22))
+    return (
+        torch.from_numpy(tails).to(device),
+        *torch.from_numpy(np.stack([step * 2.0**52, share])).to(device, dtype),
+        *(torch.from_numpy(a).to(device) for a in (step, inside.astype(np.int64), height)),
+    )
