@@ -12,12 +12,11 @@ import numpy as np
 
 from shaketable.core.checks import HUGE, TINY, check_real
 from shaketable.core.errors import InputError
-from shaketable.core.keys import fold, uniforms
 from shaketable.core.spec import add_brackets, format_value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.compose import check_can_be_joined
-from shaketable.corruptions.corruption import Compound, Corruption, device_code
+from shaketable.corruptions.corruption import AddedNoise, Compound, Corruption, device_code
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.impulse import Impulse
 from shaketable.corruptions.pnorm import PNormNoise
@@ -28,6 +27,8 @@ _BLOCK = 1 << 17  # values
 class Share(NamedTuple):
     """The rows that get one part, or parts that are levels of one ladder."""
 
+    number: int
+    """Of the part, or the ladder."""
     corruption: Corruption
     """The part; of several the strongest, whose draw serves them all."""
     rows: IntArray
@@ -110,19 +111,34 @@ class OneOf(Compound):
 
     def split(self, keys: KeyArray) -> Iterator[Share]:
         """Yield which rows get which part; every row is in one share."""
-        u = uniforms(fold(keys, -1), 1)[:, 0]
-        part = np.searchsorted(self._plan.edges, u, side="right")
+        from shaketable.corruptions.compiled.streams import choose_parts  # compiled, slow to load
+
+        part, own = choose_parts(keys, self._plan.edges)
         ladder = self._plan.ladders[part]
         order = np.argsort(ladder, kind="stable")
-        own, sizes = fold(keys, part)[order], self._plan.sizes[part][order]
+        own, sizes = own[order], self._plan.sizes[part][order]
         start = 0
-        for (strongest, sized), count in zip(
-            self._plan.strongest, np.bincount(ladder).tolist(), strict=False
-        ):
+        for number, count in enumerate(np.bincount(ladder).tolist()):
+            strongest, sized = self._plan.strongest[number]
             if count:
                 rows = slice(start, start + count)
-                yield Share(strongest, order[rows], own[rows], sizes[rows] if sized else None)
+                given = order[rows], own[rows], sizes[rows] if sized else None
+                yield Share(number, strongest, *given)
             start += count
+
+    @cached_property
+    def mixtures(self) -> dict[AddedNoise, tuple[float, ...]]:
+        """Noise that is added with a size for every row: what is alike, and the norm of each part.
+
+        There is a number for every part, or ladder; it is 0 for those with other noise. Size and
+        norm of the noise that is alike mean nothing.
+        """
+        found: dict[AddedNoise, list[float]] = {}
+        for number, (strongest, sized) in enumerate(self._plan.strongest):
+            if sized and (noise := strongest.additive):
+                alike = noise._replace(p=0.0, scale=0.0)
+                found.setdefault(alike, [0.0] * len(self._plan.strongest))[number] = noise.p
+        return {noise: tuple(norms) for noise, norms in found.items()}
 
     @cached_property
     def _plan(self) -> _Plan:

@@ -28,6 +28,7 @@ from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
 from shaketable.core.sizes import resolve_size
 from shaketable.core.spec import Call, Value
+from shaketable.core.tensors import move
 from shaketable.core.types import Array, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
@@ -240,7 +241,7 @@ class AdversarialLoss:
         voronoi = None
         if cells is not None and self._crowded[places].any():
             voronoi = voronoi_on(cells, flat.device)
-        there = torch.from_numpy(places).to(flat.device, non_blocking=True)
+        there = move(places, flat.device)
         return TensorRegion.around(self.region, voronoi, there, flat)
 
     @cached_property

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from shaketable.core.keys import digest, row_keys
+from shaketable.core.tensors import move
 from shaketable.core.types import IntArray, KeyArray
 from shaketable.data.dataset import Dataset
 from shaketable.models.torch_modules import ModuleAnswer, to_floats
@@ -150,7 +151,7 @@ class Trainer:
                 began = time.perf_counter()
                 for places, keys in self._list_batches():
                     self._set_rate(rate((self.done + 0.5) / self.total))
-                    there = torch.from_numpy(places).to(self.device, non_blocking=True)
+                    there = move(places, self.device)
                     batch = Batch(read(places, there), targets[there], self.rows[places], *keys)
                     self._take_step(network, batch, update)
                     if self.done % self.steps_per_epoch == 0:
@@ -240,8 +241,7 @@ class Trainer:
         if isinstance(x, np.memmap) or size > room:
 
             def read(places: IntArray, _: Tensor) -> Tensor:
-                rows = torch.from_numpy(np.ascontiguousarray(x[self.rows[places]]))
-                return _as_points(rows.to(self.device, non_blocking=True))
+                return _as_points(move(np.ascontiguousarray(x[self.rows[places]]), self.device))
 
             return read
         there = torch.from_numpy(x[self.rows]).to(self.device)

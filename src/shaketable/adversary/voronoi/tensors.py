@@ -149,11 +149,13 @@ class DeviceVoronoi:
         boundary by far less than the required lead, as no point closer than that is kept apart.
         """
         squares, kept = self._points.square().sum(1), []
-        for some in torch.arange(len(rows), device=rows.device).split(_VALUES // len(squares) + 1):
+        size = _VALUES // len(squares) + 1
+        for start in range(0, len(rows), size):
+            some = slice(start, start + size)
             step = _Steps(*(values[some] for values in steps))
             length, lead = step.length[:, None], step.lead[:, None]
-            start, way = (values @ self._points.T for values in (step.origin, step.way))
-            across = squares - 2 * start + step.origin.square().sum(1, keepdim=True) - lead**2
+            here, way = (values @ self._points.T for values in (step.origin, step.way))
+            across = squares - 2 * here + step.origin.square().sum(1, keepdim=True) - lead**2
             along = way - (step.way * step.origin).sum(1, keepdim=True) + length * lead
             share = torch.where(along > 0, across / (2 * along), math.inf)
             share = torch.where(across <= 0, 0, share)

@@ -68,3 +68,22 @@ def first_keys(noise_key: int, n: int) -> KeyArray:
 def _fill_keys(noise_key, keys):
     for i in range(len(keys)):
         keys[i] = word_at(word_at(noise_key, i), 0)
+
+
+@numba.njit(cache=True, nogil=True)
+def choose_parts(keys, edges):
+    """Return the part that every key draws, and its key for that part.
+
+    Parts have the intervals of (0, 1) between the edges; keys are those of `core.keys.fold`.
+    """
+    parts, own = np.empty(len(keys), np.int64), np.empty(len(keys), np.uint64)
+    for i in range(len(keys)):
+        chosen = uniform_of(word_at(_fold(keys[i], -1), 0))
+        parts[i] = np.searchsorted(edges, chosen, side="right")
+        own[i] = _fold(keys[i], parts[i])
+    return parts, own
+
+
+@_inlined
+def _fold(key, i):
+    return mix(key ^ mix(_U(-i) * _GOLDEN))

@@ -21,11 +21,12 @@ from torch import Tensor
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
+from shaketable.core.tensors import move
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corrupt import as_dtype, choose_types, find_scale, takes_levels
 from shaketable.corruptions.corruption import AddedNoise, Corruption
 from shaketable.corruptions.impulse import Impulse
-from shaketable.corruptions.one_of import OneOf, Share
+from shaketable.corruptions.one_of import OneOf
 from shaketable.data.bounds import Bounds
 
 
@@ -130,51 +131,52 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
         return through_arrays(corruption.apply, x, keys, levels=corruption.takes_levels)
     out = x.clone(memory_format=torch.contiguous_format)
     shares = list(corruption.split(_host_keys(keys)))
-    places = np.cumsum([0, *(len(share.rows) for share in shares)]).tolist()
     numbers = np.empty((4, len(x)), np.int64)  # of all rows, for one transfer
-    for i, share in enumerate(shares):
-        some = slice(places[i], places[i + 1])
-        numbers[:2, some], numbers[3, some] = (share.rows, share.keys.view(np.int64)), i
+    places, start = [], 0
+    for share in shares:
+        some = slice(start, start := start + len(share.rows))
+        places.append(some)
+        numbers[0, some], numbers[1, some] = share.rows, share.keys.view(np.int64)
+        numbers[3, some] = share.number
         if isinstance(share.corruption, Impulse) and share.sizes is not None:
             numbers[2, some] = np.rint(share.sizes * math.prod(x.shape[1:]))
         elif share.sizes is not None:
-            numbers[2, some] = np.ascontiguousarray(share.sizes).view(np.int64)
-    moved = torch.from_numpy(numbers).to(x.device, non_blocking=True)
-    done = _add_mixtures(out, shares, moved)
-    for i, share in enumerate(shares):
-        if i not in done:
-            part, own = share.corruption, moved[:, places[i] : places[i + 1]]
-            if share.sizes is None:
-                out[own[0]] = call(part, x[own[0]], share.keys)
-            elif isinstance(part, Impulse) and _can_replace(part, x):
-                _replace_values(part, out, own[1], rows=own[0], counts=own[2])
-            else:
-                sized: Any = part
-                drawn = part.draw(x[own[0]], share.keys)
-                out[own[0]] = sized.apply(x[own[0]], drawn, _move(share.sizes, x))
+            numbers[2, some] = share.sizes.view(np.int64)
+    moved = move(numbers, x.device)
+    done = _add_mixtures(corruption, out, moved)
+    for share, some in zip(shares, places, strict=True):
+        if share.number in done:
+            continue
+        part, (rows, streams, counts, _) = share.corruption, moved[:, some]
+        if share.sizes is None:
+            out[rows] = call(part, x[rows], share.keys)
+        elif isinstance(part, Impulse) and _can_replace(part, x):
+            _replace_values(part, out, streams, rows=rows, counts=counts)
+        else:
+            sized: Any = part
+            drawn = part.draw(x[rows], share.keys)
+            out[rows] = sized.apply(x[rows], drawn, _move(share.sizes, x))
     return out
 
 
-def _add_mixtures(out: Tensor, shares: list[Share], numbers: Tensor) -> set[int]:
-    """Add noise to the rows of all shares for which there is a kernel; return their numbers.
+def _add_mixtures(corruption: OneOf, out: Tensor, numbers: Tensor) -> set[int]:
+    """Add noise to all rows for which there is a kernel; return the numbers of their parts.
 
-    Shares whose noise differs only in norm and size are made together: starting a kernel takes
-    longer than its work.
+    Parts whose noise differs only in norm and size are made together: starting a kernel takes
+    longer than its work. `numbers` are those of all rows: row, key, bits of the size, and part.
     """
-    alike: dict[AddedNoise, dict[int, float]] = {}
-    for i, share in enumerate(shares):
-        noise = share.corruption.additive
-        if share.sizes is not None and noise and _is_fused(noise.p, out):
-            alike.setdefault(noise._replace(p=0.0, scale=0.0), {})[i] = noise.p
-    for noise, members in alike.items():
-        from shaketable.corruptions.tensors import fused
+    done: set[int] = set()
+    for noise, norms in corruption.mixtures.items():
+        known = tuple(p if _is_fused(p, out) else 0.0 for p in norms)
+        done |= {number for number, p in enumerate(known) if p}
+        if any(known):
+            from shaketable.corruptions.tensors import fused
 
-        norms = tuple(members.get(i, 0.0) for i in range(len(shares)))
-        rows, keys, sizes, parts = numbers
-        mixture = fused.Mixture(norms, rows, parts, sizes.view(torch.float64))
-        flat = out.view(len(out), -1)
-        fused.fill_noise(flat, keys, noise, flat, mixture)
-    return {i for members in alike.values() for i in members}
+            rows, keys, bits, parts = numbers
+            mixture = fused.Mixture(known, rows, parts, bits.view(torch.float64))
+            flat = out.view(len(out), -1)
+            fused.fill_noise(flat, keys, noise, flat, mixture)
+    return done
 
 
 def _can_replace(corruption: Impulse, x: Tensor) -> bool:
@@ -242,13 +244,14 @@ def _draw_on_host(corruption: Corruption, x: Tensor, keys: KeyArray | Tensor) ->
 
 def _is_fused(p: float, x: Tensor) -> bool:
     """Whether a kernel can make noise of this order on the device of `x`."""
+    if not x.is_cuda or not _has_kernels(x.device):
+        return False
     from shaketable.corruptions.compiled.ziggurat import (  # compiled code, slow to load
         LEAST_P,
         MOST_P,
     )
 
-    known = LEAST_P <= p <= MOST_P or math.isinf(p)
-    return known and x.is_cuda and _has_kernels(x.device)
+    return LEAST_P <= p <= MOST_P or math.isinf(p)
 
 
 @functools.cache
@@ -332,5 +335,6 @@ def _device_keys(keys: KeyArray | Tensor, rows: Tensor) -> Tensor:
     """Keys on the device of the rows, one per row."""
     if len(keys) != len(rows):
         raise InputError(f"keys must be one per row, got {len(keys)} for {len(rows)} rows")
-    there = keys if isinstance(keys, Tensor) else torch.from_numpy(keys.view(np.int64))
-    return there.to(rows.device, non_blocking=True).contiguous()
+    if isinstance(keys, Tensor):
+        return keys.to(rows.device, non_blocking=True).contiguous()
+    return move(np.ascontiguousarray(keys).view(np.int64), rows.device)

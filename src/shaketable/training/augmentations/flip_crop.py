@@ -54,10 +54,11 @@ class FlipCrop:
         import torch
         from torch.nn import functional
 
-        from shaketable.training.augmentations.operations import check_images, move
+        from shaketable.core.tensors import move
+        from shaketable.training.augmentations.operations import check_images
 
         height, width = check_images(x, keys)
-        flip, top, left = move(self.draw(keys), x)
+        flip, top, left = move(self.draw(keys), x.device)
         x = torch.where(flip.bool()[:, None, None, None], x.flip(3), x)
         if not self.padding:
             return x

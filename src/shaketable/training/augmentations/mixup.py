@@ -63,12 +63,8 @@ class Mixup:
         """Return mixed images and targets; see `TargetAugmentation`."""
         import torch
 
-        from shaketable.training.augmentations.operations import (
-            as_floats,
-            as_given,
-            check_images,
-            move,
-        )
+        from shaketable.core.tensors import move
+        from shaketable.training.augmentations.operations import as_floats, as_given, check_images
 
         check_images(x, keys)
         if targets.ndim != 2 or len(targets) != len(x) or not targets.is_floating_point():
@@ -77,7 +73,7 @@ class Mixup:
                 f"{targets.dtype} of shape {tuple(targets.shape)}; use one_hot(labels, classes)"
             )
         share, others = self.draw(keys)
-        partners = move(others, x)
+        partners = move(others, x.device)
         images = as_floats(x)
         mixed = torch.lerp(images.index_select(0, partners), images, share)
         return as_given(mixed, x), torch.lerp(targets.index_select(0, partners), targets, share)

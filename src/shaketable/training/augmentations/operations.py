@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from shaketable.core.errors import InputError
+from shaketable.core.tensors import move
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.training.augmentations.plans import WIDTH, Kind, Size, Step
 
@@ -47,14 +48,6 @@ def as_given(result: Tensor, x: Tensor) -> Tensor:
     return result.to(x.dtype)
 
 
-def move(table: Array, like: Tensor) -> Tensor:
-    """Move numbers to the device of a tensor, without waiting for it."""
-    there = torch.from_numpy(table)
-    if like.is_cuda:
-        there = there.pin_memory()
-    return there.to(like.device, non_blocking=True)
-
-
 def augment(
     x: Tensor, keys: KeyArray, draw: Callable[[KeyArray, Size], list[Step]], *, interpolation: str
 ) -> Tensor:
@@ -80,8 +73,8 @@ def apply_steps(
         Which image each row of the steps is for; by default, row i is for image i.
     """
     gathers, parameters = _arrange(steps, rows)
-    places = move(gathers, x)
-    numbers = move(parameters, x).to(x.dtype)
+    places = move(gathers, x.device)
+    numbers = move(parameters, x.device).to(x.dtype)
     for i, step in enumerate(steps):
         x = x.index_select(0, places[i])
         parts, start = [], 0
@@ -117,7 +110,7 @@ def _arrange(steps: Sequence[Step], rows: IntArray | None) -> tuple[IntArray, Ar
 
 def mix(images: Sequence[Tensor], weights: FloatArray) -> Tensor:
     """Return the weighted sum of batches of images, with weights (images, batches)."""
-    own = move(weights.T.astype(np.float32), images[0]).to(images[0].dtype)
+    own = move(weights.T.astype(np.float32), images[0].device).to(images[0].dtype)
     total = images[0] * own[0, :, None, None, None]
     for batch, share in zip(images[1:], own[1:], strict=True):
         total.addcmul_(batch, share[:, None, None, None])
