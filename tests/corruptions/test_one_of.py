@@ -10,7 +10,7 @@ from scipy import stats
 
 import shaketable as st
 from shaketable.core.errors import InputError
-from shaketable.core.keys import fold, row_keys
+from shaketable.core.keys import fold, row_keys, uniforms
 from shaketable.core.spec import display_name
 from shaketable.corruptions import Clean, Named, OneOf, PNormNoise, corrupt, parse
 from shaketable.corruptions.corrupt import corrupt_array
@@ -64,6 +64,14 @@ def test_the_choice_does_not_depend_on_what_the_parts_draw():
     assert stats.kstest(u[part], stats.uniform(-1, 2).cdf).pvalue > 1e-3
     assert stats.kstest(u[~part], stats.uniform(-1, 2).cdf).pvalue > 1e-3
     assert abs(part.mean() - 0.5) < 0.05
+
+
+def test_choices_and_keys_are_those_of_the_scheme():
+    noise, chosen = parse("3*linf(1) | l2(1) | clean"), uniforms(fold(keys(300), -1), 1)[:, 0]
+    part = np.searchsorted([0.6, 0.8], chosen, side="right")
+    for share in noise.split(keys(300)):
+        assert share.rows.tolist() == np.flatnonzero(part == share.number).tolist()
+        assert (share.keys == fold(keys(300)[share.rows], share.number)).all()
 
 
 @pytest.mark.parametrize("spec", MIXED)
