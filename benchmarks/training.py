@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--network", default="resnet9")
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--images", type=int, default=50_000)
-    parser.add_argument("--epochs", type=int, default=1)
+    parser.add_argument("--epochs", type=int, default=3, help="what is done once counts less")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--threads", type=int, help="of torch on the CPU")
