@@ -15,7 +15,6 @@ from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
-from shaketable.findings.page import write_report
 from shaketable.models.builtin import builtin
 from shaketable.models.fitting import fit
 from shaketable.models.loading import load_model
@@ -96,6 +95,8 @@ def ice_records(suite_records: Records) -> Records:
 @pytest.fixture(scope="session")
 def suite_page(suite_records: Records, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Page of the two models under two suites, with long notes."""
+    from shaketable.findings.page import write_report  # tests on a GPU need none of its packages
+
     path = tmp_path_factory.mktemp("page") / "s.html"
     return write_report(path, replace(find_once(suite_records), notes=LONG_NOTES))
 
@@ -103,6 +104,8 @@ def suite_page(suite_records: Records, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="session")
 def noise_page(noise_records: Records, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Page of the two models under three levels of noise, with long notes."""
+    from shaketable.findings.page import write_report
+
     path = tmp_path_factory.mktemp("page") / "n.html"
     return write_report(path, replace(find_once(noise_records), notes=LONG_NOTES))
 
