@@ -9,7 +9,7 @@ import pytest
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """All cores for the whole suite; this process if paths are named and ``-n`` is not given."""
     whole_suite = config.args_source is pytest.Config.ArgsSource.TESTPATHS
