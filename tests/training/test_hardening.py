@@ -200,6 +200,18 @@ def test_the_model_is_that_of_the_first_run():
         assert (model.predict(data.x[rows]) == data.labels[rows]).mean() == measures.clean.value
 
 
+def test_a_saved_model_of_scaled_data_takes_them_in_their_own_units(tmp_path):
+    raw = st.load("bands(n=100)")
+    raw = st.make_dataset(raw.x * [100, 1] + 7, raw.labels)
+    options = {"noise": "linf(0.02)", "runs": 1, "search_runs": 1, "k": 2, "n_jobs": 1}
+    found = st.harden(raw.scaled(), DecisionTreeClassifier(), **options)
+    found.save(tmp_path / "tree.joblib")
+    model, _ = load_model(str(tmp_path / "tree.joblib"), trust=True)
+    expected = found.model.predict(raw.scaled().x)
+    assert (model.predict(raw.x) == expected).all()
+    assert (found.model.predict(raw.x) != expected).any()
+
+
 def draw_answers(seed, runs=4, points=60, draws=5):
     rng = np.random.default_rng(seed)
     shares = rng.uniform(0.5, 1, points)

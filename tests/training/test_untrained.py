@@ -84,15 +84,18 @@ def test_a_killed_study_goes_on_within_a_training(tmp_path, monkeypatch):
     assert not checkpoint.parent.exists()
 
 
-def test_trained_models_are_kept_on_request(tmp_path):
+@pytest.mark.parametrize("scale", [False, True])
+def test_trained_models_are_kept_on_request(tmp_path, scale):
+    raw = make_dataset(POINTS.x * [100, 1] - 7, POINTS.labels)
+    data = raw.scaled() if scale else raw
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
-    records = study(POINTS, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)
+    records = study(data, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == ["mlp(clean),_clean,_run_0.pt", "tree(clean),_clean,_run_0.joblib"]
     for name in names:
         model, _ = load_model(str(tmp_path / name), trust=name.endswith("joblib"))
-        _, test = POINTS.parts(run=0, seed=0)
-        (clean,) = evaluate(model, (POINTS.x[test], POINTS.labels[test]), [])
+        _, test = data.parts(run=0, seed=0)
+        (clean,) = evaluate(model, (raw.x[test], raw.labels[test]), [])
         kept = next(c for c in records if c.model.startswith(name[:3]) and c.corruption == "clean")
         assert clean.accuracy == kept.accuracy
 

@@ -42,6 +42,7 @@ from shaketable.evaluation.trainees import (
     trains_itself,
 )
 from shaketable.models.classifier import as_classifier
+from shaketable.models.feature_scaling import attach_scaling
 from shaketable.models.identity import content_hash
 
 Epsilon = float | str
@@ -171,7 +172,9 @@ class Task:
                 checkpoint=checkpoint,
                 place=self.place,
             )
-        self.files.keep(trained, f"{name}, {self.training.spec}, run {run}")
+        self.files.keep(
+            attach_scaling(trained, first.data), f"{name}, {self.training.spec}, run {run}"
+        )
         model = trained.model if self.training.corruption is None else trained
         classifier = as_classifier(model, first.data, name=name)
         done = Measured()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.models.preprocess import Preprocess
+
+if TYPE_CHECKING:
+    from shaketable.models.feature_scaling import FeatureScaling
 
 Classes = Mapping[Any, Any] | Sequence[Any]
 
@@ -21,6 +24,8 @@ class Adapted:
     classes: Mapping[Any, Any] | None = None
     """Label of the data of every class of the model, in the order of the model's scores."""
     preprocess: Preprocess | None = None
+    scaling: FeatureScaling | None = None
+    """How features were scaled in its training; it then takes them in their own units."""
 
     def encode_labels(self, labels: Array) -> Any:
         """Return labels of the data as the classes of the model, to train it."""
@@ -58,21 +63,23 @@ def adapt(
     """
     if preprocess is not None and not isinstance(preprocess, Preprocess):
         raise InputError(f"preprocess must be a Preprocess, got {type(preprocess).__name__}")
+    scaling = None
     if isinstance(model, Adapted):
-        model, classes, preprocess = (
+        model, classes, preprocess, scaling = (
             model.model,
             model.classes if classes is None else classes,
             model.preprocess if preprocess is None else preprocess,
+            model.scaling,
         )
     if classes is None:
-        return Adapted(model, None, preprocess)
+        return Adapted(model, None, preprocess, scaling)
     meanings = dict(classes) if isinstance(classes, Mapping) else dict(enumerate(classes))
     if isinstance(classes, str) or len(meanings) < 2:
         raise InputError(f"classes must be two labels or more, got {classes!r}")
     texts = [str(label) for label in meanings.values()]
     if len({*texts}) < len(texts):
         raise InputError(f"classes must differ, got {', '.join(texts)}")
-    return Adapted(model, meanings, preprocess)
+    return Adapted(model, meanings, preprocess, scaling)
 
 
 def parse_classes(words: Iterable[str]) -> Classes:

@@ -158,7 +158,8 @@ def as_classifier(
         Stable ID, by which stored results of the model are recognised. By default a hash of the
         model's content; functions and what cannot be saved have none.
     unscale
-        Whether to undo the scaling of features to [0, 1], for a model trained on raw units.
+        Whether to undo the scaling of features to [0, 1], for a model trained on raw units. A model
+        that brings the scaling of its training data gets features scaled in that way, always.
     """
     model = recognise(model)
     name = to_utf8(name or model_name(model))
@@ -166,9 +167,15 @@ def as_classifier(
     meanings = None
     if declared.classes is not None:
         meanings = code_of_classes(declared.classes, data.classes, name)
+    scaling = declared.scaling
+    if scaling is not None:
+        unscale = not scaling.is_of(data)
+        scaling = scaling if unscale else None
     table = data.table if data.table is None or not unscale else data.table.raw or data.table
     answer, device, columns = _make_answer(declared, meanings, data, table, name)
     model_id = _identify(declared) if model_id is None else to_utf8(model_id)
+    if scaling is not None:
+        answer, device = _compose(scaling.bind(data, table, name), answer), None
     if table is not None and table.decodes:
         if declared.preprocess is not None:
             raise InputError(
@@ -231,9 +238,12 @@ def _identify(declared: Adapted) -> str | None:
     if isinstance(model, FunctionType | BuiltinFunctionType | partial):
         return None
     identity = model.identity if isinstance(model, Identified) else content_hash(model)
-    if identity is None or (declared.classes is None and declared.preprocess is None):
+    parts: list[Any] = [declared.classes, declared.preprocess]
+    if declared.scaling is not None:
+        parts.append(declared.scaling)
+    if identity is None or all(part is None for part in parts):
         return identity
-    return f"{identity} behind {content_hash([declared.classes, declared.preprocess])}"
+    return f"{identity} behind {content_hash(parts)}"
 
 
 def _adapt_module(

@@ -12,6 +12,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.models.adapted import Adapted
 from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.failures import report_failures
+from shaketable.models.feature_scaling import detach_scaling
 
 
 def fit(model: Any, data: Dataset, rows: IntArray, *, seed: int, name: str | None = None) -> Any:
@@ -46,10 +47,12 @@ def clone_seeded(model: Any, seed: int, *, name: str | None = None) -> Any:
     """Return an unfitted copy that fits the same way each time.
 
     Every nested ``random_state`` follows from `seed`, and every nested ``n_jobs`` that is set
-    becomes 1.
+    becomes 1. The scaling of earlier training data is left out.
     """
     if isinstance(model, Adapted):
-        return replace(model, model=clone_seeded(model.model, seed, name=name))
+        copy = clone_seeded(model.model, seed, name=name)
+        return replace(model, model=copy, scaling=None)
+    model, _ = detach_scaling(model)
     if not is_estimator(model) or not hasattr(model, "fit"):
         raise InputError(
             f"model {name or model_name(model)} cannot be fitted: it is no scikit-learn estimator; "

@@ -10,6 +10,7 @@ from typing import Any
 
 from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import Adapted
+from shaketable.models.feature_scaling import detach_scaling
 from shaketable.models.identity import Identified
 
 KINDS: Mapping[str, str] = {
@@ -44,7 +45,11 @@ def recognise(model: Any) -> Any:
             inner.model,
             inner.classes if model.classes is None else model.classes,
             inner.preprocess if model.preprocess is None else model.preprocess,
+            inner.scaling if model.scaling is None else model.scaling,
         )
+    inner, scaling = detach_scaling(model)
+    if scaling is not None:
+        return recognise(Adapted(inner, scaling=scaling))
     if has_metadata(model):
         from shaketable.models.maite_models import wrap
 

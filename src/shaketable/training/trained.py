@@ -59,6 +59,7 @@ class Trained(TrainedNetwork):
             classes=self.classes,
             labels=self.labels,
             info=dict(self.info) | {"curve": [asdict(result) for result in self.curve]},
+            scaling=self.scaling,
         )
 
 
@@ -186,6 +187,7 @@ def train(
         len(data.classes),
         tuple(data.classes),
         settings,
+        data.scaling,
         tuple(trainer.curve),
     )
 

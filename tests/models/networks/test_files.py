@@ -53,6 +53,21 @@ def test_a_saved_network_gives_the_same_scores_to_the_bit(tmp_path, spec, shape)
     assert not loaded.module.training
 
 
+def test_a_network_of_scaled_data_takes_them_in_their_own_units(tmp_path):
+    x = np.random.default_rng(0).uniform(40, 90, (30, *SHAPE)).astype(np.float32)
+    raw = make_dataset(x, [LABELS[i % 3] for i in range(30)])
+    scaled = raw.scaled()
+    expected = as_classifier(make_module(), scaled)(scaled.x)
+    for labels in (LABELS, None):
+        save(tmp_path / "m.pt", scaling=scaled.scaling, labels=labels)
+        model, _ = load_model(str(tmp_path / "m.pt"))
+        for data in (raw, scaled):
+            classifier = as_classifier(model, data, unscale=True)
+            assert (classifier(data.x) == expected).all()
+            assert (classifier.device is not None) == (data is scaled), "gradients are kept"
+    assert len(set(expected.tolist())) > 1
+
+
 def test_a_file_names_its_network_with_all_options(tmp_path):
     module = build_network("mlp(depth=0)", shape=(2,), classes=2)
     save_network(tmp_path / "m.pt", module, network="mlp( depth=0 )", shape=(2,), classes=2)
@@ -160,6 +175,8 @@ def change(path, **changes):
         ({"weights": [1]}, "is damaged"),
         ({"weights": {1: 2}}, "do not fit network"),
         ({"info": None}, "is damaged"),
+        ({"scaling": {"low": 3}}, "is damaged"),
+        ({"scaling": dict.fromkeys(("low", "span"), torch.zeros(3))}, "is damaged .scaling is of"),
     ],
 )
 def test_a_changed_file_is_one_line(capsys, tmp_path, changes, message):

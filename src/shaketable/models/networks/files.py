@@ -6,6 +6,7 @@ Such a file is a dictionary of plain values and tensors, saved with ``torch.save
     version  1                             weights  state_dict(), on the CPU
     network  spec, with all options        info     how it was trained, plain JSON values
     shape    of a point                    classes  number of scores
+    scaling  low and span of features in training, or None
 
 It is read with ``weights_only=True``, which runs no code, and the network is made by its name. A
 file whose network is ``package.module:factory`` has that module imported, which runs it; as the
@@ -26,7 +27,9 @@ from shaketable.core.errors import InputError
 from shaketable.core.importing import is_reference
 from shaketable.core.spec import parse_call
 from shaketable.core.writing import write_beside
-from shaketable.models.adapted import adapt
+from shaketable.data.dataset import Scaling
+from shaketable.models.adapted import Adapted, adapt
+from shaketable.models.feature_scaling import FeatureScaling
 from shaketable.models.networks.registry import (
     NETWORKS,
     build_network,
@@ -57,10 +60,18 @@ class TrainedNetwork:
     """Label of the data of every score; None if scores are in the order of the data's classes."""
     info: Mapping[str, Any] = field(default_factory=dict)
     """How it was trained."""
+    scaling: Scaling | None = None
+    """How the features were scaled in training; None if they were not."""
 
     def as_model(self) -> Any:
-        """Return the model as `evaluate` takes it: it answers with the labels of the data."""
-        return self.module if self.labels is None else adapt(self.module, classes=self.labels)
+        """Return the model as `evaluate` takes it: it answers with the labels of the data.
+
+        It takes features in their own units, before they were scaled.
+        """
+        scaling = None if self.scaling is None else FeatureScaling(self.scaling)
+        if self.labels is None and scaling is None:
+            return self.module
+        return adapt(Adapted(self.module, scaling=scaling), classes=self.labels)
 
 
 def save_network(
@@ -72,6 +83,7 @@ def save_network(
     classes: int,
     labels: Sequence[Any] | None = None,
     info: Mapping[str, Any] | None = None,
+    scaling: Scaling | None = None,
 ) -> None:
     """Write a trained network to a file, which `evaluate` takes as a model without ``--trust``.
 
@@ -91,6 +103,8 @@ def save_network(
         Labels of the data in the order of the scores, such as ``data.classes``.
     info
         How it was trained: values that JSON can hold.
+    scaling
+        How features were scaled in training, such as ``data.scaling``.
     """
     torch = import_torch()
     if labels is not None:
@@ -110,6 +124,9 @@ def save_network(
         "labels": labels,
         "weights": weights,
         "info": plain,
+        "scaling": None
+        if scaling is None
+        else {"low": torch.tensor(scaling.low), "span": torch.tensor(scaling.span)},
     }
     with write_beside(path, "network") as beside:
         torch.save(content, beside)
@@ -152,7 +169,8 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
         )
     try:
         spec, shape, labels = _check_content(content)
-    except (KeyError, TypeError, ValueError) as error:  # an InputError is a ValueError
+        scaling = _read_scaling(content.get("scaling"), math.prod(shape))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # InputError: a ValueError
         raise _damaged(file, str(error) or type(error).__name__) from error
     if is_reference(parse_call(spec).name) and not trust:
         raise InputError(
@@ -169,7 +187,9 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
             f"weights in {str(file)!r} do not fit network {spec!r}: {reason}; train the network "
             "again, or restore the file"
         ) from error
-    return TrainedNetwork(module.eval(), spec, shape, content["classes"], labels, content["info"])
+    return TrainedNetwork(
+        module.eval(), spec, shape, content["classes"], labels, content["info"], scaling
+    )
 
 
 def make_empty(spec: str, *, shape: tuple[int, ...], classes: int) -> nn.Module:
@@ -203,6 +223,16 @@ def _check_content(
         _check_labels(labels, classes)
     parse_call(spec)
     return spec, tuple(shape), None if labels is None else tuple(labels)
+
+
+def _read_scaling(content: Any, d: int) -> Scaling | None:
+    """Return the scaling in a file; older files, and those of unscaled data, have none."""
+    if content is None:
+        return None
+    low, span = (content[name].numpy() for name in ("low", "span"))
+    if not (low.shape == span.shape == (d,) and low.dtype.kind == span.dtype.kind == "f"):
+        raise ValueError(f"scaling is of {low.shape} and {span.shape} features")
+    return Scaling(low, span)
 
 
 def _check_labels(labels: Any, classes: int) -> None:

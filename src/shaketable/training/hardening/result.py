@@ -13,6 +13,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.study_plan import resolve_training
 from shaketable.evaluation.trainees import save_model, train_model
+from shaketable.models.feature_scaling import attach_scaling
 from shaketable.training.hardening import words
 from shaketable.training.hardening.answers import Measures
 from shaketable.training.hardening.choice import Candidate
@@ -114,8 +115,11 @@ class Hardening(Displayed):
         return self.workshop.train(noise, check_whole("run", run, least=0))
 
     def save(self, path: str | Path) -> None:
-        """Write `model` to a file: ``.pt`` for networks, ``.joblib`` for estimators."""
-        save_model(self.model, path)
+        """Write `model` to a file: ``.pt`` for networks, ``.joblib`` for estimators.
+
+        If the data were scaled, the model in the file scales them by itself.
+        """
+        save_model(attach_scaling(self.model, self.workshop.data), path)
 
     def json(self) -> dict[str, Any]:
         """Return the result as a JSON object; rates are in per cent."""
