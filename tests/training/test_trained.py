@@ -14,6 +14,7 @@ from torch import nn  # noqa: E402
 
 from shaketable import evaluate, load, make_dataset, metrics  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
@@ -274,12 +275,25 @@ def test_training_starts_from_weights_in_a_file(tmp_path):
         train("mlp(width=9)", POINTS, weights=tmp_path / "m.pt", **options)
 
 
-def test_a_module_of_ones_own_is_copied_and_trained():
+def test_a_module_of_ones_own_is_copied_and_trained(tmp_path, monkeypatch):
     mine = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 2))
     before = mine[0].weight.detach().clone()
     trained = train(mine, POINTS, epochs=30)
     assert torch.equal(mine[0].weight, before)
     assert trained.curve[-1].accuracy > 0.9
+    with pytest.raises(InputError, match=r"^network must be known by name .*factory@weights\.pt$"):
+        trained.save(tmp_path / "m.pt")
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "from torch import nn\n\ndef make(shape=(2,)):\n"
+    source += "    return nn.Sequential(nn.Linear(*shape, 8), nn.ReLU(), nn.Linear(8, 2))\n"
+    (tmp_path / "their_networks.py").write_text(source)
+    torch.save(trained.module.state_dict(), tmp_path / "w.pt")
+    loaded, _ = load_model(f"their_networks:make@{tmp_path / 'w.pt'}")
+    assert torch.equal(loaded(torch.eye(2)), trained.module(torch.eye(2)))
+    named = train("their_networks:make", POINTS, epochs=1)
+    named.save(tmp_path / "m.pt")
+    scores = load_network(tmp_path / "m.pt", trust=True).module(torch.eye(2))
+    assert torch.equal(scores, named.module(torch.eye(2)))
 
 
 def test_points_on_disk_train_alike(tmp_path):

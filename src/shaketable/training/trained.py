@@ -38,6 +38,8 @@ class Trained(TrainedNetwork):
     """A trained network, and how its training went; `evaluate` takes its `model`."""
 
     curve: tuple[EpochResult, ...] = field(default=(), repr=False)
+    by_name: bool = field(default=True, repr=False)
+    """Whether `network` makes the module; it does not if a module was given to be trained."""
 
     @cached_property
     def model(self) -> Any:
@@ -50,7 +52,20 @@ class Trained(TrainedNetwork):
         return count_parameters(self.module)
 
     def save(self, path: str | Path) -> None:
-        """Write the network to a ``.pt`` file, which ``evaluate --model`` takes."""
+        """Write the network to a ``.pt`` file, which ``evaluate --model`` takes.
+
+        Such a file names what makes the network, so a module that was given has none.
+        """
+        if not self.by_name:
+            weights = (
+                ", or save its weights, torch.save(trained.module.state_dict(), 'weights.pt'), for "
+                "evaluate --model package.module:factory@weights.pt"
+            )
+            raise InputError(
+                f"network must be known by name to be saved, got a module ({self.network}); train "
+                "it by the name of what makes it, as in train('package.module:factory', …)"
+                f"{'' if self.scaling is not None else weights}"
+            )
         save_network(
             path,
             self.module,
@@ -89,7 +104,7 @@ def train(
     ----------
     network
         Spec such as ``resnet9`` or ``wrn-28-10(dropout=0.3)``, or a torch module, of which a copy
-        is trained; None: that of the recipe.
+        is trained, and which `Trained.save` cannot write; None: that of the recipe.
     data
         ``(x, y)``, a `Dataset`, or what `load` takes; uint8 images count as x/255.
     noise
@@ -189,6 +204,7 @@ def train(
         settings,
         data.scaling,
         tuple(trainer.curve),
+        by_name=not isinstance(network, nn.Module),
     )
 
 
