@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 FORMAT = "shaketable network"
 VERSION = 1
 
+_START = 1024
+"""Bytes within which a file says what it is."""
+
 Label = str | int | float | bool
 
 
@@ -133,12 +136,19 @@ def save_network(
 
 
 def is_network_file(path: Path) -> bool:
-    """Whether a file claims to be one of `save_network`; nothing in it is run to find out."""
+    """Whether a file claims to be one of `save_network`; nothing in it is run to find out.
+
+    One that was cut short has no list of its parts, but still begins with what it claims.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if name.endswith("/data.pkl")]
             return any(FORMAT.encode() in archive.read(name) for name in names)
-    except (OSError, ValueError, RuntimeError, zipfile.BadZipFile, NotImplementedError):
+    except zipfile.BadZipFile:
+        with path.open("rb") as file:
+            start = file.read(_START)
+        return start.startswith(b"PK") and FORMAT.encode() in start
+    except (OSError, ValueError, RuntimeError, NotImplementedError):
         return False
 
 
