@@ -253,6 +253,7 @@ def test_a_network_file_says_how_it_was_trained(tmp_path):
     loaded = load_network(tmp_path / "m.pt")
     assert loaded.labels == ("above", "below")
     assert loaded.info["noise"] == "linf(0.1)"
+    assert loaded.info["recipe"]["network"] == loaded.network == "mlp(width=4, depth=3)"
     assert loaded.info["seed"] == 7
     assert loaded.info["data"] == POINTS.fingerprint
     assert [entry["loss"] for entry in loaded.info["curve"]] == [r.loss for r in trained.curve]

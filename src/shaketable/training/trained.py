@@ -168,7 +168,7 @@ def train(
     settings = {
         "network": spec,
         "noise": regime.spec,
-        "recipe": plan.settings,
+        "recipe": plan.settings | {"network": spec},
         "seed": seed,
         "data": data.fingerprint,
         "bounds": str(limits or "none"),
