@@ -46,7 +46,10 @@ def test_models_are_found_by_name_module_and_file(tmp_path, monkeypatch):
         ("missing.joblib", "does not exist"),
         (":model", "unknown model"),
         ("mine.py:model", "as in mine:model"),
-        ("sklearn.svm:SVC", "is a class"),
+        (
+            "sklearn.svm:SVC",
+            r"is a class; name an object of it, made in a module as in model = SVC\(…\)$",
+        ),
     ],
 )
 def test_a_model_that_is_not_there_says_so(source, message):

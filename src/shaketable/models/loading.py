@@ -168,5 +168,8 @@ def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
         )
     model = import_object("model", source)
     if isinstance(model, type):
-        raise InputError(f"model {source!r} is a class; name an object of it, fitted or with --fit")
+        raise InputError(
+            f"model {source!r} is a class; name an object of it, made in a module as in model = "
+            f"{attribute}(…)"
+        )
     return model, False
