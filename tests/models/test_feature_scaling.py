@@ -1,11 +1,15 @@
 """Models of scaled data take features in their own units wherever they are used."""
 
+from types import SimpleNamespace
+
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from shaketable.core.errors import InputError
@@ -69,7 +73,8 @@ def test_a_saved_model_of_scaled_data_answers_as_in_training(kind, tmp_path):
 def test_models_of_data_that_were_not_scaled_stay_as_they_are():
     model = fit(KNeighborsClassifier(1), ARRAY, np.arange(N), seed=0)
     assert attach_scaling(model, ARRAY) is model
-    assert detach_scaling(model) == (model, None)
+    for other in (model, make_pipeline(StandardScaler(), model), SimpleNamespace(steps=3)):
+        assert detach_scaling(other) == (other, None)
 
 
 def test_a_model_that_is_fitted_again_leaves_its_old_scaling():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -109,10 +110,11 @@ def attach_scaling(model: Any, data: Dataset) -> Any:
 
 def detach_scaling(model: Any) -> tuple[Any, FeatureScaling | None]:
     """Return the model in a pipeline of `attach_scaling` and its scaling; others as they are."""
-    first, *others = [step for _, step in getattr(model, "steps", None) or [("", None)]]
-    if isinstance(first, FeatureScaling) and len(others) == 1:
-        return others[0], first
-    return model, None
+    pipeline: Any = sys.modules.get("sklearn.pipeline")  # imported already if there is one
+    if pipeline is None or not isinstance(model, pipeline.Pipeline) or len(model.steps) != 2:
+        return model, None
+    (_, first), (_, inner) = model.steps
+    return (inner, first) if isinstance(first, FeatureScaling) else (model, None)
 
 
 def _make_frame(x: Any, names: Any) -> Any:
