@@ -60,6 +60,34 @@ def test_held_out_points_are_those_that_rows_leave_out():
     assert everything.curve[-1].held_out is None
 
 
+def test_a_mask_of_rows_stands_for_their_numbers():
+    mask = np.arange(POINTS.n) % 2 == 0
+    options = {"noise": "linf(0.1)", "epochs": 1}
+    first, again = (
+        train("mlp(width=4)", POINTS, rows=rows, **options) for rows in (mask, np.flatnonzero(mask))
+    )
+    assert same(first, again)
+
+
+@pytest.mark.parametrize(
+    ("rows", "got"),
+    [
+        ([], r"float64 of shape \(0,\)"),
+        ([-1, 3], "2 from -1 to 3, 2 of them different"),
+        ([3, 3, 3], "3 from 3 to 3, 1 of them different"),
+        ([0, POINTS.n], "2 from 0 to 200, 2 of them different"),
+        ([0.0, 1.0], r"float64 of shape \(2,\)"),
+        ([[0, 1]], r"int64 of shape \(1, 2\)"),
+        (np.ones(POINTS.n - 1, bool), r"bool of shape \(199,\)"),
+        (np.zeros(POINTS.n, bool), "a mask without True"),
+    ],
+)
+def test_rows_must_be_different_rows_of_the_data(rows, got):
+    rule = r"^rows must be different row numbers from 0 to 199, or a mask of 200 truth values"
+    with pytest.raises(InputError, match=f"{rule}, got {got}; leave rows out"):
+        train("mlp(width=4)", POINTS, rows=rows, epochs=1)
+
+
 def test_noise_in_training_buys_robustness():
     data = load("shapes(n=300)")
     _, test = data.parts(seed=0)

@@ -121,7 +121,8 @@ def train(
         Value range that noise is kept in, as in `evaluate`; by default what the data declare, with
         the rule of the recipe.
     rows
-        Rows of the data to train on; by default the training part, or 80 % of the points.
+        Rows of the data to train on: their numbers, each once, or a mask of all rows; by default
+        the training part, or 80 % of the points.
     validate
         Whether the learning curve has the accuracy on the points that are held out.
     seed
@@ -154,7 +155,7 @@ def train(
     plan = make_recipe(recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate)
     train_rows, test_rows = data.parts(seed=seed)
     if rows is not None:  # another split: what it leaves out, or the fixed test part
-        train_rows = np.asarray(rows)
+        train_rows = _read_rows(rows, data.n)
         if data.n_train is None:
             test_rows = np.setdiff1d(np.arange(data.n), train_rows)
     rows = train_rows
@@ -229,6 +230,24 @@ def load_matching(module: nn.Module, path: str | Path) -> None:
             "the network that they were saved from"
         )
     module.load_state_dict(fit, strict=False)
+
+
+def _read_rows(rows: Any, n: int) -> IntArray:
+    """Return row numbers, on which order and noise depend, from such numbers or from a mask."""
+    given = np.asarray(rows)
+    got = f"{given.dtype} of shape {given.shape}"
+    if given.dtype == bool and given.shape == (n,):
+        given = np.flatnonzero(given)
+        got = "a mask without True"
+    if given.ndim == 1 and given.size > 0 and given.dtype.kind in "iu":
+        known = np.unique(given)
+        if known[0] >= 0 and known[-1] < n and len(known) == len(given):
+            return given.astype(np.int64)
+        got = f"{len(given)} from {known[0]} to {known[-1]}, {len(known)} of them different"
+    raise InputError(
+        f"rows must be different row numbers from 0 to {n - 1}, or a mask of {n} truth values, "
+        f"got {got}; leave rows out for the training part"
+    )
 
 
 def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn.Module, str]:
