@@ -46,6 +46,7 @@ def test_train_prints_its_learning_curve(capsys):
         (["--noise", "linf(0.1"], "linf"),
         (["--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
         (["-o", "m.onnx"], ".pt"),
+        (["--rate", "1e30", "-o", "m.pt", "--json"], "training has diverged: its loss must be "),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(capsys, flags, message):

@@ -265,6 +265,18 @@ def test_a_checkpoint_of_another_start_or_precision_is_refused(tmp_path, monkeyp
     train("mlp(width=4)", POINTS, epochs=1, checkpoint=path, **start)
 
 
+def test_a_training_that_diverges_ends_with_its_epoch_and_leaves_no_checkpoint(
+    tmp_path, monkeypatch
+):
+    path, options = tmp_path / "c", {"epochs": 3, "batch": 40, "checkpoint": tmp_path / "c"}
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save_if_due", Checkpoint.save)
+        with pytest.raises(InputError, match=r"got nan in epoch 1 of 3; try a smaller learning "):
+            train("mlp(width=4)", POINTS, rate=1e30, **options)
+    assert not path.exists()
+    train("mlp(width=4)", POINTS, rate=0.1, **options)  # as the message says
+
+
 def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
     path = tmp_path / "c"
     path.write_bytes(b"no checkpoint")
@@ -340,6 +352,7 @@ def test_points_on_disk_train_alike(tmp_path):
         ({"noise": "C1"}, "range"),
         ({"recipe": "fats"}, "unknown recipe 'fats'; did you mean 'fast'"),
         ({"device": "gpu"}, "^device must be one that torch knows"),
+        ({"rate": 1e39}, "rate must be a positive number of float32, got 1e\\+39"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"network": "mlp(depht=2)"}, "has no option 'depht'"),
         ({"recipe": Recipe(), "network": "resnet9"}, "resnet9"),

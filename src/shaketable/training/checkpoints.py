@@ -38,6 +38,10 @@ class Checkpoint:
             torch.save(content, beside)
         self._last = time.monotonic()
 
+    def delete(self) -> None:
+        """Delete the file, if it exists."""
+        self.path.unlink(missing_ok=True)
+
     def restore(self, trainer: Trainer) -> None:
         """Put a training where it stood, if the file exists."""
         if not self.path.exists():

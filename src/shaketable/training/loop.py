@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from shaketable.core.errors import InputError
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.tensors import move
 from shaketable.core.types import IntArray, KeyArray
@@ -133,7 +134,11 @@ class Trainer:
         self.total = recipe.epochs * self.steps_per_epoch
 
     def run(self, checkpoint: Checkpoint | None = None, *, progress: bool = False) -> None:
-        """Train to the end; from the checkpoint on, if there is one."""
+        """Train to the end; from the checkpoint on, if there is one.
+
+        A loss that is not finite at the end of an epoch is an `InputError`; the checkpoint, which
+        cannot lead to anything else, is then deleted.
+        """
         if checkpoint is not None:
             checkpoint.restore(self)
         read = self._open_points()
@@ -156,6 +161,8 @@ class Trainer:
                     self._take_step(network, batch, update)
                     if self.done % self.steps_per_epoch == 0:
                         self._close_epoch(time.perf_counter() - began)
+                        if not math.isfinite(self.curve[-1].loss):
+                            raise self._report_divergence(checkpoint)
                     if checkpoint is not None:
                         checkpoint.save_if_due(self)
                     advance()
@@ -217,6 +224,17 @@ class Trainer:
         held_out = self._score_held_out()
         self.curve.append(EpochResult(epoch, loss, accuracy, rate, seconds, held_out))
         self.sums.zero_()
+
+    def _report_divergence(self, checkpoint: Checkpoint | None) -> InputError:
+        """Delete the checkpoint, and return the error to raise."""
+        if checkpoint is not None:
+            checkpoint.delete()
+        last = self.curve[-1]
+        return InputError(
+            f"training has diverged: its loss must be finite, got {last.loss} in epoch "
+            f"{last.epoch} of {self.recipe.epochs}; try a smaller learning rate (--rate; in Python "
+            "rate=, or that of a Recipe)"
+        )
 
     def _score_held_out(self) -> float | None:
         if self.held_out is None:

@@ -51,7 +51,7 @@ class Recipe:
         check_whole("batch", self.batch, least=1)
         if self.margin is not None:
             check_whole("margin", self.margin, least=0)
-        check_real("rate", self.rate, "be a positive number", low=TINY, high=HUGE)
+        check_real("rate", self.rate, "be a positive number of float32", low=TINY, high=3.4e38)
         for name in ("momentum", "smoothing"):
             check_real(name, getattr(self, name), "lie in [0, 1)", low=0, high=1 - 2**-53)
         check_real("weight_decay", self.weight_decay, "be 0 or more", low=0, high=HUGE)
