@@ -1,10 +1,14 @@
 """The commands that train networks."""
 
+import signal
+
 import pytest
 
-pytest.importorskip("torch", reason="torch is not installed")
+torch = pytest.importorskip("torch", reason="torch is not installed")
 
-from helpers.commands import run_command, run_failing, run_json
+from helpers.commands import run_command, run_failing, run_json  # noqa: E402
+from shaketable.models.networks import load_network  # noqa: E402
+from shaketable.training.regimes import RegimeStep  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_directory", "one_thread")
 
@@ -29,6 +33,41 @@ def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_pa
         "linf(0.1)",
     )
     assert [model["label"] for model in evaluated["models"]] == ["m.pt"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_training_is_kept_and_goes_on(capsys, monkeypatch, number):
+    argv = ["train", *TINY, "--noise", "linf(0.01)", "--quiet", "-o"]
+    compute, steps = RegimeStep.compute, []
+
+    def interrupt(self, network, batch):
+        steps.append(len(batch.x))
+        if len(steps) == 3:
+            signal.raise_signal(number)
+        return compute(self, network, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RegimeStep, "compute", interrupt)
+        error = run_failing(capsys, *argv, "m.pt", code=130)
+    assert error.endswith(
+        "interrupted; the training is kept in m.pt.checkpoint, run the same command to go on\n"
+    )
+    assert len(steps) == 3
+    for name in ("m.pt", "whole.pt"):
+        assert run_command(capsys, *argv, name)[0] == 0
+    first, again = (load_network(name).module.state_dict() for name in ("m.pt", "whole.pt"))
+    assert all(torch.equal(first[name], again[name]) for name in again)
+
+
+def test_a_second_interrupt_does_not_wait(capsys, monkeypatch):
+    def interrupt_twice(*_):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("it waits")
+
+    monkeypatch.setattr(RegimeStep, "compute", interrupt_twice)
+    error = run_failing(capsys, "train", *TINY, "--quiet", "-o", "m.pt", code=130)
+    assert error == "shaketable: interrupted; nothing was kept\n"
 
 
 def test_train_prints_its_learning_curve(capsys):

@@ -43,11 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         with _catch_interrupts(), warnings.catch_warnings():
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
             return _run(args)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:  # a command may say what it kept
         store = getattr(args, "store", None)
         kept = f"what was measured is in {store}, run the same command to go on"
         lost = "nothing was kept" + (", use --store" if hasattr(args, "store") else "")
-        return _fail(f"interrupted; {kept if store else lost}", 130)
+        return _fail(f"interrupted; {str(interrupt) or (kept if store else lost)}", 130)
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

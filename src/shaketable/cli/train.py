@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.cli.flags import (
@@ -57,7 +59,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_out_flag(
         parser,
         "file of the trained network, for evaluate --model; FILE.checkpoint beside it keeps the "
-        "training if it is interrupted",
+        "training if it is interrupted, for the same command to go on",
         (".pt",),
     )
     add_json_flag(parser)
@@ -120,34 +122,33 @@ def choose_jobs(args: argparse.Namespace, models: Iterable[Any]) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Train the network, print its learning curve, and write it to a file."""
-    from pathlib import Path
-
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
     from shaketable.training.trained import train
 
-    data = load_data(args)
     checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")
-    trained = train(
-        args.network,
-        data,
-        noise=args.noise,
-        recipe=args.recipe,
-        epochs=args.epochs,
-        batch=args.batch,
-        rate=args.rate,
-        bounds=read_bounds(args, data),
-        validate=not args.no_curve,
-        seed=args.seed,
-        device=args.device,
-        weights=args.weights,
-        checkpoint=checkpoint,
-        progress=not args.quiet,
-    )
-    if args.out is not None:
-        trained.save(args.out)
-        Path(f"{args.out}.checkpoint").unlink(missing_ok=True)
+    with _say_if_kept(checkpoint):
+        data = load_data(args)
+        trained = train(
+            args.network,
+            data,
+            noise=args.noise,
+            recipe=args.recipe,
+            epochs=args.epochs,
+            batch=args.batch,
+            rate=args.rate,
+            bounds=read_bounds(args, data),
+            validate=not args.no_curve,
+            seed=args.seed,
+            device=args.device,
+            weights=args.weights,
+            checkpoint=checkpoint,
+            progress=not args.quiet,
+        )
+        if checkpoint is not None:
+            trained.save(args.out)
+            checkpoint.unlink(missing_ok=True)
     if args.json:
         print_json(_make_json(trained, args.out))
     else:
@@ -155,6 +156,18 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         print_lines(f"network: {args.out}", to_stderr=True)
     return 0
+
+
+@contextmanager
+def _say_if_kept(checkpoint: Path | None) -> Iterator[None]:
+    """Let an interrupt say where the training is kept, if it is."""
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if checkpoint is None or not checkpoint.exists():
+            raise
+        kept = f"the training is kept in {checkpoint}, run the same command to go on"
+        raise KeyboardInterrupt(kept) from interrupt
 
 
 def _make_json(trained: Trained, path: str | None) -> dict[str, Any]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -25,11 +30,47 @@ class Checkpoint:
     every: float = 60.0
     """Least number of seconds between two."""
     _last: float = field(default_factory=time.monotonic)
+    _handlers: dict[int, Any] = field(default_factory=dict)
+    """What signals do that are held."""
+    _held: int | None = None
+    """Signal that has come and waits."""
+
+    @contextmanager
+    def hold_interrupts(self) -> Iterator[None]:
+        """Context in which Ctrl-C and SIGTERM wait for the end of a step, and a checkpoint.
+
+        Within a step, weights are neither those before nor those after it. A second signal does
+        not wait. A handler that is the system's own, or of a thread, stays as it is.
+        """
+        if threading.current_thread() is threading.main_thread():
+            usual = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+            self._handlers = {n: handler for n, handler in usual.items() if callable(handler)}
+        for number in self._handlers:
+            signal.signal(number, self._hold)
+        try:
+            yield
+        finally:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+            self._release()
+
+    def _hold(self, number: int, _: object) -> None:
+        self._release()
+        self._held = number
+
+    def _release(self) -> None:
+        """Let a signal that waits do what it does."""
+        number, self._held = self._held, None
+        if number is not None:
+            self._handlers[number](number, None)
 
     def save_if_due(self, trainer: Trainer) -> None:
-        """Save the state if the last time is long ago."""
-        if time.monotonic() - self._last >= self.every:
+        """Save the state if the last time is long ago, or if the training is interrupted."""
+        interrupted = self._held is not None
+        if interrupted or time.monotonic() - self._last >= self.every:
             self.save(trainer)
+        if interrupted:
+            self._release()
 
     def save(self, trainer: Trainer) -> None:
         """Save the state."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
 
@@ -151,6 +151,7 @@ class Trainer:
             count_steps("training", total=left, enabled=progress) as advance,
             torch.random.fork_rng(devices),
             _deterministic(self.device),
+            nullcontext() if checkpoint is None else checkpoint.hold_interrupts(),
         ):
             while self.done < self.total:
                 began = time.perf_counter()
