@@ -7,6 +7,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.commands import run_command, run_failing, run_json  # noqa: E402
+from shaketable.cli.commands import COMMANDS  # noqa: E402
+from shaketable.cli.parser import parse_args  # noqa: E402
+from shaketable.cli.train import read_network  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training.regimes import RegimeStep  # noqa: E402
 
@@ -75,6 +78,15 @@ def test_train_prints_its_learning_curve(capsys):
     assert "mlp(width=4, depth=1)" in " ".join(out.split())
     rows = [line.split() for line in out.splitlines() if line.strip()[:1].isdigit()]
     assert [row[0] for row in rows] == ["1", "2"]
+
+
+def test_flips_and_crops_can_be_switched_off(capsys):
+    for flags, expected in ([], True), (["--no-shift"], False):
+        found = run_json(capsys, "train", *TINY, *flags, "--no-curve", "--quiet")
+        assert found["recipe"]["shift"] is expected
+        for command in ("study", "harden"):
+            args = parse_args([command, *map(str, TINY), *flags], COMMANDS)
+            assert read_network(args).plan.shift is expected
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,28 @@ def test_noise_is_drawn_anew_in_every_epoch_unless_it_is_drawn_once():
         assert 0 < (first - clean).abs().max() <= 0.1
 
 
+def test_images_are_mirrored_and_cropped_unless_shift_is_off():
+    seen = []
+
+    class Spy(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(192, 3)
+
+        def forward(self, x):
+            seen.extend((255 * x.detach()).round().to(torch.uint8).numpy())
+            return self.layer(x.flatten(1))
+
+    known = {image.tobytes() for image in IMAGES.x.transpose(0, 3, 1, 2)}
+    shares = []
+    for shift in (None, False):
+        seen.clear()
+        train(Spy(), IMAGES, recipe="fast", epochs=1, shift=shift)
+        shares.append(np.mean([image.tobytes() in known for image in seen]))
+    assert shares[0] < 0.5
+    assert shares[1] == 1
+
+
 def test_noise_stays_within_the_declared_range_by_the_rule_of_the_recipe():
     seen = []
 

@@ -111,8 +111,9 @@ def test_identity_is_that_of_network_and_recipe():
         identify("resnet9", "fast", epochs=3),
         identify("resnet9", "fast", batch=3),
         identify("resnet9", "mscr-cifar"),
+        identify("resnet9", "fast", shift=False),
     ]
-    assert len({first, *others}) == 5
+    assert len({first, *others}) == 6
 
 
 def test_a_network_needs_images_or_numbers():

@@ -76,6 +76,11 @@ def add_network_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=int, help="epochs (default: the recipe's)")
     parser.add_argument("--batch", type=int, help="points per step (default: the recipe's)")
+    parser.add_argument(
+        "--no-shift",
+        action="store_true",
+        help="do not mirror and crop images at random (default: as the recipe says)",
+    )
     parser.add_argument("--device", help="torch device (default: cuda if there is one)")
 
 
@@ -93,6 +98,7 @@ def read_network(args: argparse.Namespace) -> UntrainedNetwork:
         args.batch,
         device=args.device,
         validate=getattr(args, "keep_models", None) is not None,  # files hold the curve
+        shift=False if args.no_shift else None,
     )
 
 
@@ -138,6 +144,7 @@ def run(args: argparse.Namespace) -> int:
             epochs=args.epochs,
             batch=args.batch,
             rate=args.rate,
+            shift=False if args.no_shift else None,
             bounds=read_bounds(args, data),
             validate=not args.no_curve,
             seed=args.seed,

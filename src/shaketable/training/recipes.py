@@ -95,13 +95,14 @@ def make_recipe(
     epochs: int | None = None,
     batch: int | None = None,
     rate: float | None = None,
+    shift: bool | None = None,
 ) -> Recipe:
     """Return a recipe by its name, with other values where they are given.
 
     A schedule is stretched to another number of epochs.
     """
     recipe = name if isinstance(name, Recipe) else _read_named(name)
-    values = {"network": network, "epochs": epochs, "batch": batch, "rate": rate}
+    values = {"network": network, "epochs": epochs, "batch": batch, "rate": rate, "shift": shift}
     given: dict[str, Any] = {key: value for key, value in values.items() if value is not None}
     if epochs is not None:
         given["planned"] = recipe.planned or recipe.epochs

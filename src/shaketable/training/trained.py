@@ -87,6 +87,7 @@ def train(
     epochs: int | None = None,
     batch: int | None = None,
     rate: float | None = None,
+    shift: bool | None = None,
     bounds: BoundsLike | Literal["declared"] = "declared",
     rows: IntArray | None = None,
     validate: bool = False,
@@ -114,9 +115,10 @@ def train(
         class separation of the data.
     recipe
         Name of a recipe (``shaketable list recipes``), or a `Recipe`.
-    epochs, batch, rate
+    epochs, batch, rate, shift
         Other values than those of the recipe; its schedule is stretched to other epochs. Without
-        `batch`, few points get smaller batches than the recipe's, and a smaller rate.
+        `batch`, few points get smaller batches than the recipe's, and a smaller rate. `shift` is
+        whether images are mirrored and cropped at random.
     bounds
         Value range that noise is kept in, as in `evaluate`; by default what the data declare, with
         the rule of the recipe.
@@ -152,7 +154,9 @@ def train(
             "networks are trained on points that are plain numbers, got a table of several kinds; "
             "encode it, or train a pipeline with study or NoiseAugmented"
         )
-    plan = make_recipe(recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate)
+    plan = make_recipe(
+        recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate, shift=shift
+    )
     train_rows, test_rows = data.parts(seed=seed)
     if rows is not None:  # another split: what it leaves out, or the fixed test part
         train_rows = _read_rows(rows, data.n)

@@ -36,6 +36,8 @@ class UntrainedNetwork(Identified):
         As in `train`; on CUDA it pays for studies of many trainings, as a process compiles once.
     validate
         Whether learning curves have the accuracy on the test points; it changes no network.
+    shift
+        Whether images are mirrored and cropped at random; None: as the recipe says.
 
     >>> UntrainedNetwork("resnet9(width=8)", epochs=2).name
     'resnet9'
@@ -48,11 +50,18 @@ class UntrainedNetwork(Identified):
     device: str | None = field(default=None, compare=False)
     compiled: bool | None = field(default=None, compare=False)
     validate: bool = field(default=False, compare=False)
+    shift: bool | None = None
 
     @property
     def plan(self) -> Recipe:
         """The recipe with all that is given beside it."""
-        return make_recipe(self.recipe, network=self.network, epochs=self.epochs, batch=self.batch)
+        return make_recipe(
+            self.recipe,
+            network=self.network,
+            epochs=self.epochs,
+            batch=self.batch,
+            shift=self.shift,
+        )
 
     @property
     def name(self) -> str:  # type: ignore[override]  # follows from the network
