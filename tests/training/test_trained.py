@@ -374,6 +374,16 @@ def test_points_on_disk_train_alike(tmp_path):
         ({"noise": "C1"}, "range"),
         ({"recipe": "fats"}, "unknown recipe 'fats'; did you mean 'fast'"),
         ({"device": "gpu"}, "^device must be one that torch knows"),
+        ({"device": "meta"}, "^device must be one that torch can use here, got 'meta'"),
+        ({"network": 3}, "^network must be a spec such as 'resnet9', or a torch module, got 3$"),
+        ({"network": nn.ReLU()}, "^network must have weights to train"),
+        (
+            {"network": nn.Linear(2, 1)},
+            r"one score per class, of shape \(16, 2\) .*, got \(16, 1\); give its last layer 2 ",
+        ),
+        ({"network": nn.Linear(3, 2)}, "^model network failed: RuntimeError: mat1 and mat2 shapes"),
+        ({"batch": 1}, "^a step must have 2 points or more for batch normal.* a larger --batch"),
+        ({"precision": "fp8"}, "^unknown precision 'fp8'; Known: auto, bfloat16, float32$"),
         ({"rate": 1e39}, "rate must be a positive number of float32, got 1e\\+39"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"network": "mlp(depht=2)"}, "has no option 'depht'"),
@@ -382,4 +392,23 @@ def test_points_on_disk_train_alike(tmp_path):
 )
 def test_what_does_not_fit_is_refused(options, message):
     with pytest.raises(InputError, match=message):
-        train(options.pop("network", "mlp"), POINTS, **{"epochs": 1} | options)
+        train(**{"network": "mlp", "data": POINTS, "epochs": 1} | options)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is CUDA")
+def test_cuda_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match="^device must be one that torch can use here, got 'cuda'"):
+        train("mlp", POINTS, device="cuda")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"planned": -3}, "^planned must be a whole number of at least 1, got -3$"),
+        ({"momentum": 0, "nesterov": True}, "^momentum must be above 0 with nesterov, got 0; "),
+        ({"network": nn.Linear(2, 2)}, "^network of a recipe must be a spec .*, got Linear"),
+    ],
+)
+def test_recipes_that_cannot_be_followed_are_refused(values, message):
+    with pytest.raises(InputError, match=message):
+        Recipe(**values)

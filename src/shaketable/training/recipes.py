@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
+from shaketable.core.errors import InputError
 from shaketable.training.schedules import read_schedule
 
 
@@ -47,13 +48,22 @@ class Recipe:
     """Whether noise is drawn anew in every epoch; else once for every image."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.network, str):
+            got = type(self.network).__name__
+            raise InputError(f"network of a recipe must be a spec such as 'resnet9', got {got}")
         check_whole("epochs", self.epochs, least=1)
         check_whole("batch", self.batch, least=1)
+        if self.planned is not None:
+            check_whole("planned", self.planned, least=1)
         if self.margin is not None:
             check_whole("margin", self.margin, least=0)
         check_real("rate", self.rate, "be a positive number of float32", low=TINY, high=3.4e38)
         for name in ("momentum", "smoothing"):
             check_real(name, getattr(self, name), "lie in [0, 1)", low=0, high=1 - 2**-53)
+        if self.nesterov and self.momentum == 0:
+            raise InputError(
+                f"momentum must be above 0 with nesterov, got {self.momentum!r}; leave nesterov out"
+            )
         check_real("weight_decay", self.weight_decay, "be 0 or more", low=0, high=HUGE)
         self.make_schedule()
 

@@ -13,8 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.nn.modules.batchnorm import _BatchNorm
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.keys import fold
 from shaketable.core.spec import parse_call, split_top_level
@@ -23,6 +24,7 @@ from shaketable.corruptions import Clean, Corruption, parse
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.resolve import resolve
+from shaketable.models.failures import report_failures
 from shaketable.models.torch_modules import arrange_images
 from shaketable.separations.separation import separation
 from shaketable.training.adversaries import (
@@ -198,14 +200,36 @@ class RegimeStep:
         """Compute scores and loss."""
 
         def ask(points: Tensor) -> Tensor:
-            scores: Tensor = network(arrange_images(points, network))
-            return scores
+            return score_points(network, points, self.classes)
 
         if self.adversary is not None:
             return self.adversary(network, ask, batch, self.smoothing)
         scores = ask(batch.x)
         loss = cross_entropy(scores.float(), batch.targets, label_smoothing=self.smoothing)
         return Outcome(loss, scores, batch.targets)
+
+
+def score_points(network: nn.Module, x: Tensor, classes: int) -> Tensor:
+    """Return the scores of points in training, one column per class; it waits for no device."""
+    points = arrange_images(x, network)
+    try:
+        with report_failures("network"):
+            scores: Any = network(points)
+    except ModelError as error:
+        normalises = any(isinstance(part, _BatchNorm) for part in network.modules())
+        if len(x) > 1 or not normalises:
+            raise
+        raise InputError(
+            "a step must have 2 points or more for batch normalisation, which this network has, "
+            "got 1; give a larger --batch (in Python batch=), or a network without it"
+        ) from error
+    if not isinstance(scores, Tensor) or scores.shape != (len(x), classes):
+        got = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
+        raise InputError(
+            f"network must return a tensor with one score per class, of shape {(len(x), classes)} "
+            f"for {len(x)} points, got {got}; give its last layer {classes} outputs"
+        )
+    return scores
 
 
 def augment(

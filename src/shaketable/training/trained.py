@@ -6,13 +6,14 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from textwrap import shorten
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from torch import nn
 
-from shaketable.core.checks import check_whole
+from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
@@ -167,9 +168,12 @@ def train(
     limits = choose_range(data, bounds)
     if bounds == "declared" and limits is not None:
         limits = replace(limits, rule=plan.rule)
+    if precision not in get_args(Precision):
+        raise unknown_name("precision", str(precision), get_args(Precision))
+    place = _choose_device(device)
     regime = make_regime(noise, data, limits)
     seed = check_whole("seed", seed, least=0)
-    module, spec = _make_module(network or plan.network, data, seed)
+    module, spec = _make_module(plan.network if network is None else network, data, seed)
     settings = {
         "network": spec,
         "noise": regime.spec,
@@ -180,7 +184,6 @@ def train(
     }
     if weights is not None:
         load_matching(module, weights)
-    place = _choose_device(device)
     trainer = Trainer(
         module,
         data,
@@ -257,7 +260,13 @@ def _read_rows(rows: Any, n: int) -> IntArray:
 def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn.Module, str]:
     """Return a network to train, and its spec or, for a module, what tells it from others."""
     if isinstance(network, nn.Module):
+        if not any(weight.requires_grad for weight in network.parameters()):
+            raise InputError("network must have weights to train, got none; unfreeze some of them")
         return deepcopy(network), f"{type(network).__qualname__} {content_hash(network)}"
+    if not isinstance(network, str):
+        raise InputError(
+            f"network must be a spec such as 'resnet9', or a torch module, got {network!r}"
+        )
     spec = resolve_network(network)
     return build_network(spec, shape=data.shape, classes=len(data.classes), seed=seed), spec
 
@@ -270,8 +279,17 @@ def _choose_device(device: str | torch.device | None) -> torch.device:
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.device(device)
-    except RuntimeError as error:
+        place = torch.device(device)
+    except (RuntimeError, TypeError) as error:
         raise InputError(
             f"device must be one that torch knows, such as cuda or cpu, got {device!r}"
         ) from error
+    try:
+        torch.zeros(1, device=place).cpu()  # meta holds no values
+    except Exception as error:  # of many kinds, by device
+        reason = shorten(str(error), 80, placeholder=" …")
+        raise InputError(
+            f"device must be one that torch can use here, got {str(place)!r} ({reason}); name "
+            "another, such as cpu, or leave it out"
+        ) from error
+    return place
