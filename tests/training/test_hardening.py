@@ -151,6 +151,13 @@ def test_points_for_selection_and_test_are_never_fitted(numbered):
         assert set(rows) == test or (in_search[fits - 1] and len(rows) == 16)
 
 
+@pytest.mark.parametrize("target", ["l0(0.1)", "linf(0.1) | sp(0.1)"])
+def test_a_target_that_needs_a_range_is_refused_before_training(numbered, target):
+    with pytest.raises(InputError, match="needs a finite value range, and none is declared; give"):
+        st.harden(numbered, Spy(), target=target, runs=1, search_runs=1, k=1, n_jobs=1)
+    assert not FITS
+
+
 def test_an_interrupted_search_goes_on_from_its_store(tmp_path, monkeypatch):
     trainings: list[int] = []
     fit = DecisionTreeClassifier.fit  # scikit-learn's code is no part of the model's identity

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
-from shaketable.core.spec import Call, Value
+from shaketable.core.spec import Call, Value, parse_call, split_calls
 
 if TYPE_CHECKING:
     from shaketable.corruptions.corruption import Corruption
@@ -144,6 +144,16 @@ def declare(
 
     declaration = Declaration(read=read, forms=forms, needs_range=needs_range, home=make.__module__)
     CORRUPTIONS.add(name, declaration)
+
+
+def needs_range(spec: str) -> bool:
+    """Whether a corruption, or a part of it, refers to a value range.
+
+    >>> needs_range("l2(1) | sp(0.1)"), needs_range("l2(1)")
+    (True, False)
+    """
+    names = {parse_call(call).name for call in split_calls(spec)}
+    return any(CORRUPTIONS.get(name).needs_range for name in names)
 
 
 def read_arguments(call: Call, *names: str) -> tuple[float, dict[str, Any]]:

@@ -20,7 +20,7 @@ from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import as_corruption
 from shaketable.corruptions.published import check_folder_name, find_published_folder
-from shaketable.corruptions.registry import CORRUPTIONS
+from shaketable.corruptions.registry import needs_range
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 
@@ -109,8 +109,7 @@ class Suite:
         """Whether its sizes refer to a value range."""
         if self.d is not None or self.family:
             return True
-        names = {parse_call(call).name for spec in self.names for call in split_calls(spec)}
-        return any(CORRUPTIONS.get(name).needs_range for name in names)
+        return any(map(needs_range, self.names))
 
     def __str__(self) -> str:
         if not self.names:

@@ -13,7 +13,9 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import as_p, norm_name, pnorm_level
 from shaketable.core.spec import Call, display_name
 from shaketable.corruptions import Clean, Corruption
+from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.parse import has_size_eps_min
+from shaketable.corruptions.registry import needs_range
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
@@ -191,12 +193,19 @@ class _Job:
         return collect_answers(records)
 
     def resolve(self, target: str | Corruption | Suite) -> tuple[Corruption, ...]:
-        """Return corruptions with all that the data decide; a separation is kept in the store."""
+        """Return corruptions with all that the data decide; a separation is kept in the store.
+
+        A value range that is missing is an error now, before anything is trained.
+        """
         bounds = self.workshop.noise.bounds
         if isinstance(target, Suite) and target.needs_range:
             bounds = choose_range(self.data, self.bounds)
         with Store(self.store) as results:
-            return resolve_and_record([target], self.data, bounds, results)
+            corruptions = resolve_and_record([target], self.data, bounds, results)
+        for corruption in corruptions:
+            if needs_range(corruption.spec):
+                check_finite_range(bounds, corruption)
+        return corruptions
 
 
 @dataclass(frozen=True, eq=False)
