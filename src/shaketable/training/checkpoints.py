@@ -40,7 +40,7 @@ class Checkpoint:
         """Context in which Ctrl-C and SIGTERM wait for the end of a step, and a checkpoint.
 
         Within a step, weights are neither those before nor those after it. A second signal does
-        not wait. A handler that is the system's own, or of a thread, stays as it is.
+        not wait. What the system itself does at a signal stays, and in other threads all of it.
         """
         if threading.current_thread() is threading.main_thread():
             usual = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}

@@ -233,8 +233,8 @@ class Trainer:
         last = self.curve[-1]
         return InputError(
             f"training has diverged: its loss must be finite, got {last.loss} in epoch "
-            f"{last.epoch} of {self.recipe.epochs}; try a smaller learning rate (--rate; in Python "
-            "rate=, or that of a Recipe)"
+            f"{last.epoch} of {self.recipe.epochs}; try a smaller learning rate (train --rate; in "
+            "Python rate=, or that of a Recipe)"
         )
 
     def _score_held_out(self) -> float | None:

@@ -49,8 +49,10 @@ class Recipe:
 
     def __post_init__(self) -> None:
         if not isinstance(self.network, str):
-            got = type(self.network).__name__
-            raise InputError(f"network of a recipe must be a spec such as 'resnet9', got {got}")
+            raise InputError(
+                "network of a recipe must be a spec such as 'resnet9', got "
+                f"{type(self.network).__name__}"
+            )
         check_whole("epochs", self.epochs, least=1)
         check_whole("batch", self.batch, least=1)
         if self.planned is not None:

@@ -216,8 +216,8 @@ def score_points(network: nn.Module, x: Tensor, classes: int) -> Tensor:
         with report_failures("network"):
             scores: Any = network(points)
     except ModelError as error:
-        normalises = any(isinstance(part, _BatchNorm) for part in network.modules())
-        if len(x) > 1 or not normalises:
+        refused = len(x) == 1 and isinstance(error.__cause__, ValueError)
+        if not refused or not any(isinstance(part, _BatchNorm) for part in network.modules()):
             raise
         raise InputError(
             "a step must have 2 points or more for batch normalisation, which this network has, "
