@@ -15,6 +15,7 @@ from shaketable.training.noise import Noise  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
+RNG = np.random.default_rng(0)
 GREY = torch.full((400, 3, 4, 4), 0.5)
 
 
@@ -68,6 +69,23 @@ def test_augmentation_comes_before_noise():
     assert 60 < left.sum() < 140
     spread = (changed - changed.round()).abs()
     assert 0.05 < spread.max() <= 0.1  # noise is not moved or mixed afterwards
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("low", "high"), [(-1, 1), (0, 256), (2, 4)])
+def test_augmentations_know_the_value_range(low, high, dtype):
+    images = (RNG.integers(0, 2**16 + 1, (60, 3, 8, 8)) / 2**16).astype("f8")
+    images = torch.from_numpy(images).to(dtype)
+    for spec in ("flipcrop(2) + TA + RA + AM", "flipcrop(3)"):
+        expected = low + (high - low) * Noise(spec, seed=0)(images)
+        changed = Noise(spec, bounds=(low, high), seed=0)(low + (high - low) * images)
+        assert changed.dtype == dtype
+        assert torch.allclose(changed, expected, atol=1e-5 * (high - low))
+    with pytest.raises(InputError, match="^trivialaugment needs a finite value range, and none is"):
+        Noise("TA", bounds=None)(images)
+    assert Noise("TA", bounds=None)((images * 255).byte()).dtype == torch.uint8
+    shifted = Noise("flipcrop(3)", bounds=None, seed=0)(images)
+    assert torch.equal(shifted, Noise("flipcrop(3)", seed=0)(images))
 
 
 def test_mixup_mixes_labels_too():

@@ -1,17 +1,22 @@
 """Regimes: specs of what is done to points before a network gets them."""
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from helpers.images import make_images, make_keys  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.data.arrays import make_dataset  # noqa: E402
+from shaketable.data.bounds import Bounds  # noqa: E402
+from shaketable.training.loop import Batch  # noqa: E402
 from shaketable.training.recipes import describe_recipes, make_recipe  # noqa: E402
-from shaketable.training.regimes import make_regime, parse_regime  # noqa: E402
+from shaketable.training.regimes import RegimeStep, make_regime, parse_regime  # noqa: E402
 from shaketable.training.schedules import SCHEDULES, read_schedule  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
+FAST = make_recipe("fast")
 DATA = make_dataset([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], ["a", "b", "a"], bounds=(0, 3))
 
 
@@ -56,6 +61,30 @@ def test_the_data_fill_in_eps_min():
 def test_what_is_no_regime_is_refused(spec, message):
     with pytest.raises(InputError, match=message):
         parse_regime(spec)
+
+
+def change(data, spec, bounds):
+    """Images of one batch, as a network gets them."""
+    step = RegimeStep.of(make_regime(spec, data, bounds), FAST, data, np.arange(data.n), bounds)
+    keys = make_keys(data.n)
+    batch = Batch(torch.from_numpy(data.x), torch.from_numpy(data.y), np.arange(data.n), keys, keys)
+    return step.change(torch.nn.Conv2d(3, 1, 1), batch).x
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_augmentations_know_the_declared_range_of_the_data(declared):
+    levels, y = make_images(40, 16, 16), np.arange(40) % 2
+    fractions = (levels / np.float32(256)).astype("f4")
+    data = make_dataset(fractions, y)
+    signed = make_dataset(2 * fractions - 1, y, bounds=(-1, 1) if declared else None)
+    for spec in ("clean", "RA + mixup"):  # flips and crops too, as the recipe says
+        expected = 2 * change(data, spec, data.bounds) - 1
+        assert torch.allclose(change(signed, spec, Bounds(-1, 1)), expected, atol=1e-5)
+        unbounded = change(data, spec, None)  # noise has no bounds, but the data have a range
+        assert torch.equal(2 * unbounded - 1, expected)
+    if not declared:
+        with pytest.raises(InputError, match="^trivialaugment needs a finite value range"):
+            change(signed, "TA", None)
 
 
 def test_every_recipe_can_be_made_and_names_a_network():

@@ -12,6 +12,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import digest, make_key, row_keys
 from shaketable.corruptions import Clean, corrupt
 from shaketable.data.bounds import BoundsLike, as_bounds
+from shaketable.training.augmentations.ranges import find_range
 from shaketable.training.regimes import Regime, augment, parse_regime
 
 
@@ -28,7 +29,8 @@ class Noise:
         A corruption such as ``linf(0.1)``, ``C2`` or ``l2(1) | sp(0.1) + ga(0.1)``, with
         augmentations before it if any, as in ``trivialaugment + C1``.
     bounds
-        Value range that noise is clipped to, or a `Bounds` for another rule; None: no bounds.
+        Value range of the images, which noise is clipped to, or a `Bounds` for another rule; None:
+        no bounds. Augmentations of floats need it, except FlipCrop and Mixup.
     seed
         A whole number for the same noise again; None for other noise every time.
     classes
@@ -74,7 +76,9 @@ class Noise:
         mixed = others[0] if others else None
         if augmentations := self.regime.augmentations:
             keys = row_keys(key, np.arange(len(rows)), np.arange(1))[:, 0]
-            rows, mixed = augment(augmentations, rows, mixed, keys, self.classes)
+            levels = x.dtype == torch.uint8
+            span = None if levels else find_range(augmentations, self.bounds)
+            rows, mixed = augment(augmentations, rows, mixed, keys, classes=self.classes, span=span)
         if not isinstance(self.regime.noise, Clean):
             rows = corrupt(rows, self.regime.noise, rng=key, bounds=self.bounds)
         changed = rows[0] if single else rows

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
@@ -34,6 +35,7 @@ from shaketable.training.adversaries import (
 )
 from shaketable.training.augmentations.flip_crop import FlipCrop
 from shaketable.training.augmentations.mixup import one_hot
+from shaketable.training.augmentations.ranges import find_range, map_from_unit, map_to_unit
 from shaketable.training.augmentations.registry import (
     AUGMENTATIONS,
     Augmentation,
@@ -142,6 +144,8 @@ class RegimeStep:
     """Shape of a point of the data."""
     classes: int
     smoothing: float
+    span: Bounds | None
+    """Value range of images that augmentations need in [0, 1]; None: as they are."""
 
     @classmethod
     def of(
@@ -169,6 +173,9 @@ class RegimeStep:
         adversary = None
         if regime.adversary is not None:
             adversary = regime.adversary.on(data, rows, bounds, device=device)
+        span = None  # of uint8, which comes as x/255
+        if data.x.dtype != np.uint8:
+            span = find_range(augmentations, data.bounds or bounds)
         return cls(
             augmentations,
             regime.noise.bind(bounds),
@@ -176,6 +183,7 @@ class RegimeStep:
             data.shape,
             len(data.classes),
             recipe.smoothing,
+            span,
         )
 
     @property
@@ -188,7 +196,14 @@ class RegimeStep:
         x, targets = batch.x, batch.targets
         if self.augmentations:
             images = arrange_images(x, network)
-            x, targets = augment(self.augmentations, images, targets, batch.keys, self.classes)
+            x, targets = augment(
+                self.augmentations,
+                images,
+                targets,
+                batch.keys,
+                classes=self.classes,
+                span=self.span,
+            )
             x = x.permute(0, 2, 3, 1) if find_channels(self.shape) == "last" else x
             x = x.reshape(len(x), *self.shape)
         if not isinstance(self.noise, Clean):
@@ -237,12 +252,19 @@ def augment(
     x: Tensor,
     targets: Any,
     keys: KeyArray,
+    *,
     classes: int | None,
+    span: Bounds | None,
 ) -> tuple[Tensor, Any]:
     """Return augmented images (n, C, H, W), and their targets, which Mixup mixes.
 
-    Mixup needs targets: labels and the number of classes, or one share per class.
+    Mixup needs targets: labels and the number of classes, or one share per class. `span` is what
+    `find_range` returns.
     """
+    if span is not None:
+        mapped = map_to_unit(x, span)
+        mapped, targets = augment(augmentations, mapped, targets, keys, classes=classes, span=None)
+        return map_from_unit(mapped, span, x.dtype), targets
     for i, augmentation in enumerate(augmentations):
         change: Any = augmentation  # it says itself which of the two forms it has
         own = fold(keys, i)

@@ -24,7 +24,7 @@ class FlipCrop:
 
     The crop has the size of the image, and is taken from the image with a black margin of `padding`
     pixels: 4 for images of 32 x 32, 8 for 64 x 64. All places are equally likely. Pixels are moved
-    as they are, in any type.
+    as they are, in any type and of any range; those of the margin are 0.
 
     >>> FlipCrop().spec
     'flipcrop(padding=4)'
@@ -34,6 +34,7 @@ class FlipCrop:
     """Width of the margin in pixels; 0 for flips alone."""
 
     takes_targets: ClassVar[bool] = False
+    needs_range: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "padding", check_whole("padding", self.padding, least=0))

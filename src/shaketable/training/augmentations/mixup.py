@@ -42,6 +42,7 @@ class Mixup:
     """Of the law of the shares; for small ones, most mixtures are nearly one image."""
 
     takes_targets: ClassVar[bool] = True
+    needs_range: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         rule = "lie between 0.001 and 1000"

@@ -24,7 +24,11 @@ T = TypeVar("T", bound=type)
 
 
 class ImageAugmentation(Protocol):
-    """Changes every image of a batch on its own."""
+    """Changes every image of a batch on its own.
+
+    One that takes images of any value range, and puts 0 where there is none, says so by a class
+    variable ``needs_range = False``; to others, images of other ranges come mapped to [0, 1].
+    """
 
     takes_targets: ClassVar[bool]
     """False."""
