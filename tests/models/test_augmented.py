@@ -68,6 +68,7 @@ def test_what_the_inner_estimator_lacks_is_lacking():
         ({"noise": "l2(1)", "epsilon": 1}, "noise and epsilon must not both be given"),
         ({"noise": "l0(0.1)"}, "needs a finite value range"),
         ({"noise": "l2(1)", "shape": (2, 2)}, "shape must have as many values as a row, 1"),
+        ({"epsilon": 1, "bounds": (0, 0.5)}, r"^x must lie in the bounds \[0.0, 0.5\], but its"),
     ],
 )
 def test_bad_parameters_are_refused(options, message):
@@ -88,6 +89,7 @@ def test_noise_by_spec_is_that_by_norm_and_size():
     np.testing.assert_array_equal(see(x, noise=PNormNoise(2, 0.5), k=4), by_size)
     clipped = see(x, norm=2, epsilon=0.5, k=4, bounds=(0, 1))
     np.testing.assert_array_equal(clipped, by_size.clip(0, 1))
+    assert see(np.append(x, [[1 + 1e-7] * 3], axis=0), epsilon=0.5, bounds=(0, 1)).max() == 1
     np.testing.assert_array_equal(see(x, noise="clean"), x)
 
 

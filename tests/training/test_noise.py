@@ -61,6 +61,20 @@ def test_points_and_ranges():
     assert Noise("linf(1)", bounds=None, seed=0)(points[0]).shape == (2,)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64])
+def test_values_beyond_the_bounds_are_refused_up_to_rounding(dtype):
+    images = torch.tensor([[[[-3.0, 2.0]]]]).to(dtype)
+    with pytest.raises(InputError, match=r"^x must lie in the bounds .* span \[-3.0, 2.0\]"):
+        Noise("linf(0.1)")(images)
+    assert Noise("linf(0.1)", bounds=(-3, 2))(images).min() >= -3
+    with pytest.raises(InputError, match="^x must be finite, got nan"):
+        Noise("linf(0.1)")(images * torch.nan)
+    rounded = torch.full((1, 4), 1.0).to(dtype)
+    if dtype.is_floating_point:
+        rounded *= 1 + torch.finfo(dtype).eps
+    assert Noise("linf(0.1)")(rounded).max() <= 1
+
+
 def test_augmentation_comes_before_noise():
     half = torch.zeros(200, 1, 4, 8)
     half[..., :4] = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,6 +12,9 @@ from shaketable.core.spec import format_value
 from shaketable.core.types import Array
 
 Rule: TypeAlias = Literal["clip", "truncate"]
+
+ROUNDING = 1e-6
+"""Slack for values that were computed in float32, such as resized images."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +66,16 @@ class Bounds:
         # in this order of operations k/255 comes out as uint8 images have it
         return ((x - self.low) * (self.steps / span)).round() * span / self.steps + self.low
 
-    def check(self, x: Array) -> None:
-        """Raise `InputError` unless every value of `x` lies in range."""
+    def check(self, x: Array, *, slack: float = 0.0) -> None:
+        """Raise `InputError` unless every value of `x` lies in range.
+
+        They may be beyond it by `slack`, a share of the end that is farther from 0.
+        """
         low, high = self.low, self.high
         if getattr(x.dtype, "kind", "") == "f":  # numpy before 2 would compare as float64
             low, high = x.dtype.type(low), x.dtype.type(high)
-        if x.size and not (x.min() >= low and x.max() <= high):
+        more = slack * max(abs(end) for end in (low, high, 0.0) if math.isfinite(end))
+        if x.size and not (x.min() >= low - more and x.max() <= high + more):
             raise InputError(
                 f"x must lie in the bounds [{self.low}, {self.high}], but its values span "
                 f"[{x.min()}, {x.max()}]; widen the bounds or scale the data"

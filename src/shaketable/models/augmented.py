@@ -31,6 +31,7 @@ from shaketable.corruptions import (
     noisy_copies,
 )
 from shaketable.corruptions.corrupt import check_noisy, prepare
+from shaketable.data.bounds import ROUNDING
 
 
 def _inner_has(method: str) -> Any:
@@ -61,8 +62,8 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Any other noise in place of `norm` and `epsilon`: a spec such as ``"l0(0.1) | sp(0.1)"``,
         or a corruption. Column means and the like are those of the training points.
     bounds
-        (low, high) to clip to, or a `Bounds`; None for no bounds. L0 noise, camera faults and the
-        like need them.
+        (low, high) that the features lie in, to clip noise to, or a `Bounds`; None for no bounds.
+        L0 noise, camera faults and the like need them.
     shape
         Shape of an image, such as (32, 32, 3), for noise that needs it, such as rotation; None:
         rows of a table.
@@ -133,7 +134,10 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 f"shape must have as many values as a row, {x.shape[1]}, got {self.shape!r}"
             )
         points = x.reshape(len(x), *shape)
-        fitted = prepare(noise, points, as_bounds(self.bounds))
+        bounds = as_bounds(self.bounds)
+        if bounds is not None:
+            bounds.check(x, slack=ROUNDING)
+        fitted = prepare(noise, points, bounds)
         copies: Array = check_noisy(noisy_copies(fitted, points, keys), fitted)
         return copies.reshape(-1, x.shape[1])
 

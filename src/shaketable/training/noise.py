@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import digest, make_key, row_keys
 from shaketable.corruptions import Clean, corrupt
-from shaketable.data.bounds import BoundsLike, as_bounds
+from shaketable.data.bounds import ROUNDING, BoundsLike, as_bounds
 from shaketable.training.augmentations.ranges import find_range
 from shaketable.training.regimes import Regime, augment, parse_regime
 
@@ -30,7 +31,8 @@ class Noise:
         augmentations before it if any, as in ``trivialaugment + C1``.
     bounds
         Value range of the images, which noise is clipped to, or a `Bounds` for another rule; None:
-        no bounds. Augmentations of floats need it, except FlipCrop and Mixup.
+        no bounds. Augmentations of floats need it, except FlipCrop and Mixup. Values beyond it are
+        refused; on a GPU they are not checked, as that would make it wait, and noise clips them.
     seed
         A whole number for the same noise again; None for other noise every time.
     classes
@@ -72,6 +74,7 @@ class Noise:
             raise InputError(f"x must be a tensor, an image or a batch, got {type(x).__name__}")
         single = x.ndim in (1, 3)
         rows = x[None] if single else x
+        self._check_values(rows)
         key = self._next_key()
         mixed = others[0] if others else None
         if augmentations := self.regime.augmentations:
@@ -83,6 +86,18 @@ class Noise:
             rows = corrupt(rows, self.regime.noise, rng=key, bounds=self.bounds)
         changed = rows[0] if single else rows
         return (changed, mixed, *others[1:]) if others else changed
+
+    def _check_values(self, x: Tensor) -> None:
+        """Raise `InputError` for finite values beyond the bounds, which would be clipped."""
+        bounds = self.bounds
+        if bounds is None or x.device.type != "cpu" or not x.numel() or x.is_complex():
+            return
+        if counts_as_images(x) and (bounds.low, bounds.high) == (0, 1):
+            return
+        ends = np.array([float(end) for end in torch.aminmax(x)])
+        if np.isfinite(ends).all():  # else `corrupt` says where
+            precision = torch.finfo(x.dtype).eps if x.is_floating_point() else 0.0
+            bounds.check(ends, slack=max(ROUNDING, 8 * precision))
 
     def _next_key(self) -> int:
         worker = torch.utils.data.get_worker_info()
