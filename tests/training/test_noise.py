@@ -111,6 +111,9 @@ def test_mixup_mixes_labels_too():
     for wrong in (lambda n: n(images), lambda _: Noise("mixup(1)")(images, labels)):
         with pytest.raises(InputError, match="mixes labels too: pass them after the images"):
             wrong(Noise("mixup(1)", classes=4))
+    for odd, value in ((labels, 3), (labels - 1, -1), (labels / 2, 0.5)):
+        with pytest.raises(InputError, match=f"^labels must be whole .* 0 to 2, got {value}; corr"):
+            Noise("mixup(1)", classes=3)(images, odd)
 
 
 def test_workers_of_a_loader_have_their_own_draws():

@@ -83,6 +83,9 @@ class Mixup:
 def one_hot(labels: Tensor, classes: int) -> Tensor:
     """Targets of labels: float32, (N, classes), on their device.
 
+    Labels that are no whole numbers from 0 to classes - 1 are refused; on a GPU, which would have
+    to be waited for, they are not checked.
+
     >>> import torch
     >>> one_hot(torch.tensor([1, 0]), 3)
     tensor([[0., 1., 0.],
@@ -91,4 +94,10 @@ def one_hot(labels: Tensor, classes: int) -> Tensor:
     import torch
 
     codes = torch.arange(classes, device=labels.device)
-    return (labels[:, None] == codes).to(torch.float32)
+    hits = labels[:, None] == codes
+    if labels.device.type == "cpu" and not (known := hits.any(dim=1)).all():
+        raise InputError(
+            f"labels must be whole numbers from 0 to {classes - 1}, got "
+            f"{labels[~known][0].item()}; correct classes, the number of classes, or the labels"
+        )
+    return hits.to(torch.float32)
