@@ -200,10 +200,11 @@ def test_types_come_back_as_they_were_given():
     [
         (torch.zeros(2, 8, 8, 3), 2, r"must have the shape .*got \(2, 8, 8, 3\); move channels"),
         (torch.zeros(3, 8, 8), 3, r"must have the shape"),
+        (torch.zeros(2, 4, 8, 8), 2, "must be grey or RGB, of 1 or 3 channels, got 4 channels; of"),
         (torch.zeros(2, 3, 8, 8, dtype=torch.int64), 2, "must be uint8, or floats"),
         (torch.zeros(2, 3, 8, 8), 3, "one per image, got 3 for 2 images"),
     ],
 )
 def test_other_batches_are_refused(x, keys, message):
     with pytest.raises(InputError, match=message):
-        operations.check_images(x, np.zeros(keys, np.uint64))
+        operations.check_colours(x, np.zeros(keys, np.uint64))

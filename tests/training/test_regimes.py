@@ -17,6 +17,7 @@ from shaketable.training.schedules import SCHEDULES, read_schedule  # noqa: E402
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 FAST = make_recipe("fast")
+FLAT = torch.nn.Flatten()
 DATA = make_dataset([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], ["a", "b", "a"], bounds=(0, 3))
 
 
@@ -63,12 +64,12 @@ def test_what_is_no_regime_is_refused(spec, message):
         parse_regime(spec)
 
 
-def change(data, spec, bounds):
+def change(data, spec, bounds, network=FLAT):
     """Images of one batch, as a network gets them."""
     step = RegimeStep.of(make_regime(spec, data, bounds), FAST, data, np.arange(data.n), bounds)
     keys = make_keys(data.n)
     batch = Batch(torch.from_numpy(data.x), torch.from_numpy(data.y), np.arange(data.n), keys, keys)
-    return step.change(torch.nn.Conv2d(3, 1, 1), batch).x
+    return step.change(network, batch).x
 
 
 @pytest.mark.parametrize("declared", [True, False])
@@ -85,6 +86,17 @@ def test_augmentations_know_the_declared_range_of_the_data(declared):
     if not declared:
         with pytest.raises(InputError, match="^trivialaugment needs a finite value range"):
             change(signed, "TA", None)
+
+
+@pytest.mark.parametrize(("axis", "channels"), [(-1, 4), (1, 5)])
+def test_images_of_any_channels_are_flipped_and_cropped(axis, channels):
+    grey, y = make_images(40, 16, 16)[..., 0] / np.float32(255), np.arange(40) % 2
+    images = make_dataset(np.stack([grey] * channels, axis), y)
+    for network in (FLAT, torch.nn.Conv2d(1, 1, 1)):
+        expected = change(make_dataset(grey, y), "mixup", None, network)
+        assert (expected != torch.from_numpy(grey)).flatten(1).any(dim=1).all()
+        for channel in change(images, "mixup", None, network).unbind(axis):
+            assert torch.equal(channel, expected)
 
 
 def test_every_recipe_can_be_made_and_names_a_network():

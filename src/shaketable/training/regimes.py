@@ -167,7 +167,7 @@ class RegimeStep:
             )
         augmentations = regime.augmentations
         if images and recipe.shift and not regime.confined:
-            height = data.shape[1 if find_channels(data.shape) == "first" else 0]
+            height = data.shape[0 if find_channels(data.shape) in ("absent", "last") else 1]
             margin = height // 8 if recipe.margin is None else recipe.margin
             augmentations = (FlipCrop(margin), *augmentations)
         adversary = None
@@ -196,6 +196,7 @@ class RegimeStep:
         x, targets = batch.x, batch.targets
         if self.augmentations:
             images = arrange_images(x, network)
+            images = images[:, None] if images.ndim == 3 else images
             x, targets = augment(
                 self.augmentations,
                 images,

@@ -101,6 +101,7 @@ def test_what_cannot_be_built_is_one_line(module, spec, message):
     ("given", "message"),
     [
         ({"shape": (7, 32, 3)}, "needs images of at least 8x8 pixels.*; use mlp"),
+        ({"shape": (10, 10, 2)}, "8x8 pixels.*; move channels to the first axis$"),
         ({"shape": (2,)}, r"needs images of at least 8x8 pixels, got points of shape \(2,\)"),
         ({"shape": (8, 0, 3)}, "sides of a shape must be a whole number of at least 1, got 0"),
         ({"classes": 1}, "classes must be a whole number of at least 2, got 1"),

@@ -34,9 +34,11 @@ class ImageForm:
             (shape[-1], *shape[:-1]) if at == "last" else (1, *shape) if at == "absent" else shape
         )
         if len(channels_first) != 3 or min(channels_first[1:]) < 8:
+            odd = len(shape) == 3 and at == "unknown"
+            remedy = "move channels to the first axis" if odd else "use mlp"
             raise InputError(
                 f"network {network} needs images of at least 8x8 pixels, got points of shape "
-                f"{tuple(shape)}; use mlp"
+                f"{tuple(shape)}; {remedy}"
             )
         return cls(channels_first[0], min(channels_first[1:]))
 

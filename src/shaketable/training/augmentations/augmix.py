@@ -137,11 +137,11 @@ class AugMix:
             apply_steps,
             as_floats,
             as_given,
-            check_images,
+            check_colours,
             mix,
         )
 
-        steps, images = self.draw(keys, check_images(x, keys)), as_floats(x)
+        steps, images = self.draw(keys, check_colours(x, keys)), as_floats(x)
         rows = np.tile(np.arange(len(x)), self.width)
         chains = apply_steps(images, steps, interpolation="bilinear", rows=rows)
         parts = [images, *chains.view(self.width, *x.shape)]

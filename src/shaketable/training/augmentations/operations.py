@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import DISPLAYED_CHANNELS, find_channels
 from shaketable.core.tensors import move
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.training.augmentations.plans import WIDTH, Kind, Size, Step
@@ -21,16 +22,27 @@ from shaketable.training.augmentations.plans import WIDTH, Kind, Size, Step
 
 def check_images(x: Tensor, keys: KeyArray) -> Size:
     """Return the size of the images; `InputError` unless there is one key for each of them."""
-    if x.ndim != 4 or x.shape[1] not in (1, 3):
+    if x.ndim != 4 or find_channels(x.shape[1:]) == "last":
         raise InputError(
-            "images must have the shape (N, 1, H, W) or (N, 3, H, W), got "
-            f"{tuple(x.shape)}; move channels to the second axis"
+            f"images must have the shape (N, C, H, W), got {tuple(x.shape)}; move channels to the "
+            "second axis"
         )
     if not x.is_floating_point() and x.dtype != torch.uint8:
         raise InputError(f"images must be uint8, or floats in [0, 1], got {x.dtype}")
     if len(keys) != len(x):
         raise InputError(f"keys must be one per image, got {len(keys)} for {len(x)} images")
     return Size(x.shape[2], x.shape[3])
+
+
+def check_colours(x: Tensor, keys: KeyArray) -> Size:
+    """Return the size of the images; `InputError` unless they are grey or RGB, with their keys."""
+    size = check_images(x, keys)
+    if x.shape[1] not in DISPLAYED_CHANNELS:
+        raise InputError(
+            f"images must be grey or RGB, of 1 or 3 channels, got {x.shape[1]} channels; of the "
+            "augmentations only flipcrop and mixup take others"
+        )
+    return size
 
 
 def as_floats(x: Tensor) -> Tensor:
@@ -52,7 +64,7 @@ def augment(
     x: Tensor, keys: KeyArray, draw: Callable[[KeyArray, Size], list[Step]], *, interpolation: str
 ) -> Tensor:
     """Draw steps for images as they were given, and apply them."""
-    steps = draw(keys, check_images(x, keys))
+    steps = draw(keys, check_colours(x, keys))
     return as_given(apply_steps(as_floats(x), steps, interpolation=interpolation), x)
 
 
