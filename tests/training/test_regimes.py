@@ -10,6 +10,7 @@ from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.data.arrays import make_dataset  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.training.loop import Batch  # noqa: E402
+from shaketable.training.noise import Noise  # noqa: E402
 from shaketable.training.recipes import describe_recipes, make_recipe  # noqa: E402
 from shaketable.training.regimes import RegimeStep, make_regime, parse_regime  # noqa: E402
 from shaketable.training.schedules import SCHEDULES, read_schedule  # noqa: E402
@@ -37,6 +38,45 @@ def test_specs_parse_to_themselves(spec, canonical):
     regime = parse_regime(spec)
     assert canonical in (None, regime.spec)
     assert parse_regime(regime.spec) == regime
+
+
+def test_augmentations_of_other_modules_are_taken(tmp_path, monkeypatch):
+    source = """
+import shaketable as st
+
+class Darken:
+    spec, takes_targets = "dimming:Darken", False
+
+    def __call__(self, x, keys):
+        return x / 2
+
+def make():
+    return Darken()
+
+class Odd(Darken):
+    spec = "odd"
+
+@st.corruption
+def dim(x, rng):
+    return x / 4
+
+def plain(x, rng):
+    return x
+"""
+    (tmp_path / "dimming.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    regime = parse_regime("dimming:Darken + dimming:make + dimming:dim")
+    assert regime.spec == "dimming:Darken + dimming:Darken + dimming:dim"
+    assert parse_regime(regime.spec).spec == regime.spec
+    images = torch.ones(2, 3, 8, 8)
+    assert torch.equal(Noise(regime)(images), images / 16)
+    for spec, message in {
+        "dimming:Odd": "has the spec 'odd', which does not parse back to it; its spec must begin",
+        "dimming:plain": "dimming:plain is a plain function; decorate it",
+        "dimming:none + C1": "^training noise 'dimming:none': .* no attribute 'none'",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            parse_regime(spec)
 
 
 def test_the_data_fill_in_eps_min():

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,10 +19,12 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from shaketable.core.errors import InputError, ModelError
 from shaketable.core.image_layout import find_channels
+from shaketable.core.importing import import_object, is_reference
 from shaketable.core.keys import fold
 from shaketable.core.spec import parse_call, split_top_level
 from shaketable.core.types import IntArray, KeyArray
 from shaketable.corruptions import Clean, Corruption, parse
+from shaketable.corruptions.custom import CorruptionFunction
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.resolve import resolve
@@ -105,8 +108,8 @@ def parse_regime(
         raise InputError(f"training noise must be a spec such as 'linf(0.1)', got {spec!r}")
     parts = split_top_level(spec, "+")
     augmentations: list[Augmentation] = []
-    while parts and _find_name(parts[0]) in AUGMENTATIONS:
-        augmentations.append(parse_augmentation(parts.pop(0)))
+    while parts and _names_augmentation(parts[0]):
+        augmentations.append(_read_augmentation(parts.pop(0)))
     adversary = None
     if parts and _find_name(parts[-1]) in AdversarialTraining.WEIGHTS:
         adversary = read_adversary(parse_call(parts.pop()), eps_min)
@@ -115,7 +118,31 @@ def parse_regime(
 
 
 def _find_name(part: str) -> str:
-    return part.partition("(")[0].strip()
+    """Name of what is called in a part of a spec; empty if that is one of several."""
+    return "" if len(split_top_level(part, "|")) > 1 else part.partition("(")[0].strip()
+
+
+def _names_augmentation(part: str) -> bool:
+    """Whether a part of a spec is an augmentation; ``package.module:name`` is imported to see."""
+    name = _find_name(part)
+    if not is_reference(name):
+        return name in AUGMENTATIONS
+    thing = import_object("training noise", name)
+    if inspect.isroutine(thing):  # that of a corruption lacks its decorator, which parse says
+        return "rng" not in inspect.signature(thing).parameters
+    kind = thing if isinstance(thing, type) else type(thing)
+    return kind is not CorruptionFunction and Corruption not in kind.__mro__
+
+
+def _read_augmentation(part: str) -> Augmentation:
+    """Return the augmentation of a part of a spec; its own spec must be that of one, too."""
+    made = parse_augmentation(part)
+    if not _names_augmentation(made.spec):
+        raise InputError(
+            f"augmentation {part} has the spec {made.spec!r}, which does not parse back to it; its "
+            f"spec must begin with {_find_name(part)}"
+        )
+    return made
 
 
 def make_regime(given: str | Regime, data: Dataset, bounds: Bounds | None) -> Regime:
