@@ -7,8 +7,12 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.images import make_images, make_keys  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.corruptions import as_corruption  # noqa: E402
+from shaketable.corruptions.registry import FOR_NETWORKS  # noqa: E402
 from shaketable.data.arrays import make_dataset  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
+from shaketable.training.adversaries import AdversarialTraining  # noqa: E402
+from shaketable.training.augmentations.registry import AUGMENTATIONS  # noqa: E402
 from shaketable.training.loop import Batch  # noqa: E402
 from shaketable.training.noise import Noise  # noqa: E402
 from shaketable.training.recipes import describe_recipes, make_recipe  # noqa: E402
@@ -90,8 +94,14 @@ def test_the_data_fill_in_eps_min():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("linf(0.1) + TA", "unknown corruption 'TA'"),
-        ("pgd_at(0.1) + linf(0.1)", "unknown corruption 'pgd_at'"),
+        (
+            "linf(0.1) + TA",
+            r"^TA cannot stand at its place in 'linf\(0.1\) \+ TA': augment",
+        ),
+        ("(mixup(0.2)) + C1", "^mixup.* cannot stand at its place"),
+        ("3*clean | TA", "^TA cannot stand at its place"),
+        ("flipcrop(2) | linf(0.1) + C1", "^flipcrop.* cannot stand at its place"),
+        ("pgd_at(0.1) + linf(0.1)", "^pgd_at.* cannot stand at its place"),
         ("trades(0.1, alpha=1)", r"^trades must read like trades\(EPS"),
         ("pgd_at(0.1, alpha=2)", r"^alpha must lie in \[0, 1\], got 2"),
         ("pgd_at(0.1, norm=0.5)", "^norm must be 1 or more"),
@@ -137,6 +147,13 @@ def test_images_of_any_channels_are_flipped_and_cropped(axis, channels):
         assert (expected != torch.from_numpy(grey)).flatten(1).any(dim=1).all()
         for channel in change(images, "mixup", None, network).unbind(axis):
             assert torch.equal(channel, expected)
+
+
+def test_what_is_for_networks_is_called_so_elsewhere():
+    assert {*AUGMENTATIONS.declared, *AdversarialTraining.WEIGHTS} == FOR_NETWORKS
+    for spec in ("TA + linf(0.1)", "pgd_at(1)"):
+        with pytest.raises(InputError, match=r"is no corruption, but for training networks \(t"):
+            as_corruption(spec)
 
 
 def test_every_recipe_can_be_made_and_names_a_network():

@@ -370,7 +370,7 @@ def test_points_on_disk_train_alike(tmp_path):
     ("options", "message"),
     [
         ({"noise": "TA"}, r"^trivialaugment is for images, got points of 2 values; leave it out$"),
-        ({"noise": "linf(0.1) + TA"}, "unknown corruption 'TA'"),
+        ({"noise": "linf(0.1) + TA"}, "^TA cannot stand at its place"),
         ({"noise": "C1"}, "range"),
         ({"recipe": "fats"}, "unknown recipe 'fats'; did you mean 'fast'"),
         ({"device": "gpu"}, "^device must be one that torch knows"),

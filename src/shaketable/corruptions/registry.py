@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 EpsMin: TypeAlias = "Callable[[float], float]"
 """Gives ``eps_min`` of the data in the p-norm, as a function of p."""
 
+FOR_NETWORKS = {
+    "flipcrop", "trivialaugment", "TA", "randaugment", "RA", "augmix", "AM", "mixup", "MU",
+    "pgd_at", "trades",
+}  # fmt: skip
+"""Names of augmentations and adversaries, for an error that says what they are for."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
@@ -51,6 +57,11 @@ class CorruptionRegistry(Registry[Declaration]):
         >>> CORRUPTIONS.get("l0.5").names
         ('linf', 'l2', 'l1', 'lP')
         """
+        if name in FOR_NETWORKS and name not in self:
+            raise InputError(
+                f"{name} is no corruption, but for training networks (train, study --network); "
+                "name a corruption here, such as linf(0.1)"
+            )
         return self._find_family(name) or super().get(name)
 
     def __contains__(self, name: object) -> bool:

@@ -21,7 +21,7 @@ from shaketable.core.errors import InputError, ModelError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.importing import import_object, is_reference
 from shaketable.core.keys import fold
-from shaketable.core.spec import parse_call, split_top_level
+from shaketable.core.spec import parse_call, split_calls, split_top_level
 from shaketable.core.types import IntArray, KeyArray
 from shaketable.corruptions import Clean, Corruption, parse
 from shaketable.corruptions.custom import CorruptionFunction
@@ -113,7 +113,14 @@ def parse_regime(
     adversary = None
     if parts and _find_name(parts[-1]) in AdversarialTraining.WEIGHTS:
         adversary = read_adversary(parse_call(parts.pop()), eps_min)
-    noise = read_noise(" + ".join(parts)) if parts else Clean()
+    rest = " + ".join(parts)
+    for call in split_calls(rest):
+        if _find_name(call) in AdversarialTraining.WEIGHTS or _names_augmentation(call):
+            raise InputError(
+                f"{call} cannot stand at its place in {spec!r}: augmentations come first, then "
+                "noise, then an adversary, joined by + without brackets"
+            )
+    noise = read_noise(rest) if parts else Clean()
     return Regime(tuple(augmentations), noise, adversary)
 
 
