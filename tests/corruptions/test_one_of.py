@@ -1,6 +1,7 @@
 """One of several corruptions, drawn for every point."""
 
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -151,6 +152,10 @@ def test_only_the_ratio_of_weights_counts():
     assert parse("(l2(1) | l1(1)) | clean") == parse("l2(1) | (l1(1) | clean)")
     assert (parse("l2(1)") | Clean()) + parse("l1(1)") == parse("(l2(1) | clean) + l1(1)")
     assert (parse("l2(1)") + parse("l1(1)") | Clean()).spec == "l2(1) + l1(1) | clean"
+    assert (parse("l2(1)") + "l1(1)" | "clean").spec == "l2(1) + l1(1) | clean"
+    for join in (operator.add, operator.or_):
+        with pytest.raises(InputError, match="^corruption must be a spec such as .* got 3$"):
+            join(Clean(), 3)
 
 
 @pytest.mark.parametrize(
@@ -229,8 +234,9 @@ def test_named_sets_are_the_published_sizes(name):
 def test_named_sets_say_what_they_need():
     with pytest.raises(InputError, match="C1.* needs a finite value range"):
         corrupt(np.zeros((2, 5)), "C1", rng=0)
-    with pytest.raises(InputError, match="takes cifar, tiny, or the number"):
-        parse("C1(imagenet)")
+    for sizes in ("imagenet", "0", "-3"):
+        with pytest.raises(InputError, match="takes cifar, tiny, or the number"):
+            parse(f"C1({sizes})")
     with pytest.raises(InputError, match="C2 takes the name"):
         parse("C2(cifar, 3)")
 

@@ -139,17 +139,19 @@ class Corruption(Protocol):
         out[...] = noisy
         return out
 
-    def __add__(self, other: Corruption) -> Sequence:
-        """Return the sequence of this corruption and then the other."""
-        from shaketable.corruptions.compose import Sequence  # it builds on this module
+    def __add__(self, other: str | Corruption) -> Sequence:
+        """Return the sequence of this corruption and then the other, which may be a spec."""
+        from shaketable.corruptions.compose import Sequence  # these build on this module
+        from shaketable.corruptions.parse import as_corruption
 
-        return Sequence((self, other))
+        return Sequence((self, as_corruption(other)))
 
-    def __or__(self, other: Corruption) -> OneOf:
-        """Return the corruption that draws this one or the other for every point."""
-        from shaketable.corruptions.one_of import OneOf  # it builds on this module
+    def __or__(self, other: str | Corruption) -> OneOf:
+        """Return the corruption that draws this one or the other, maybe a spec, for every point."""
+        from shaketable.corruptions.one_of import OneOf  # these build on this module
+        from shaketable.corruptions.parse import as_corruption
 
-        return OneOf((self, other))
+        return OneOf((self, as_corruption(other)))
 
 
 class Alone(Corruption):

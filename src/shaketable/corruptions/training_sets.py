@@ -46,7 +46,7 @@ class NoiseSet(Alone):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        if not re.fullmatch(r"|cifar|tiny|\d+", self.profile):
+        if not re.fullmatch(r"|cifar|tiny|[1-9]\d*", self.profile):
             raise InputError(
                 f"{self.name} takes cifar, tiny, or the number of values per point that its sizes "
                 f"are for, got {self.profile!r}; leave it out"
