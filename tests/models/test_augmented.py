@@ -68,6 +68,9 @@ def test_what_the_inner_estimator_lacks_is_lacking():
         ({"noise": "l2(1)", "epsilon": 1}, "noise and epsilon must not both be given"),
         ({"noise": "l0(0.1)"}, "needs a finite value range"),
         ({"noise": "l2(1)", "shape": (2, 2)}, "shape must have as many values as a row, 1"),
+        ({"epsilon": 1, "shape": 1}, r"^shape must be whole numbers, such as .*, got 1$"),
+        ({"epsilon": 1, "shape": "a"}, r"^shape must be whole numbers, such as .*, got 'a'$"),
+        ({"epsilon": 1, "shape": (-1, -1)}, "^shape must have as many values as a row, 1"),
         ({"epsilon": 1, "bounds": (0, 0.5)}, r"^x must lie in the bounds \[0.0, 0.5\], but its"),
     ],
 )

@@ -128,8 +128,11 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def _add_noise(self, noise: Corruption, x: Array, keys: KeyArray) -> Array:
         """Return noisy copies of rows, which may be images."""
-        shape = x.shape[1:] if self.shape is None else tuple(self.shape)
-        if math.prod(shape) != x.shape[1]:
+        given = x.shape[1:] if self.shape is None else self.shape
+        if not np.iterable(given) or not all(isinstance(axis, Integral) for axis in given):
+            raise InputError(f"shape must be whole numbers, such as (32, 32, 3), got {given!r}")
+        shape = tuple(given)
+        if min(shape, default=0) < 1 or math.prod(shape) != x.shape[1]:
             raise InputError(
                 f"shape must have as many values as a row, {x.shape[1]}, got {self.shape!r}"
             )
