@@ -11,7 +11,10 @@ from scipy import stats  # noqa: E402
 
 from shaketable import training  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.corruptions import parse  # noqa: E402
+from shaketable.data.arrays import make_dataset  # noqa: E402
 from shaketable.training.noise import Noise  # noqa: E402
+from shaketable.training.regimes import make_regime  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -132,7 +135,17 @@ def test_workers_of_a_loader_have_their_own_draws():
     assert len(torch.unique(images, dim=0)) == 16  # two epochs of two workers
 
 
+def test_corruptions_are_taken_as_they_are():
+    by_spec = Noise("linf(0.1)", seed=0)(GREY)
+    assert torch.equal(Noise(parse("linf(0.1)"), seed=0)(GREY), by_spec)
+    data = make_dataset(GREY.numpy(), np.arange(400) % 2)
+    assert make_regime(parse("linf(0.1)"), data, None).spec == "linf(0.1)"
+
+
 def test_adversaries_and_other_things_are_refused():
+    for nothing, message in {None: "^corruption must be a spec", " ": "must not be empty"}.items():
+        with pytest.raises(InputError, match=message):
+            Noise(nothing)
     with pytest.raises(InputError, match="needs the network"):
         Noise("pgd_at(0.1)")
     with pytest.raises(InputError, match="x must be a tensor, an image or a batch, got ndarray"):

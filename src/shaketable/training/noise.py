@@ -11,10 +11,10 @@ from torch import Tensor
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import digest, make_key, row_keys
-from shaketable.corruptions import Clean, corrupt
+from shaketable.corruptions import Clean, Corruption, corrupt
 from shaketable.data.bounds import ROUNDING, BoundsLike, as_bounds
 from shaketable.training.augmentations.ranges import find_range
-from shaketable.training.regimes import Regime, augment, parse_regime
+from shaketable.training.regimes import Regime, as_regime, augment
 
 
 class Noise:
@@ -27,7 +27,7 @@ class Noise:
     Parameters
     ----------
     noise
-        A corruption such as ``linf(0.1)``, ``C2`` or ``l2(1) | sp(0.1) + ga(0.1)``, with
+        A corruption, or a spec such as ``linf(0.1)``, ``C2`` or ``l2(1) | sp(0.1) + ga(0.1)``, with
         augmentations before it if any, as in ``trivialaugment + C1``.
     bounds
         Value range of the images, which noise is clipped to, or a `Bounds` for another rule; None:
@@ -48,13 +48,13 @@ class Noise:
 
     def __init__(
         self,
-        noise: str | Regime,
+        noise: str | Corruption | Regime,
         *,
         bounds: BoundsLike = (0.0, 1.0),
         seed: int | None = None,
         classes: int | None = None,
     ) -> None:
-        self.regime = parse_regime(noise) if isinstance(noise, str) else noise
+        self.regime = as_regime(noise)
         if self.regime.adversary is not None:
             raise InputError(
                 f"{self.regime.adversary.spec} needs the network; use train, or attack the network "

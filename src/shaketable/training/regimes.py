@@ -23,7 +23,7 @@ from shaketable.core.importing import import_object, is_reference
 from shaketable.core.keys import fold
 from shaketable.core.spec import parse_call, split_calls, split_top_level
 from shaketable.core.types import IntArray, KeyArray
-from shaketable.corruptions import Clean, Corruption, parse
+from shaketable.corruptions import Clean, Corruption, as_corruption, parse
 from shaketable.corruptions.custom import CorruptionFunction
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
@@ -95,6 +95,8 @@ def parse_regime(
 ) -> Regime:
     """Return the regime that a spec names: augmentations first, then noise, then an adversary.
 
+    These are split first, so ``TA + linf(0.1) | clean`` is TA, then one of the two.
+
     Parameters
     ----------
     spec
@@ -107,6 +109,8 @@ def parse_regime(
     if not isinstance(spec, str):
         raise InputError(f"training noise must be a spec such as 'linf(0.1)', got {spec!r}")
     parts = split_top_level(spec, "+")
+    if not parts:
+        raise InputError("training noise must not be empty; write clean for none")
     augmentations: list[Augmentation] = []
     while parts and _names_augmentation(parts[0]):
         augmentations.append(_read_augmentation(parts.pop(0)))
@@ -152,7 +156,18 @@ def _read_augmentation(part: str) -> Augmentation:
     return made
 
 
-def make_regime(given: str | Regime, data: Dataset, bounds: Bounds | None) -> Regime:
+def as_regime(given: str | Regime | Corruption) -> Regime:
+    """Return the regime of a spec, or of a corruption, which is noise alone.
+
+    >>> as_regime("linf(0.1)") == as_regime(parse("linf(0.1)"))
+    True
+    """
+    if isinstance(given, str):
+        return parse_regime(given)
+    return given if isinstance(given, Regime) else Regime(noise=as_corruption(given))
+
+
+def make_regime(given: str | Regime | Corruption, data: Dataset, bounds: Bounds | None) -> Regime:
     """Return a regime for these data, with everything filled in but the value range."""
 
     def read_noise(spec: str) -> Corruption:
@@ -161,9 +176,10 @@ def make_regime(given: str | Regime, data: Dataset, bounds: Bounds | None) -> Re
     def eps_min(p: float) -> float:
         return separation(data, norm=p).epsilon_min
 
-    if isinstance(given, Regime):
-        return replace(given, noise=resolve([given.noise], data, bounds).corruptions[0])
-    return parse_regime(given, read_noise=read_noise, eps_min=eps_min)
+    if isinstance(given, str):
+        return parse_regime(given, read_noise=read_noise, eps_min=eps_min)
+    regime = as_regime(given)
+    return replace(regime, noise=resolve([regime.noise], data, bounds).corruptions[0])
 
 
 @dataclass(frozen=True, eq=False)
