@@ -9,6 +9,7 @@ from scipy import stats
 from helpers.images import make_images, make_keys
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
+from shaketable.data.bounds import Bounds
 from shaketable.training.augmentations import augmix, rand_augment, trivial_augment
 from shaketable.training.augmentations.augmix import AugMix
 from shaketable.training.augmentations.flip_crop import FlipCrop
@@ -19,6 +20,7 @@ from shaketable.training.augmentations.trivial_augment import WIDE, TrivialAugme
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 operations = pytest.importorskip("shaketable.training.augmentations.operations")
+ranges = pytest.importorskip("shaketable.training.augmentations.ranges")
 dispatch = pytest.importorskip("torch.utils._python_dispatch")
 
 SIZE = Size(32, 32)
@@ -332,6 +334,13 @@ def test_few_kernels_are_started_and_none_is_waited_for(augmentation, most):
     with Calls() as calls:
         augmentation(x, *own, make_keys(n))
     assert 3 < calls.count < most
+
+
+def test_other_ranges_are_mapped_by_few_kernels_and_none_is_waited_for():
+    span = Bounds(-1, 1)
+    with Calls() as calls:
+        ranges.map_from_unit(ranges.map_to_unit(X8, span), span, torch.float32)
+    assert 3 < calls.count < 10
 
 
 @pytest.mark.parametrize(
