@@ -84,6 +84,21 @@ def test_a_killed_study_goes_on_within_a_training(tmp_path, monkeypatch):
     assert not checkpoint.parent.exists()
 
 
+def test_a_training_that_ends_does_not_disturb_others(tmp_path, monkeypatch):
+    options = {"train": ["clean"], "corruptions": ["linf(0.2)"], "runs": 1, "n_jobs": 1}
+    store = tmp_path / "s.sqlite"
+
+    def save_after_another_study(self, trainer):
+        with monkeypatch.context() as patch:
+            patch.setattr(Checkpoint, "save_if_due", Checkpoint.save)
+            study(POINTS, NETWORK, store=store, seed=1, **options)
+        self.save(trainer)
+
+    monkeypatch.setattr(Checkpoint, "save_if_due", save_after_another_study)
+    assert study(POINTS, NETWORK, store=store, **options).failures == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["s.sqlite"]
+
+
 def test_trained_models_are_kept_on_request(tmp_path):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
     records = study(POINTS, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)

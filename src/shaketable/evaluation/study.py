@@ -128,6 +128,7 @@ def study(
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data = as_dataset(data)
     trainees = load_trainees(models, trust=trust)
+    files = ModelFiles(_make_absolute(keep_models), _make_absolute(store))
     with Store(store) as results:
         plan = plan_study(
             data,
@@ -144,7 +145,7 @@ def study(
             draws=draws,
             bounds=bounds,
             sequential=until is not None,
-            files=ModelFiles(_make_absolute(keep_models), _make_absolute(store)),
+            files=files,
         )
         if not results.in_memory:
             results.add_command(_describe_command(given, trainees, plan))
@@ -165,7 +166,10 @@ def study(
                 )
             return load_measured(results, every)
 
-        return carry_out(runs) if until is None else add_runs(carry_out, runs, until)
+        try:
+            return carry_out(runs) if until is None else add_runs(carry_out, runs, until)
+        finally:
+            files.remove_folder()
 
 
 def _describe_command(

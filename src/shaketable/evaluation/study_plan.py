@@ -184,7 +184,8 @@ class Task:
                 if not done.records:  # on clean points: nothing can be measured
                     raise
                 done.fail(group[0], error)
-        self.files.forget_checkpoint(checkpoint)
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
         return done
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -81,24 +82,27 @@ class ModelFiles:
     """Results file, which checkpoints lie beside; None for no checkpoints."""
 
     def find_checkpoint(self, model_id: str) -> Path | None:
-        """Return the file of a checkpoint; its folder exists.
+        """Return the file of a checkpoint; its folder is made with the first one.
 
         There is none on a worker that does not have the folder of the results file.
         """
-        if self.store is None or str(self.store) == ":memory:":
+        folder = self._checkpoints
+        if folder is None or not folder.parent.is_dir():
             return None
-        folder = Path(f"{self.store}.training")
-        if not folder.parent.is_dir():
-            return None
-        folder.mkdir(exist_ok=True)
         return folder / f"{model_id}.pt"
 
-    def forget_checkpoint(self, path: Path | None) -> None:
-        """Delete a checkpoint, and its folder if it is the last one."""
-        if path is not None:
-            path.unlink(missing_ok=True)
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
+    def remove_folder(self) -> None:
+        """Remove the folder of checkpoints if it is empty; call it when no task runs any more."""
+        if self._checkpoints is not None:
+            with suppress(OSError):  # there is none, or trainings go on from what it holds
+                self._checkpoints.rmdir()
+
+    @property
+    def _checkpoints(self) -> Path | None:
+        """Folder of checkpoints."""
+        if self.store is None or str(self.store) == ":memory:":
+            return None
+        return Path(f"{self.store}.training")
 
     def keep(self, trained: Any, name: str) -> None:
         """Write a trained model to the folder, if models are kept."""
