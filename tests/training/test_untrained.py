@@ -122,9 +122,11 @@ def test_identity_is_that_of_network_and_recipe():
         identify("resnet9(width=8)", "fast"),
         identify("resnet9", "fast", epochs=3),
         identify("resnet9", "fast", batch=3),
+        identify("resnet9", "fast", batch=512),  # the recipe's, but the same for few points
         identify("resnet9", "mscr-cifar"),
     ]
-    assert len({first, *others}) == 5
+    assert len({first, *others}) == 6
+    assert first == "4164e7a8174e2932"  # results files hold it
 
 
 def test_a_network_needs_images_or_numbers():

@@ -63,6 +63,8 @@ class UntrainedNetwork(Identified):
     def identity(self) -> str:
         """Hash of the network and the recipe; the device does not count."""
         settings = self.plan.settings | {"network": resolve_network(self.plan.network)}
+        if self.batch is not None and self.plan.fit_to(0) != self.plan:
+            settings["fitted"] = False  # few points do not make such a batch smaller
         return f"{digest(repr(sorted(settings.items()))):016x}"
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
