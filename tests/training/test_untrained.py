@@ -7,9 +7,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
-from shaketable import evaluate, find, make_dataset, study, suite  # noqa: E402
+from shaketable import Suite, evaluate, find, make_dataset, study, suite  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
+from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training import UntrainedNetwork  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 
@@ -127,6 +129,25 @@ def test_identity_is_that_of_network_and_recipe():
     ]
     assert len({first, *others}) == 6
     assert first == "4164e7a8174e2932"  # results files hold it
+
+
+def test_the_rule_of_a_recipe_is_for_training_and_sizes_not_for_named_noise(tmp_path):
+    network = UntrainedNetwork("mlp(width=4, depth=1)", "mscr-cifar", epochs=1)
+
+    def find_rules(**options):
+        ladder = {"train_eps": [0.1], "corruptions": [Suite("one", "one size", ("l2(0.5)",), k=1)]}
+        records = study(POINTS, **ladder | options, runs=1, k=1, n_jobs=1, keep_models=tmp_path)
+        (file,) = tmp_path.glob("mlp*.pt")
+        named = {c.corruption: c.bounds.partition("[")[0] for c in records}
+        return load_network(file).info["bounds"], named["linf(0.2)"], named["l2(0.5)"]
+
+    given = {"test_eps": [0.2]}
+    assert find_rules(models=network, **given) == ("truncate[0, 1]", "truncate", "clip")
+    assert find_rules(models=network, bounds=(0, 1), **given)[:2] == ("truncate[0, 1]", "truncate")
+    clipped = find_rules(models=network, bounds=Bounds(0, 1), **given)
+    assert clipped == ("clip[0, 1]", "clip", "clip")
+    with pytest.raises(InputError, match="by the same rule, got clip and truncate; choose one"):
+        find_rules(models={"mlp": network, "other": NETWORK})
 
 
 def test_a_network_needs_images_or_numbers():

@@ -178,7 +178,6 @@ def read_inputs(
         )
     rule = read_rule(args, requirements)
     runs = read_runs(args, rule)
-    network = None
     if models is None:
         models = {}
         if args.model or not (args.network or args.recipe):
@@ -199,7 +198,7 @@ def read_inputs(
         "runs": runs,
         "seed": args.seed,
         "draws": args.draws,
-        "bounds": read_training_bounds(args, data, network),
+        "bounds": read_training_bounds(args, data),
     }
     return Inputs(data, models, options, choose_jobs(args, models.values()), rule)
 

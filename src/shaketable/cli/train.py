@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.cli.flags import (
@@ -20,7 +19,7 @@ from shaketable.cli.values import load_data, read_bounds
 from shaketable.views.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
-    from shaketable.data.bounds import Bounds
+    from shaketable.data.bounds import BoundsLike
     from shaketable.data.dataset import Dataset
     from shaketable.training.trained import Trained
     from shaketable.training.untrained import UntrainedNetwork
@@ -95,13 +94,10 @@ def read_network(args: argparse.Namespace) -> UntrainedNetwork:
 
 
 def read_training_bounds(
-    args: argparse.Namespace, data: Dataset, network: UntrainedNetwork | None
-) -> Bounds | Literal["declared"] | None:
-    """Bounds of training and test noise, as the flags say; by default with the recipe's rule."""
-    bounds = read_bounds(args, data)
-    if bounds == "declared" and network is not None and data.bounds is not None:
-        return replace(data.bounds, rule=network.plan.rule)
-    return bounds
+    args: argparse.Namespace, data: Dataset
+) -> BoundsLike | Literal["declared"]:
+    """Bounds as the flags say; a range alone leaves the rule to the recipe."""
+    return read_bounds(args, data) if args.range is None or args.bounds else args.range
 
 
 def choose_jobs(args: argparse.Namespace, models: Iterable[Any]) -> int:
@@ -137,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
         epochs=args.epochs,
         batch=args.batch,
         rate=args.rate,
-        bounds=read_bounds(args, data),
+        bounds=read_training_bounds(args, data),
         validate=not args.no_curve,
         seed=args.seed,
         device=args.device,

@@ -98,7 +98,8 @@ def study(
         ``"independent"``: every point has its own noise. ``"shared"``: all points of a run, in
         training and test, get the same k offsets; only for reproducing the published Table 2.
     bounds
-        As in `evaluate`, for training and test noise.
+        As in `evaluate`, for training and test noise. Where it does not say how noise is kept in
+        range, training noise and `test_eps` follow the recipe of networks.
     store
         Results file. If a study is killed, the same call continues where it stopped; a network
         within its training.

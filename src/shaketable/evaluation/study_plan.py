@@ -38,6 +38,7 @@ from shaketable.evaluation.store import Store
 from shaketable.evaluation.trainees import (
     ModelFiles,
     TrainingNoise,
+    choose_training_bounds,
     train_model,
     trains_itself,
 )
@@ -85,12 +86,13 @@ def plan_study(
     others = list_items(corruptions)
     if test_eps is not None or not others:
         test_eps = (*(test_eps or ()), "eps_min")
-    noise = Noise(
+    named = Noise(
         k=USUAL_K if k is None else k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds)
     )
+    noise = replace(named, bounds=choose_training_bounds(data, bounds, trainees.values()))
     levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
     tests = [(corruption, noise) for corruption in (Clean(), *levels)]
-    tests += plan_noise(others, data, noise, results, bounds=bounds, k=k)
+    tests += plan_noise(others, data, named, results, bounds=bounds, k=k)  # as in `evaluate`
     regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
     trainings = {
         name: resolve_training(trainee, regimes, data, noise) for name, trainee in trainees.items()
@@ -217,8 +219,11 @@ def _plan_cells(
         settings = (*settings, origin.train)
         origin = replace(origin, name=f"{origin.name}({display_name(origin.train)})")
     origin = replace(origin, recipe=f"{digest(*settings):016x}")
-    cells = (Cell(data, points, c, replace(n, run=noise.run), origin, model_id) for c, n in tests)
-    return train_rows, tuple({cell.key: cell for cell in cells}.values())
+    cells: dict[str, Cell] = {}
+    for corruption, own in tests:
+        cell = Cell(data, points, corruption, replace(own, run=noise.run), origin, model_id)
+        cells.setdefault(cell.key, cell)  # the first one has the noise of training
+    return train_rows, tuple(cells.values())
 
 
 def resolve_training(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.core.writing import write_beside
 from shaketable.corruptions import Clean, Corruption, noisy_copies
-from shaketable.data.bounds import Bounds
+from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
-from shaketable.evaluation.noise import Noise
+from shaketable.evaluation.noise import Noise, apply_rule, choose_bounds
 from shaketable.models.adapted import Adapted
 from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.fitting import clone_seeded, fit_arrays
@@ -162,6 +162,27 @@ def load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
     for name, model in loaded.items():
         check_trainable(name, model)
     return loaded
+
+
+def choose_training_bounds(
+    data: Dataset, bounds: BoundsLike | Literal["declared"], trainees: Iterable[Any]
+) -> Bounds | None:
+    """Bounds of training noise, and of test noise of the same sizes.
+
+    Networks whose recipes say how noise is kept in range (``rule``) decide it for all models, so
+    that these get the same noise; unless `bounds` say it.
+    """
+    limits = choose_bounds(data, bounds)
+    networks = filter(trains_itself, trainees)
+    rules: list[Any] = sorted({getattr(network, "rule", "clip") for network in networks})
+    chosen = {apply_rule(limits, rule, given=bounds) for rule in rules}
+    if len(chosen) > 1:
+        raise InputError(
+            f"recipes of the networks must keep noise in range by the same rule, got {rules[0]} "
+            f"and {rules[1]}; choose one (--bounds; bounds=Bounds(low, high, rule)), or study "
+            "them one by one"
+        )
+    return chosen.pop() if chosen else limits
 
 
 def _is_one_model(models: Any) -> bool:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
+from shaketable.data.bounds import Rule
 from shaketable.training.schedules import read_schedule
 
 
@@ -41,7 +42,7 @@ class Recipe:
     """Whether images are mirrored and cropped at random, before all else."""
     margin: int | None = None
     """Pixels of black margin before a crop; None: an eighth of the height, 4 for 32 pixels."""
-    rule: Literal["clip", "truncate"] = "clip"
+    rule: Rule = "clip"
     """How noise is kept in the value range; see `Bounds`."""
     fresh: bool = True
     """Whether noise is drawn anew in every epoch; else once for every image."""

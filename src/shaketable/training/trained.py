@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,7 @@ from shaketable.core.types import IntArray
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.noise import choose_range
+from shaketable.evaluation.noise import apply_rule, choose_range
 from shaketable.models.identity import content_hash
 from shaketable.models.networks.files import TrainedNetwork, save_network
 from shaketable.models.networks.registry import (
@@ -102,8 +102,8 @@ def train(
         Other values than those of the recipe; its schedule is stretched to other epochs. Without
         `batch`, few points get smaller batches than the recipe's, and a smaller rate.
     bounds
-        Value range that noise is kept in, as in `evaluate`; by default what the data declare, with
-        the rule of the recipe.
+        Value range that noise is kept in, as in `evaluate`; by default what the data declare.
+        Unless `Bounds` are given, by the rule of the recipe.
     rows
         Rows of the data to train on; by default the training part, or 80 % of the points.
     validate
@@ -143,9 +143,7 @@ def train(
             test_rows = np.setdiff1d(np.arange(data.n), train_rows)
     rows = train_rows
     plan = plan if batch is not None else plan.fit_to(len(rows))
-    limits = choose_range(data, bounds)
-    if bounds == "declared" and limits is not None:
-        limits = replace(limits, rule=plan.rule)
+    limits = apply_rule(choose_range(data, bounds), plan.rule, given=bounds)
     regime = make_regime(noise, data, limits)
     seed = check_whole("seed", seed, least=0)
     module, spec = _make_module(network or plan.network, data, seed)

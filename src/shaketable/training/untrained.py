@@ -9,7 +9,7 @@ import torch
 
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
-from shaketable.data.bounds import Bounds
+from shaketable.data.bounds import Bounds, Rule
 from shaketable.data.dataset import Dataset
 from shaketable.models.identity import Identified
 from shaketable.models.networks.registry import resolve_network
@@ -58,6 +58,11 @@ class UntrainedNetwork(Identified):
     def name(self) -> str:  # type: ignore[override]  # follows from the network
         """Name of the network, without its options."""
         return self.plan.network.partition("(")[0]
+
+    @property
+    def rule(self) -> Rule:
+        """How its recipe keeps noise in the value range."""
+        return self.plan.rule
 
     @property
     def identity(self) -> str:

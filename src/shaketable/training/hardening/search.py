@@ -19,12 +19,12 @@ from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.failures import check_complete
-from shaketable.evaluation.noise import USUAL_K, Noise, choose_bounds, choose_range
+from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.evaluation.study_plan import resolve_training
-from shaketable.evaluation.trainees import load_trainees
+from shaketable.evaluation.trainees import choose_training_bounds, load_trainees
 from shaketable.training.hardening.answers import (
     Answers,
     collect_answers,
@@ -112,7 +112,8 @@ def harden(
     search_runs = check_whole("search_runs", search_runs, least=1)
     ((name, trainee),) = _load_one(model, trust=trust).items()
     data = fix_test_part(as_dataset(data), seed)
-    drawn = Noise(k=USUAL_K if k is None else k, seed=seed, bounds=choose_bounds(data, bounds))
+    limits = choose_training_bounds(data, bounds, [trainee])
+    drawn = Noise(k=USUAL_K if k is None else k, seed=seed, bounds=limits)
     job = _Job(Workshop(name, trainee, data, drawn), k, bounds, store, n_jobs, progress)
     aim = _resolve_target(job, target, norm)
     part = take_training_part(data)
