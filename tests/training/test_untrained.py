@@ -12,7 +12,7 @@ from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
-from shaketable.training import UntrainedNetwork  # noqa: E402
+from shaketable.training import UntrainedNetwork, train  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -148,6 +148,21 @@ def test_the_rule_of_a_recipe_is_for_training_and_sizes_not_for_named_noise(tmp_
     assert clipped == ("clip[0, 1]", "clip", "clip")
     with pytest.raises(InputError, match="by the same rule, got clip and truncate; choose one"):
         find_rules(models={"mlp": network, "other": NETWORK})
+
+
+def test_without_a_recipe_studies_train_as_train_does(tmp_path):
+    images = make_dataset(RNG.uniform(size=(40, 8, 8, 1)), np.arange(40) % 2, bounds=(0, 1))
+    network = UntrainedNetwork("mlp(width=4, depth=1)", epochs=1)
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "n_jobs": 1}
+    schedules = {}
+    for data in (POINTS, images):
+        folder = tmp_path / data.name
+        study(data, network, **options, keep_models=folder)
+        (file,) = folder.iterdir()
+        both = load_network(file), train(network.network, data, rows=np.arange(32), epochs=1)
+        schedules[data.d] = [trained.info["recipe"]["schedule"] for trained in both]
+    assert schedules == {2: ["cosine"] * 2, 64: ["onecycle(0.2)"] * 2}
+    assert UntrainedNetwork().for_data(POINTS).name == "mlp"
 
 
 def test_a_network_needs_images_or_numbers():

@@ -223,7 +223,6 @@ def _prepare(
     """Load data and models of a command; `InputError` if they are gone or not those of then."""
     from shaketable.data.files import as_dataset
     from shaketable.evaluation.command_records import find_changes
-    from shaketable.evaluation.trainees import load_trainees
 
     given = {"data": data, "model": models}
     for key, what in command.lacks.items():
@@ -246,7 +245,7 @@ def _prepare(
     elif data is not None:
         objects["data"] = as_dataset(data)
     if models is not None and module is study:
-        objects["models"] = load_trainees(models, trust=args.trust)
+        objects["models"] = models
     try:
         inputs = module.read_inputs(args, **objects)
     except InputError as error:

@@ -159,9 +159,10 @@ class Inputs:
 
 
 def read_inputs(
-    args: argparse.Namespace, *, data: Dataset | None = None, models: dict[str, Any] | None = None
+    args: argparse.Namespace, *, data: Dataset | None = None, models: Any = None
 ) -> Inputs:
     """Load data and models as the flags say, or take those given instead."""
+    from shaketable.evaluation.trainees import load_trainees
     from shaketable.findings.requirements.needs import check_models
 
     suites = read_suites(args)
@@ -187,8 +188,9 @@ def read_inputs(
         if args.network or args.recipe:
             network = read_network(args)
             models[network.name] = network
-    check_models(goals, models)
+        check_models(goals, models)
     data = load_data(args) if data is None else data
+    models = load_trainees(models, data, trust=args.trust)
     options: StudyOptions = {
         "norm": args.norm,
         "train_eps": args.train_eps or (0, "eps_min"),

@@ -69,7 +69,9 @@ def add_network_flags(parser: argparse.ArgumentParser) -> None:
         "--network", metavar="SPEC", help="such as resnet9; see shaketable list networks"
     )
     parser.add_argument(
-        "--recipe", metavar="NAME", help="how to train; see shaketable list recipes"
+        "--recipe",
+        metavar="NAME",
+        help="how to train; see shaketable list recipes (default: fast for images, else points)",
     )
     parser.add_argument("--epochs", type=int, help="epochs (default: the recipe's)")
     parser.add_argument("--batch", type=int, help="points per step (default: the recipe's)")
@@ -85,7 +87,7 @@ def read_network(args: argparse.Namespace) -> UntrainedNetwork:
 
     return UntrainedNetwork(
         args.network,
-        args.recipe or "fast",
+        args.recipe,
         args.epochs,
         args.batch,
         device=args.device,

@@ -128,7 +128,7 @@ def study(
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data = as_dataset(data)
-    trainees = load_trainees(models, trust=trust)
+    trainees = load_trainees(models, data, trust=trust)
     files = ModelFiles(_make_absolute(keep_models), _make_absolute(store))
     with Store(store) as results:
         plan = plan_study(

@@ -146,12 +146,13 @@ def check_trainable(name: str, model: Any) -> None:
         )
 
 
-def load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
-    """Models to train by name, from what users give as `models`."""
+def load_trainees(models: Any, data: Dataset, *, trust: bool) -> dict[str, Any]:
+    """Models to train by name, from what users give as `models`, for these data."""
     if isinstance(models, Mapping):
-        named = dict(models)
+        named = {name: _fit_to_data(model, data) for name, model in models.items()}
     else:
-        listed = [models] if _is_one_model(models) else list(models)
+        given = [models] if _is_one_model(models) else list(models)
+        listed = [_fit_to_data(model, data) for model in given]
         named = {m if isinstance(m, str) else model_name(m): m for m in listed}
     if not named:
         raise InputError("models must name at least one model, got none")
@@ -162,6 +163,11 @@ def load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
     for name, model in loaded.items():
         check_trainable(name, model)
     return loaded
+
+
+def _fit_to_data(model: Any, data: Dataset) -> Any:
+    """Return a model with what the data decide, such as the recipe of a network."""
+    return model.for_data(data) if trains_itself(model) and hasattr(model, "for_data") else model
 
 
 def choose_training_bounds(

@@ -89,6 +89,15 @@ class Recipe:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "about"}
 
 
+def choose_recipe(shape: tuple[int, ...]) -> str:
+    """Return the name of the recipe for points of a shape, where none is named.
+
+    >>> choose_recipe((32, 32, 3)), choose_recipe((4,))
+    ('fast', 'points')
+    """
+    return "fast" if len(shape) > 1 else "points"
+
+
 def make_recipe(
     name: str | Recipe = "fast",
     *,

@@ -29,7 +29,7 @@ from shaketable.models.networks.registry import (
 )
 from shaketable.training.checkpoints import Checkpoint
 from shaketable.training.loop import EpochResult, Precision, Trainer
-from shaketable.training.recipes import Recipe, make_recipe
+from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import Regime, RegimeStep, make_regime
 
 
@@ -97,7 +97,8 @@ def train(
         an adversary, as in ``pgd_at(0.03)`` or ``trades(0.03)``. ``eps_min`` stands for half the
         class separation of the data.
     recipe
-        Name of a recipe (``shaketable list recipes``), or a `Recipe`.
+        Name of a recipe (``shaketable list recipes``), or a `Recipe`; by default ``fast`` for
+        images and ``points`` for all else.
     epochs, batch, rate
         Other values than those of the recipe; its schedule is stretched to other epochs. Without
         `batch`, few points get smaller batches than the recipe's, and a smaller rate.
@@ -135,7 +136,7 @@ def train(
             "networks are trained on points that are plain numbers, got a table of several kinds; "
             "encode it, or train a pipeline with study or NoiseAugmented"
         )
-    plan = make_recipe(recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate)
+    plan = make_recipe(recipe or choose_recipe(data.shape), epochs=epochs, batch=batch, rate=rate)
     train_rows, test_rows = data.parts(seed=seed)
     if rows is not None:  # another split: what it leaves out, or the fixed test part
         train_rows = np.asarray(rows)
@@ -217,10 +218,6 @@ def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn
         return deepcopy(network), f"{type(network).__qualname__} {content_hash(network)}"
     spec = resolve_network(network)
     return build_network(spec, shape=data.shape, classes=len(data.classes), seed=seed), spec
-
-
-def _choose_recipe(data: Dataset) -> str:
-    return "fast" if len(data.shape) > 1 else "points"
 
 
 def _choose_device(device: str | torch.device | None) -> torch.device:

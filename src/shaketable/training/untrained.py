@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -13,7 +13,7 @@ from shaketable.data.bounds import Bounds, Rule
 from shaketable.data.dataset import Dataset
 from shaketable.models.identity import Identified
 from shaketable.models.networks.registry import resolve_network
-from shaketable.training.recipes import Recipe, make_recipe
+from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import make_regime
 from shaketable.training.trained import Trained, train
 
@@ -27,7 +27,7 @@ class UntrainedNetwork(Identified):
     network
         Spec such as ``resnet9``; None: that of the recipe.
     recipe
-        Name of a recipe, or a `Recipe`.
+        Name of a recipe, or a `Recipe`; None: as in `train`, by the data.
     epochs, batch
         Other values than those of the recipe.
     device
@@ -42,7 +42,7 @@ class UntrainedNetwork(Identified):
     """
 
     network: str | None = None
-    recipe: str | Recipe = "fast"
+    recipe: str | Recipe | None = None
     epochs: int | None = None
     batch: int | None = None
     device: str | None = field(default=None, compare=False)
@@ -51,8 +51,13 @@ class UntrainedNetwork(Identified):
 
     @property
     def plan(self) -> Recipe:
-        """The recipe with all that is given beside it."""
-        return make_recipe(self.recipe, network=self.network, epochs=self.epochs, batch=self.batch)
+        """The recipe with all that is given beside it; while the data are not known, for images."""
+        recipe = self.recipe or choose_recipe((1, 1))
+        return make_recipe(recipe, network=self.network, epochs=self.epochs, batch=self.batch)
+
+    def for_data(self, data: Dataset) -> UntrainedNetwork:
+        """Return the network with the recipe that these data decide, unless it has one."""
+        return replace(self, recipe=self.recipe or choose_recipe(data.shape))
 
     @property
     def name(self) -> str:  # type: ignore[override]  # follows from the network
@@ -95,7 +100,7 @@ class UntrainedNetwork(Identified):
             None,
             data,
             noise=noise,
-            recipe=self.plan,
+            recipe=self.for_data(data).plan,
             batch=self.batch,
             rows=rows,
             bounds=bounds,

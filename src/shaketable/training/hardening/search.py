@@ -110,8 +110,8 @@ def harden(
     price = check_real("price", price, "lie in [0, 100] percentage points", low=0, high=100) / 100
     runs = check_whole("runs", runs, least=1)
     search_runs = check_whole("search_runs", search_runs, least=1)
-    ((name, trainee),) = _load_one(model, trust=trust).items()
     data = fix_test_part(as_dataset(data), seed)
+    ((name, trainee),) = _load_one(model, data, trust=trust).items()
     limits = choose_training_bounds(data, bounds, [trainee])
     drawn = Noise(k=USUAL_K if k is None else k, seed=seed, bounds=limits)
     job = _Job(Workshop(name, trainee, data, drawn), k, bounds, store, n_jobs, progress)
@@ -265,8 +265,8 @@ def _name_noise(
     return found
 
 
-def _load_one(model: Any, *, trust: bool) -> dict[str, Any]:
-    trainees = load_trainees(model, trust=trust)
+def _load_one(model: Any, data: Dataset, *, trust: bool) -> dict[str, Any]:
+    trainees = load_trainees(model, data, trust=trust)
     if len(trainees) > 1:
         raise InputError(f"model must be one model, got {len(trainees)}; harden one at a time")
     return trainees
