@@ -105,7 +105,7 @@ def test_trained_models_are_kept_on_request(tmp_path):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
     records = study(POINTS, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["mlp(clean),_clean,_run_0.pt", "tree(clean),_clean,_run_0.joblib"]
+    assert names == ["mlp(clean),_run_0.pt", "tree(clean),_run_0.joblib"]
     for name in names:
         model, _ = load_model(str(tmp_path / name), trust=name.endswith("joblib"))
         _, test = POINTS.parts(run=0, seed=0)

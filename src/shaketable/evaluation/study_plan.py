@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from shaketable.core.checks import check_whole
@@ -39,6 +40,7 @@ from shaketable.evaluation.trainees import (
     ModelFiles,
     TrainingNoise,
     choose_training_bounds,
+    save_model,
     train_model,
     trains_itself,
 )
@@ -140,6 +142,14 @@ class Task:
         return f"model {self.cells[0].origin.name}, {self._place}"
 
     @property
+    def model_file(self) -> Path | None:
+        """Where the trained model is kept; None if it is not."""
+        name, noise = self.cells[0].origin.name, display_name(self.training.spec)
+        if not name.endswith(f"({noise})"):
+            name = f"{name}, {noise}"
+        return self.files.find_model(self.trainee, name, self.run)
+
+    @property
     def _place(self) -> str:
         return f"training with {self.training.spec}, run {self.cells[0].noise.run}"
 
@@ -157,7 +167,7 @@ class Task:
     def work(self, report: Callable[[str], None]) -> Measured:
         """Train the model and measure its cells; `report` is called with what is being done."""
         first = self.cells[0]
-        name, run = first.origin.name, first.noise.run
+        name = first.origin.name
         report(self.name)
         checkpoint = None
         if self.training.corruption is None:
@@ -173,7 +183,9 @@ class Task:
                 checkpoint=checkpoint,
                 place=self.place,
             )
-        self.files.keep(trained, f"{name}, {self.training.spec}, run {run}")
+        if self.model_file is not None:
+            self.model_file.parent.mkdir(parents=True, exist_ok=True)
+            save_model(trained, self.model_file)
         model = trained.model if self.training.corruption is None else trained
         classifier = as_classifier(model, first.data, name=name)
         done = Measured()

@@ -23,6 +23,8 @@ from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.loading import load_model
 
+_LONGEST = 100  # bytes of a name in the names of files, which some disks limit to 143
+
 
 class TrainedModel(Protocol):
     """What `SelfTraining.train_on` returns."""
@@ -104,14 +106,24 @@ class ModelFiles:
             return None
         return Path(f"{self.store}.training")
 
-    def keep(self, trained: Any, name: str) -> None:
-        """Write a trained model to the folder, if models are kept."""
+    def find_model(self, model: Any, name: str, run: int) -> Path | None:
+        """Return the file of a model, trained or not, in a run; None if models are not kept."""
         if self.folder is None:
-            return
-        folder = Path(self.folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        safe = "".join(sign if sign.isalnum() or sign in "-_.,()=+" else "_" for sign in name)
-        save_model(trained, folder / f"{safe}{choose_ending(trained)}")
+            return None
+        return Path(self.folder) / f"{make_file_name(name)},_run_{run}{choose_ending(model)}"
+
+
+def make_file_name(name: str) -> str:
+    """Return a name in signs that all file systems take; one that is too long ends in a hash.
+
+    >>> make_file_name("rf(l2(1) | sp(0.1))")
+    'rf(l2(1)___sp(0.1))'
+    """
+    safe = "".join(sign if sign.isalnum() or sign in "-_.,()=+" else "_" for sign in name)
+    if len(safe.encode()) <= _LONGEST:
+        return safe
+    start = safe.encode()[:_LONGEST].decode(errors="ignore")
+    return f"{start}-{digest(name):016x}"
 
 
 def choose_ending(model: Any) -> str:
