@@ -265,3 +265,19 @@ def test_models_with_long_names_are_kept(tmp_path):
     assert max(map(len, names)) <= 143
     assert "DecisionTreeClassifier(clean),_run_1.joblib" in names
     assert "DecisionTreeClassifier,_linf(0.1),_run_0.joblib" in names
+
+
+def test_models_on_record_are_trained_again_for_files_that_are_missing(tmp_path):
+    store, folder = tmp_path / "s.sqlite", tmp_path / "models"
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 2, "n_jobs": 1}
+    first = study(DATA, MODELS["tree"], **options, store=store)
+    later = study(DATA, MODELS["tree"], **options, store=store, keep_models=folder)
+    (note,) = later.notes
+    assert note.startswith(f"models trained again, because their files were not in {folder}: 2;")
+    assert hits(first) == hits(later)
+    kept = sorted(folder.iterdir())
+    kept[0].unlink()
+    last = study(DATA, MODELS["tree"], **options, store=store, keep_models=folder)
+    assert last.notes[0].endswith(": 1; their results are on record")
+    assert sorted(folder.iterdir()) == kept
+    assert study(DATA, MODELS["tree"], **options, store=store, keep_models=folder).notes == ()

@@ -117,7 +117,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_grid_flags(parser, parser)
     add_common_flags(parser)
     parser.add_argument(
-        "--keep-models", type=parse_path, metavar="DIR", help="folder for all trained models"
+        "--keep-models",
+        type=parse_path,
+        metavar="DIR",
+        help="folder for all trained models; those that are not there are trained again",
     )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(

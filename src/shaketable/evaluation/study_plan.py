@@ -150,6 +150,11 @@ class Task:
         return self.files.find_model(self.trainee, name, self.run)
 
     @property
+    def lacks_file(self) -> bool:
+        """Whether the trained model is to be kept and is not."""
+        return self.model_file is not None and not self.model_file.exists()
+
+    @property
     def _place(self) -> str:
         return f"training with {self.training.spec}, run {self.cells[0].noise.run}"
 
