@@ -5,6 +5,8 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.commands import run_command, run_failing, run_json
+from shaketable import study
+from shaketable.training import UntrainedNetwork
 
 pytestmark = pytest.mark.usefixtures("own_directory", "one_thread")
 
@@ -41,11 +43,11 @@ def test_train_prints_its_learning_curve(capsys):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--network", "resnet8"], "unknown network 'resnet8'; did you mean"),
         (["--recipe", "slow"], "unknown recipe 'slow'"),
         (["--noise", "linf(0.1"], "linf"),
         (["--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
         (["-o", "m.onnx"], ".pt"),
+        (["--network", "mlp"], "--network must name one network, got 2"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(capsys, flags, message):
@@ -57,6 +59,8 @@ def test_studies_train_networks_and_estimators_by_regime(capsys, tmp_path):
         capsys,
         "study",
         *TINY,
+        "--network",
+        "mlp(width=2)",
         "--model",
         "1nn",
         "--train",
@@ -75,12 +79,33 @@ def test_studies_train_networks_and_estimators_by_regime(capsys, tmp_path):
         "models",
         "--quiet",
     )
-    names = {f"{m}({t})" for m in ("1nn", "mlp") for t in ("clean", "linf(0.01) | l2(0.02)")}
+    models = "1nn", "mlp(width=4, depth=1)", "mlp(width=2)"
+    names = {f"{m}({t})" for m in models for t in ("clean", "linf(0.01) | l2(0.02)")}
     assert {entry["label"] for entry in found["models"]} == names
     assert {entry["runs"] for entry in found["models"]} == {2}
     pairs = {(d["first"], d["second"]) for d in found["accuracy_differences"]}
-    assert ("1nn(clean)", "1nn(linf(0.01) | l2(0.02))") in pairs
-    assert len(list(tmp_path.glob("models/*"))) == 8
+    assert ("1nn(linf(0.01) | l2(0.02))", "1nn(clean)") in pairs
+    assert len(list(tmp_path.glob("models/*"))) == 12
+
+
+def test_a_network_must_be_known(capsys):
+    for command in ("train", "study"):
+        error = run_failing(capsys, command, *TINY[:2], "--network", "resnet8")
+        assert "unknown network 'resnet8'; did you mean" in error
+
+
+def test_two_models_of_a_study_cannot_have_one_name(capsys):
+    error = run_failing(capsys, "study", *TINY, *TINY[2:4])
+    assert "the name 'mlp(width=4, depth=1)' is taken by another model; leave one out" in error
+
+
+def test_results_of_a_network_that_was_named_without_options_can_be_made_again(capsys):
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "k": 1}
+    network = UntrainedNetwork(TINY[3], epochs=2)
+    settings = {"data": TINY[1], "network": TINY[3], "epochs": 2, **options}
+    study(TINY[1], {"mlp": network}, **options, settings=settings, store="s.sqlite", n_jobs=1)
+    found = run_json(capsys, "rerun", "s.sqlite", "--jobs", 1, "--quiet")
+    assert (found["identical"], found["cells"]) == (True, 2)
 
 
 def test_training_noise_is_named_once(capsys):

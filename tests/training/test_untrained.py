@@ -29,7 +29,7 @@ def table(records):
 
 def test_sizes_of_training_noise_make_the_published_matrix():
     records = study(POINTS, NETWORK, train_eps=[0, 0.1], test_eps=[0, 0.2], runs=2, k=2)
-    assert {c.model for c in records} == {"mlp"}
+    assert {c.model for c in records} == {NETWORK.name}
     assert {c.train for c in records} == {"clean", "linf(0.1)"}
     assert len(records) == 2 * 2 * 3
     found = find(records)
@@ -163,6 +163,14 @@ def test_without_a_recipe_studies_train_as_train_does(tmp_path):
         schedules[data.d] = [trained.info["recipe"]["schedule"] for trained in both]
     assert schedules == {2: ["cosine"] * 2, 64: ["onecycle(0.2)"] * 2}
     assert UntrainedNetwork().for_data(POINTS).name == "mlp"
+
+
+def test_networks_are_told_apart_by_their_options():
+    networks = [UntrainedNetwork(f"mlp(width={width})", epochs=1) for width in (2, 128)]
+    records = study(POINTS, networks, train=["clean"], corruptions=["linf(0.1)"], runs=1, n_jobs=1)
+    assert {c.model for c in records} == {"mlp(width=2)(clean)", "mlp(clean)"}
+    with pytest.raises(InputError, match="two are called 'mlp'; give a mapping"):
+        study(POINTS, [networks[1], UntrainedNetwork("mlp", epochs=2)], runs=1)
 
 
 def test_a_network_needs_images_or_numbers():

@@ -22,6 +22,7 @@ from shaketable.cli.output import print_json
 from shaketable.cli.train import (
     add_network_flags,
     choose_jobs,
+    get_one_network,
     read_network,
     read_training_bounds,
 )
@@ -140,7 +141,7 @@ def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
     if args.network or args.recipe:
         if args.model:
             raise InputError("--model and --network both name the model; leave one out")
-        network = read_network(args)
+        network = read_network(args, get_one_network(args))
         return network.name, network
     models = read_models(args)
     if len(models) > 1:

@@ -7,6 +7,7 @@ import platform
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -250,6 +251,8 @@ def _prepare(
         inputs = module.read_inputs(args, **objects)
     except InputError as error:
         raise InputError(f"results file {path!r} cannot be made again: {error}") from error
+    if module is study:
+        inputs = replace(inputs, models=_use_names(inputs.models, command))
     now = inputs.data.fingerprint
     if now != command.fingerprint:
         raise InputError(
@@ -265,6 +268,17 @@ def _prepare(
                 "parameters are not those of then; restore the model of then, or measure again"
             )
     return args, inputs
+
+
+def _use_names(models: Mapping[str, Any], command: CommandRecord) -> dict[str, Any]:
+    """Return models by the names of then: earlier versions named networks without options."""
+
+    def find_name(name: str) -> str:
+        short = name.partition("(")[0]
+        is_former = short in command.models and short not in models
+        return short if name not in command.models and is_former else name
+
+    return {find_name(name): model for name, model in models.items()}
 
 
 def _check_trust(command: CommandRecord, path: str, *, trusted: bool) -> None:

@@ -188,8 +188,13 @@ def read_inputs(
             for name, source in read_models(args).items():
                 with run_model(name):
                     models[name] = load_declared(source, args)[0]
-        if args.network or args.recipe:
-            network = read_network(args)
+        for spec in args.network or ([None] if args.recipe else []):
+            network = read_network(args, spec)
+            if network.name in models:
+                raise InputError(
+                    f"--network {spec}: the name {network.name!r} is taken by another model; leave "
+                    "one out, or name the --model (NAME=MODEL)"
+                )
             models[network.name] = network
         check_models(goals, models)
     data = load_data(args) if data is None else data

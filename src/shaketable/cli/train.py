@@ -16,6 +16,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, read_bounds
+from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
@@ -66,7 +67,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def add_network_flags(parser: argparse.ArgumentParser) -> None:
     """Network and recipe, for commands that train."""
     parser.add_argument(
-        "--network", metavar="SPEC", help="such as resnet9; see shaketable list networks"
+        "--network",
+        action="append",
+        metavar="SPEC",
+        help="such as resnet9; see shaketable list networks; in a study it may be repeated",
     )
     parser.add_argument(
         "--recipe",
@@ -78,15 +82,22 @@ def add_network_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", help="torch device (default: cuda if there is one)")
 
 
-def read_network(args: argparse.Namespace) -> UntrainedNetwork:
-    """Return the network that the flags name, with its recipe."""
+def get_one_network(args: argparse.Namespace) -> str | None:
+    """Return the spec of the only network that the flags name, if any."""
+    if len(args.network or ()) > 1:
+        raise InputError(f"--network must name one network, got {len(args.network)}; leave one out")
+    return args.network[0] if args.network else None
+
+
+def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork:
+    """Return a network with the recipe that the flags name."""
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
     from shaketable.training.untrained import UntrainedNetwork
 
     return UntrainedNetwork(
-        args.network,
+        spec,
         args.recipe,
         args.epochs,
         args.batch,
@@ -128,7 +139,7 @@ def run(args: argparse.Namespace) -> int:
     data = load_data(args)
     checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")
     trained = train(
-        args.network,
+        get_one_network(args),
         data,
         noise=args.noise,
         recipe=args.recipe,

@@ -165,7 +165,14 @@ def load_trainees(models: Any, data: Dataset, *, trust: bool) -> dict[str, Any]:
     else:
         given = [models] if _is_one_model(models) else list(models)
         listed = [_fit_to_data(model, data) for model in given]
-        named = {m if isinstance(m, str) else model_name(m): m for m in listed}
+        named = {}
+        for model in listed:
+            name = model if isinstance(model, str) else model_name(model)
+            if named.setdefault(name, model) is not model and not isinstance(model, str):
+                raise InputError(
+                    f"models must have names of their own, but two are called {name!r}; give a "
+                    "mapping from names to models"
+                )
     if not named:
         raise InputError("models must name at least one model, got none")
     loaded = {

@@ -12,7 +12,7 @@ from shaketable.core.types import IntArray
 from shaketable.data.bounds import Bounds, Rule
 from shaketable.data.dataset import Dataset
 from shaketable.models.identity import Identified
-from shaketable.models.networks.registry import resolve_network
+from shaketable.models.networks.registry import name_network, resolve_network
 from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import make_regime
 from shaketable.training.trained import Trained, train
@@ -38,7 +38,7 @@ class UntrainedNetwork(Identified):
         Whether learning curves have the accuracy on the test points; it changes no network.
 
     >>> UntrainedNetwork("resnet9(width=8)", epochs=2).name
-    'resnet9'
+    'resnet9(width=8)'
     """
 
     network: str | None = None
@@ -61,8 +61,8 @@ class UntrainedNetwork(Identified):
 
     @property
     def name(self) -> str:  # type: ignore[override]  # follows from the network
-        """Name of the network, without its options."""
-        return self.plan.network.partition("(")[0]
+        """Name of the network, with options that are not the usual ones."""
+        return name_network(self.plan.network)
 
     @property
     def rule(self) -> Rule:
