@@ -20,6 +20,12 @@ def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_pa
     assert [entry["epoch"] for entry in found["curve"]] == [1, 2]
     assert all(0 <= entry["held_out"] <= 100 for entry in found["curve"])
     assert not (tmp_path / "m.pt.checkpoint").exists()
+    assert "weights" not in found
+    recipe = ["--recipe", "twofactor-alexnet", "--quiet"]
+    again = run_json(capsys, "train", *TINY, *recipe, "--weights", "m.pt")
+    assert len(again["weights"]) == 16
+    _, _, notes = run_command(capsys, "train", *TINY, *recipe)
+    assert "none are given (--weights): mlp" in notes
     evaluated = run_json(
         capsys,
         "evaluate",

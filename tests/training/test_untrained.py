@@ -173,6 +173,31 @@ def test_networks_are_told_apart_by_their_options():
         study(POINTS, [networks[1], UntrainedNetwork("mlp", epochs=2)], runs=1)
 
 
+def test_studies_start_from_weights_in_a_file(tmp_path):
+    start = tmp_path / "start.pt"
+    train("mlp(width=4, depth=1)", POINTS, epochs=1).save(start)
+    network = UntrainedNetwork("mlp(width=4, depth=1)", "twofactor-alexnet", epochs=1)
+    first = UntrainedNetwork(network.network, network.recipe, epochs=1, weights=start)
+    identity = first.identity
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "n_jobs": 1}
+    from_file = study(POINTS, first, **options, keep_models=tmp_path / "models")
+    from_none = study(POINTS, network, **options)
+    assert from_file.cells[0].model_id != from_none.cells[0].model_id
+    assert from_file.notes == ()
+    assert [note.partition(" (")[0] for note in from_none.notes] == [
+        "the recipe is for trained weights, and none are given"
+    ]
+    (file,) = (tmp_path / "models").iterdir()
+    info, before = load_network(file).info, start.read_bytes()
+    train("mlp(width=4, depth=1)", POINTS, epochs=2).save(start)
+    assert first.identity != identity
+    start.write_bytes(before)
+    assert (first.identity, len(info["weights"])) == (identity, 16)
+    start.unlink()
+    with pytest.raises(InputError, match="weights must be a file that can be read"):
+        study(POINTS, first, **options)
+
+
 def test_a_network_needs_images_or_numbers():
     table_data = make_dataset(X, POINTS.labels).touching(only=["0"])
     with pytest.raises(InputError, match="plain numbers"):

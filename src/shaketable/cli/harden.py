@@ -97,7 +97,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Search, test what was found, print it, and write the model to a file."""
     from shaketable.corruptions.suites.suite import suite
-    from shaketable.evaluation.trainees import choose_ending
+    from shaketable.evaluation.trainees import choose_ending, list_notes
     from shaketable.training.hardening.search import harden
 
     if args.target is not None and args.suite is not None:
@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
             print_json({**result.json(), "file": args.out})
         else:
             result.print()
-    print_notes(data.notes())
+    print_notes([*data.notes(), *list_notes([model])])
     if args.out is not None:
         print_lines(f"model, trained with {result.noise}: {args.out}", to_stderr=True)
     return 0

@@ -17,7 +17,7 @@ from shaketable.cli.flags import (
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, read_bounds
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import print_lines, print_table
+from shaketable.views.terminal import print_lines, print_notes, print_table
 
 if TYPE_CHECKING:
     from shaketable.data.bounds import BoundsLike
@@ -44,9 +44,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "'trivialaugment + C1'; or an adversary, such as 'pgd_at(0.03)' (default: clean)",
     )
     parser.add_argument("--rate", type=float, help="highest learning rate (default: the recipe's)")
-    parser.add_argument(
-        "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
-    )
     parser.add_argument(
         "--no-curve",
         action="store_true",
@@ -79,6 +76,9 @@ def add_network_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=int, help="epochs (default: the recipe's)")
     parser.add_argument("--batch", type=int, help="points per step (default: the recipe's)")
+    parser.add_argument(
+        "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
+    )
     parser.add_argument("--device", help="torch device (default: cuda if there is one)")
 
 
@@ -101,6 +101,7 @@ def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork
         args.recipe,
         args.epochs,
         args.batch,
+        args.weights,
         device=args.device,
         validate=getattr(args, "keep_models", None) is not None,  # files hold the curve
     )
@@ -137,6 +138,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.training.trained import train
 
     data = load_data(args)
+    print_notes(read_network(args, get_one_network(args)).for_data(data).notes)
     checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")
     trained = train(
         get_one_network(args),

@@ -38,6 +38,7 @@ from shaketable.evaluation.study_plan import (
 )
 from shaketable.evaluation.trainees import (
     ModelFiles,
+    list_notes,
     load_trainees,
 )
 from shaketable.views.progress import show_progress
@@ -179,7 +180,8 @@ def study(
             records = carry_out(runs) if until is None else add_runs(carry_out, runs, until)
         finally:
             files.remove_folder()
-    return replace(records, notes=(*records.notes, *_note_files(trained_again, keep_models)))
+    notes = [*list_notes(trainees.values()), *_note_files(trained_again, keep_models)]
+    return replace(records, notes=(*records.notes, *notes))
 
 
 def _note_files(trained_again: Sequence[Task], folder: str | Path | None) -> list[str]:

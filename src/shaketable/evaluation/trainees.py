@@ -189,6 +189,12 @@ def _fit_to_data(model: Any, data: Dataset) -> Any:
     return model.for_data(data) if trains_itself(model) and hasattr(model, "for_data") else model
 
 
+def list_notes(trainees: Iterable[Any]) -> list[str]:
+    """What networks say that a reader of their results should know, each once."""
+    networks = filter(trains_itself, trainees)
+    return list(dict.fromkeys(note for each in networks for note in getattr(each, "notes", ())))
+
+
 def choose_training_bounds(
     data: Dataset, bounds: BoundsLike | Literal["declared"], trainees: Iterable[Any]
 ) -> Bounds | None:

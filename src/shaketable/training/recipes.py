@@ -46,6 +46,8 @@ class Recipe:
     """How noise is kept in the value range; see `Bounds`."""
     fresh: bool = True
     """Whether noise is drawn anew in every epoch; else once for every image."""
+    pretrained: bool = False
+    """Whether it is for networks that start from weights; `train` has to be given these."""
 
     def __post_init__(self) -> None:
         check_whole("epochs", self.epochs, least=1)
@@ -86,7 +88,17 @@ class Recipe:
     @property
     def settings(self) -> dict[str, Any]:
         """All that the trained weights depend on."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "about"}
+        words = ("about", "pretrained")  # which change no training
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in words}
+
+    def note_weights(self, weights: object) -> list[str]:
+        """Say that a training starts from random weights, where it is not meant to."""
+        if not self.pretrained or weights is not None:
+            return []
+        return [
+            f"the recipe is for trained weights, and none are given (--weights): {self.network} "
+            "starts from random ones"
+        ]
 
 
 def choose_recipe(shape: tuple[int, ...]) -> str:

@@ -158,6 +158,7 @@ def train(
     }
     if weights is not None:
         load_matching(module, weights)
+        settings["weights"] = hash_weights(weights)
     place = _choose_device(device)
     trainer = Trainer(
         module,
@@ -210,6 +211,16 @@ def load_matching(module: nn.Module, path: str | Path) -> None:
             "the network that they were saved from"
         )
     module.load_state_dict(fit, strict=False)
+
+
+def hash_weights(path: str | Path) -> str:
+    """Return a hash of a file of weights, by which trainings from other weights are told apart."""
+    try:
+        return f"{digest(Path(path).read_bytes()):016x}"
+    except OSError as error:
+        raise InputError(
+            f"weights must be a file that can be read, got {str(path)!r} ({error.strerror})"
+        ) from error
 
 
 def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn.Module, str]:

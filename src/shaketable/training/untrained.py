@@ -15,7 +15,7 @@ from shaketable.models.identity import Identified
 from shaketable.models.networks.registry import name_network, resolve_network
 from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import make_regime
-from shaketable.training.trained import Trained, train
+from shaketable.training.trained import Trained, hash_weights, train
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class UntrainedNetwork(Identified):
         Name of a recipe, or a `Recipe`; None: as in `train`, by the data.
     epochs, batch
         Other values than those of the recipe.
+    weights
+        Network file to start from instead of random weights, as in `train`.
     device
         Torch device; by default CUDA if there is one.
     compiled
@@ -45,6 +47,7 @@ class UntrainedNetwork(Identified):
     recipe: str | Recipe | None = None
     epochs: int | None = None
     batch: int | None = None
+    weights: str | Path | None = None
     device: str | None = field(default=None, compare=False)
     compiled: bool | None = field(default=None, compare=False)
     validate: bool = field(default=False, compare=False)
@@ -57,7 +60,8 @@ class UntrainedNetwork(Identified):
 
     def for_data(self, data: Dataset) -> UntrainedNetwork:
         """Return the network with the recipe that these data decide, unless it has one."""
-        return replace(self, recipe=self.recipe or choose_recipe(data.shape))
+        weights = None if self.weights is None else Path(self.weights).absolute()  # for workers
+        return replace(self, recipe=self.recipe or choose_recipe(data.shape), weights=weights)
 
     @property
     def name(self) -> str:  # type: ignore[override]  # follows from the network
@@ -71,11 +75,18 @@ class UntrainedNetwork(Identified):
 
     @property
     def identity(self) -> str:
-        """Hash of the network and the recipe; the device does not count."""
+        """Hash of the network, the recipe and the weights; the device does not count."""
         settings = self.plan.settings | {"network": resolve_network(self.plan.network)}
         if self.batch is not None and self.plan.fit_to(0) != self.plan:
             settings["fitted"] = False  # few points do not make such a batch smaller
+        if self.weights is not None:
+            settings["weights"] = hash_weights(self.weights)
         return f"{digest(repr(sorted(settings.items()))):016x}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of its results should know."""
+        return self.plan.note_weights(self.weights)
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
         """Return the canonical spec of a training regime on these data."""
@@ -108,5 +119,6 @@ class UntrainedNetwork(Identified):
             seed=seed % 2**63,  # a hash of 64 bits
             device=device,
             compiled=self.compiled,
+            weights=self.weights,
             checkpoint=checkpoint,
         )
