@@ -258,7 +258,7 @@ def test_k_is_that_of_suites_too_if_it_is_given():
 def test_models_with_long_names_are_kept(tmp_path):
     noise = " | ".join(f"linf({size})" for size in np.linspace(0.1, 0.2, 20))
     options = {"corruptions": ["linf(0.1)"], "k": 1, "n_jobs": 1, "keep_models": tmp_path}
-    study(DATA, MODELS["tree"], train=[noise, f"l2(1) | {noise}", "clean"], runs=2, **options)
+    study(DATA, MODELS["tree"], train=[noise, f"{noise} | l2(1)", "clean"], runs=2, **options)
     study(DATA, MODELS["tree"], train_eps=[0.1], runs=1, **options)
     names = sorted(path.name for path in tmp_path.iterdir())
     assert len(names) == 7

@@ -38,7 +38,11 @@ class TrainedModel(Protocol):
 
 
 class SelfTraining(Protocol):
-    """A model that trains itself with noise, such as a network with its recipe."""
+    """A model that trains itself with noise, such as a network with its recipe.
+
+    It may also have ``rule``, how it keeps noise in the value range, ``notes`` for readers of its
+    results, and ``for_data(data)``, which returns it with what the data decide.
+    """
 
     @property
     def identity(self) -> str:

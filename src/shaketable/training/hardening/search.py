@@ -96,7 +96,7 @@ def harden(
     runs, search_runs
         Number of trainings on the test, and of every candidate in the search.
     k, seed, bounds, store, n_jobs, trust, progress
-        As in `study`.
+        As in `study`; the target is bounded as `evaluate` does it.
 
     Notes
     -----
