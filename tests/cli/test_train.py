@@ -7,10 +7,12 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.commands import run_command, run_failing, run_json  # noqa: E402
+from shaketable import study  # noqa: E402
 from shaketable.cli.commands import COMMANDS  # noqa: E402
 from shaketable.cli.parser import parse_args  # noqa: E402
 from shaketable.cli.train import read_network  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
+from shaketable.training import UntrainedNetwork  # noqa: E402
 from shaketable.training.regimes import RegimeStep  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_directory", "one_thread")
@@ -25,6 +27,12 @@ def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_pa
     assert [entry["epoch"] for entry in found["curve"]] == [1, 2]
     assert all(0 <= entry["held_out"] <= 100 for entry in found["curve"])
     assert not (tmp_path / "m.pt.checkpoint").exists()
+    assert "weights" not in found
+    recipe = ["--recipe", "twofactor-alexnet", "--quiet"]
+    again = run_json(capsys, "train", *TINY, *recipe, "--weights", "m.pt")
+    assert len(again["weights"]) == 16
+    _, _, notes = run_command(capsys, "train", *TINY, *recipe)
+    assert "none are given (--weights): mlp" in notes
     evaluated = run_json(
         capsys,
         "evaluate",
@@ -86,18 +94,18 @@ def test_flips_and_crops_can_be_switched_off(capsys):
         assert found["recipe"]["shift"] is expected
         for command in ("study", "harden"):
             args = parse_args([command, *map(str, TINY), *flags], COMMANDS)
-            assert read_network(args).plan.shift is expected
+            assert read_network(args, args.network[0]).plan.shift is expected
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--network", "resnet8"], "unknown network 'resnet8'; did you mean"),
         (["--recipe", "slow"], "unknown recipe 'slow'"),
         (["--noise", "linf(0.1"], "linf"),
         (["--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
         (["-o", "m.onnx"], ".pt"),
         (["--rate", "1e30", "-o", "m.pt", "--json"], "training has diverged: its loss must be "),
+        (["--network", "mlp"], "--network must name one network, got 2"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(capsys, flags, message):
@@ -109,6 +117,8 @@ def test_studies_train_networks_and_estimators_by_regime(capsys, tmp_path):
         capsys,
         "study",
         *TINY,
+        "--network",
+        "mlp(width=2)",
         "--model",
         "1nn",
         "--train",
@@ -127,12 +137,33 @@ def test_studies_train_networks_and_estimators_by_regime(capsys, tmp_path):
         "models",
         "--quiet",
     )
-    names = {f"{m}({t})" for m in ("1nn", "mlp") for t in ("clean", "linf(0.01) | l2(0.02)")}
+    models = "1nn", "mlp(width=4, depth=1)", "mlp(width=2)"
+    names = {f"{m}({t})" for m in models for t in ("clean", "linf(0.01) | l2(0.02)")}
     assert {entry["label"] for entry in found["models"]} == names
     assert {entry["runs"] for entry in found["models"]} == {2}
     pairs = {(d["first"], d["second"]) for d in found["accuracy_differences"]}
-    assert ("1nn(clean)", "1nn(linf(0.01) | l2(0.02))") in pairs
-    assert len(list(tmp_path.glob("models/*"))) == 8
+    assert ("1nn(linf(0.01) | l2(0.02))", "1nn(clean)") in pairs
+    assert len(list(tmp_path.glob("models/*"))) == 12
+
+
+def test_a_network_must_be_known(capsys):
+    for command in ("train", "study"):
+        error = run_failing(capsys, command, *TINY[:2], "--network", "resnet8")
+        assert "unknown network 'resnet8'; did you mean" in error
+
+
+def test_two_models_of_a_study_cannot_have_one_name(capsys):
+    error = run_failing(capsys, "study", *TINY, *TINY[2:4])
+    assert "the name 'mlp(width=4, depth=1)' is taken by another model; leave one out" in error
+
+
+def test_results_of_a_network_that_was_named_without_options_can_be_made_again(capsys):
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "k": 1}
+    network = UntrainedNetwork(TINY[3], epochs=2)
+    settings = {"data": TINY[1], "network": TINY[3], "epochs": 2, **options}
+    study(TINY[1], {"mlp": network}, **options, settings=settings, store="s.sqlite", n_jobs=1)
+    found = run_json(capsys, "rerun", "s.sqlite", "--jobs", 1, "--quiet")
+    assert (found["identical"], found["cells"]) == (True, 2)
 
 
 def test_training_noise_is_named_once(capsys):

@@ -35,7 +35,7 @@ def read_commands(path):
         ({"train_eps": np.array([0, 0.5])}, {"train_eps": [0.0, 0.5]}),
         ({"test_eps": (0, "eps_min")}, {"test_eps": [0, "eps_min"]}),
         ({"bounds": None}, {"bounds": "none"}),
-        ({"bounds": (0, 1)}, {"bounds": "clip", "range": [0, 1]}),
+        ({"bounds": (0, 1)}, {"range": [0, 1]}),
         ({"bounds": Bounds(0, 2, "truncate")}, {"bounds": "truncate", "range": [0, 2]}),
         ({"bounds": "declared", "train": None}, {}),
         ({"corruptions": st.Jitter(0.2)}, {"corruptions": ["jitter(0.2)"]}),

@@ -253,3 +253,31 @@ def test_k_is_that_of_suites_too_if_it_is_given():
         counts = {c.corruption: c.k for c in records}
         assert counts["linf(0.1)"] == expected["linf(0.1)"]
         assert {n for spec, n in counts.items() if spec.startswith("l2(")} == {expected["l2"]}
+
+
+def test_models_with_long_names_are_kept(tmp_path):
+    noise = " | ".join(f"linf({size})" for size in np.linspace(0.1, 0.2, 20))
+    options = {"corruptions": ["linf(0.1)"], "k": 1, "n_jobs": 1, "keep_models": tmp_path}
+    study(DATA, MODELS["tree"], train=[noise, f"{noise} | l2(1)", "clean"], runs=2, **options)
+    study(DATA, MODELS["tree"], train_eps=[0.1], runs=1, **options)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert len(names) == 7
+    assert max(map(len, names)) <= 143
+    assert "DecisionTreeClassifier(clean),_run_1.joblib" in names
+    assert "DecisionTreeClassifier,_linf(0.1),_run_0.joblib" in names
+
+
+def test_models_on_record_are_trained_again_for_files_that_are_missing(tmp_path):
+    store, folder = tmp_path / "s.sqlite", tmp_path / "models"
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 2, "n_jobs": 1}
+    first = study(DATA, MODELS["tree"], **options, store=store)
+    later = study(DATA, MODELS["tree"], **options, store=store, keep_models=folder)
+    (note,) = later.notes
+    assert note.startswith(f"models trained again, because their files were not in {folder}: 2;")
+    assert hits(first) == hits(later)
+    kept = sorted(folder.iterdir())
+    kept[0].unlink()
+    last = study(DATA, MODELS["tree"], **options, store=store, keep_models=folder)
+    assert last.notes[0].endswith(": 1; their results are on record")
+    assert sorted(folder.iterdir()) == kept
+    assert study(DATA, MODELS["tree"], **options, store=store, keep_models=folder).notes == ()

@@ -324,9 +324,10 @@ def test_what_makes_no_sense_is_refused(options, message):
 def test_networks_are_hardened_and_saved(tmp_path):
     torch = pytest.importorskip("torch")
     torch.set_num_threads(1)
-    network = st.training.UntrainedNetwork("mlp(width=8)", "points", epochs=1, device="cpu")
+    network = st.training.UntrainedNetwork("mlp(width=8)", "mscr-cifar", epochs=1, device="cpu")
     options = {"noise": "linf(0.02)", "runs": 2, "search_runs": 1, "k": 2, "n_jobs": 1}
-    found = st.harden("bands(n=60)", network, **options)
+    found = st.harden("bands(n=60)", network, bounds=(-9, 9), **options)
+    assert found.plain.info["bounds"] == "truncate[-9, 9]"  # as the recipe says
     found.save(tmp_path / "mlp.pt")
     model, _ = load_model(str(tmp_path / "mlp.pt"))
     loaded, own = (

@@ -49,7 +49,7 @@ def test_augmentations_of_other_modules_are_taken(tmp_path, monkeypatch):
 import shaketable as st
 
 class Darken:
-    spec, takes_targets = "dimming:Darken", False
+    spec, takes_targets = "shading:Darken", False
 
     def __call__(self, x, keys):
         return x / 2
@@ -67,17 +67,17 @@ def dim(x, rng):
 def plain(x, rng):
     return x
 """
-    (tmp_path / "dimming.py").write_text(source)
+    (tmp_path / "shading.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
-    regime = parse_regime("dimming:Darken + dimming:make + dimming:dim")
-    assert regime.spec == "dimming:Darken + dimming:Darken + dimming:dim"
+    regime = parse_regime("shading:Darken + shading:make + shading:dim")
+    assert regime.spec == "shading:Darken + shading:Darken + shading:dim"
     assert parse_regime(regime.spec).spec == regime.spec
     images = torch.ones(2, 3, 8, 8)
     assert torch.equal(Noise(regime)(images), images / 16)
     for spec, message in {
-        "dimming:Odd": "has the spec 'odd', which does not parse back to it; its spec must begin",
-        "dimming:plain": "dimming:plain is a plain function; decorate it",
-        "dimming:none + C1": "^training noise 'dimming:none': .* no attribute 'none'",
+        "shading:Odd": "has the spec 'odd', which does not parse back to it; its spec must begin",
+        "shading:plain": "shading:plain is a plain function; decorate it",
+        "shading:none + C1": "^training noise 'shading:none': .* no attribute 'none'",
     }.items():
         with pytest.raises(InputError, match=message):
             parse_regime(spec)

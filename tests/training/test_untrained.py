@@ -7,10 +7,12 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
-from shaketable import evaluate, find, make_dataset, study, suite  # noqa: E402
+from shaketable import Suite, evaluate, find, make_dataset, study, suite  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
-from shaketable.training import UntrainedNetwork  # noqa: E402
+from shaketable.models.networks import load_network  # noqa: E402
+from shaketable.training import UntrainedNetwork, train  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -27,7 +29,7 @@ def table(records):
 
 def test_sizes_of_training_noise_make_the_published_matrix():
     records = study(POINTS, NETWORK, train_eps=[0, 0.1], test_eps=[0, 0.2], runs=2, k=2)
-    assert {c.model for c in records} == {"mlp"}
+    assert {c.model for c in records} == {NETWORK.name}
     assert {c.train for c in records} == {"clean", "linf(0.1)"}
     assert len(records) == 2 * 2 * 3
     found = find(records)
@@ -84,6 +86,21 @@ def test_a_killed_study_goes_on_within_a_training(tmp_path, monkeypatch):
     assert not checkpoint.parent.exists()
 
 
+def test_a_training_that_ends_does_not_disturb_others(tmp_path, monkeypatch):
+    options = {"train": ["clean"], "corruptions": ["linf(0.2)"], "runs": 1, "n_jobs": 1}
+    store = tmp_path / "s.sqlite"
+
+    def save_after_another_study(self, trainer):
+        with monkeypatch.context() as patch:
+            patch.setattr(Checkpoint, "save_if_due", Checkpoint.save)
+            study(POINTS, NETWORK, store=store, seed=1, **options)
+        self.save(trainer)
+
+    monkeypatch.setattr(Checkpoint, "save_if_due", save_after_another_study)
+    assert study(POINTS, NETWORK, store=store, **options).failures == ()
+    assert [path.name for path in tmp_path.iterdir()] == ["s.sqlite"]
+
+
 @pytest.mark.parametrize("scale", [False, True])
 def test_trained_models_are_kept_on_request(tmp_path, scale):
     raw = make_dataset(POINTS.x * [100, 1] - 7, POINTS.labels)
@@ -91,7 +108,7 @@ def test_trained_models_are_kept_on_request(tmp_path, scale):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
     records = study(data, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["mlp(clean),_clean,_run_0.pt", "tree(clean),_clean,_run_0.joblib"]
+    assert names == ["mlp(clean),_run_0.pt", "tree(clean),_run_0.joblib"]
     for name in names:
         model, _ = load_model(str(tmp_path / name), trust=name.endswith("joblib"))
         _, test = data.parts(run=0, seed=0)
@@ -110,10 +127,79 @@ def test_identity_is_that_of_network_and_recipe():
         identify("resnet9(width=8)", "fast"),
         identify("resnet9", "fast", epochs=3),
         identify("resnet9", "fast", batch=3),
+        identify("resnet9", "fast", batch=512),  # the recipe's, but the same for few points
         identify("resnet9", "mscr-cifar"),
         identify("resnet9", "fast", shift=False),
     ]
-    assert len({first, *others}) == 6
+    assert len({first, *others}) == 7
+    assert first == "4164e7a8174e2932"  # results files hold it
+
+
+def test_the_rule_of_a_recipe_is_for_training_and_sizes_not_for_named_noise(tmp_path):
+    network = UntrainedNetwork("mlp(width=4, depth=1)", "mscr-cifar", epochs=1)
+
+    def find_rules(**options):
+        ladder = {"train_eps": [0.1], "corruptions": [Suite("one", "one size", ("l2(0.5)",), k=1)]}
+        records = study(POINTS, **ladder | options, runs=1, k=1, n_jobs=1, keep_models=tmp_path)
+        (file,) = tmp_path.glob("mlp*.pt")
+        named = {c.corruption: c.bounds.partition("[")[0] for c in records}
+        return load_network(file).info["bounds"], named["linf(0.2)"], named["l2(0.5)"]
+
+    given = {"test_eps": [0.2]}
+    assert find_rules(models=network, **given) == ("truncate[0, 1]", "truncate", "clip")
+    assert find_rules(models=network, bounds=(0, 1), **given)[:2] == ("truncate[0, 1]", "truncate")
+    clipped = find_rules(models=network, bounds=Bounds(0, 1), **given)
+    assert clipped == ("clip[0, 1]", "clip", "clip")
+    with pytest.raises(InputError, match="by the same rule, got clip and truncate; choose one"):
+        find_rules(models={"mlp": network, "other": NETWORK})
+
+
+def test_without_a_recipe_studies_train_as_train_does(tmp_path):
+    images = make_dataset(RNG.uniform(size=(40, 8, 8, 1)), np.arange(40) % 2, bounds=(0, 1))
+    network = UntrainedNetwork("mlp(width=4, depth=1)", epochs=1)
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "n_jobs": 1}
+    schedules = {}
+    for data in (POINTS, images):
+        folder = tmp_path / data.name
+        study(data, network, **options, keep_models=folder)
+        (file,) = folder.iterdir()
+        both = load_network(file), train(network.network, data, rows=np.arange(32), epochs=1)
+        schedules[data.d] = [trained.info["recipe"]["schedule"] for trained in both]
+    assert schedules == {2: ["cosine"] * 2, 64: ["onecycle(0.2)"] * 2}
+    assert UntrainedNetwork().for_data(POINTS).name == "mlp"
+
+
+def test_networks_are_told_apart_by_their_options():
+    networks = [UntrainedNetwork(f"mlp(width={width})", epochs=1) for width in (2, 128)]
+    records = study(POINTS, networks, train=["clean"], corruptions=["linf(0.1)"], runs=1, n_jobs=1)
+    assert {c.model for c in records} == {"mlp(width=2)(clean)", "mlp(clean)"}
+    with pytest.raises(InputError, match="two are called 'mlp'; give a mapping"):
+        study(POINTS, [networks[1], UntrainedNetwork("mlp", epochs=2)], runs=1)
+
+
+def test_studies_start_from_weights_in_a_file(tmp_path):
+    start = tmp_path / "start.pt"
+    train("mlp(width=4, depth=1)", POINTS, epochs=1).save(start)
+    network = UntrainedNetwork("mlp(width=4, depth=1)", "twofactor-alexnet", epochs=1)
+    first = UntrainedNetwork(network.network, network.recipe, epochs=1, weights=start)
+    identity = first.identity
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "n_jobs": 1}
+    from_file = study(POINTS, first, **options, keep_models=tmp_path / "models")
+    from_none = study(POINTS, network, **options)
+    assert from_file.cells[0].model_id != from_none.cells[0].model_id
+    assert from_file.notes == ()
+    assert [note.partition(" (")[0] for note in from_none.notes] == [
+        "the recipe is for trained weights, and none are given"
+    ]
+    (file,) = (tmp_path / "models").iterdir()
+    info, before = load_network(file).info, start.read_bytes()
+    train("mlp(width=4, depth=1)", POINTS, epochs=2).save(start)
+    assert first.identity != identity
+    start.write_bytes(before)
+    assert (first.identity, len(info["weights"])) == (identity, 16)
+    start.unlink()
+    with pytest.raises(InputError, match="weights must be a file that can be read"):
+        study(POINTS, first, **options)
 
 
 def test_a_network_needs_images_or_numbers():

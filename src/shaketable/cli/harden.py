@@ -22,6 +22,7 @@ from shaketable.cli.output import print_json
 from shaketable.cli.train import (
     add_network_flags,
     choose_jobs,
+    get_one_network,
     read_network,
     read_training_bounds,
 )
@@ -96,12 +97,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Search, test what was found, print it, and write the model to a file."""
     from shaketable.corruptions.suites.suite import suite
-    from shaketable.evaluation.trainees import choose_ending
+    from shaketable.evaluation.trainees import choose_ending, list_notes
     from shaketable.training.hardening.search import harden
 
     if args.target is not None and args.suite is not None:
         raise InputError("--target and --suite both say what to be robust to; leave one out")
-    name, model, network = _read_model(args)
+    name, model = _read_model(args)
     if args.out is not None and not args.out.lower().endswith(ending := choose_ending(model)):
         raise InputError(f"--out of this model must end in {ending}, got {args.out!r}")
     data = load_data(args)
@@ -117,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
             search_runs=args.search_runs,
             k=args.k,
             seed=args.seed,
-            bounds=read_training_bounds(args, data, network),
+            bounds=read_training_bounds(args, data),
             store=args.store,
             n_jobs=choose_jobs(args, [model]),
             progress=not args.quiet,
@@ -129,22 +130,22 @@ def run(args: argparse.Namespace) -> int:
             print_json({**result.json(), "file": args.out})
         else:
             result.print()
-    print_notes(data.notes())
+    print_notes([*data.notes(), *list_notes([model])])
     if args.out is not None:
         print_lines(f"model, trained with {result.noise}: {args.out}", to_stderr=True)
     return 0
 
 
-def _read_model(args: argparse.Namespace) -> tuple[str, Any, Any]:
-    """Return the name of the model, the model, and the same if it is a network, else None."""
+def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
+    """Return the model and its name."""
     if args.network or args.recipe:
         if args.model:
             raise InputError("--model and --network both name the model; leave one out")
-        network = read_network(args)
-        return network.name, network, network
+        network = read_network(args, get_one_network(args))
+        return network.name, network
     models = read_models(args)
     if len(models) > 1:
         raise InputError(f"--model must name one model, got {len(models)}; harden one at a time")
     ((name, source),) = models.items()
     with run_model(name):
-        return name, load_declared(source, args)[0], None
+        return name, load_declared(source, args)[0]

@@ -7,6 +7,7 @@ import platform
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
@@ -223,7 +224,6 @@ def _prepare(
     """Load data and models of a command; `InputError` if they are gone or not those of then."""
     from shaketable.data.files import as_dataset
     from shaketable.evaluation.command_records import find_changes
-    from shaketable.evaluation.trainees import load_trainees
 
     given = {"data": data, "model": models}
     for key, what in command.lacks.items():
@@ -246,11 +246,13 @@ def _prepare(
     elif data is not None:
         objects["data"] = as_dataset(data)
     if models is not None and module is study:
-        objects["models"] = load_trainees(models, trust=args.trust)
+        objects["models"] = models
     try:
         inputs = module.read_inputs(args, **objects)
     except InputError as error:
         raise InputError(f"results file {path!r} cannot be made again: {error}") from error
+    if module is study:
+        inputs = replace(inputs, models=_use_names(inputs.models, command))
     now = inputs.data.fingerprint
     if now != command.fingerprint:
         raise InputError(
@@ -266,6 +268,17 @@ def _prepare(
                 "parameters are not those of then; restore the model of then, or measure again"
             )
     return args, inputs
+
+
+def _use_names(models: Mapping[str, Any], command: CommandRecord) -> dict[str, Any]:
+    """Return models by the names of then: earlier versions named networks without options."""
+
+    def find_name(name: str) -> str:
+        short = name.partition("(")[0]
+        is_former = short in command.models and short not in models
+        return short if name not in command.models and is_former else name
+
+    return {find_name(name): model for name, model in models.items()}
 
 
 def _check_trust(command: CommandRecord, path: str, *, trusted: bool) -> None:

@@ -117,7 +117,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_grid_flags(parser, parser)
     add_common_flags(parser)
     parser.add_argument(
-        "--keep-models", type=parse_path, metavar="DIR", help="folder for all trained models"
+        "--keep-models",
+        type=parse_path,
+        metavar="DIR",
+        help="folder for all trained models; those that are not there are trained again",
     )
     rules = parser.add_mutually_exclusive_group()
     rules.add_argument(
@@ -159,9 +162,10 @@ class Inputs:
 
 
 def read_inputs(
-    args: argparse.Namespace, *, data: Dataset | None = None, models: dict[str, Any] | None = None
+    args: argparse.Namespace, *, data: Dataset | None = None, models: Any = None
 ) -> Inputs:
     """Load data and models as the flags say, or take those given instead."""
+    from shaketable.evaluation.trainees import load_trainees
     from shaketable.findings.requirements.needs import check_models
 
     suites = read_suites(args)
@@ -178,18 +182,23 @@ def read_inputs(
         )
     rule = read_rule(args, requirements)
     runs = read_runs(args, rule)
-    network = None
     if models is None:
         models = {}
         if args.model or not (args.network or args.recipe):
             for name, source in read_models(args).items():
                 with run_model(name):
                     models[name] = load_declared(source, args)[0]
-        if args.network or args.recipe:
-            network = read_network(args)
+        for spec in args.network or ([None] if args.recipe else []):
+            network = read_network(args, spec)
+            if network.name in models:
+                raise InputError(
+                    f"--network {spec}: the name {network.name!r} is taken by another model; leave "
+                    "one out, or name the --model (NAME=MODEL)"
+                )
             models[network.name] = network
-    check_models(goals, models)
+        check_models(goals, models)
     data = load_data(args) if data is None else data
+    models = load_trainees(models, data, trust=args.trust)
     options: StudyOptions = {
         "norm": args.norm,
         "train_eps": args.train_eps or (0, "eps_min"),
@@ -199,7 +208,7 @@ def read_inputs(
         "runs": runs,
         "seed": args.seed,
         "draws": args.draws,
-        "bounds": read_training_bounds(args, data, network),
+        "bounds": read_training_bounds(args, data),
     }
     return Inputs(data, models, options, choose_jobs(args, models.values()), rule)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,10 +18,11 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, read_bounds
-from shaketable.views.terminal import print_lines, print_table
+from shaketable.core.errors import InputError
+from shaketable.views.terminal import print_lines, print_notes, print_table
 
 if TYPE_CHECKING:
-    from shaketable.data.bounds import Bounds
+    from shaketable.data.bounds import BoundsLike
     from shaketable.data.dataset import Dataset
     from shaketable.training.trained import Trained
     from shaketable.training.untrained import UntrainedNetwork
@@ -47,9 +47,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rate", type=float, help="highest learning rate (default: the recipe's)")
     parser.add_argument(
-        "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
-    )
-    parser.add_argument(
         "--no-curve",
         action="store_true",
         help="do not measure the accuracy on held-out points after every epoch",
@@ -69,10 +66,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def add_network_flags(parser: argparse.ArgumentParser) -> None:
     """Network and recipe, for commands that train."""
     parser.add_argument(
-        "--network", metavar="SPEC", help="such as resnet9; see shaketable list networks"
+        "--network",
+        action="append",
+        metavar="SPEC",
+        help="such as resnet9; see shaketable list networks; in a study it may be repeated",
     )
     parser.add_argument(
-        "--recipe", metavar="NAME", help="how to train; see shaketable list recipes"
+        "--recipe",
+        metavar="NAME",
+        help="how to train; see shaketable list recipes (default: fast for images, else points)",
     )
     parser.add_argument("--epochs", type=int, help="epochs (default: the recipe's)")
     parser.add_argument("--batch", type=int, help="points per step (default: the recipe's)")
@@ -81,21 +83,32 @@ def add_network_flags(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not mirror and crop images at random (default: as the recipe says)",
     )
+    parser.add_argument(
+        "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
+    )
     parser.add_argument("--device", help="torch device (default: cuda if there is one)")
 
 
-def read_network(args: argparse.Namespace) -> UntrainedNetwork:
-    """Return the network that the flags name, with its recipe."""
+def get_one_network(args: argparse.Namespace) -> str | None:
+    """Return the spec of the only network that the flags name, if any."""
+    if len(args.network or ()) > 1:
+        raise InputError(f"--network must name one network, got {len(args.network)}; leave one out")
+    return args.network[0] if args.network else None
+
+
+def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork:
+    """Return a network with the recipe that the flags name."""
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
     from shaketable.training.untrained import UntrainedNetwork
 
     return UntrainedNetwork(
-        args.network,
-        args.recipe or "fast",
+        spec,
+        args.recipe,
         args.epochs,
         args.batch,
+        args.weights,
         device=args.device,
         validate=getattr(args, "keep_models", None) is not None,  # files hold the curve
         shift=False if args.no_shift else None,
@@ -103,13 +116,10 @@ def read_network(args: argparse.Namespace) -> UntrainedNetwork:
 
 
 def read_training_bounds(
-    args: argparse.Namespace, data: Dataset, network: UntrainedNetwork | None
-) -> Bounds | Literal["declared"] | None:
-    """Bounds of training and test noise, as the flags say; by default with the recipe's rule."""
-    bounds = read_bounds(args, data)
-    if bounds == "declared" and network is not None and data.bounds is not None:
-        return replace(data.bounds, rule=network.plan.rule)
-    return bounds
+    args: argparse.Namespace, data: Dataset
+) -> BoundsLike | Literal["declared"]:
+    """Bounds as the flags say; a range alone leaves the rule to the recipe."""
+    return read_bounds(args, data) if args.range is None or args.bounds else args.range
 
 
 def choose_jobs(args: argparse.Namespace, models: Iterable[Any]) -> int:
@@ -136,8 +146,9 @@ def run(args: argparse.Namespace) -> int:
     checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")
     with _say_if_kept(checkpoint):
         data = load_data(args)
+        print_notes(read_network(args, get_one_network(args)).for_data(data).notes)
         trained = train(
-            args.network,
+            get_one_network(args),
             data,
             noise=args.noise,
             recipe=args.recipe,
@@ -145,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
             batch=args.batch,
             rate=args.rate,
             shift=False if args.no_shift else None,
-            bounds=read_bounds(args, data),
+            bounds=read_training_bounds(args, data),
             validate=not args.no_curve,
             seed=args.seed,
             device=args.device,

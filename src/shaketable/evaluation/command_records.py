@@ -20,7 +20,7 @@ import numpy as np
 from shaketable.core.keys import digest
 from shaketable.core.versions import list_installed_versions
 from shaketable.corruptions.suites.suite import SUITES, Suite
-from shaketable.data.bounds import as_bounds
+from shaketable.data.bounds import Bounds, as_bounds
 
 _RUNNING = frozenset({"store", "keep_models", "n_jobs", "trust", "progress", "settings"})
 """Arguments that results do not depend on."""
@@ -148,11 +148,12 @@ def _describe_corruptions(key: str, value: Any) -> dict[str, Any] | None:
 
 
 def _describe_bounds(key: str, value: Any) -> dict[str, Any] | None:
-    """Rule and range of bounds."""
+    """Rule and range of bounds; a pair has no rule."""
     bounds = as_bounds(value)
     if bounds is None:
         return {key: "none"}
-    return {key: bounds.rule, "range": [bounds.low, bounds.high]}
+    rule = {key: bounds.rule} if isinstance(value, Bounds) else {}
+    return {**rule, "range": [bounds.low, bounds.high]}
 
 
 def _is_list_of(value: Any, kinds: Any) -> bool:

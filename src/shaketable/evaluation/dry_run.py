@@ -219,7 +219,7 @@ def dry_run(
     import joblib  # 0.1 s
 
     data = as_dataset(data)
-    trainees = load_trainees(models, trust=trust)
+    trainees = load_trainees(models, data, trust=trust)
     known: set[str] = set()
     new = store is None or not Path(store).exists()
     with Store() as results:

@@ -16,7 +16,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import IntArray
 from shaketable.corruptions import Corruption
-from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
+from shaketable.data.bounds import Bounds, BoundsLike, Rule, as_bounds
 from shaketable.data.dataset import Dataset, as_floats
 
 Draws: TypeAlias = Literal["independent", "ladder", "shared"]
@@ -84,3 +84,15 @@ def choose_range(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bou
     if bounds == "declared" and data.bounds is None and data.scaling is not None:
         return Bounds(0.0, 1.0)
     return choose_bounds(data, bounds)
+
+
+def apply_rule(
+    limits: Bounds | None, rule: Rule, *, given: BoundsLike | Literal["declared"]
+) -> Bounds | None:
+    """Return the bounds that were chosen, with the rule of a recipe.
+
+    `Bounds` that were given have a rule of their own, which counts; a pair (low, high) has none.
+    """
+    if limits is None or isinstance(given, Bounds) or rule == "clip":
+        return limits
+    return replace(limits, rule=rule)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +38,7 @@ from shaketable.evaluation.study_plan import (
 )
 from shaketable.evaluation.trainees import (
     ModelFiles,
+    list_notes,
     load_trainees,
 )
 from shaketable.views.progress import show_progress
@@ -98,12 +100,14 @@ def study(
         ``"independent"``: every point has its own noise. ``"shared"``: all points of a run, in
         training and test, get the same k offsets; only for reproducing the published Table 2.
     bounds
-        As in `evaluate`, for training and test noise.
+        As in `evaluate`, for training and test noise. Where it does not say how noise is kept in
+        range, training noise and `test_eps` follow the recipe of networks.
     store
         Results file. If a study is killed, the same call continues where it stopped; a network
         within its training.
     keep_models
-        Folder to which every trained model is written.
+        Folder to which every trained model is written. Those whose results are on record, but whose
+        file is not there, are trained again.
     n_jobs
         Number of processes, as in joblib; a surrounding ``joblib.parallel_config`` applies. Within
         ``with cluster(…)``, the workers of the cluster are used instead.
@@ -127,7 +131,8 @@ def study(
     if n_jobs == 0:
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data = as_dataset(data)
-    trainees = load_trainees(models, trust=trust)
+    trainees = load_trainees(models, data, trust=trust)
+    files = ModelFiles(_make_absolute(keep_models), _make_absolute(store))
     with Store(store) as results:
         plan = plan_study(
             data,
@@ -144,16 +149,22 @@ def study(
             draws=draws,
             bounds=bounds,
             sequential=until is not None,
-            files=ModelFiles(_make_absolute(keep_models), _make_absolute(store)),
+            files=files,
         )
         if not results.in_memory:
             results.add_command(_describe_command(given, trainees, plan))
+
+        trained_again: list[Task] = []
 
         def carry_out(runs: int) -> Records:
             """Carry out the first runs, as far as they are not on record."""
             tasks = [task for task in plan if task.run < runs]
             known = results.keys()
             todo = [task for task in tasks if any(cell.key not in known for cell in task.cells)]
+            done = (task for task in tasks if all(cell.key in known for cell in task.cells))
+            again = [replace(task, cells=task.cells[:1]) for task in done if task.lacks_file]
+            trained_again.extend(again)
+            todo += again  # and tested on clean points alone
             every = [cell for task in tasks for cell in task.cells]
             with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as outcomes:
                 keep_outcomes(
@@ -165,7 +176,20 @@ def study(
                 )
             return load_measured(results, every)
 
-        return carry_out(runs) if until is None else add_runs(carry_out, runs, until)
+        try:
+            records = carry_out(runs) if until is None else add_runs(carry_out, runs, until)
+        finally:
+            files.remove_folder()
+    notes = [*list_notes(trainees.values()), *_note_files(trained_again, keep_models)]
+    return replace(records, notes=(*records.notes, *notes))
+
+
+def _note_files(trained_again: Sequence[Task], folder: str | Path | None) -> list[str]:
+    """Say that models were trained whose results are not new."""
+    if not trained_again:
+        return []
+    why = f"because their files were not in {folder}"
+    return [f"models trained again, {why}: {len(trained_again)}; their results are on record"]
 
 
 def _describe_command(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from shaketable.core.checks import check_whole
@@ -38,6 +39,8 @@ from shaketable.evaluation.store import Store
 from shaketable.evaluation.trainees import (
     ModelFiles,
     TrainingNoise,
+    choose_training_bounds,
+    save_model,
     train_model,
     trains_itself,
 )
@@ -86,12 +89,13 @@ def plan_study(
     others = list_items(corruptions)
     if test_eps is not None or not others:
         test_eps = (*(test_eps or ()), "eps_min")
-    noise = Noise(
+    named = Noise(
         k=USUAL_K if k is None else k, seed=seed, draws=draws, bounds=choose_bounds(data, bounds)
     )
+    noise = replace(named, bounds=choose_training_bounds(data, bounds, trainees.values()))
     levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
     tests = [(corruption, noise) for corruption in (Clean(), *levels)]
-    tests += plan_noise(others, data, noise, results, bounds=bounds, k=k)
+    tests += plan_noise(others, data, named, results, bounds=bounds, k=k)  # as in `evaluate`
     regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
     trainings = {
         name: resolve_training(trainee, regimes, data, noise) for name, trainee in trainees.items()
@@ -139,6 +143,19 @@ class Task:
         return f"model {self.cells[0].origin.name}, {self._place}"
 
     @property
+    def model_file(self) -> Path | None:
+        """Where the trained model is kept; None if it is not."""
+        name, noise = self.cells[0].origin.name, display_name(self.training.spec)
+        if not name.endswith(f"({noise})"):
+            name = f"{name}, {noise}"
+        return self.files.find_model(self.trainee, name, self.run)
+
+    @property
+    def lacks_file(self) -> bool:
+        """Whether the trained model is to be kept and is not."""
+        return self.model_file is not None and not self.model_file.exists()
+
+    @property
     def _place(self) -> str:
         return f"training with {self.training.spec}, run {self.cells[0].noise.run}"
 
@@ -156,7 +173,7 @@ class Task:
     def work(self, report: Callable[[str], None]) -> Measured:
         """Train the model and measure its cells; `report` is called with what is being done."""
         first = self.cells[0]
-        name, run = first.origin.name, first.noise.run
+        name = first.origin.name
         report(self.name)
         checkpoint = None
         if self.training.corruption is None:
@@ -172,9 +189,9 @@ class Task:
                 checkpoint=checkpoint,
                 place=self.place,
             )
-        self.files.keep(
-            attach_scaling(trained, first.data), f"{name}, {self.training.spec}, run {run}"
-        )
+        if self.model_file is not None:
+            self.model_file.parent.mkdir(parents=True, exist_ok=True)
+            save_model(attach_scaling(trained, first.data), self.model_file)
         model = trained.model if self.training.corruption is None else trained
         classifier = as_classifier(model, first.data, name=name)
         done = Measured()
@@ -187,7 +204,8 @@ class Task:
                 if not done.records:  # on clean points: nothing can be measured
                     raise
                 done.fail(group[0], error)
-        self.files.forget_checkpoint(checkpoint)
+        if checkpoint is not None:
+            checkpoint.unlink(missing_ok=True)
         return done
 
 
@@ -219,8 +237,11 @@ def _plan_cells(
         settings = (*settings, origin.train)
         origin = replace(origin, name=f"{origin.name}({display_name(origin.train)})")
     origin = replace(origin, recipe=f"{digest(*settings):016x}")
-    cells = (Cell(data, points, c, replace(n, run=noise.run), origin, model_id) for c, n in tests)
-    return train_rows, tuple({cell.key: cell for cell in cells}.values())
+    cells: dict[str, Cell] = {}
+    for corruption, own in tests:
+        cell = Cell(data, points, corruption, replace(own, run=noise.run), origin, model_id)
+        cells.setdefault(cell.key, cell)  # the first one has the noise of training
+    return train_rows, tuple(cells.values())
 
 
 def resolve_training(

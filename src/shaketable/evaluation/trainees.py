@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -14,13 +15,15 @@ from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.core.writing import write_beside
 from shaketable.corruptions import Clean, Corruption, noisy_copies
-from shaketable.data.bounds import Bounds
+from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
-from shaketable.evaluation.noise import Noise
+from shaketable.evaluation.noise import Noise, apply_rule, choose_bounds
 from shaketable.models.adapted import Adapted
 from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.loading import load_model
+
+_LONGEST = 100  # bytes of a name in the names of files, which some disks limit to 143
 
 
 class TrainedModel(Protocol):
@@ -35,7 +38,11 @@ class TrainedModel(Protocol):
 
 
 class SelfTraining(Protocol):
-    """A model that trains itself with noise, such as a network with its recipe."""
+    """A model that trains itself with noise, such as a network with its recipe.
+
+    It may also have ``rule``, how it keeps noise in the value range, ``notes`` for readers of its
+    results, and ``for_data(data)``, which returns it with what the data decide.
+    """
 
     @property
     def identity(self) -> str:
@@ -81,33 +88,46 @@ class ModelFiles:
     """Results file, which checkpoints lie beside; None for no checkpoints."""
 
     def find_checkpoint(self, model_id: str) -> Path | None:
-        """Return the file of a checkpoint; its folder exists.
+        """Return the file of a checkpoint; its folder is made with the first one.
 
         There is none on a worker that does not have the folder of the results file.
         """
-        if self.store is None or str(self.store) == ":memory:":
+        folder = self._checkpoints
+        if folder is None or not folder.parent.is_dir():
             return None
-        folder = Path(f"{self.store}.training")
-        if not folder.parent.is_dir():
-            return None
-        folder.mkdir(exist_ok=True)
         return folder / f"{model_id}.pt"
 
-    def forget_checkpoint(self, path: Path | None) -> None:
-        """Delete a checkpoint, and its folder if it is the last one."""
-        if path is not None:
-            path.unlink(missing_ok=True)
-            if not any(path.parent.iterdir()):
-                path.parent.rmdir()
+    def remove_folder(self) -> None:
+        """Remove the folder of checkpoints if it is empty; call it when no task runs any more."""
+        if self._checkpoints is not None:
+            with suppress(OSError):  # there is none, or trainings go on from what it holds
+                self._checkpoints.rmdir()
 
-    def keep(self, trained: Any, name: str) -> None:
-        """Write a trained model to the folder, if models are kept."""
+    @property
+    def _checkpoints(self) -> Path | None:
+        """Folder of checkpoints."""
+        if self.store is None or str(self.store) == ":memory:":
+            return None
+        return Path(f"{self.store}.training")
+
+    def find_model(self, model: Any, name: str, run: int) -> Path | None:
+        """Return the file of a model, trained or not, in a run; None if models are not kept."""
         if self.folder is None:
-            return
-        folder = Path(self.folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        safe = "".join(sign if sign.isalnum() or sign in "-_.,()=+" else "_" for sign in name)
-        save_model(trained, folder / f"{safe}{choose_ending(trained)}")
+            return None
+        return Path(self.folder) / f"{make_file_name(name)},_run_{run}{choose_ending(model)}"
+
+
+def make_file_name(name: str) -> str:
+    """Return a name in signs that all file systems take; one that is too long ends in a hash.
+
+    >>> make_file_name("rf(l2(1) | sp(0.1))")
+    'rf(l2(1)___sp(0.1))'
+    """
+    safe = "".join(sign if sign.isalnum() or sign in "-_.,()=+" else "_" for sign in name)
+    if len(safe.encode()) <= _LONGEST:
+        return safe
+    start = safe.encode()[:_LONGEST].decode(errors="ignore")
+    return f"{start}-{digest(name):016x}"
 
 
 def choose_ending(model: Any) -> str:
@@ -142,13 +162,21 @@ def check_trainable(name: str, model: Any) -> None:
         )
 
 
-def load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
-    """Models to train by name, from what users give as `models`."""
+def load_trainees(models: Any, data: Dataset, *, trust: bool) -> dict[str, Any]:
+    """Models to train by name, from what users give as `models`, for these data."""
     if isinstance(models, Mapping):
-        named = dict(models)
+        named = {name: _fit_to_data(model, data) for name, model in models.items()}
     else:
-        listed = [models] if _is_one_model(models) else list(models)
-        named = {m if isinstance(m, str) else model_name(m): m for m in listed}
+        given = [models] if _is_one_model(models) else list(models)
+        listed = [_fit_to_data(model, data) for model in given]
+        named = {}
+        for model in listed:
+            name = model if isinstance(model, str) else model_name(model)
+            if named.setdefault(name, model) is not model and not isinstance(model, str):
+                raise InputError(
+                    f"models must have names of their own, but two are called {name!r}; give a "
+                    "mapping from names to models"
+                )
     if not named:
         raise InputError("models must name at least one model, got none")
     loaded = {
@@ -158,6 +186,38 @@ def load_trainees(models: Any, *, trust: bool) -> dict[str, Any]:
     for name, model in loaded.items():
         check_trainable(name, model)
     return loaded
+
+
+def _fit_to_data(model: Any, data: Dataset) -> Any:
+    """Return a model with what the data decide, such as the recipe of a network."""
+    return model.for_data(data) if trains_itself(model) and hasattr(model, "for_data") else model
+
+
+def list_notes(trainees: Iterable[Any]) -> list[str]:
+    """What networks say that a reader of their results should know, each once."""
+    networks = filter(trains_itself, trainees)
+    return list(dict.fromkeys(note for each in networks for note in getattr(each, "notes", ())))
+
+
+def choose_training_bounds(
+    data: Dataset, bounds: BoundsLike | Literal["declared"], trainees: Iterable[Any]
+) -> Bounds | None:
+    """Bounds of training noise, and of test noise of the same sizes.
+
+    Networks whose recipes say how noise is kept in range (``rule``) decide it for all models, so
+    that these get the same noise; unless `bounds` say it.
+    """
+    limits = choose_bounds(data, bounds)
+    networks = filter(trains_itself, trainees)
+    rules: list[Any] = sorted({getattr(network, "rule", "clip") for network in networks})
+    chosen = {apply_rule(limits, rule, given=bounds) for rule in rules}
+    if len(chosen) > 1:
+        raise InputError(
+            f"recipes of the networks must keep noise in range by the same rule, got {rules[0]} "
+            f"and {rules[1]}; choose one (--bounds; bounds=Bounds(low, high, rule)), or study "
+            "them one by one"
+        )
+    return chosen.pop() if chosen else limits
 
 
 def _is_one_model(models: Any) -> bool:

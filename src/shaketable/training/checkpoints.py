@@ -76,6 +76,7 @@ class Checkpoint:
         """Save the state."""
         content = {"format": FORMAT, "identity": self.identity, **trainer.state()}
         with write_beside(self.path, "checkpoint") as beside:
+            self.path.parent.mkdir(exist_ok=True)
             torch.save(content, beside)
         self._last = time.monotonic()
 

@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any
 
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.errors import InputError
+from shaketable.data.bounds import Rule
 from shaketable.training.schedules import read_schedule
 
 
@@ -42,10 +43,12 @@ class Recipe:
     """Whether images are mirrored and cropped at random, before all else."""
     margin: int | None = None
     """Pixels of black margin before a crop; None: an eighth of the height, 4 for 32 pixels."""
-    rule: Literal["clip", "truncate"] = "clip"
+    rule: Rule = "clip"
     """How noise is kept in the value range; see `Bounds`."""
     fresh: bool = True
     """Whether noise is drawn anew in every epoch; else once for every image."""
+    pretrained: bool = False
+    """Whether it is for networks that start from weights; `train` has to be given these."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.network, str):
@@ -97,7 +100,26 @@ class Recipe:
     @property
     def settings(self) -> dict[str, Any]:
         """All that the trained weights depend on."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "about"}
+        words = ("about", "pretrained")  # which change no training
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in words}
+
+    def note_weights(self, weights: object) -> list[str]:
+        """Say that a training starts from random weights, where it is not meant to."""
+        if not self.pretrained or weights is not None:
+            return []
+        return [
+            f"the recipe is for trained weights, and none are given (--weights): {self.network} "
+            "starts from random ones"
+        ]
+
+
+def choose_recipe(shape: tuple[int, ...]) -> str:
+    """Return the name of the recipe for points of a shape, where none is named.
+
+    >>> choose_recipe((32, 32, 3)), choose_recipe((4,))
+    ('fast', 'points')
+    """
+    return "fast" if len(shape) > 1 else "points"
 
 
 def make_recipe(

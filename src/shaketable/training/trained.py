@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from textwrap import shorten
@@ -20,7 +20,7 @@ from shaketable.core.types import IntArray
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.evaluation.noise import choose_range
+from shaketable.evaluation.noise import apply_rule, choose_range
 from shaketable.models.identity import content_hash
 from shaketable.models.networks.files import TrainedNetwork, save_network
 from shaketable.models.networks.registry import (
@@ -30,7 +30,7 @@ from shaketable.models.networks.registry import (
 )
 from shaketable.training.checkpoints import Checkpoint
 from shaketable.training.loop import EpochResult, Precision, Trainer
-from shaketable.training.recipes import Recipe, make_recipe
+from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import Regime, RegimeStep, make_regime
 
 
@@ -115,14 +115,15 @@ def train(
         an adversary, as in ``pgd_at(0.03)`` or ``trades(0.03)``. ``eps_min`` stands for half the
         class separation of the data.
     recipe
-        Name of a recipe (``shaketable list recipes``), or a `Recipe`.
+        Name of a recipe (``shaketable list recipes``), or a `Recipe`; by default ``fast`` for
+        images and ``points`` for all else.
     epochs, batch, rate, shift
         Other values than those of the recipe; its schedule is stretched to other epochs. Without
         `batch`, few points get smaller batches than the recipe's, and a smaller rate. `shift` is
         whether images are mirrored and cropped at random.
     bounds
-        Value range that noise is kept in, as in `evaluate`; by default what the data declare, with
-        the rule of the recipe.
+        Value range that noise is kept in, as in `evaluate`; by default what the data declare.
+        Unless `Bounds` are given, by the rule of the recipe.
     rows
         Rows of the data to train on: their numbers, each once, or a mask of all rows; by default
         the training part, or 80 % of the points.
@@ -156,7 +157,7 @@ def train(
             "encode it, or train a pipeline with study or NoiseAugmented"
         )
     plan = make_recipe(
-        recipe or _choose_recipe(data), epochs=epochs, batch=batch, rate=rate, shift=shift
+        recipe or choose_recipe(data.shape), epochs=epochs, batch=batch, rate=rate, shift=shift
     )
     train_rows, test_rows = data.parts(seed=seed)
     if rows is not None:  # another split: what it leaves out, or the fixed test part
@@ -165,9 +166,7 @@ def train(
             test_rows = np.setdiff1d(np.arange(data.n), train_rows)
     rows = train_rows
     plan = plan if batch is not None else plan.fit_to(len(rows))
-    limits = choose_range(data, bounds)
-    if bounds == "declared" and limits is not None:
-        limits = replace(limits, rule=plan.rule)
+    limits = apply_rule(choose_range(data, bounds), plan.rule, given=bounds)
     if precision not in get_args(Precision):
         raise unknown_name("precision", str(precision), get_args(Precision))
     place = _choose_device(device)
@@ -184,6 +183,7 @@ def train(
     }
     if weights is not None:
         load_matching(module, weights)
+        settings["weights"] = hash_weights(weights)
     trainer = Trainer(
         module,
         data,
@@ -199,8 +199,7 @@ def train(
     )
     kept = None
     if checkpoint is not None:
-        start = b"" if weights is None else Path(weights).read_bytes()
-        identity = digest(repr(settings), rows.tobytes(), precision, start)
+        identity = digest(repr(settings), rows.tobytes(), precision)
         kept = Checkpoint(Path(checkpoint), f"{identity:016x}")
     trainer.run(kept, progress=progress)
     return Trained(
@@ -257,6 +256,16 @@ def _read_rows(rows: Any, n: int) -> IntArray:
     )
 
 
+def hash_weights(path: str | Path) -> str:
+    """Return a hash of a file of weights, by which trainings from other weights are told apart."""
+    try:
+        return f"{digest(Path(path).read_bytes()):016x}"
+    except OSError as error:
+        raise InputError(
+            f"weights must be a file that can be read, got {str(path)!r} ({error.strerror})"
+        ) from error
+
+
 def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn.Module, str]:
     """Return a network to train, and its spec or, for a module, what tells it from others."""
     if isinstance(network, nn.Module):
@@ -269,10 +278,6 @@ def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn
         )
     spec = resolve_network(network)
     return build_network(spec, shape=data.shape, classes=len(data.classes), seed=seed), spec
-
-
-def _choose_recipe(data: Dataset) -> str:
-    return "fast" if len(data.shape) > 1 else "points"
 
 
 def _choose_device(device: str | torch.device | None) -> torch.device:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
 
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
-from shaketable.data.bounds import Bounds
+from shaketable.data.bounds import Bounds, Rule
 from shaketable.data.dataset import Dataset
 from shaketable.models.identity import Identified
-from shaketable.models.networks.registry import resolve_network
-from shaketable.training.recipes import Recipe, make_recipe
+from shaketable.models.networks.registry import name_network, resolve_network
+from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import make_regime
-from shaketable.training.trained import Trained, train
+from shaketable.training.trained import Trained, hash_weights, train
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,11 @@ class UntrainedNetwork(Identified):
     network
         Spec such as ``resnet9``; None: that of the recipe.
     recipe
-        Name of a recipe, or a `Recipe`.
+        Name of a recipe, or a `Recipe`; None: as in `train`, by the data.
     epochs, batch
         Other values than those of the recipe.
+    weights
+        Network file to start from instead of random weights, as in `train`.
     device
         Torch device; by default CUDA if there is one.
     compiled
@@ -40,13 +42,14 @@ class UntrainedNetwork(Identified):
         Whether images are mirrored and cropped at random; None: as the recipe says.
 
     >>> UntrainedNetwork("resnet9(width=8)", epochs=2).name
-    'resnet9'
+    'resnet9(width=8)'
     """
 
     network: str | None = None
-    recipe: str | Recipe = "fast"
+    recipe: str | Recipe | None = None
     epochs: int | None = None
     batch: int | None = None
+    weights: str | Path | None = None
     device: str | None = field(default=None, compare=False)
     compiled: bool | None = field(default=None, compare=False)
     validate: bool = field(default=False, compare=False)
@@ -54,25 +57,44 @@ class UntrainedNetwork(Identified):
 
     @property
     def plan(self) -> Recipe:
-        """The recipe with all that is given beside it."""
+        """The recipe with all that is given beside it; while the data are not known, for images."""
         return make_recipe(
-            self.recipe,
+            self.recipe or choose_recipe((1, 1)),
             network=self.network,
             epochs=self.epochs,
             batch=self.batch,
             shift=self.shift,
         )
 
+    def for_data(self, data: Dataset) -> UntrainedNetwork:
+        """Return the network with the recipe that these data decide, unless it has one."""
+        weights = None if self.weights is None else Path(self.weights).absolute()  # for workers
+        return replace(self, recipe=self.recipe or choose_recipe(data.shape), weights=weights)
+
     @property
     def name(self) -> str:  # type: ignore[override]  # follows from the network
-        """Name of the network, without its options."""
-        return self.plan.network.partition("(")[0]
+        """Name of the network, with options that are not the usual ones."""
+        return name_network(self.plan.network)
+
+    @property
+    def rule(self) -> Rule:
+        """How its recipe keeps noise in the value range."""
+        return self.plan.rule
 
     @property
     def identity(self) -> str:
-        """Hash of the network and the recipe; the device does not count."""
+        """Hash of the network, the recipe and the weights; the device does not count."""
         settings = self.plan.settings | {"network": resolve_network(self.plan.network)}
+        if self.batch is not None and self.plan.fit_to(0) != self.plan:
+            settings["fitted"] = False  # few points do not make such a batch smaller
+        if self.weights is not None:
+            settings["weights"] = hash_weights(self.weights)
         return f"{digest(repr(sorted(settings.items()))):016x}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of its results should know."""
+        return self.plan.note_weights(self.weights)
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
         """Return the canonical spec of a training regime on these data."""
@@ -97,7 +119,7 @@ class UntrainedNetwork(Identified):
             None,
             data,
             noise=noise,
-            recipe=self.plan,
+            recipe=self.for_data(data).plan,
             batch=self.batch,
             rows=rows,
             bounds=bounds,
@@ -105,5 +127,6 @@ class UntrainedNetwork(Identified):
             seed=seed % 2**63,  # a hash of 64 bits
             device=device,
             compiled=self.compiled,
+            weights=self.weights,
             checkpoint=checkpoint,
         )

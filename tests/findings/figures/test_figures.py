@@ -202,7 +202,10 @@ def test_learning_curves_are_averaged_over_trainings() -> None:
         (1, pytest.approx(60), 50, 70),
         (2, pytest.approx(70), 60, 80),
     ]
-    assert "mlp(C1) is the most accurate of 2 on held-out points: 90.0 %" in read_words(chart)[0]
+    assert (
+        "mlp(width=8)(C1) is the most accurate of 2 on held-out points: 90.0 %"
+        in read_words(chart)[0]
+    )
     with pytest.raises(InputError, match="learning curves"):
         figures.draw_learning(train("clean"))
 

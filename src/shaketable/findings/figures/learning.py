@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.models.networks.files import TrainedNetwork, load_network
+from shaketable.models.networks.registry import is_network, name_network
 from shaketable.views import drawing
 from shaketable.views.drawing import WIDTH, Chart, Row, make_tooltip
 
@@ -68,7 +70,9 @@ def _load(networks: Sequence[str | Path | TrainedNetwork], *, trust: bool) -> li
 
 def _name(network: TrainedNetwork) -> str:
     noise = str(network.info.get("noise", "clean"))
-    return f"{network.network.partition('(')[0].partition(' ')[0]}({display_name(noise)})"
+    spec = network.network
+    name = name_network(spec) if is_network(spec) else re.split("[( ]", spec)[0]
+    return f"{name}({display_name(noise)})"
 
 
 def _average(name: str, curves: Sequence[Sequence[dict[str, Any]]]) -> list[Row]:

@@ -85,10 +85,24 @@ def split_name(series: Series) -> tuple[str, str]:
     if cell.train != AS_GIVEN:
         named = _name_sizes(series, cell.train)
         return cell.model, name_training(cell) if named == cell.train else named
-    network, bracket, rest = cell.model.partition("(")
-    if network and bracket and rest.endswith(")"):
-        return network, rest.removesuffix(")")
+    start = _find_last_bracket(cell.model)
+    if start:
+        return cell.model[:start], cell.model[start + 1 : -1]
     return cell.model, ""
+
+
+def _find_last_bracket(name: str) -> int:
+    """Return where the last bracket of a name opens, which its last sign closes; 0 if none is.
+
+    >>> _find_last_bracket("resnet9(width=2)(linf(0.1))"), _find_last_bracket("resnet9")
+    (16, 0)
+    """
+    depth = 0
+    for i in reversed(range(len(name) if name.endswith(")") else 0)):
+        depth += {")": 1, "(": -1}.get(name[i], 0)
+        if depth == 0:
+            return i
+    return 0
 
 
 def _name_sizes(series: Series, spec: str) -> str:

@@ -179,6 +179,20 @@ def resolve_network(spec: str) -> str:
     return str(NETWORKS.get(call.name).resolve(call))
 
 
+def name_network(spec: str) -> str:
+    """Return the spec of a network with those options alone that are not the defaults.
+
+    >>> name_network("resnet9(width=64)"), name_network("mlp(width=128, depth=2)")
+    ('resnet9', 'mlp(depth=2)')
+    """
+    import_torch()
+    call = parse_call(spec)
+    entry = NETWORKS.get(call.name)
+    usual = entry.resolve(Call(call.name)).options
+    given = entry.resolve(call).options
+    return str(Call(call.name, (), {k: v for k, v in given.items() if usual.get(k) != v}))
+
+
 def count_parameters(network: nn.Module) -> int:
     """Return the number of values that training changes."""
     return sum(parameter.numel() for parameter in network.parameters())

@@ -21,12 +21,12 @@ from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.failures import check_complete
-from shaketable.evaluation.noise import USUAL_K, Noise, choose_bounds, choose_range
+from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
 from shaketable.evaluation.resolve import resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.evaluation.study_plan import resolve_training
-from shaketable.evaluation.trainees import load_trainees
+from shaketable.evaluation.trainees import choose_training_bounds, load_trainees
 from shaketable.training.hardening.answers import (
     Answers,
     collect_answers,
@@ -98,7 +98,7 @@ def harden(
     runs, search_runs
         Number of trainings on the test, and of every candidate in the search.
     k, seed, bounds, store, n_jobs, trust, progress
-        As in `study`.
+        As in `study`; the target is bounded as `evaluate` does it.
 
     Notes
     -----
@@ -112,9 +112,10 @@ def harden(
     price = check_real("price", price, "lie in [0, 100] percentage points", low=0, high=100) / 100
     runs = check_whole("runs", runs, least=1)
     search_runs = check_whole("search_runs", search_runs, least=1)
-    ((name, trainee),) = _load_one(model, trust=trust).items()
     data = fix_test_part(as_dataset(data), seed)
-    drawn = Noise(k=USUAL_K if k is None else k, seed=seed, bounds=choose_bounds(data, bounds))
+    ((name, trainee),) = _load_one(model, data, trust=trust).items()
+    limits = choose_training_bounds(data, bounds, [trainee])
+    drawn = Noise(k=USUAL_K if k is None else k, seed=seed, bounds=limits)
     job = _Job(Workshop(name, trainee, data, drawn), k, bounds, store, n_jobs, progress)
     aim = _resolve_target(job, target, norm)
     part = take_training_part(data)
@@ -273,8 +274,8 @@ def _name_noise(
     return found
 
 
-def _load_one(model: Any, *, trust: bool) -> dict[str, Any]:
-    trainees = load_trainees(model, trust=trust)
+def _load_one(model: Any, data: Dataset, *, trust: bool) -> dict[str, Any]:
+    trainees = load_trainees(model, data, trust=trust)
     if len(trainees) > 1:
         raise InputError(f"model must be one model, got {len(trainees)}; harden one at a time")
     return trainees
