@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from textwrap import shorten
 from typing import Any, Literal, get_args
@@ -259,11 +259,17 @@ def _read_rows(rows: Any, n: int) -> IntArray:
 def hash_weights(path: str | Path) -> str:
     """Return a hash of a file of weights, by which trainings from other weights are told apart."""
     try:
-        return f"{digest(Path(path).read_bytes()):016x}"
+        state = Path(path).stat()
+        return _hash_file(Path(path), state.st_mtime_ns, state.st_size)
     except OSError as error:
         raise InputError(
             f"weights must be a file that can be read, got {str(path)!r} ({error.strerror})"
         ) from error
+
+
+@lru_cache(maxsize=8)  # a study asks once per training, and such files can be large
+def _hash_file(path: Path, changed: int, size: int) -> str:  # noqa: ARG001  (other content)
+    return f"{digest(path.read_bytes()):016x}"
 
 
 def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn.Module, str]:

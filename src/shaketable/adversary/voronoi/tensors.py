@@ -89,6 +89,7 @@ class DeviceVoronoi:
 
         self.voronoi = voronoi
         self._crowded, self._points = send(crowded), send(voronoi.x[held])
+        self._squares = self._points.square().sum(1)
         self._place, self._lead = send(place[lists.first]), send(lead)
         self._start, self._count = (
             send(values[lists.first]) for values in (lists.starts[:-1], np.diff(lists.starts))
@@ -106,9 +107,11 @@ class DeviceVoronoi:
         compare = self._compare_all if self._dense else self._find_kept_shares
         share = compare(rows, steps)
         result = torch.where((share < 1)[:, None], steps.end_at(share), given.double())
+        if self._dense:
+            return torch.index_copy(moved, 0, at, result.to(moved))
         # lists may end before neighbours that matter: see `NeighbourLists`
         short = (2 * share * steps.length + steps.lead >= self._complete_to[rows]).nonzero()[:, 0]
-        if len(short) and not self._dense:
+        if len(short):
             far = self.voronoi.pull_inside(rows[short].cpu().numpy(), given[short].cpu().numpy())
             result[short] = torch.from_numpy(far).to(result)
         return torch.index_copy(moved, 0, at, result.to(moved))
@@ -148,14 +151,14 @@ class DeviceVoronoi:
         Squared distances come from products, which are off by some 1e-13 for images. That moves a
         boundary by far less than the required lead, as no point closer than that is kept apart.
         """
-        squares, kept = self._points.square().sum(1), []
-        size = _VALUES // len(squares) + 1
+        kept = []
+        size = _VALUES // len(self._points) + 1
         for start in range(0, len(rows), size):
             some = slice(start, start + size)
             step = _Steps(*(values[some] for values in steps))
             length, lead = step.length[:, None], step.lead[:, None]
             here, way = (values @ self._points.T for values in (step.origin, step.way))
-            across = squares - 2 * here + step.origin.square().sum(1, keepdim=True) - lead**2
+            across = self._squares - 2 * here + step.origin.square().sum(1, keepdim=True) - lead**2
             along = way - (step.way * step.origin).sum(1, keepdim=True) + length * lead
             share = torch.where(along > 0, across / (2 * along), math.inf)
             share = torch.where(across <= 0, 0, share)

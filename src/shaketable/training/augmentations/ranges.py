@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,9 +29,9 @@ def find_range(augmentations: Sequence[Augmentation], bounds: Bounds | None) -> 
     needing: list[Any] = [a for a in augmentations if getattr(a, "needs_range", True)]
     if needing:
         bounds = check_finite_range(bounds, needing[0])
-    if bounds is None or (bounds.low == 0 and (bounds.high == 1 or not needing)):
+    if bounds is None or not math.isfinite(bounds.high - bounds.low):
         return None
-    return None if bounds.low == -torch.inf or bounds.high == torch.inf else bounds
+    return None if bounds.low == 0 and (bounds.high == 1 or not needing) else bounds
 
 
 def map_to_unit(x: Tensor, bounds: Bounds) -> Tensor:
