@@ -1,4 +1,6 @@
-"""Numbers on their way to a torch device."""
+"""Numbers on their way to a torch device, and kernels that are started there."""
+
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import Tensor
@@ -15,3 +17,10 @@ def move(values: Array, device: torch.device) -> Tensor:
     if device.type == "cuda":
         here = here.pin_memory()
     return here.to(device, non_blocking=True)
+
+
+def on_device(device: torch.device) -> AbstractContextManager[object]:
+    """Context in which Triton starts kernels on this device; its interpreter runs on the CPU."""
+    if device.type != "cuda" or device.index == torch.cuda.current_device():
+        return nullcontext()
+    return torch.cuda.device(device)

@@ -30,6 +30,11 @@ def points(d, dtype=np.float32):
     return np.random.default_rng(0).random((9, d)).astype(dtype)
 
 
+def deal(rows, parts, last):
+    """Numbers as of `one_of.Deal`."""
+    return torch.from_numpy(np.stack([KEYS.view(np.int64), rows, parts, last]))
+
+
 pytestmark = pytest.mark.filterwarnings("ignore:divide by zero")  # of the interpreter alone
 
 
@@ -47,10 +52,9 @@ def test_noise_is_that_of_arrays(spec, d):
 def test_rows_of_a_mixture_have_their_norms_and_sizes(dtype, kind):
     norms, x = (0.5, 0.0, 2.0, float("inf"), 50.0), points(1100, dtype)
     rows, parts, sizes = np.arange(9)[::-1].copy(), np.arange(9) % 5, np.linspace(0.1, 0.9, 9)
-    mixture = fused.Mixture(norms, *(torch.from_numpy(each) for each in (rows, parts, sizes)))
     out = torch.from_numpy(x.copy())
     like = PNormNoise(2, 1.0, kind).bind(UNIT).additive
-    fused.fill_noise(out, STREAMS, like, out, mixture)
+    fused.fill_noise(out, deal(rows, parts, sizes.view(np.int64)), like, out, norms)
     for row, part, size, key in zip(rows, parts, sizes, KEYS, strict=True):
         given = x[[row]]
         if norms[part]:
@@ -71,15 +75,9 @@ def test_values_are_replaced_where_they_were_drawn(dtype, share, to):
     fused.replace_values(out, STREAMS, hits, ends=ends, uniform=to == "uniform")
     counts = torch.arange(9).clamp(max=hits)
     some = x.clone()
-    fused.replace_values(
-        some,
-        STREAMS,
-        hits,
-        ends=ends,
-        uniform=to == "uniform",
-        rows=torch.arange(9),
-        counts=counts,
-    )
+    numbers = deal(np.arange(9), np.zeros(9, np.int64), counts.numpy())
+    numbers = torch.nn.functional.pad(numbers, (3, 0))[:, 3:]  # part of those of more rows
+    fused.replace_values(some, numbers, hits, ends=ends, uniform=to == "uniform")
     places, u = drawn
     values = (200 * u if to == "uniform" else (u >= 0.5) * 200.0).to(dtype)
     assert torch.equal(out, x.scatter(1, places, values))

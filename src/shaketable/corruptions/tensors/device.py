@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -75,7 +75,7 @@ def call(corruption: Corruption, x: Any, keys: Any, out: Any = None) -> Any:
             noisy = call(stage, noisy, fold(host, i), own if out is None else out)
     elif (noise := corruption.additive) and _is_fused(noise.p, x):
         return _fill(x.new_empty(x.shape) if out is None else out, keys, noise, x)
-    elif isinstance(corruption, Impulse) and _can_replace(corruption, x):
+    elif _can_replace(corruption, x):
         noisy = x.clone(memory_format=torch.contiguous_format)
         _replace_values(corruption, noisy, _device_keys(keys, x))
     else:
@@ -130,28 +130,29 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
     if x.device.type == "cpu":
         return through_arrays(corruption.apply, x, keys, levels=corruption.takes_levels)
     out = x.clone(memory_format=torch.contiguous_format)
-    shares = list(corruption.split(_host_keys(keys)))
-    numbers = np.empty((4, len(x)), np.int64)  # of all rows, for one transfer
-    places, start = [], 0
-    for share in shares:
-        some = slice(start, start := start + len(share.rows))
-        places.append(some)
-        numbers[0, some], numbers[1, some] = share.rows, share.keys.view(np.int64)
-        numbers[3, some] = share.number
-        if isinstance(share.corruption, Impulse) and share.sizes is not None:
-            numbers[2, some] = np.rint(share.sizes * math.prod(x.shape[1:]))
-        elif share.sizes is not None:
-            numbers[2, some] = share.sizes.view(np.int64)
+    flat = out.view(len(out), -1)
+    numbers, shares = corruption.deal(_host_keys(keys))
+    done: dict[AddedNoise, tuple[float, ...]] = {}
+    for noise, norms in corruption.mixtures.items():
+        if any(known := tuple(p if _is_fused(p, x) else 0.0 for p in norms)):
+            done[noise] = known
+    left = [s for s in shares if not any(norms[s.number] for norms in done.values())]
+    for share in left:
+        if share.sizes is not None and _can_replace(share.corruption, x):
+            numbers[3, share.places] = np.rint(share.sizes * flat.shape[1])  # as it wants them
     moved = move(numbers, x.device)
-    done = _add_mixtures(corruption, out, moved)
-    for share, some in zip(shares, places, strict=True):
-        if share.number in done:
+    for noise, norms in done.items():  # starting a kernel for each part takes longer than its work
+        from shaketable.corruptions.tensors import fused
+
+        fused.fill_noise(flat, moved, noise, flat, norms)
+    for share in left:
+        part, own = share.corruption, moved[:, share.places]
+        if _can_replace(part, x):
+            _replace_values(part, out, own)
             continue
-        part, (rows, streams, counts, _) = share.corruption, moved[:, some]
+        rows = own[1]
         if share.sizes is None:
             out[rows] = call(part, x[rows], share.keys)
-        elif isinstance(part, Impulse) and _can_replace(part, x):
-            _replace_values(part, out, streams, rows=rows, counts=counts)
         else:
             sized: Any = part
             drawn = part.draw(x[rows], share.keys)
@@ -159,40 +160,15 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
     return out
 
 
-def _add_mixtures(corruption: OneOf, out: Tensor, numbers: Tensor) -> set[int]:
-    """Add noise to all rows for which there is a kernel; return the numbers of their parts.
-
-    Parts whose noise differs only in norm and size are made together: starting a kernel takes
-    longer than its work. `numbers` are those of all rows: row, key, bits of the size, and part.
-    """
-    done: set[int] = set()
-    for noise, norms in corruption.mixtures.items():
-        known = tuple(p if _is_fused(p, out) else 0.0 for p in norms)
-        done |= {number for number, p in enumerate(known) if p}
-        if any(known):
-            from shaketable.corruptions.tensors import fused
-
-            rows, keys, bits, parts = numbers
-            mixture = fused.Mixture(known, rows, parts, bits.view(torch.float64))
-            flat = out.view(len(out), -1)
-            fused.fill_noise(flat, keys, noise, flat, mixture)
-    return done
-
-
-def _can_replace(corruption: Impulse, x: Tensor) -> bool:
-    """Whether a kernel can replace values of `x`."""
+def _can_replace(corruption: Corruption, x: Tensor) -> TypeGuard[Impulse]:
+    """Whether values of `x` are to be replaced, and a kernel can do it."""
+    if not isinstance(corruption, Impulse):
+        return False
     return (x.is_floating_point() or corruption.takes_levels) and _is_fused(math.inf, x)
 
 
-def _replace_values(
-    corruption: Impulse,
-    out: Tensor,
-    keys: Tensor,
-    *,
-    rows: Tensor | None = None,
-    counts: Tensor | None = None,
-) -> None:
-    """Replace values of all rows, or of some, of each so many."""
+def _replace_values(corruption: Impulse, out: Tensor, keys: Tensor) -> None:
+    """Replace values of all rows, or of those in the numbers of a `Deal`, of each so many."""
     from shaketable.corruptions.tensors import fused
 
     flat = out.view(len(out), -1)
@@ -202,8 +178,6 @@ def _replace_values(
         corruption.count_hits(flat.shape[1]),
         ends=corruption.find_ends(levels=not out.is_floating_point()),
         uniform=corruption.to == "uniform",
-        rows=rows,
-        counts=counts,
     )
 
 
@@ -244,8 +218,12 @@ def _draw_on_host(corruption: Corruption, x: Tensor, keys: KeyArray | Tensor) ->
 
 def _is_fused(p: float, x: Tensor) -> bool:
     """Whether a kernel can make noise of this order on the device of `x`."""
-    if not x.is_cuda or not _has_kernels(x.device):
-        return False
+    return x.is_cuda and has_kernels(x.device) and _has_layers(p)
+
+
+@functools.cache
+def _has_layers(p: float) -> bool:
+    """Whether the ziggurat can make components for this norm, or none are needed."""
     from shaketable.corruptions.compiled.ziggurat import (  # compiled code, slow to load
         LEAST_P,
         MOST_P,
@@ -255,7 +233,7 @@ def _is_fused(p: float, x: Tensor) -> bool:
 
 
 @functools.cache
-def _has_kernels(device: torch.device) -> bool:
+def has_kernels(device: torch.device) -> bool:
     """Whether Triton is installed and works on a device."""
     try:
         from shaketable.corruptions.tensors import fused

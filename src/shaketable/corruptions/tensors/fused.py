@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -13,6 +11,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+from shaketable.core.tensors import on_device
 from shaketable.corruptions.compiled import ziggurat
 from shaketable.corruptions.corruption import AddedNoise
 from shaketable.corruptions.tensors import kernels
@@ -23,38 +22,26 @@ _WARPS = 16  # per program, at most; longer rows are made in parts, and twice
 _WORDS = 1 << 25  # random words that are sorted at a time
 
 
-class Mixture(NamedTuple):
-    """Rows that get noise of norms and sizes of their own."""
-
-    norms: tuple[float, ...]
-    """0 leaves a row as it is."""
-    rows: Tensor
-    """Numbers of the rows."""
-    parts: Tensor
-    """For every row the place of its norm among the norms."""
-    sizes: Tensor
-    """Of the noise of every row, as float64."""
-
-
 def fill_noise(
     out: Tensor,
     keys: Tensor,
     noise: AddedNoise,
     x: Tensor | None = None,
-    mixture: Mixture | None = None,
+    norms: tuple[float, ...] = (),
 ) -> None:
     """Write noise, one key per row, or its sum with `x`, clipped to its bounds.
 
     Gaussian noise, with p = 2, does not divide components by their norm. `out` and `x` hold one row
     after the other, and may be the same. Float64 is computed in float64, all other types in
-    float32. With a mixture, only its rows are written, one for every key, and the noise has their
-    norms and sizes.
+    float32. With norms, `keys` are the numbers of a `Deal`: every row gets the size in them, and of
+    the norms that with its number; it is left as it is if that is 0.
     """
     d, dtype = out.shape[1], torch.float64 if out.dtype == torch.float64 else torch.float32
-    if mixture is None and math.isinf(noise.p):
+    n = keys.shape[-1]
+    if not norms and math.isinf(noise.p):
         block = min(_BLOCK, triton.next_power_of_2(d))
-        with _on(out.device):
-            kernels.cube[len(keys), triton.cdiv(d, block)](
+        with on_device(out.device):
+            kernels.cube[n, triton.cdiv(d, block)](
                 x,
                 out,
                 keys,
@@ -70,27 +57,25 @@ def fill_noise(
         return
     warps = min(_WARPS, triton.next_power_of_2(triton.cdiv(d, 32 * _VALUES)))
     values = min(_VALUES, triton.next_power_of_2(triton.cdiv(d, 32 * warps)))
-    rows, parts, sizes = mixture[1:] if mixture else (None, None, None)
-    with _on(out.device):
-        kernels.ball[len(keys),](
+    with on_device(out.device):
+        kernels.ball[n,](
             x,
             out,
             keys,
-            rows,
-            parts,
-            sizes,
-            *_tables(mixture.norms if mixture else (noise.p,), dtype, out.device),
+            *_tables(norms or (noise.p,), dtype, out.device),
             d,
+            n,
             d,
             float(noise.scale),
             float(noise.shift),
             float(noise.low),
             float(noise.high),
             KIND=noise.kind,
-            SIMPLE=int(noise.p) if mixture is None and noise.p in {1, 2} else 0,
+            SIMPLE=int(noise.p) if not norms and noise.p in {1, 2} else 0,
             LAYERS=ziggurat.LAYERS,
             ROWS=values,
             COLUMNS=32 * warps,
+            DEALT=bool(norms),
             num_warps=warps,
         )
 
@@ -102,56 +87,51 @@ def replace_values(
     *,
     ends: tuple[float, float],
     uniform: bool,
-    rows: Tensor | None = None,
-    counts: Tensor | None = None,
 ) -> None:
     """Set values of every row to one of two ends, or to uniform values between them.
 
-    There is one key per row of `out`, or with `rows`, numbers of rows, one for each of these.
-    `hits` values are set, or with `counts`, as int64, of every row so many, `hits` at most.
+    There is one key per row, and `hits` values are set; or `keys` are numbers of a `Deal`, in which
+    the number of values of every row, `hits` at most, takes the place of its size.
     """
-    d = out.shape[1]
+    d, dealt = out.shape[1], keys.ndim == 2
     block = min(_BLOCK, triton.next_power_of_2(max(1, hits)))
-    for some in _slice_rows(keys, d) if hits else ():
-        places = words(keys[some], d).topk(hits).indices
-        with _on(out.device):
+    for some in _slice_rows(keys.shape[-1], d) if hits else ():
+        own = keys[..., some]
+        places = words(own[0] if dealt else own, d).topk(hits).indices
+        with on_device(out.device):
             kernels.impulses[len(places), triton.cdiv(hits, block)](
-                out[some] if rows is None else out,
-                keys[some],
-                None if rows is None else rows[some],
-                None if counts is None else counts[some],
+                out if dealt else out[some],
+                own,
                 places,
                 d,
                 hits,
+                own.stride(0),
                 *map(float, ends),
                 UNIFORM=uniform,
                 BLOCK=block,
+                DEALT=dealt,
             )
 
 
 def draw_places(keys: Tensor, d: int, hits: int) -> Tensor:
     """Distinct places among d for every key, in the order of their random words."""
-    return torch.cat([words(keys[some], d).topk(hits).indices for some in _slice_rows(keys, d)])
+    some = _slice_rows(len(keys), d)
+    return torch.cat([words(keys[rows], d).topk(hits).indices for rows in some])
 
 
 def words(keys: Tensor, d: int, *, side: bool = False) -> Tensor:
     """Words 0 to d - 1 of every key, or of its second stream, as int64: shape (keys, d)."""
     out = keys.new_empty(len(keys), d)
     if d:
-        with _on(out.device):
+        with on_device(out.device):
             kernels.words[len(keys), triton.cdiv(d, _BLOCK)](keys, out, d, SIDE=side, BLOCK=_BLOCK)
     return out
 
 
-def _slice_rows(keys: Tensor, d: int) -> list[slice]:
-    """Slices of rows whose words, d of each, are sorted at a time."""
+def _slice_rows(n: int, d: int) -> list[slice]:
+    """Slices of n rows whose words, d of each, are sorted at a time."""
     step = max(1, _WORDS // d)
-    return [slice(start, start + step) for start in range(0, len(keys), step)]
-
-
-def _on(device: torch.device) -> AbstractContextManager[object]:
-    """Context in which kernels start on this device; Triton's interpreter runs on the CPU."""
-    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 @lru_cache(maxsize=64)

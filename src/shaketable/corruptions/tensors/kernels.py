@@ -38,13 +38,14 @@ def _key(keys):
     return tl.load(keys + tl.program_id(0)).to(tl.uint64, bitcast=True)
 
 
+# Keys can be dealt: the first of four rows of numbers (`one_of.Deal`), which have a stride
 @triton.jit
-def _start(rows, stride):
-    """Where the row of a program starts: its own, or that in a list."""
+def _start(keys, d, stride, DEALT: tl.constexpr):
+    """Where the row of a program starts: its own, or that which was dealt."""
     row = tl.program_id(0).to(tl.int64)
-    if rows is not None:
-        row = tl.load(rows + row)
-    return row * stride
+    if DEALT:
+        row = tl.load(keys + stride + row)
+    return row * d
 
 
 @triton.jit
@@ -127,7 +128,7 @@ def cube(
     key = _key(keys)
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     noise = _cube_values(key, c, d, KIND, DTYPE)
-    _write(x, out, _start(None, d), noise, c, d, scale, scale * 0, low, high)
+    _write(x, out, _start(keys, d, 0, False), noise, c, d, scale, scale * 0, low, high)
 
 
 @triton.jit
@@ -208,22 +209,20 @@ def _components(
     return g, c
 
 
-# d is a constant, so that values beyond it cost nothing; stride, which equals d, is not: otherwise
+# d is a constant, so that values beyond it cost nothing; length, which equals d, is not: otherwise
 # Triton would give neighbouring values to a thread, and columns to several threads
-@triton.jit(do_not_specialize=["stride"])
+@triton.jit(do_not_specialize=["length", "stride"])
 def ball(
     x,
     out,
     keys,
-    rows,
-    parts,
-    scales,
     norms,
     edge,
     share,
     step,
     inside,
     height,
+    length,
     stride,
     d: tl.constexpr,
     scale: tl.float64,
@@ -235,15 +234,16 @@ def ball(
     LAYERS: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    DEALT: tl.constexpr,
 ):
-    """Noise of one norm and size, or with `parts` of a norm and size for every row.
+    """Noise of one norm and size, or with dealt keys of a norm and size for every row.
 
     A part is the place of a norm in the tables; nothing is done to rows whose norm is 0.
     """
-    row, key = _start(rows, stride), _key(keys)
-    if parts is not None:
-        part = tl.load(parts + tl.program_id(0))
-        scale = tl.load(scales + tl.program_id(0))
+    row, key = _start(keys, length, stride, DEALT), _key(keys)
+    if DEALT:
+        part = tl.load(keys + 2 * stride + tl.program_id(0))
+        scale = tl.load(keys + 3 * stride + tl.program_id(0)).to(tl.float64, bitcast=True)
         norms += 2 * part
         edge, share, step = edge + part * LAYERS, share + part * LAYERS, step + part * LAYERS
         inside, height = inside + part * LAYERS, height + part * (LAYERS + 1)
@@ -285,29 +285,34 @@ def ball(
             _write(x, out, row, g, c, d, size, shift, low, high)
 
 
-@triton.jit(do_not_specialize=["d", "hits"])
+@triton.jit(do_not_specialize=["d", "hits", "stride"])
 def impulses(
     out,
     keys,
-    rows,
-    counts,
     places,
     d,
     hits,
+    stride,
     low: tl.float64,
     high: tl.float64,
     UNIFORM: tl.constexpr,
     BLOCK: tl.constexpr,
+    DEALT: tl.constexpr,
 ):
-    """Set the first values of a list of places, of every row its own number."""
+    """Set the values at a list of places, with dealt keys of every row the first ones only.
+
+    How many these are takes the place of the size.
+    """
     i = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     u = _uniform(_word(_mix(_key(keys) ^ _SIDE), i), tl.float64)
     value = low + (high - low) * u if UNIFORM else tl.where(u < 0.5, low, high)
     count = hits
-    if counts is not None:
-        count = tl.load(counts + tl.program_id(0))
+    if DEALT:
+        count = tl.load(keys + 3 * stride + tl.program_id(0))
     at = tl.load(places + tl.program_id(0).to(tl.int64) * hits + i, mask=i < count)
-    tl.store(out + _start(rows, d) + at, value.to(out.dtype.element_ty), mask=i < count)
+    tl.store(
+        out + _start(keys, d, stride, DEALT) + at, value.to(out.dtype.element_ty), mask=i < count
+    )
 
 
 @triton.jit(do_not_specialize=["d"])

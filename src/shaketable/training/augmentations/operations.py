@@ -17,6 +17,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.image_layout import DISPLAYED_CHANNELS, find_channels
 from shaketable.core.tensors import move
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
+from shaketable.corruptions.tensors.device import has_kernels
 from shaketable.training.augmentations.plans import WIDTH, Kind, Size, Step
 
 
@@ -84,6 +85,8 @@ def apply_steps(
     rows
         Which image each row of the steps is for; by default, row i is for image i.
     """
+    if _fit_kernel(x):
+        return apply_by_kernel(x, steps, interpolation=interpolation, rows=rows)
     gathers, parameters = _arrange(steps, rows)
     places = move(gathers, x.device)
     numbers = move(parameters, x.device).to(x.dtype)
@@ -101,6 +104,31 @@ def apply_steps(
                 start += count
         x = torch.cat(parts) if parts else x
     return x.index_select(0, places[-1])
+
+
+def _fit_kernel(x: Tensor) -> bool:
+    """Whether a kernel can do all operations of a step at once."""
+    if not x.is_cuda or not has_kernels(x.device):
+        return False
+    from shaketable.training.augmentations import kernels
+
+    return x.shape[2] * x.shape[3] <= kernels.MOST_PIXELS
+
+
+def apply_by_kernel(
+    x: Tensor, steps: Sequence[Step], *, interpolation: str, rows: IntArray | None = None
+) -> Tensor:
+    """Do the same with one kernel per step, which is started in no time."""
+    from shaketable.training.augmentations import kernels
+
+    numbers = np.stack([np.column_stack([step.kinds, step.parameters]) for step in steps])
+    moved = move(numbers.astype(np.float32), x.device)
+    places = None if rows is None else move(rows, x.device)
+    for own in moved:
+        out = x.new_empty((len(own), *x.shape[1:]))
+        kernels.start(x.contiguous(), out, own, places, bilinear=interpolation == "bilinear")
+        x, places = out, None
+    return x
 
 
 def _arrange(steps: Sequence[Step], rows: IntArray | None) -> tuple[IntArray, Array]:
