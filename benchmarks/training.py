@@ -2,8 +2,11 @@
 
 The bare loop is what one writes by hand: images on the device, batches by index, flips and crops,
 mixed precision, SGD; nothing is recorded. Both train the same network on the same images, one after
-the other, several times; the median of each is compared. Then every transform is timed on one
-batch, and divided by the time of a training step.
+the other, several times; the median of each is compared.
+
+Then the loop by hand takes steps with every transform in turn, some at a time, round by round; what
+a transform costs is compared within a round. Last, every transform is looked at by itself: the time
+to start it, and on CUDA the time and number of its kernels.
 
     python benchmarks/training.py --device cuda --network wrn-28-4 --batch 384
     python benchmarks/training.py --network "resnet9(width=8)" --images 512 --batch 64 --repeats 3
@@ -12,6 +15,7 @@ Results: results/training.md.
 """
 
 import argparse
+import math
 import statistics
 import time
 from collections.abc import Callable
@@ -30,7 +34,6 @@ from shaketable.training import Noise, make_recipe
 from shaketable.training.trained import train
 
 TRANSFORMS = (
-    "flipcrop(4)",
     "linf(0.1)",
     "l2(1)",
     "l0(0.05)",
@@ -42,6 +45,8 @@ TRANSFORMS = (
     "augmix",
     "trivialaugment + C1",
 )
+STEPS = 20
+"""That are taken with one transform at a time."""
 
 
 def make_images(n: int) -> Dataset:
@@ -51,34 +56,33 @@ def make_images(n: int) -> Dataset:
     return make_dataset(x, np.arange(n) % 10, name="random images")
 
 
-def train_bare(
-    data: Dataset,
-    network: str,
-    *,
-    batch: int,
-    epochs: int,
-    device: torch.device,
-    noise: str | None = None,
-) -> None:
-    """Train by hand, with noise as one line of the loop."""
-    corrupt = Noise(noise, seed=0) if noise else None
-    net: Any = build_network(network, shape=data.shape, classes=10, seed=0)
-    net.to(device, memory_format=torch.channels_last)
-    images = torch.from_numpy(data.x).to(device)
-    labels = torch.from_numpy(data.y).to(device)
-    optimizer = torch.optim.SGD(net.parameters(), 0.1, momentum=0.9, weight_decay=5e-4)
-    net.train()
-    for _ in range(epochs):
-        order = torch.randperm(len(images), device=device)
-        for rows in order.chunk(-(-len(images) // batch)):
-            x = images[rows].permute(0, 3, 1, 2).float() / 255
-            x = augment(x)
-            x = x if corrupt is None else corrupt(x)
-            with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-                loss = cross_entropy(net(x), labels[rows])
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
-            optimizer.step()
+class Bare:
+    """A training by hand, with noise as one line of the loop."""
+
+    def __init__(self, data: Dataset, network: str, batch: int, device: torch.device) -> None:
+        net: Any = build_network(network, shape=data.shape, classes=10, seed=0)
+        self.net = net.to(device, memory_format=torch.channels_last).train()
+        self.images = torch.from_numpy(data.x).to(device)
+        self.labels = torch.from_numpy(data.y).to(device)
+        self.optimizer = torch.optim.SGD(
+            self.net.parameters(), 0.1, momentum=0.9, weight_decay=5e-4
+        )
+        self.batch, self.device = batch, device
+
+    def run(self, epochs: int, noise: Noise | None = None, steps: int | None = None) -> None:
+        """Train, or take so many steps of an epoch."""
+        for _ in range(epochs):
+            order = torch.randperm(len(self.images), device=self.device)
+            for rows in order.chunk(-(-len(self.images) // self.batch))[:steps]:
+                x = self.images[rows].permute(0, 3, 1, 2).float() / 255
+                x = augment(x)
+                x = x if noise is None else noise(x)
+                on = self.device.type == "cuda"
+                with torch.autocast(self.device.type, torch.bfloat16, enabled=on):
+                    loss = cross_entropy(self.net(x), self.labels[rows])
+                self.optimizer.zero_grad()
+                loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
+                self.optimizer.step()
 
 
 def augment(x: Tensor) -> Tensor:
@@ -99,6 +103,44 @@ def clock(work: Callable[[], object], device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.perf_counter() - start
+
+
+def time_in_loop(bare: Bare, rounds: int) -> dict[str, list[float]]:
+    """Return what a step takes with every transform, relative to a step without, round by round."""
+    noises = {spec: Noise(spec, seed=0) for spec in TRANSFORMS}
+    ratios: dict[str, list[float]] = {spec: [] for spec in TRANSFORMS}
+    for number in range(rounds + 1):  # the first one warms up
+        clean = [clock(lambda: bare.run(1, steps=STEPS), bare.device)]
+        spent = {}
+        for spec, noise in noises.items():
+            spent[spec] = clock(partial(bare.run, 1, noise, STEPS), bare.device)
+            clean.append(clock(lambda: bare.run(1, steps=STEPS), bare.device))
+        for before, after, spec in zip(clean, clean[1:], TRANSFORMS, strict=False):
+            if number:
+                ratios[spec].append(2 * spent[spec] / (before + after))
+    return ratios
+
+
+def look_at(noise: Noise, x: Tensor, repeats: int) -> tuple[float, float, float]:
+    """Return the seconds to start a transform, those on the device, and its number of kernels."""
+    for _ in range(3):
+        noise(x)
+    starts = []
+    for _ in range(10 * repeats):
+        if x.is_cuda:
+            torch.cuda.synchronize(x.device)
+        start = time.perf_counter()
+        noise(x)
+        starts.append(time.perf_counter() - start)
+    if not x.is_cuda:
+        return statistics.median(starts), math.nan, math.nan
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(repeats):
+            noise(x)
+        torch.cuda.synchronize(x.device)
+    events = [e for e in profile.key_averages() if e.self_device_time_total > 0]
+    spent = sum(e.self_device_time_total for e in events) / 1e6 / repeats
+    return statistics.median(starts), spent, sum(e.count for e in events) / repeats
 
 
 def main() -> None:
@@ -129,22 +171,11 @@ def main() -> None:
             None, data, noise=noise, recipe=recipe, batch=args.batch, rows=rows, device=args.device
         )
 
-    def train_by_hand(noise: str | None = None) -> Callable[[], object]:
-        return lambda: train_bare(
-            data,
-            args.network,
-            batch=args.batch,
-            epochs=args.epochs,
-            device=device,
-            noise=noise,
-        )
-
     loops = {
-        "by hand": train_by_hand(),
-        'by hand, with `Noise("C1")`': train_by_hand("C1"),
-        'by hand, with `Noise("TA + C1")`': train_by_hand("TA + C1"),
+        "by hand": lambda: Bare(data, args.network, args.batch, device).run(args.epochs),
         "shaketable, clean": train_ours("clean"),
         "shaketable, C1": train_ours("C1"),
+        "shaketable, trivialaugment + C1": train_ours("trivialaugment + C1"),
     }
     seconds: dict[str, list[float]] = {name: [] for name in loops}
     for repeat in range(args.repeats + 1):  # the first one warms up
@@ -162,15 +193,20 @@ def main() -> None:
         spent = statistics.median(times)
         print(f"| {name} | {n / spent:,.0f} | {100 * bare / spent:.1f} |")
     step = bare * args.batch / n
+    print(f"\nOne step by hand takes {1000 * step:.2f} ms.\n")
+    ratios = time_in_loop(Bare(data, args.network, args.batch, device), 2 * args.repeats)
     x = torch.rand(args.batch, 3, 32, 32, device=device)
-    print(f"\nOne step takes {1000 * step:.2f} ms.\n")
-    print("| transform of a batch | ms | of a step, % |\n|---|---|---|")
-    for spec in TRANSFORMS:
-        noise = Noise(spec, seed=0)
-        change = partial(noise, x)
-        times = [clock(change, device) for _ in range(args.repeats + 3)][3:]
-        spent = statistics.median(times)
-        print(f"| `{spec}` | {1000 * spent:.2f} | {100 * spent / step:.1f} |")
+    print(
+        "| transform of a batch | costs, % of a step | quartiles | start, ms | GPU, ms | kernels |"
+    )
+    print("|---|---|---|---|---|---|")
+    for spec, found in ratios.items():
+        low, middle, high = (100 * (q - 1) for q in statistics.quantiles(found, n=4))
+        start, spent, kernels = look_at(Noise(spec, seed=0), x, args.repeats)
+        print(
+            f"| `{spec}` | {middle:+.1f} | {low:+.1f}, {high:+.1f} | {1000 * start:.2f} | "
+            f"{1000 * spent:.3f} | {kernels:.0f} |"
+        )
 
 
 if __name__ == "__main__":

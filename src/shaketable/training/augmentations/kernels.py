@@ -10,7 +10,6 @@ operation and kind instead; starting these takes longer than their work.
 import triton
 import triton.language as tl
 
-from shaketable.core.tensors import on_device
 from shaketable.training.augmentations.plans import WIDTH, Kind
 
 MOST_PIXELS = 1 << 14
@@ -182,22 +181,3 @@ def operate(
         elif kind == _EQUALIZE:
             v = _equalize(v, mask)
         tl.store(out + channel * pixels + at, v, mask=mask)
-
-
-def start(x, out, numbers, rows=None, *, bilinear):
-    """Operate on contiguous images, (n, C, H, W); see `operate`."""
-    height, width = x.shape[2:]
-    block = triton.next_power_of_2(height * width)
-    with on_device(x.device):
-        operate[len(out),](
-            x,
-            out,
-            rows,
-            numbers,
-            height,
-            width,
-            CHANNELS=x.shape[1],
-            BLOCK=block,
-            BILINEAR=bilinear,
-            num_warps=max(1, min(16, block // 256)),
-        )

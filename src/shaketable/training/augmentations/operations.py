@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import DISPLAYED_CHANNELS, find_channels
-from shaketable.core.tensors import move
+from shaketable.core.tensors import move, on_device
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.tensors.device import has_kernels
 from shaketable.training.augmentations.plans import WIDTH, Kind, Size, Step
@@ -118,15 +118,29 @@ def _fit_kernel(x: Tensor) -> bool:
 def apply_by_kernel(
     x: Tensor, steps: Sequence[Step], *, interpolation: str, rows: IntArray | None = None
 ) -> Tensor:
-    """Do the same with one kernel per step, which is started in no time."""
+    """Do the same with one kernel per step."""
     from shaketable.training.augmentations import kernels
 
     numbers = np.stack([np.column_stack([step.kinds, step.parameters]) for step in steps])
     moved = move(numbers.astype(np.float32), x.device)
     places = None if rows is None else move(rows, x.device)
+    height, width = x.shape[2:]
+    block = 1 << (height * width - 1).bit_length()
     for own in moved:
         out = x.new_empty((len(own), *x.shape[1:]))
-        kernels.start(x.contiguous(), out, own, places, bilinear=interpolation == "bilinear")
+        with on_device(x.device):
+            kernels.operate[len(own),](
+                x.contiguous(),
+                out,
+                places,
+                own,
+                height,
+                width,
+                CHANNELS=x.shape[1],
+                BLOCK=block,
+                BILINEAR=interpolation == "bilinear",
+                num_warps=max(1, min(16, block // 256)),
+            )
         x, places = out, None
     return x
 

@@ -77,11 +77,18 @@ def plan_step(
     The operation that follows the last one is to do nothing.
     """
     kinds = np.array([*(operation.kind for operation in space), Kind.IDENTITY])[chosen]
-    parameters = np.zeros((len(chosen), WIDTH))
-    for i, operation in enumerate(space):
-        rows = np.flatnonzero(chosen == i)
-        for column, values in enumerate(operation.parameters(levels[rows], signs[rows], size)):
-            parameters[rows, column] = values
+    order = np.argsort(chosen, kind="stable")
+    levels, signs = levels[order], signs[order]
+    ends = np.searchsorted(chosen[order], np.arange(len(space)), side="right").tolist()
+    found, start = np.zeros((len(chosen), WIDTH)), 0
+    for operation, end in zip(space, ends, strict=True):
+        own = slice(start, end)
+        if end > start:
+            for column, values in enumerate(operation.parameters(levels[own], signs[own], size)):
+                found[own, column] = values
+        start = end
+    parameters = np.empty_like(found)
+    parameters[order] = found
     return Step(kinds, parameters)
 
 
