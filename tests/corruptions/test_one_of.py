@@ -59,7 +59,7 @@ def test_the_choice_does_not_depend_on_what_the_parts_draw():
     n = 4000
     noise = parse("linf(1) | linf(1)")
     u = noise(np.zeros((n, 1)), keys(n)).ravel()
-    first = np.isin(np.arange(n), noise.deal(keys(n)).shares[0].rows)  # both parts are one ladder
+    first = np.isin(np.arange(n), next(noise.split(keys(n))).rows)  # both parts are one ladder
     assert first.all()
     part = np.abs(u - parse("linf(1)")(np.zeros((n, 1)), fold(keys(n), 0)).ravel()) == 0
     assert stats.kstest(u[part], stats.uniform(-1, 2).cdf).pvalue > 1e-3
@@ -70,7 +70,7 @@ def test_the_choice_does_not_depend_on_what_the_parts_draw():
 def test_choices_and_keys_are_those_of_the_scheme():
     noise, chosen = parse("3*linf(1) | l2(1) | clean"), uniforms(fold(keys(300), -1), 1)[:, 0]
     part = np.searchsorted([0.6, 0.8], chosen, side="right")
-    for share in noise.deal(keys(300)).shares:
+    for share in noise.split(keys(300)):
         assert share.rows.tolist() == np.flatnonzero(part == share.number).tolist()
         assert (share.keys == fold(keys(300)[share.rows], share.number)).all()
 
@@ -86,7 +86,7 @@ def test_every_row_is_that_of_one_part_alone(spec, dtype):
         seen += (noisy == alone).all(axis=(1, 2, 3))
     assert (seen >= 1).all()
     ungrouped = np.empty_like(x)
-    for share in noise.deal(keys(60)).shares:
+    for share in noise.split(keys(60)):
         for row, key in zip(share.rows, share.keys, strict=True):
             sizes = {} if share.sizes is None else {"sizes": share.sizes[share.rows == row]}
             drawn = share.corruption.draw(x[[row]], key[None])
@@ -128,7 +128,7 @@ def test_parts_keep_the_bounds_that_they_were_given():
     noise = PNormNoise(2, 1.0, bounds=UNIT) | PNormNoise(2, 1.0)
     noisy = noise(np.full((40, 2), 0.1), keys(40))
     outside = ((noisy < 0) | (noisy > 1)).any(axis=1)
-    assert [share.corruption.bounds for share in noise.deal(keys(40)).shares] == [UNIT, None]
+    assert [share.corruption.bounds for share in noise.split(keys(40))] == [UNIT, None]
     assert 5 < outside.sum() < 30
 
 

@@ -159,7 +159,7 @@ def corrupt_array(
     if wanted == _UINT8:
         out = np.empty(x.shape, _UINT8)
         if isinstance(corruption, OneOf):
-            for share in corruption.deal(keys).shares:
+            for share in corruption.split(keys):
                 out[share.rows] = _round_share(x[share.rows], share, bounds, scale)
         elif corruption.additive:
             sizes = np.full(len(x), corruption.additive.scale)

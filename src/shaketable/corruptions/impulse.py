@@ -13,7 +13,7 @@ from shaketable.core.checks import check_real, unknown_name
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.corruption import Corruption, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
 from shaketable.corruptions.images import check_finite_range, find_ends
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -63,6 +63,14 @@ class Impulse(Corruption):
     def takes_levels(self) -> bool:
         """Whether all results are levels: values are set to the ends of the range."""
         return self.to == "extremes"
+
+    @property
+    def replaced(self) -> AddedNoise | None:
+        """Itself for the kernel that makes added noise, with p = 0; None if that cannot make it."""
+        if self.to != "extremes":
+            return None
+        low, high = self.find_ends(levels=False)
+        return AddedNoise(0.0, "ball", self.share, low=low, high=high)
 
     def bind(self, bounds: Bounds | None) -> Impulse:
         """Return the same noise with the data's value range filled in."""

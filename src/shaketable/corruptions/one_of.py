@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeGuard
@@ -29,8 +29,6 @@ class Share(NamedTuple):
 
     number: int
     """Of the part, or the ladder."""
-    places: slice
-    """Of its rows in the list of all rows; see `Deal`."""
     corruption: Corruption
     """The part; of several the strongest, whose draw serves them all."""
     rows: IntArray
@@ -41,13 +39,15 @@ class Share(NamedTuple):
     """Size of the noise in every row; None for a part whose rows are all treated alike."""
 
 
-class Deal(NamedTuple):
-    """Which part every row gets: a list of all rows, by the numbers of their parts or ladders."""
+class Choices(NamedTuple):
+    """How parts are drawn; numbers are bytes of float64."""
 
-    numbers: IntArray
-    """Four of every row: its key for the part, the row, the number, and the bits of the size."""
-    shares: Sequence[Share]
-    """Every row is in one of them."""
+    edges: bytes
+    """Where the interval of one part in (0, 1) ends and that of the next begins."""
+    levels: bytes
+    """For every part the number of its ladder, and its size."""
+    count: int
+    """Number of ladders."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class OneOf(Compound):
         if device := device_code(x):
             return device.apply_one_of(self, x, drawn)
         out = np.empty(x.shape, x.dtype)
-        for share in self.deal(drawn).shares:
+        for share in self.split(drawn):
             if share.sizes is None:
                 out[share.rows] = share.corruption(x[share.rows], share.keys)
                 continue
@@ -120,38 +120,44 @@ class OneOf(Compound):
             run_over_rows(_fill_sized, *given, settings=(share.corruption, x, out))
         return out
 
-    def deal(self, keys: KeyArray) -> Deal:
-        """Draw which rows get which part."""
-        from shaketable.corruptions.compiled.streams import deal_rows  # compiled, slow to load
+    def split(self, keys: KeyArray) -> Iterator[Share]:
+        """Yield which rows get which part; every row is in one share."""
+        from shaketable.corruptions.compiled.streams import choose_parts  # compiled, slow to load
 
-        edges, ladders, levels, strongest = self._plan
-        numbers = np.empty((4, len(keys)), np.int64)
-        own, rows, sizes = numbers[0].view(np.uint64), numbers[1], numbers[3].view(np.float64)
-        ends = np.empty(len(strongest), np.int64)
-        deal_rows(keys, edges, ladders, levels, ends, own, rows, numbers[2], sizes)
-        shares, start = [], 0
-        for number, end in enumerate(ends.tolist()):
-            if end > start:
-                part, sized = strongest[number]
-                some = slice(start, end)
-                given = rows[some], own[some], sizes[some] if sized else None
-                shares.append(Share(number, some, part, *given))
-            start = end
-        return Deal(numbers, shares)
+        part, own = choose_parts(keys, self._plan.edges)
+        ladder = self._plan.ladders[part]
+        order = np.argsort(ladder, kind="stable")
+        own, sizes = own[order], self._plan.sizes[part][order]
+        start = 0
+        for number, count in enumerate(np.bincount(ladder).tolist()):
+            strongest, sized = self._plan.strongest[number]
+            if count:
+                rows = slice(start, start + count)
+                given = order[rows], own[rows], sizes[rows] if sized else None
+                yield Share(number, strongest, *given)
+            start += count
 
     @cached_property
     def mixtures(self) -> dict[AddedNoise, tuple[float, ...]]:
-        """Noise that is added with a size for every row: what is alike, and the norm of each part.
+        """Noise with a size for every row: what is alike, and the norm of each part, or ladder.
 
-        There is a number for every part, or ladder; it is 0 for those with other noise. Size and
-        norm of the noise that is alike mean nothing.
+        The norm is 0 for impulses, and -1 for those with other noise. Size and norm of the noise
+        that is alike mean nothing.
         """
         found: dict[AddedNoise, list[float]] = {}
         for number, (strongest, sized) in enumerate(self._plan.strongest):
-            if sized and (noise := strongest.additive):
+            noise = strongest.replaced if isinstance(strongest, Impulse) else strongest.additive
+            if sized and noise:
                 alike = noise._replace(p=0.0, scale=0.0)
-                found.setdefault(alike, [0.0] * len(self._plan.strongest))[number] = noise.p
+                found.setdefault(alike, [-1.0] * len(self._plan.strongest))[number] = noise.p
         return {noise: tuple(norms) for noise, norms in found.items()}
+
+    @cached_property
+    def choices(self) -> Choices:
+        """What the part of a row is chosen by; as bytes, tables on devices are quickly found."""
+        plan = self._plan
+        numbers = np.stack([plan.ladders, plan.sizes], axis=1)
+        return Choices(plan.edges.tobytes(), numbers.tobytes(), len(plan.strongest))
 
     @cached_property
     def _plan(self) -> _Plan:

@@ -264,7 +264,7 @@ def test_of_several_impulses_every_row_has_its_own_share(device):
     x = torch.full((90, 1000), 0.3, device=device)
     noise = parse("l0(0.05) | l0(0.2) | l0(0.1)").bind(BOUNDS)
     hit = ((noise(x, keys(90)) != 0.3).sum(dim=1)).cpu().numpy()
-    (share,) = noise.deal(keys(90)).shares
+    (share,) = noise.split(keys(90))
     assert (hit[share.rows] == share.sizes * 1000).all()
     assert set(hit) == {50, 100, 200}
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from shaketable.core.keys import row_keys
-from shaketable.corruptions import Impulse, PNormNoise, parse
+from shaketable.corruptions import Impulse, parse
 from shaketable.data.bounds import Bounds
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -30,11 +30,6 @@ def points(d, dtype=np.float32):
     return np.random.default_rng(0).random((9, d)).astype(dtype)
 
 
-def deal(rows, parts, last):
-    """Numbers as of `one_of.Deal`."""
-    return torch.from_numpy(np.stack([KEYS.view(np.int64), rows, parts, last]))
-
-
 pytestmark = pytest.mark.filterwarnings("ignore:divide by zero")  # of the interpreter alone
 
 
@@ -47,40 +42,48 @@ def test_noise_is_that_of_arrays(spec, d):
     np.testing.assert_allclose(out, noise(x, KEYS), atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["ball", "surface"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_of_a_mixture_have_their_norms_and_sizes(dtype, kind):
-    norms, x = (0.5, 0.0, 2.0, float("inf"), 50.0), points(1100, dtype)
-    rows, parts, sizes = np.arange(9)[::-1].copy(), np.arange(9) % 5, np.linspace(0.1, 0.9, 9)
-    out = torch.from_numpy(x.copy())
-    like = PNormNoise(2, 1.0, kind).bind(UNIT).additive
-    fused.fill_noise(out, deal(rows, parts, sizes.view(np.int64)), like, out, norms)
-    for row, part, size, key in zip(rows, parts, sizes, KEYS, strict=True):
-        given = x[[row]]
-        if norms[part]:
-            given = PNormNoise(norms[part], size, kind).bind(UNIT)(given, key[None])
-        np.testing.assert_allclose(out[row], given[0], atol=1e-6)
+def test_rows_of_a_mixture_have_norms_and_sizes_of_their_own(dtype):
+    spec = "l0.5(40) | 2*l2(0.5) | l2(1) | linf(0.1) | l50(0.3) | clean | l2(1, surface) | l1(3)"
+    noise, x = parse(spec).bind(UNIT), points(1100, dtype)
+    out, made = torch.from_numpy(x.copy()), set()
+    for alike, norms in noise.mixtures.items():
+        known = tuple(-1.0 if p == 1 else p for p in norms)  # one norm is left as it is
+        fused.fill_noise(out, STREAMS, alike, out, norms=known, choices=noise.choices)
+    wanted = noise(x, KEYS)
+    for share in noise.split(KEYS):
+        made.add(share.corruption.spec)
+        expected = x if share.corruption.spec == "l1(3)" else wanted
+        np.testing.assert_allclose(out[share.rows], expected[share.rows], atol=1e-6)
+    assert {"clean", "l1(3)", "linf(0.1)", "l2(1)"} <= made
 
 
 @pytest.mark.parametrize("to", ["extremes", "uniform"])
 @pytest.mark.parametrize("share", [0.0, 0.02, 1.0])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.uint8])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_values_are_replaced_where_they_were_drawn(dtype, share, to):
-    x = (torch.from_numpy(points(140)) * 200).to(dtype)
-    noise = Impulse(share, to, Bounds(0, 200, steps=200))
-    hits, ends = noise.count_hits(140), (0.0, 200.0)
-    bits = (fused.words(STREAMS, hits, side=True) >> 11) & (2**53 - 1) | 1
-    drawn = fused.draw_places(STREAMS, 140, hits), bits.double() * 2.0**-53
+    x = torch.from_numpy(points(140)).to(dtype)
+    noise = Impulse(share, to, UNIT)
+    hits = noise.count_hits(140)
+    places = fused.draw_places(STREAMS, 140, hits)
+    words = fused.words_at(STREAMS, places)
+    assert torch.equal(
+        words, fused.words_at(STREAMS, torch.arange(140).repeat(9, 1)).gather(1, places)
+    )
+    if to == "uniform":
+        assert noise.replaced is None
+        return
     out = x.clone()
-    fused.replace_values(out, STREAMS, hits, ends=ends, uniform=to == "uniform")
-    counts = torch.arange(9).clamp(max=hits)
-    some = x.clone()
-    numbers = deal(np.arange(9), np.zeros(9, np.int64), counts.numpy())
-    numbers = torch.nn.functional.pad(numbers, (3, 0))[:, 3:]  # part of those of more rows
-    fused.replace_values(some, numbers, hits, ends=ends, uniform=to == "uniform")
-    places, u = drawn
-    values = (200 * u if to == "uniform" else (u >= 0.5) * 200.0).to(dtype)
-    assert torch.equal(out, x.scatter(1, places, values))
-    first = torch.arange(hits) < counts[:, None]
-    expected = x.scatter(1, places, values.where(first, x.gather(1, places)))
-    assert torch.equal(some, expected)
+    fused.fill_noise(out, STREAMS, noise.replaced)
+    assert torch.equal(out, x.scatter(1, places, (words < 0).to(dtype)))
+
+
+def test_of_several_impulses_every_row_has_its_own_share():
+    x = torch.full((9, 1000), 0.3)
+    noise = parse("l0(0.05) | l0(0.2) | l0(0.1) | l0(0.0005)").bind(UNIT)
+    ((alike, norms),) = noise.mixtures.items()
+    out = x.clone()
+    fused.fill_noise(out, STREAMS, alike, out, norms=norms, choices=noise.choices)
+    (share,) = noise.split(KEYS)
+    assert (out[share.rows] != 0.3).sum(dim=1).tolist() == np.rint(share.sizes * 1000).tolist()
+    assert out.unique().tolist() == pytest.approx([0, 0.3, 1])

@@ -71,26 +71,17 @@ def _fill_keys(noise_key, keys):
 
 
 @numba.njit(cache=True, nogil=True)
-def deal_rows(keys, edges, ladders, sizes, ends, own, rows, numbers, own_sizes):  # noqa: PLR0917
-    """Draw a part for every key, and list the rows by the ladder of their part.
+def choose_parts(keys, edges):
+    """Return the part that every key draws, and its key for that part.
 
-    Parts have the intervals of (0, 1) between the edges. Filled in are where every ladder ends in
-    the list, and for every place of the list the key for the part, which is that of
-    `core.keys.fold`, the row, the number of the ladder and the size of the part.
+    Parts have the intervals of (0, 1) between the edges; keys are those of `core.keys.fold`.
     """
-    parts, starts = np.empty(len(keys), np.int64), np.zeros(len(ends) + 1, np.int64)
+    parts, own = np.empty(len(keys), np.int64), np.empty(len(keys), np.uint64)
     for i in range(len(keys)):
         chosen = uniform_of(word_at(_fold(keys[i], -1), 0))
         parts[i] = np.searchsorted(edges, chosen, side="right")
-        starts[ladders[parts[i]] + 1] += 1
-    starts = np.cumsum(starts)
-    ends[:] = starts[1:]
-    for i in range(len(keys)):
-        ladder = ladders[parts[i]]
-        at = starts[ladder]
-        starts[ladder] += 1
-        own[at], rows[at] = _fold(keys[i], parts[i]), i
-        numbers[at], own_sizes[at] = ladder, sizes[parts[i]]
+        own[i] = _fold(keys[i], parts[i])
+    return parts, own
 
 
 @_inlined

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import torch
@@ -75,9 +75,9 @@ def call(corruption: Corruption, x: Any, keys: Any, out: Any = None) -> Any:
             noisy = call(stage, noisy, fold(host, i), own if out is None else out)
     elif (noise := corruption.additive) and _is_fused(noise.p, x):
         return _fill(x.new_empty(x.shape) if out is None else out, keys, noise, x)
-    elif _can_replace(corruption, x):
+    elif isinstance(corruption, Impulse) and _is_fused(0.0, x) and corruption.replaced:
         noisy = x.clone(memory_format=torch.contiguous_format)
-        _replace_values(corruption, noisy, _device_keys(keys, x))
+        _fill(noisy, keys, corruption.replaced)
     else:
         noisy = corruption.apply(x, corruption.draw(x, keys))
     return noisy if out is None or noisy is out else out.copy_(noisy)
@@ -103,7 +103,7 @@ def draw_places(corruption: Corruption, x: Any, keys: Any, hits: int) -> Any:
     streams = _device_keys(keys, x)
     places = fused.draw_places(streams, math.prod(x.shape[1:]), hits)
     # 52 bits and a half, as in `keys.uniforms`
-    bits = ((fused.words(streams, hits, side=True) >> 11) & (2**53 - 1)) | 1
+    bits = ((fused.words_at(streams, places) >> 11) & (2**53 - 1)) | 1
     return places, bits.to(torch.float64) * 2.0**-53
 
 
@@ -130,27 +130,22 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
     if x.device.type == "cpu":
         return through_arrays(corruption.apply, x, keys, levels=corruption.takes_levels)
     out = x.clone(memory_format=torch.contiguous_format)
-    flat = out.view(len(out), -1)
-    numbers, shares = corruption.deal(_host_keys(keys))
-    done: dict[AddedNoise, tuple[float, ...]] = {}
-    for noise, norms in corruption.mixtures.items():
-        if any(known := tuple(p if _is_fused(p, x) else 0.0 for p in norms)):
-            done[noise] = known
-    left = [s for s in shares if not any(norms[s.number] for norms in done.values())]
-    for share in left:
-        if share.sizes is not None and _can_replace(share.corruption, x):
-            numbers[3, share.places] = np.rint(share.sizes * flat.shape[1])  # as it wants them
-    moved = move(numbers, x.device)
-    for noise, norms in done.items():  # starting a kernel for each part takes longer than its work
-        from shaketable.corruptions.tensors import fused
+    flat, given = out.view(len(out), -1), keys
+    left = set(range(corruption.choices.count))
+    for noise, norms in corruption.mixtures.items():  # together, as it takes long to start kernels
+        known = tuple(p if p >= 0 and _is_fused(p, flat) else -1.0 for p in norms)
+        made = {number for number, p in enumerate(known) if p >= 0}
+        if made:
+            from shaketable.corruptions.tensors import fused
 
-        fused.fill_noise(flat, moved, noise, flat, norms)
-    for share in left:
-        part, own = share.corruption, moved[:, share.places]
-        if _can_replace(part, x):
-            _replace_values(part, out, own)
+            keys = _device_keys(keys, x)
+            choices = corruption.choices
+            fused.fill_noise(flat, keys, noise, flat, norms=known, choices=choices)
+            left -= made
+    for share in corruption.split(_host_keys(given)) if left else ():
+        if share.number not in left:
             continue
-        rows = own[1]
+        part, rows = share.corruption, move(share.rows, x.device)
         if share.sizes is None:
             out[rows] = call(part, x[rows], share.keys)
         else:
@@ -158,27 +153,6 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
             drawn = part.draw(x[rows], share.keys)
             out[rows] = sized.apply(x[rows], drawn, _move(share.sizes, x))
     return out
-
-
-def _can_replace(corruption: Corruption, x: Tensor) -> TypeGuard[Impulse]:
-    """Whether values of `x` are to be replaced, and a kernel can do it."""
-    if not isinstance(corruption, Impulse):
-        return False
-    return (x.is_floating_point() or corruption.takes_levels) and _is_fused(math.inf, x)
-
-
-def _replace_values(corruption: Impulse, out: Tensor, keys: Tensor) -> None:
-    """Replace values of all rows, or of those in the numbers of a `Deal`, of each so many."""
-    from shaketable.corruptions.tensors import fused
-
-    flat = out.view(len(out), -1)
-    fused.replace_values(
-        flat,
-        keys,
-        corruption.count_hits(flat.shape[1]),
-        ends=corruption.find_ends(levels=not out.is_floating_point()),
-        uniform=corruption.to == "uniform",
-    )
 
 
 def apply_flat(corruption: Corruption, x: Any, drawn: Any, work: Callable[[Any, Any], Any]) -> Any:
@@ -217,8 +191,17 @@ def _draw_on_host(corruption: Corruption, x: Tensor, keys: KeyArray | Tensor) ->
 
 
 def _is_fused(p: float, x: Tensor) -> bool:
-    """Whether a kernel can make noise of this order on the device of `x`."""
-    return x.is_cuda and has_kernels(x.device) and _has_layers(p)
+    """Whether a kernel can make noise of this order on the device of `x`.
+
+    Of order 0, values are replaced in a whole row at once.
+    """
+    if not x.is_cuda or not has_kernels(x.device):
+        return False
+    if p:
+        return _has_layers(p)
+    from shaketable.corruptions.tensors import fused
+
+    return x.is_floating_point() and math.prod(x.shape[1:]) <= fused.LONGEST
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from torch import Tensor
 from shaketable.core.tensors import on_device
 from shaketable.corruptions.compiled import ziggurat
 from shaketable.corruptions.corruption import AddedNoise
+from shaketable.corruptions.one_of import Choices
 from shaketable.corruptions.tensors import kernels
 
 _BLOCK = 1024  # values of a row per program where values are independent
@@ -22,26 +23,31 @@ _WARPS = 16  # per program, at most; longer rows are made in parts, and twice
 _WORDS = 1 << 25  # random words that are sorted at a time
 
 
+LONGEST = 32 * _WARPS * _VALUES
+"""Values of a row that one program can hold; of longer ones none are replaced by a kernel."""
+
+
 def fill_noise(
     out: Tensor,
     keys: Tensor,
     noise: AddedNoise,
     x: Tensor | None = None,
+    *,
     norms: tuple[float, ...] = (),
+    choices: Choices | None = None,
 ) -> None:
     """Write noise, one key per row, or its sum with `x`, clipped to its bounds.
 
-    Gaussian noise, with p = 2, does not divide components by their norm. `out` and `x` hold one row
-    after the other, and may be the same. Float64 is computed in float64, all other types in
-    float32. With norms, `keys` are the numbers of a `Deal`: every row gets the size in them, and of
-    the norms that with its number; it is left as it is if that is 0.
+    Gaussian noise, with p = 2, does not divide components by their norm. With p = 0, values of
+    `out` are replaced. `out` and `x` hold one row after the other, and may be the same. Float64 is
+    computed in float64, all other types in float32. With choices, every row draws one of them, with
+    one of the norms; it is left as it is if that is negative.
     """
     d, dtype = out.shape[1], torch.float64 if out.dtype == torch.float64 else torch.float32
-    n = keys.shape[-1]
-    if not norms and math.isinf(noise.p):
+    if choices is None and math.isinf(noise.p):
         block = min(_BLOCK, triton.next_power_of_2(d))
         with on_device(out.device):
-            kernels.cube[n, triton.cdiv(d, block)](
+            kernels.cube[len(keys), triton.cdiv(d, block)](
                 x,
                 out,
                 keys,
@@ -57,81 +63,65 @@ def fill_noise(
         return
     warps = min(_WARPS, triton.next_power_of_2(triton.cdiv(d, 32 * _VALUES)))
     values = min(_VALUES, triton.next_power_of_2(triton.cdiv(d, 32 * warps)))
+    edges, levels = _move_choices(choices, out.device) if choices else (None, None)
     with on_device(out.device):
-        kernels.ball[n,](
+        kernels.ball[len(keys),](
             x,
             out,
             keys,
+            edges,
+            levels,
             *_tables(norms or (noise.p,), dtype, out.device),
             d,
-            n,
             d,
             float(noise.scale),
             float(noise.shift),
             float(noise.low),
             float(noise.high),
             KIND=noise.kind,
-            SIMPLE=int(noise.p) if not norms and noise.p in {1, 2} else 0,
+            SIMPLE=int(noise.p) if choices is None and noise.p in {1, 2} else 0,
             LAYERS=ziggurat.LAYERS,
             ROWS=values,
             COLUMNS=32 * warps,
-            DEALT=bool(norms),
+            CHOICES=0 if edges is None else len(edges),
             num_warps=warps,
         )
 
 
-def replace_values(
-    out: Tensor,
-    keys: Tensor,
-    hits: int,
-    *,
-    ends: tuple[float, float],
-    uniform: bool,
-) -> None:
-    """Set values of every row to one of two ends, or to uniform values between them.
-
-    There is one key per row, and `hits` values are set; or `keys` are numbers of a `Deal`, in which
-    the number of values of every row, `hits` at most, takes the place of its size.
-    """
-    d, dealt = out.shape[1], keys.ndim == 2
-    block = min(_BLOCK, triton.next_power_of_2(max(1, hits)))
-    for some in _slice_rows(keys.shape[-1], d) if hits else ():
-        own = keys[..., some]
-        places = words(own[0] if dealt else own, d).topk(hits).indices
-        with on_device(out.device):
-            kernels.impulses[len(places), triton.cdiv(hits, block)](
-                out if dealt else out[some],
-                own,
-                places,
-                d,
-                hits,
-                own.stride(0),
-                *map(float, ends),
-                UNIFORM=uniform,
-                BLOCK=block,
-                DEALT=dealt,
-            )
-
-
 def draw_places(keys: Tensor, d: int, hits: int) -> Tensor:
     """Distinct places among d for every key, in the order of their random words."""
-    some = _slice_rows(len(keys), d)
-    return torch.cat([words(keys[rows], d).topk(hits).indices for rows in some])
+    step = max(1, _WORDS // d)
+    some = (keys[start : start + step] for start in range(0, len(keys), step))
+    return torch.cat([words(each, d).topk(hits).indices for each in some])
 
 
-def words(keys: Tensor, d: int, *, side: bool = False) -> Tensor:
-    """Words 0 to d - 1 of every key, or of its second stream, as int64: shape (keys, d)."""
-    out = keys.new_empty(len(keys), d)
+def words(keys: Tensor, d: int) -> Tensor:
+    """Words 0 to d - 1 of every key, as int64: shape (keys, d)."""
+    return _fill_words(keys.new_empty(len(keys), d), keys)
+
+
+def words_at(keys: Tensor, places: Tensor) -> Tensor:
+    """Words of the second stream of every key at its places, of the same shape."""
+    return _fill_words(torch.empty_like(places), keys, places)
+
+
+def _fill_words(out: Tensor, keys: Tensor, places: Tensor | None = None) -> Tensor:
+    d, side = out.shape[1], places is not None
     if d:
         with on_device(out.device):
-            kernels.words[len(keys), triton.cdiv(d, _BLOCK)](keys, out, d, SIDE=side, BLOCK=_BLOCK)
+            kernels.words[len(keys), triton.cdiv(d, _BLOCK)](
+                keys, places, out, d, SIDE=side, BLOCK=_BLOCK
+            )
     return out
 
 
-def _slice_rows(n: int, d: int) -> list[slice]:
-    """Slices of n rows whose words, d of each, are sorted at a time."""
-    step = max(1, _WORDS // d)
-    return [slice(start, start + step) for start in range(0, n, step)]
+@lru_cache(maxsize=64)
+def _move_choices(choices: Choices, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return edges, filled up to a power of two, and levels on a device."""
+    edges, levels = np.frombuffer(choices.edges), np.frombuffer(choices.levels)
+    more = triton.next_power_of_2(len(edges)) - len(edges)
+    edges = np.pad(edges, (0, more), constant_values=math.inf)
+    return torch.tensor(edges, device=device), torch.tensor(levels, device=device)
 
 
 @lru_cache(maxsize=64)
@@ -143,7 +133,7 @@ def _tables(
     Of the layers first the widths, and the share of each that is certainly under the curve, less a
     margin for rounding, in the type of a row; then what decides near the curve.
     """
-    # p = 0 and infinity have no layers, and never ask for them
+    # others than 0 < p < infinity have no layers, and never ask for them
     curves = [ziggurat.layers(p if 0 < p < math.inf else 1.0) for p in norms]
     tails = np.array([(p, curve.tail) for p, curve in zip(norms, curves, strict=True)])
     step = np.stack([curve.step for curve in curves])

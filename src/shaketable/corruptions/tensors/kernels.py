@@ -16,6 +16,7 @@ import triton.language as tl
 
 _GOLDEN = tl.constexpr(0x9E3779B97F4A7C15)
 _SIDE = tl.constexpr(0xD1B54A32D192ED03)
+_SIGN = tl.constexpr(1 << 63)
 
 
 @triton.jit
@@ -38,14 +39,10 @@ def _key(keys):
     return tl.load(keys + tl.program_id(0)).to(tl.uint64, bitcast=True)
 
 
-# Keys can be dealt: the first of four rows of numbers (`one_of.Deal`), which have a stride
 @triton.jit
-def _start(keys, d, stride, DEALT: tl.constexpr):
-    """Where the row of a program starts: its own, or that which was dealt."""
-    row = tl.program_id(0).to(tl.int64)
-    if DEALT:
-        row = tl.load(keys + stride + row)
-    return row * d
+def _fold(key, i):
+    """Key for purpose number i, as in `core.keys.fold`."""
+    return _mix(key ^ _mix((0 - tl.cast(i, tl.uint64)) * _GOLDEN))
 
 
 @triton.jit
@@ -62,6 +59,15 @@ def _uniform(word, DTYPE: tl.constexpr):
 @triton.jit
 def _signed(word, x):
     return tl.where((word & 1024) != 0, -x, x)
+
+
+@triton.jit
+def _round(x):
+    """Nearest whole number, of two the even one."""
+    low = tl.floor(x)
+    whole = low.to(tl.int32)
+    up = (x - low > 0.5) | ((x - low == 0.5) & (whole % 2 == 1))
+    return whole + up.to(tl.int32)
 
 
 @triton.jit
@@ -128,7 +134,7 @@ def cube(
     key = _key(keys)
     c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
     noise = _cube_values(key, c, d, KIND, DTYPE)
-    _write(x, out, _start(keys, d, 0, False), noise, c, d, scale, scale * 0, low, high)
+    _write(x, out, tl.program_id(0).to(tl.int64) * d, noise, c, d, scale, scale * 0, low, high)
 
 
 @triton.jit
@@ -209,13 +215,33 @@ def _components(
     return g, c
 
 
+@triton.jit
+def _replace(out, row, key, d, hits, low, high, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    """Set the values of a row with the largest words, so many, to one of two ends."""
+    c = tl.arange(0, COLUMNS)[:, None] + tl.arange(0, ROWS)[None, :] * COLUMNS
+    order = _word(key, c) ^ _SIGN  # of signed words
+    # bit by bit, the largest number that enough words reach
+    least, bit, count = hits.to(tl.uint64) * 0, hits.to(tl.uint64) * 0 + _SIGN, hits * 0 + d
+    while (count > hits) & (bit > 0):
+        reached = tl.sum(((order >= (least | bit)) & (c < d)).to(tl.int32))
+        enough = reached >= hits
+        least = tl.where(enough, least | bit, least)
+        count = tl.where(enough, reached, count)
+        bit = bit >> 1
+    upper = (_word(_mix(key ^ _SIDE), c) & _SIGN) != 0
+    value = tl.where(upper, high, low).to(out.dtype.element_ty)
+    tl.store(out + row + c, value, mask=(order >= least) & (c < d))
+
+
 # d is a constant, so that values beyond it cost nothing; length, which equals d, is not: otherwise
 # Triton would give neighbouring values to a thread, and columns to several threads
-@triton.jit(do_not_specialize=["length", "stride"])
+@triton.jit(do_not_specialize=["length"])
 def ball(
     x,
     out,
     keys,
+    edges,
+    levels,
     norms,
     edge,
     share,
@@ -223,7 +249,6 @@ def ball(
     inside,
     height,
     length,
-    stride,
     d: tl.constexpr,
     scale: tl.float64,
     shift: tl.float64,
@@ -234,25 +259,30 @@ def ball(
     LAYERS: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
-    DEALT: tl.constexpr,
+    CHOICES: tl.constexpr,
 ):
-    """Noise of one norm and size, or with dealt keys of a norm and size for every row.
+    """Noise of one norm and size, or with `edges` of one of several norms and sizes for every row.
 
-    A part is the place of a norm in the tables; nothing is done to rows whose norm is 0.
+    Values are replaced for p = 0, in place; nothing is done to rows whose norm is negative.
     """
-    row, key = _start(keys, length, stride, DEALT), _key(keys)
-    if DEALT:
-        part = tl.load(keys + 2 * stride + tl.program_id(0))
-        scale = tl.load(keys + 3 * stride + tl.program_id(0)).to(tl.float64, bitcast=True)
-        norms += 2 * part
-        edge, share, step = edge + part * LAYERS, share + part * LAYERS, step + part * LAYERS
-        inside, height = inside + part * LAYERS, height + part * (LAYERS + 1)
+    row, key = tl.program_id(0).to(tl.int64) * length, _key(keys)
+    if edges is not None:
+        chosen = _uniform(_word(_fold(key, -1), 0), tl.float64)
+        part = tl.sum((tl.load(edges + tl.arange(0, CHOICES)) <= chosen).to(tl.int32))
+        key = _fold(key, part)
+        number = tl.load(levels + 2 * part).to(tl.int32)
+        scale = tl.load(levels + 2 * part + 1)
+        norms += 2 * number
+        edge, share, step = edge + number * LAYERS, share + number * LAYERS, step + number * LAYERS
+        inside, height = inside + number * LAYERS, height + number * (LAYERS + 1)
     p, tail = tl.load(norms), tl.load(norms + 1)
     if p == float("inf"):
         values = tl.arange(0, COLUMNS)[:, None] + tl.arange(0, ROWS)[None, :] * COLUMNS
         for start in range(0, d, ROWS * COLUMNS):
             noise = _cube_values(key, start + values, d, KIND, edge.dtype.element_ty)
             _write(x, out, row, noise, start + values, d, scale, shift, low, high)
+    elif p == 0:
+        _replace(out, row, key, d, _round(scale * d), low, high, ROWS, COLUMNS)
     elif p > 0:
         # few dimensions need all digits of this logarithm, and many divide them away
         dtype: tl.constexpr = tl.float64 if d < 16 else edge.dtype.element_ty
@@ -285,40 +315,13 @@ def ball(
             _write(x, out, row, g, c, d, size, shift, low, high)
 
 
-@triton.jit(do_not_specialize=["d", "hits", "stride"])
-def impulses(
-    out,
-    keys,
-    places,
-    d,
-    hits,
-    stride,
-    low: tl.float64,
-    high: tl.float64,
-    UNIFORM: tl.constexpr,
-    BLOCK: tl.constexpr,
-    DEALT: tl.constexpr,
-):
-    """Set the values at a list of places, with dealt keys of every row the first ones only.
-
-    How many these are takes the place of the size.
-    """
-    i = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    u = _uniform(_word(_mix(_key(keys) ^ _SIDE), i), tl.float64)
-    value = low + (high - low) * u if UNIFORM else tl.where(u < 0.5, low, high)
-    count = hits
-    if DEALT:
-        count = tl.load(keys + 3 * stride + tl.program_id(0))
-    at = tl.load(places + tl.program_id(0).to(tl.int64) * hits + i, mask=i < count)
-    tl.store(
-        out + _start(keys, d, stride, DEALT) + at, value.to(out.dtype.element_ty), mask=i < count
-    )
-
-
 @triton.jit(do_not_specialize=["d"])
-def words(keys, out, d, SIDE: tl.constexpr, BLOCK: tl.constexpr):
-    """Random words of every key."""
-    c = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+def words(keys, places, out, d, SIDE: tl.constexpr, BLOCK: tl.constexpr):
+    """Random words of every key: the first ones, or those with the numbers in `places`."""
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    row, c = tl.program_id(0).to(tl.int64) * d, at
+    if places is not None:
+        c = tl.load(places + row + at, mask=at < d, other=0)
     stream = _mix(_key(keys) ^ _SIDE) if SIDE else _key(keys)
     word = _word(stream, c).to(tl.int64, bitcast=True)
-    tl.store(out + tl.program_id(0).to(tl.int64) * d + c, word, mask=c < d)
+    tl.store(out + row + at, word, mask=at < d)
