@@ -46,7 +46,7 @@ class Choices(NamedTuple):
     """Where the interval of one part in (0, 1) ends and that of the next begins."""
     levels: bytes
     """For every part the number of its ladder, and its size."""
-    count: int
+    ladders: int
     """Number of ladders."""
 
 

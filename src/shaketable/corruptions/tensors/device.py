@@ -131,7 +131,7 @@ def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
         return through_arrays(corruption.apply, x, keys, levels=corruption.takes_levels)
     out = x.clone(memory_format=torch.contiguous_format)
     flat, given = out.view(len(out), -1), keys
-    left = set(range(corruption.choices.count))
+    left = set(range(corruption.choices.ladders))
     for noise, norms in corruption.mixtures.items():  # together, as it takes long to start kernels
         known = tuple(p if p >= 0 and _is_fused(p, flat) else -1.0 for p in norms)
         made = {number for number, p in enumerate(known) if p >= 0}

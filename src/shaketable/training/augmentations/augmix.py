@@ -127,8 +127,11 @@ class AugMix:
     def draw_weights(self, keys: KeyArray) -> FloatArray:
         """Draw the weights of the image itself and of the chains, (images, 1 + width)."""
         u = uniforms(fold(keys, -1), 1 + self.width)
-        share = betaincinv(self.alpha, self.alpha, u[:, :1])
-        parts = gammaincinv(self.alpha, u[:, 1:])
+        if self.alpha == 1:  # closed forms are much faster
+            share, parts = u[:, :1], -np.log1p(-u[:, 1:])
+        else:
+            share = betaincinv(self.alpha, self.alpha, u[:, :1])
+            parts = gammaincinv(self.alpha, u[:, 1:])
         return np.hstack([1 - share, share * parts / parts.sum(axis=1, keepdims=True)])
 
     def __call__(self, x: Tensor, keys: KeyArray) -> Tensor:

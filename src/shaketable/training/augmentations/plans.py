@@ -68,6 +68,18 @@ class Step:
     parameters: FloatArray
     """(images, `WIDTH`); those that a kind does not have are 0."""
 
+    def take(self, rows: IntArray) -> Step:
+        """Return the step of these images, or of entries of a table."""
+        return Step(self.kinds[rows], self.parameters[rows])
+
+
+def tabulate(space: Sequence[Operation], levels: FloatArray, size: Size) -> Step:
+    """Return every operation with every strength and both signs, which vary the fastest."""
+    entries = np.arange(len(space) * len(levels) * 2)
+    signs = np.where(entries % 2, 1.0, -1.0)
+    chosen, level = np.divmod(entries // 2, len(levels))
+    return plan_step(space, chosen, levels[level], signs, size)
+
 
 def plan_step(
     space: Sequence[Operation], chosen: IntArray, levels: FloatArray, signs: FloatArray, size: Size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -62,6 +63,12 @@ SPACE = (
 """kornia's operations and ranges, of a strength between 0 and 1."""
 
 
+@lru_cache(maxsize=16)
+def _tabulate(m: float, size: Size) -> Step:
+    """Return all that can be drawn for images of a size; to look it up is faster than to plan."""
+    return plans.tabulate(SPACE, np.array([m / MOST]), size)
+
+
 @declare("randaugment", "RA", "n different operations per image, all of magnitude m of 30")
 @dataclass(frozen=True)
 class RandAugment:
@@ -106,11 +113,9 @@ class RandAugment:
     def draw(self, keys: KeyArray, size: Size) -> list[Step]:
         """Draw the operations of every image."""
         chosen = np.argsort(uniforms(fold(keys, 0), len(SPACE)), axis=1)[:, : self.n]
-        signs = plans.draw_signs(uniforms(fold(keys, 1), self.n))
-        levels = np.full(len(keys), self.m / MOST)
-        return [
-            plans.plan_step(SPACE, chosen[:, i], levels, signs[:, i], size) for i in range(self.n)
-        ]
+        entries = 2 * chosen + (uniforms(fold(keys, 1), self.n) >= 0.5)
+        table = _tabulate(self.m, size)
+        return [table.take(entries[:, i]) for i in range(self.n)]
 
     def __call__(self, x: Tensor, keys: KeyArray) -> Tensor:
         """Return changed images; see `ImageAugmentation`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -61,6 +62,12 @@ WIDE = (
 """The wide space of the paper: 14 operations with strengths 0 to 30."""
 
 
+@lru_cache(maxsize=16)
+def _tabulate(size: Size) -> Step:
+    """Return all that can be drawn for images of a size; to look it up is faster than to plan."""
+    return plans.tabulate(WIDE, np.arange(MOST + 1.0), size)
+
+
 @declare("trivialaugment", "TA", "one of 14 operations per image, of any strength")
 @dataclass(frozen=True)
 class TrivialAugment:
@@ -90,9 +97,8 @@ class TrivialAugment:
     def draw(self, keys: KeyArray, size: Size) -> list[Step]:
         """Draw the operation of every image."""
         choice, strength, sign = uniforms(keys, 3).T
-        levels = plans.draw_whole(strength, MOST + 1).astype(float)
-        chosen = plans.draw_whole(choice, len(WIDE))
-        return [plans.plan_step(WIDE, chosen, levels, plans.draw_signs(sign), size)]
+        levels, chosen = plans.draw_whole(strength, MOST + 1), plans.draw_whole(choice, len(WIDE))
+        return [_tabulate(size).take(((MOST + 1) * chosen + levels) * 2 + (sign >= 0.5))]
 
     def __call__(self, x: Tensor, keys: KeyArray) -> Tensor:
         """Return changed images; see `ImageAugmentation`."""
