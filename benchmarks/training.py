@@ -105,17 +105,17 @@ def clock(work: Callable[[], object], device: torch.device) -> float:
     return time.perf_counter() - start
 
 
-def time_in_loop(bare: Bare, rounds: int) -> dict[str, list[float]]:
+def time_in_loop(bare: Bare, specs: list[str], rounds: int) -> dict[str, list[float]]:
     """Return what a step takes with every transform, relative to a step without, round by round."""
-    noises = {spec: Noise(spec, seed=0) for spec in TRANSFORMS}
-    ratios: dict[str, list[float]] = {spec: [] for spec in TRANSFORMS}
+    noises = {spec: Noise(spec, seed=0) for spec in specs}
+    ratios: dict[str, list[float]] = {spec: [] for spec in specs}
     for number in range(rounds + 1):  # the first one warms up
         clean = [clock(lambda: bare.run(1, steps=STEPS), bare.device)]
         spent = {}
         for spec, noise in noises.items():
             spent[spec] = clock(partial(bare.run, 1, noise, STEPS), bare.device)
             clean.append(clock(lambda: bare.run(1, steps=STEPS), bare.device))
-        for before, after, spec in zip(clean, clean[1:], TRANSFORMS, strict=False):
+        for before, after, spec in zip(clean, clean[1:], specs, strict=False):
             if number:
                 ratios[spec].append(2 * spent[spec] / (before + after))
     return ratios
@@ -151,6 +151,8 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=50_000)
     parser.add_argument("--epochs", type=int, default=3, help="what is done once counts less")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--transforms", nargs="+", default=TRANSFORMS, help="to measure in a loop")
+    parser.add_argument("--rounds", type=int, default=10, help="in which they take turns")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--threads", type=int, help="of torch on the CPU")
     args = parser.parse_args()
@@ -194,7 +196,8 @@ def main() -> None:
         print(f"| {name} | {n / spent:,.0f} | {100 * bare / spent:.1f} |")
     step = bare * args.batch / n
     print(f"\nOne step by hand takes {1000 * step:.2f} ms.\n")
-    ratios = time_in_loop(Bare(data, args.network, args.batch, device), 2 * args.repeats)
+    bare_loop = Bare(data, args.network, args.batch, device)
+    ratios = time_in_loop(bare_loop, list(args.transforms), args.rounds)
     x = torch.rand(args.batch, 3, 32, 32, device=device)
     print(
         "| transform of a batch | costs, % of a step | quartiles | start, ms | GPU, ms | kernels |"

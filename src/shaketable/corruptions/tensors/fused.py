@@ -63,6 +63,7 @@ def fill_noise(
         return
     warps = min(_WARPS, triton.next_power_of_2(triton.cdiv(d, 32 * _VALUES)))
     values = min(_VALUES, triton.next_power_of_2(triton.cdiv(d, 32 * warps)))
+    norms = norms or (noise.p,)
     edges, levels = _move_choices(choices, out.device) if choices else (None, None)
     with on_device(out.device):
         kernels.ball[len(keys),](
@@ -71,7 +72,7 @@ def fill_noise(
             keys,
             edges,
             levels,
-            *_tables(norms or (noise.p,), dtype, out.device),
+            *_tables(norms, dtype, out.device),
             d,
             d,
             float(noise.scale),
@@ -84,6 +85,9 @@ def fill_noise(
             ROWS=values,
             COLUMNS=32 * warps,
             CHOICES=0 if edges is None else len(edges),
+            BALLS=any(0 < p < math.inf for p in norms),
+            CUBES=math.inf in norms,
+            IMPULSES=0 in norms,
             num_warps=warps,
         )
 

@@ -9,7 +9,7 @@ A kernel is compiled for every length of row, which takes one or two seconds, on
 """
 # Triton compiles the kernels from the types of a call, so they carry few annotations
 # mypy: ignore-errors
-# ruff: noqa: N803, PLR0917
+# ruff: noqa: N803, PLR0912, PLR0917, SIM102
 
 import triton
 import triton.language as tl
@@ -260,10 +260,14 @@ def ball(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
     CHOICES: tl.constexpr,
+    BALLS: tl.constexpr,
+    CUBES: tl.constexpr,
+    IMPULSES: tl.constexpr,
 ):
     """Noise of one norm and size, or with `edges` of one of several norms and sizes for every row.
 
-    Values are replaced for p = 0, in place; nothing is done to rows whose norm is negative.
+    Values are replaced for p = 0, in place; nothing is done to rows whose norm is negative. What
+    the norms do not need is not compiled, as it would take registers.
     """
     row, key = tl.program_id(0).to(tl.int64) * length, _key(keys)
     if edges is not None:
@@ -276,43 +280,58 @@ def ball(
         edge, share, step = edge + number * LAYERS, share + number * LAYERS, step + number * LAYERS
         inside, height = inside + number * LAYERS, height + number * (LAYERS + 1)
     p, tail = tl.load(norms), tl.load(norms + 1)
-    if p == float("inf"):
-        values = tl.arange(0, COLUMNS)[:, None] + tl.arange(0, ROWS)[None, :] * COLUMNS
-        for start in range(0, d, ROWS * COLUMNS):
-            noise = _cube_values(key, start + values, d, KIND, edge.dtype.element_ty)
-            _write(x, out, row, noise, start + values, d, scale, shift, low, high)
-    elif p == 0:
-        _replace(out, row, key, d, _round(scale * d), low, high, ROWS, COLUMNS)
-    elif p > 0:
-        # few dimensions need all digits of this logarithm, and many divide them away
-        dtype: tl.constexpr = tl.float64 if d < 16 else edge.dtype.element_ty
-        radius = tl.exp2(tl.log2(_uniform(_word(_mix(key ^ _SIDE), 0), dtype)) / d)
-        g, c = _components(
-            key, 0, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
-        )
-        if KIND == "gaussian":
-            size = scale * 2**0.5  # the density is exp(-x^2)
-        else:
-            largest = tl.max(tl.abs(g))
-            total = tl.sum(_power(tl.abs(g) * (1 / largest), p, SIMPLE))
-            for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
-                more, _ = _components(
-                    key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
-                )
-                top = tl.maximum(largest, tl.max(tl.abs(more)))
-                total = total * _power(largest / top, p, SIMPLE)
-                total += tl.sum(_power(tl.abs(more) * (1 / top), p, SIMPLE))
-                largest = top
-            factor = 1 / largest / _root(total, p, SIMPLE)
-            if KIND == "ball":
-                factor *= radius
-            size = tl.cast(scale, factor.dtype) * factor
-        _write(x, out, row, g, c, d, size, shift, low, high)
-        for start in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
+    if IMPULSES:
+        if p == 0:
+            _replace(out, row, key, d, _round(scale * d), low, high, ROWS, COLUMNS)
+    if CUBES:
+        if p == float("inf"):
+            values = tl.arange(0, COLUMNS)[:, None] + tl.arange(0, ROWS)[None, :] * COLUMNS
+            for start in range(0, d, ROWS * COLUMNS):
+                noise = _cube_values(key, start + values, d, KIND, edge.dtype.element_ty)
+                _write(x, out, row, noise, start + values, d, scale, shift, low, high)
+    if BALLS:
+        if (p > 0) & (p < float("inf")):
+            # few dimensions need all digits of this logarithm, and many divide them away
+            dtype: tl.constexpr = tl.float64 if d < 16 else edge.dtype.element_ty
+            radius = tl.exp2(tl.log2(_uniform(_word(_mix(key ^ _SIDE), 0), dtype)) / d)
             g, c = _components(
-                key, start, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
+                key, 0, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
             )
+            if KIND == "gaussian":
+                size = scale * 2**0.5  # the density is exp(-x^2)
+            else:
+                largest = tl.max(tl.abs(g))
+                total = tl.sum(_power(tl.abs(g) * (1 / largest), p, SIMPLE))
+                for at in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
+                    more, _ = _components(
+                        key,
+                        at,
+                        d,
+                        edge,
+                        share,
+                        step,
+                        inside,
+                        height,
+                        p,
+                        tail,
+                        SIMPLE,
+                        ROWS,
+                        COLUMNS,
+                    )
+                    top = tl.maximum(largest, tl.max(tl.abs(more)))
+                    total = total * _power(largest / top, p, SIMPLE)
+                    total += tl.sum(_power(tl.abs(more) * (1 / top), p, SIMPLE))
+                    largest = top
+                factor = 1 / largest / _root(total, p, SIMPLE)
+                if KIND == "ball":
+                    factor *= radius
+                size = tl.cast(scale, factor.dtype) * factor
             _write(x, out, row, g, c, d, size, shift, low, high)
+            for at in range(ROWS * COLUMNS, d, ROWS * COLUMNS):
+                g, c = _components(
+                    key, at, d, edge, share, step, inside, height, p, tail, SIMPLE, ROWS, COLUMNS
+                )
+                _write(x, out, row, g, c, d, size, shift, low, high)
 
 
 @triton.jit(do_not_specialize=["d"])
