@@ -412,3 +412,12 @@ def test_cuda_that_is_not_there_is_refused():
 def test_recipes_that_cannot_be_followed_are_refused(values, message):
     with pytest.raises(InputError, match=message):
         Recipe(**values)
+
+
+def test_networks_are_compiled_for_every_batch_size_by_itself(monkeypatch):
+    # else the sizes of earlier trainings change the rounding: by 6e-9 of the weights of an mlp
+    asked = []
+    monkeypatch.setattr(torch, "compile", lambda module, **options: asked.append(options) or module)
+    train("mlp(width=4)", POINTS, epochs=1, compiled=True)
+    train("mlp(width=4)", POINTS, epochs=1)
+    assert asked == [{"dynamic": False}]

@@ -270,7 +270,10 @@ class Trainer:
         on = self.compiled
         if on is None:
             on = self.device.type == "cuda" and self.total >= COMPILE_FROM
-        return cast("nn.Module", torch.compile(self.module)) if on else self.module
+        if not on:
+            return self.module
+        # for every batch size by itself, or what was trained before would change the rounding
+        return cast("nn.Module", torch.compile(self.module, dynamic=False))
 
     def _autocast(self) -> Any:
         on = self.precision == "bfloat16" or (
