@@ -15,7 +15,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import add_brackets, format_value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.compose import check_can_be_joined
+from shaketable.corruptions.compose import as_member
 from shaketable.corruptions.corruption import AddedNoise, Compound, Corruption, device_code
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.impulse import Impulse
@@ -56,8 +56,9 @@ class OneOf(Compound):
 
     Only the ratio of the weights counts; they are written relative to the smallest, which is 1.
     Parts in brackets count like the others, ``(a | b) | c`` is ``a | b | c``, so all weights must
-    be given at one level. The choice is drawn from hash(key, -1) and part i draws from hash(key,
-    i). Parts that are levels of one ladder of p-norm noise are drawn together, in one pass.
+    be given at one level, and none before such brackets. The choice is drawn from hash(key, -1) and
+    part i draws from hash(key, i). Parts that are levels of one ladder of p-norm noise are drawn
+    together, in one pass.
 
     >>> from shaketable.corruptions import parse
     >>> (parse("l2(1)") | parse("linf(0.1)") + parse("l0(0.1)")).spec
@@ -79,11 +80,8 @@ class OneOf(Compound):
             )
         flat: list[tuple[Corruption, float]] = []
         for part, weight in zip(self.parts, given, strict=True):
-            check_can_be_joined(part)
-            flat += [
-                (each, check_real("weight", weight, "be a positive number", low=TINY, high=HUGE))
-                for each in _list_parts(part)
-            ]
+            number = check_real("weight", weight, "be a positive number", low=TINY, high=HUGE)
+            flat += [(each, number) for each in _list_parts(as_member(part), number)]
         least = min(weight for _, weight in flat)
         object.__setattr__(self, "parts", tuple(part for part, _ in flat))
         weights = tuple(float(f"{weight / least:.12g}") for _, weight in flat)
@@ -196,10 +194,17 @@ def _find_strongest(parts: list[Corruption]) -> Corruption:
     return max(parts, key=lambda part: part.size)
 
 
-def _list_parts(part: Corruption) -> tuple[Corruption, ...]:
-    """Return the parts of a part, or the part itself; weights inside of it are an error."""
+def _list_parts(part: Corruption, weight: float) -> tuple[Corruption, ...]:
+    """Return the parts of a part, or the part itself; weights inside or of several are an error."""
     if not isinstance(part, OneOf):
         return (part,)
+    if weight != 1:
+        number = format_value(weight)
+        each = (f"{number}*{add_brackets(inner.spec, '+')}" for inner in part.parts)
+        raise InputError(
+            f"a weight is for one part, got {number}*({part.spec}); give every part its own "
+            f"weight, as in {' | '.join(each)}"
+        )
     if len(set(part.weights)) > 1:
         raise InputError(
             f"all weights must be given at one level, got ({part.spec}) as a part; write "
