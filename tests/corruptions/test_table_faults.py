@@ -186,6 +186,13 @@ def test_one_row_has_no_columns_to_go_by(spec):
     assert corrupt(np.ones((1, 5)), 'linf(0.1, only="2") | sp(0.1)', bounds=(0, 1)).shape == (1, 5)
 
 
+def test_gaps_are_for_floats():
+    x = np.full((3, 64), 9, np.uint8)
+    with pytest.raises(InputError, match="leaves values empty, which uint8 cannot hold; convert"):
+        corrupt(x, "missing(0.5, empty)")
+    assert np.isnan(corrupt(x, "missing(1, empty)", dtype="float32")).all()
+
+
 def test_half_precision_has_columns():
     torch = pytest.importorskip("torch", reason="torch is not installed")
     x = torch.tensor([[0.0, 2.0], [4.0, 6.0]], dtype=torch.bfloat16)

@@ -115,10 +115,15 @@ def corrupt(
 def check_noisy(noisy: Any, corruption: Corruption) -> Any:
     """Return corrupted points; raise `InputError` if noise took values beyond the range of floats.
 
-    Tensors that are not on the CPU are not checked.
+    Values of tensors that are not on the CPU are not checked. Gaps in integers are refused.
     """
     values = noisy
     if corruption.leaves_gaps:
+        if not is_floating(noisy):
+            raise InputError(
+                f"{corruption.spec} leaves values empty, which {noisy.dtype} cannot hold; convert "
+                "x to floats, ask for a float dtype, or write missing(share, mean)"
+            )
         values = (
             noisy.nan_to_num(0.0)
             if hasattr(noisy, "detach")
