@@ -79,9 +79,11 @@ class OneOf(Compound):
                 f"{len(self.parts)} parts and {len(given)} weights"
             )
         flat: list[tuple[Corruption, float]] = []
-        for part, weight in zip(self.parts, given, strict=True):
+        for part, weight in zip(map(as_member, self.parts), given, strict=True):
             number = check_real("weight", weight, "be a positive number", low=TINY, high=HUGE)
-            flat += [(each, number) for each in _list_parts(as_member(part), number)]
+            if number != 1 and isinstance(part, OneOf):
+                raise _explain_weight(number, part)
+            flat += [(each, number) for each in _list_parts(part)]
         least = min(weight for _, weight in flat)
         object.__setattr__(self, "parts", tuple(part for part, _ in flat))
         weights = tuple(float(f"{weight / least:.12g}") for _, weight in flat)
@@ -194,17 +196,20 @@ def _find_strongest(parts: list[Corruption]) -> Corruption:
     return max(parts, key=lambda part: part.size)
 
 
-def _list_parts(part: Corruption, weight: float) -> tuple[Corruption, ...]:
-    """Return the parts of a part, or the part itself; weights inside or of several are an error."""
+def _explain_weight(weight: float, several: OneOf) -> InputError:
+    """Error to raise for a weight before brackets with several parts."""
+    number = format_value(weight)
+    each = (f"{number}*{add_brackets(part.spec, '+')}" for part in several.parts)
+    return InputError(
+        f"a weight is for one part, got {number}*({several.spec}); give every part its own "
+        f"weight, as in {' | '.join(each)}"
+    )
+
+
+def _list_parts(part: Corruption) -> tuple[Corruption, ...]:
+    """Return the parts of a part, or the part itself; weights inside of it are an error."""
     if not isinstance(part, OneOf):
         return (part,)
-    if weight != 1:
-        number = format_value(weight)
-        each = (f"{number}*{add_brackets(inner.spec, '+')}" for inner in part.parts)
-        raise InputError(
-            f"a weight is for one part, got {number}*({part.spec}); give every part its own "
-            f"weight, as in {' | '.join(each)}"
-        )
     if len(set(part.weights)) > 1:
         raise InputError(
             f"all weights must be given at one level, got ({part.spec}) as a part; write "
