@@ -36,6 +36,7 @@ def test_what_breaks_the_rule_is_refused(value):
 def test_unknown_names_suggest_similar_ones_in_any_case():
     assert "did you mean 'linf'?" in str(unknown_name("norm", "lnf", ["l1", "linf"]))
     assert "did you mean 'L2'?" in str(unknown_name("norm", "l2", ["L2", "other"]))
+    assert "did you mean 'TA'?" in str(unknown_name("name", "ta", ["TA", "ga"]))
     assert str(unknown_name("norm", "x", ["l2", "l1"])) == "unknown norm 'x'; Known: l1, l2"
 
 

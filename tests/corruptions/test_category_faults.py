@@ -126,6 +126,9 @@ def test_messages(spec, message):
 def test_data_without_suitable_columns_are_refused():
     with pytest.raises(InputError, match="is for tables with text"):
         corrupt(np.zeros((2, 2)), "typo(0.1)")
+    for spec in ("swap(0.1)", "typo(0.1)"):
+        with pytest.raises(InputError, match=r"is for tables, got points of shape \(8, 8\); leave"):
+            corrupt(np.zeros((5, 8, 8)), spec)
     with pytest.raises(InputError, match="got a data frame with others; use corrupted"):
         corrupt(FRAME, "typo(0.1)")
     with pytest.raises(InputError, match="have none that may change"):

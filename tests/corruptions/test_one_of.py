@@ -167,6 +167,9 @@ def test_only_the_ratio_of_weights_counts():
         ("-1*l2(1) | clean", "weight must be a positive number"),
         ("x*l2(1) | clean", "weight must be a positive number, as in"),
         ("(3*l2(1) | clean) | l1(1)", "all weights must be given at one level"),
+        ("2*(l2(1) | l1(1)) | clean", r"^a weight is for one part, .* 2\*l2\(1\) \| 2\*l1\(1\)$"),
+        ("2*(l2(1) + l1(1) | clean) | l1(1)", r"as in 2\*\(l2\(1\) \+ l1\(1\)\) \| 2\*clean$"),
+        ("linf(0.1) as A | l2(1)", "^a name is for a whole spec, got .* write linf.0.1. here, and"),
         ("l2(1) |", "must not be empty"),
         ("()", "must not be empty"),
         ("(l2(1)", "spec must read"),
@@ -184,6 +187,9 @@ def test_names_and_wrong_numbers_of_weights_are_refused():
         OneOf((Named(Clean(), "A"), Clean()))
     with pytest.raises(InputError, match="two parts or more"):
         OneOf((Clean(),))
+    for times in (lambda a: 3 * a, lambda a: a * 3):
+        with pytest.raises(InputError, match="^weights must be written in a spec, got 3 times C1;"):
+            times(parse("C1"))
     with pytest.raises(InputError, match="a weight for each"):
         OneOf((Clean(), Clean()), (1.0,))
 

@@ -56,6 +56,14 @@ def test_records_have_the_columns_in_their_spec(data):
     assert [r.corruption for r in records] == ["clean", 'linf(0.5, only="age")']
 
 
+def test_columns_of_a_frame_have_their_names():
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=NAMES)
+    noisy = corrupt(frame, 'l2(1, only="net income")', rng=1)
+    np.testing.assert_array_equal(noisy, corrupt(X, 'l2(1, only="1")', rng=1))
+    with pytest.raises(InputError, match="^unknown column '0'; .* age"):
+        corrupt(frame, "l2(1, only=0)")
+
+
 def test_tensors_get_the_bytes_of_arrays():
     torch = pytest.importorskip("torch", reason="torch is an optional package")
     spec = 'l2(1, only="0,2")'

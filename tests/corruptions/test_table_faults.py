@@ -178,6 +178,28 @@ def test_without_columns_it_says_what_to_do(spec):
         other(x, keys)
 
 
+@pytest.mark.parametrize("spec", ["jitter(0.1)", "missing(0.1) as M", "jitter(1, only=2) + l2(1)"])
+def test_one_row_has_no_columns_to_go_by(spec):
+    with pytest.raises(InputError, match="of which one row shows nothing; give two rows"):
+        corrupt(np.ones((1, 5)), spec)
+    assert np.isnan(corrupt(np.ones((1, 5)), "missing(1, empty)")).all()
+    assert corrupt(np.ones((1, 5)), 'linf(0.1, only="2") | sp(0.1)', bounds=(0, 1)).shape == (1, 5)
+
+
+def test_gaps_are_for_floats():
+    x = np.full((3, 64), 9, np.uint8)
+    with pytest.raises(InputError, match="leaves values empty, which uint8 cannot hold; convert"):
+        corrupt(x, "missing(0.5, empty)")
+    assert np.isnan(corrupt(x, "missing(1, empty)", dtype="float32")).all()
+
+
+def test_half_precision_has_columns():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    x = torch.tensor([[0.0, 2.0], [4.0, 6.0]], dtype=torch.bfloat16)
+    assert corrupt(x, "missing(1)").tolist() == [[2, 4], [2, 4]]
+    assert corrupt(x, "jitter(1)", rng=0).dtype == torch.bfloat16
+
+
 def test_columns_are_those_of_the_data_unless_it_is_called_itself():
     x, keys = table(100), make_keys(100)
     fitted = Jitter(0.1).for_columns(Columns(lambda: np.zeros((3, 5))))

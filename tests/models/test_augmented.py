@@ -6,7 +6,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shaketable.core.errors import InputError
-from shaketable.corruptions import PNormNoise
+from shaketable.corruptions import PNormNoise, corrupt
 from shaketable.models.augmented import NoiseAugmented
 
 
@@ -115,3 +115,33 @@ def test_columns_are_those_of_the_training_points():
     gaps = copies != np.repeat(x, 2, axis=0)
     assert 10 < gaps.sum() < 62
     np.testing.assert_allclose(copies[gaps], np.broadcast_to(x.mean(axis=0), gaps.shape)[gaps])
+
+
+@pytest.mark.parametrize("spec", ["linf(0.1)", "C2", "l0(0.25)", "ga(0.1)"])
+def test_uint8_images_are_corrupted_as_fractions_and_stay_levels(spec):
+    x = np.full((40, 64), 128, np.uint8)
+    copies = see(x, noise=spec, k=1)
+    assert copies.dtype == float
+    np.testing.assert_array_equal(copies, np.rint(copies))
+    assert copies.min() >= 0
+    assert copies.max() <= 255
+    expected = corrupt(x, spec, rng=1).astype(float)
+    assert np.abs(copies - 128).mean() == pytest.approx(np.abs(expected - 128).mean(), rel=0.2)
+    np.testing.assert_array_equal(copies, see(x, noise=spec, k=1, bounds=(0, 1)))
+
+
+def test_uint8_is_in_its_own_units_in_tables_and_if_bounds_say_so():
+    assert 4 < np.abs(see(np.full((40, 8), 99, np.uint8), epsilon=5) - 99).max() <= 5
+    fractions = see(np.full((40, 8), 99, np.uint8), epsilon=5 / 255, shape=(2, 4))
+    assert set(np.abs(fractions - 99).ravel()) == {0, 1, 2, 3, 4, 5}
+    levels = np.full((40, 64), 99, np.uint8)
+    assert 4 < np.abs(see(levels, epsilon=5, bounds=(0, 255)) - 99).max() <= 5
+    with pytest.raises(InputError, match=r"^x must lie in the bounds \[0.0, 16.0\]"):
+        see(levels, epsilon=5, bounds=(0, 16))
+
+
+def test_columns_of_a_frame_have_their_names():
+    x = np.random.default_rng(0).random((12, 3))
+    frame = pytest.importorskip("pandas").DataFrame(x, columns=["age", "income", "rate"])
+    moved = see(frame, noise="linf(0.1, only=income)", k=1) != x
+    assert moved.all(axis=0).tolist() == [False, True, False]

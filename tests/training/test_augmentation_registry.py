@@ -98,3 +98,10 @@ def test_others_are_refused_in_one_line(given, message):
     with pytest.raises(InputError, match=message) as error:
         as_augmentation(given)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("augmentation", [FlipCrop(), TrivialAugment(), AugMix(), Mixup()])
+def test_calls_without_keys_say_what_is_meant_for_loops(augmentation):
+    with pytest.raises(InputError, match=r"keys\), one key .* use training.Noise") as caught:
+        augmentation([[[0.0]]])
+    assert parse_augmentation(str(caught.value).split("'")[1]) == augmentation

@@ -105,6 +105,42 @@ def test_augmentations_know_the_value_range(low, high, dtype):
     assert torch.equal(shifted, Noise("flipcrop(3)", seed=0)(images))
 
 
+def test_three_axes_are_one_image_or_an_error():
+    for channels in (1, 3, 4):
+        image = torch.full((channels, 8, 8), 0.5)
+        added = Noise("l2(0.1, surface)", seed=0)(image) - 0.5
+        assert added.norm().item() == pytest.approx(0.1, rel=1e-4)
+    grey = torch.full((6, 28, 28), 0.5)
+    with pytest.raises(InputError, match=r"got shape \(6, 28, 28\); give x\[:, None\] for a batch"):
+        Noise("l2(0.1, surface)")(grey)
+    for rows in (grey[:, None], grey[None]):
+        norms = (Noise("l2(0.1, surface)", seed=0)(rows) - 0.5).flatten(1).norm(dim=1)
+        assert torch.allclose(norms, torch.tensor(0.1), rtol=1e-4)
+    with pytest.raises(InputError, match="^x must be an image or a batch, got a tensor without ax"):
+        Noise("linf(0.1)")(torch.tensor(0.5))
+
+
+@pytest.mark.parametrize("spec", ["jitter(0.2)", "TA + missing(0.5)", "clean | swap(0.1) + l2(1)"])
+def test_noise_that_depends_on_columns_is_refused(spec):
+    with pytest.raises(InputError, match="depends on the columns of the data, which batches do no"):
+        Noise(spec)
+    assert Noise("SP0.1")(GREY).shape == GREY.shape
+    moved = Noise('linf(0.1, only="1")', bounds=None)(torch.zeros(3, 2)) != 0
+    assert moved.tolist() == [[False, True]] * 3
+
+
+@pytest.mark.parametrize("spec", ["clean", "linf(0.1)", "flipcrop", "mixup(1)", "sp(0.1)"])
+@pytest.mark.filterwarnings("error")
+def test_the_result_is_a_copy_without_a_gradient(spec):
+    for images in (torch.rand(2, 3, 4, 4, requires_grad=True), torch.rand(3, 4, 4)):
+        labels = torch.arange(2)[: len(images)] if images.ndim == 4 else torch.zeros(1, dtype=int)
+        before = images.detach().clone()
+        changed, _ = Noise(spec, classes=2)(images, labels)
+        assert not changed.requires_grad
+        changed.zero_()
+        assert torch.equal(images, before)
+
+
 def test_mixup_mixes_labels_too():
     images, labels = torch.rand(8, 3, 4, 4), torch.arange(8) % 4
     mixed, shares = Noise("mixup(1)", seed=0, classes=4)(images, labels)
@@ -136,6 +172,8 @@ def test_workers_of_a_loader_have_their_own_draws():
 
 
 def test_corruptions_are_taken_as_they_are():
+    augmented = Noise(training.TrivialAugment(), seed=0)(GREY)
+    assert torch.equal(augmented, Noise("TA", seed=0)(GREY))
     by_spec = Noise("linf(0.1)", seed=0)(GREY)
     assert torch.equal(Noise(parse("linf(0.1)"), seed=0)(GREY), by_spec)
     data = make_dataset(GREY.numpy(), np.arange(400) % 2)
@@ -146,6 +184,9 @@ def test_adversaries_and_other_things_are_refused():
     for nothing, message in {None: "^corruption must be a spec", " ": "must not be empty"}.items():
         with pytest.raises(InputError, match=message):
             Noise(nothing)
+    for classes in ("x", -1):
+        with pytest.raises(InputError, match="^classes must be a whole number of at least 1, got"):
+            Noise("mixup", classes=classes)
     with pytest.raises(InputError, match="needs the network"):
         Noise("pgd_at(0.1)")
     with pytest.raises(InputError, match="x must be a tensor, an image or a batch, got ndarray"):

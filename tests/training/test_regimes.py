@@ -33,6 +33,8 @@ DATA = make_dataset([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]], ["a", "b", "a"], bound
         (" linf( 1e-1 ) ", "linf(0.1)"),
         ("TA+C1", "trivialaugment + C1"),
         ("RA + MU + l2(1) + sp(0.1)", "randaugment(n=2, m=9) + mixup(alpha=0.2) + l2(1) + sp(0.1)"),
+        ("ta + FlipCrop(2)+C1", "trivialaugment + flipcrop(padding=2) + C1"),
+        ("l0.5(1) + Trades(0.1)", "l0.5(1) + trades(0.1, norm=inf, steps=10, beta=6)"),
         ("3*l2(1) | clean", "3*l2(1) | clean"),
         ("trades(0.1, beta=3)", "trades(0.1, norm=inf, steps=10, beta=3)"),
         ("flipcrop(2) + pgd_at(1, norm=2)", None),
@@ -81,6 +83,24 @@ def plain(x, rng):
     }.items():
         with pytest.raises(InputError, match=message):
             parse_regime(spec)
+
+
+def test_unknown_names_are_compared_with_all_that_training_takes():
+    for spec, near in {"trads(1)": "trades", "augmx": "augmix", "lnf(1)": "linf"}.items():
+        with pytest.raises(InputError, match=f"^unknown training noise '.*did you mean .*{near}'"):
+            parse_regime(f"flipcrop + {spec}")
+    with pytest.raises(InputError, match="^unknown training noise 'ta'; did you mean 'TA'"):
+        parse_regime("ta | clean")
+    with pytest.raises(InputError, match="Known: AM, C1, .* pgd_at, .* trades, trivialaugment,"):
+        parse_regime("nothing of the kind")
+
+
+@pytest.mark.parametrize("spec", ["missing(0.1, empty)", "flipcrop + l2(1) | missing(1, empty)"])
+def test_networks_take_no_gaps(spec):
+    for given in (spec, parse_regime(spec)):
+        with pytest.raises(InputError, match="leaves values empty, which networks cannot take;"):
+            make_regime(given, DATA, DATA.bounds)
+    assert make_regime("missing(0.1)", DATA, DATA.bounds).spec == "missing(0.1)"
 
 
 def test_the_data_fill_in_eps_min():
@@ -150,8 +170,9 @@ def test_images_of_any_channels_are_flipped_and_cropped(axis, channels):
 
 
 def test_what_is_for_networks_is_called_so_elsewhere():
-    assert {*AUGMENTATIONS.declared, *AdversarialTraining.WEIGHTS} == FOR_NETWORKS
-    for spec in ("TA + linf(0.1)", "pgd_at(1)"):
+    names = {*AUGMENTATIONS.declared, *AdversarialTraining.WEIGHTS}
+    assert {name.lower() for name in names} == FOR_NETWORKS
+    for spec in ("TA + linf(0.1)", "pgd_at(1)", "AugMix"):
         with pytest.raises(InputError, match=r"is no corruption, but for training networks \(t"):
             as_corruption(spec)
 

@@ -372,6 +372,7 @@ def test_points_on_disk_train_alike(tmp_path):
         ({"noise": "TA"}, r"^trivialaugment is for images, got points of 2 values; leave it out$"),
         ({"noise": "linf(0.1) + TA"}, "^TA cannot stand at its place"),
         ({"noise": "C1"}, "range"),
+        ({"noise": "missing(0.1, empty)"}, "^missing.0.1, empty. leaves values empty, which net"),
         ({"recipe": "fats"}, "unknown recipe 'fats'; did you mean 'fast'"),
         ({"device": "gpu"}, "^device must be one that torch knows"),
         ({"device": "meta"}, "^device must be one that torch can use here, got 'meta'"),

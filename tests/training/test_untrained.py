@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
-from shaketable import Suite, evaluate, find, make_dataset, study, suite  # noqa: E402
+from shaketable import Suite, evaluate, find, harden, make_dataset, study, suite  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
@@ -200,6 +200,20 @@ def test_studies_start_from_weights_in_a_file(tmp_path):
     start.unlink()
     with pytest.raises(InputError, match="weights must be a file that can be read"):
         study(POINTS, first, **options)
+
+
+@pytest.mark.parametrize("regime", ["TA + l2(0.1)", "pgd_at(0.1)", "clean + Trades(0.1)"])
+def test_the_model_that_cannot_be_trained_as_networks_are_is_named(regime):
+    models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
+    with pytest.raises(InputError, match="^model tree cannot be trained with .* is for networks;"):
+        study(POINTS, models, train=[regime], runs=1)
+
+
+def test_noise_with_gaps_is_refused_before_training():
+    with pytest.raises(InputError, match="leaves values empty, which networks cannot take"):
+        study(POINTS, NETWORK, train=["missing(0.1, empty)"], runs=1)
+    with pytest.raises(InputError, match="leaves values empty, which networks cannot take"):
+        harden(POINTS, NETWORK, noise="missing(0.1, empty)", search_runs=1, runs=2, n_jobs=1)
 
 
 def test_a_network_needs_images_or_numbers():

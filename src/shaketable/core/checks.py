@@ -53,8 +53,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     unknown norm 'lnf'; did you mean 'linf'? Known: l1, l2, linf
     """
     names = sorted(set(known))
-    near = difflib.get_close_matches(name, names, n=2, cutoff=0.5)
-    near = near or [known for known in names if known.lower() == name.lower()]
+    near = [known for known in names if known.lower() == name.lower()]
+    near = near or difflib.get_close_matches(name, names, n=2, cutoff=0.5)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
     return InputError(f"unknown {kind} {name!r}; {hint}Known: {', '.join(names)}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -33,6 +34,14 @@ class _Share(Corruption):
     def size(self) -> float:
         """The share."""
         return self.share
+
+    def for_shape(self, shape: tuple[int, ...]) -> Self:
+        """Return itself; raise an error for points that are no rows of a table."""
+        if len(shape) != 1:
+            raise InputError(
+                f"{self.spec} is for tables, got points of shape {shape}; leave it out"
+            )
+        return self
 
     def _draw_hits(self, x: Array, keys: KeyArray) -> tuple[Array, FloatArray]:
         """Mask of the values that are hit, and a number in (0, 1) for each value."""

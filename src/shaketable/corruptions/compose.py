@@ -7,9 +7,10 @@ from typing import Any
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
-from shaketable.core.spec import add_brackets, split_name
+from shaketable.core.spec import Call, add_brackets, split_name
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Alone, Compound, Corruption, Wrapper
+from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
@@ -34,8 +35,7 @@ class Sequence(Compound):
 
     def __post_init__(self) -> None:
         flat: list[Corruption] = []
-        for factor in self.factors:
-            check_can_be_joined(factor)
+        for factor in map(as_member, self.factors):
             flat += factor.stages or (factor,)
         object.__setattr__(self, "factors", tuple(flat))
 
@@ -113,8 +113,22 @@ class Named(Alone, Wrapper):
         return self.corruption.apply(x, drawn)
 
 
-def check_can_be_joined(corruption: Corruption) -> None:
-    """Raise `InputError` for a corruption that cannot be a factor or a part."""
+def as_member(corruption: Corruption) -> Corruption:
+    """Return a corruption as a factor or a part, or raise `InputError` if it must stand alone.
+
+    A name that the registry knows, such as SP0.1, gives what it stands for.
+    """
+    if isinstance(corruption, Named) and _is_known(corruption):
+        return corruption.corruption
     if corruption.by_row or isinstance(corruption, Named):
         what = "is read from files" if corruption.by_row else "has a name of its own"
         raise InputError(f"{corruption.spec} {what} and must stand alone, without + and |")
+    return corruption
+
+
+def _is_known(named: Named) -> bool:
+    """Whether the name alone is a spec of this corruption."""
+    try:
+        return CORRUPTIONS.get(named.name).read(Call(named.name), None) == named
+    except InputError:  # no such name, or it takes arguments
+        return False

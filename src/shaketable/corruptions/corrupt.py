@@ -49,11 +49,13 @@ def corrupt(
     Parameters
     ----------
     x
-        Points, one per row: an array, or a torch tensor, which stays on its device. Integers other
-        than uint8 images need `bounds` and become floats. NaN, infinities and integers beyond 2**53
-        are refused, and so are results that overflow; on a GPU, values are not checked.
+        Points, one per row: an array; a data frame of numbers, whose columns ``only=`` can name; or
+        a torch tensor, which stays on its device. Integers other than uint8 images need `bounds`
+        and become floats. NaN, infinities and integers beyond 2**53 are refused, and so are results
+        that overflow; on a GPU, values are not checked.
     corruption
-        A spec such as ``linf(0.1)``, or a corruption.
+        A spec such as ``linf(0.1)``, or a corruption. One that depends on columns, such as
+        ``jitter(0.2)``, takes them from `x`, which must have two rows or more.
     rng
         Seed, numpy Generator, or None for fresh noise.
     bounds
@@ -91,8 +93,9 @@ def corrupt(
             )
         dtype = out.dtype if dtype is None else dtype
     _check_values(x, given)
-    limits = _choose_bounds(x, bounds)
-    chosen = prepare(corruption, x, limits)
+    limits = choose_limits(x, bounds)
+    names = tuple(map(str, given.columns)) if is_frame(given) else None
+    chosen = prepare(corruption, x, limits, names)
     from shaketable.corruptions.compiled.streams import first_keys  # compiled code, slow to load
 
     keys = first_keys(make_key(rng), len(x))
@@ -112,10 +115,15 @@ def corrupt(
 def check_noisy(noisy: Any, corruption: Corruption) -> Any:
     """Return corrupted points; raise `InputError` if noise took values beyond the range of floats.
 
-    Tensors that are not on the CPU are not checked.
+    Values of tensors that are not on the CPU are not checked. Gaps in integers are refused.
     """
     values = noisy
     if corruption.leaves_gaps:
+        if not is_floating(noisy):
+            raise InputError(
+                f"{corruption.spec} leaves values empty, which {noisy.dtype} cannot hold; convert "
+                "x to floats, ask for a float dtype, or write missing(share, mean)"
+            )
         values = (
             noisy.nan_to_num(0.0)
             if hasattr(noisy, "detach")
@@ -272,7 +280,7 @@ def check_room(bounds: Bounds, room: Any) -> None:
         )
 
 
-def _choose_bounds(x: Any, bounds: BoundsLike) -> Bounds | None:
+def choose_limits(x: Any, bounds: BoundsLike) -> Bounds | None:
     """Return the bounds that apply to `x`, with the steps of its values if they are whole numbers.
 
     uint8 images that count as x/255 get 255 steps from 0 to 1.
@@ -287,8 +295,13 @@ def _choose_bounds(x: Any, bounds: BoundsLike) -> Bounds | None:
     return limits.with_whole_steps()
 
 
-def prepare(corruption: str | Corruption, x: Any, limits: Bounds | None) -> Corruption:
-    """Return a corruption with all that shape, columns and range of the points decide."""
+def prepare(
+    corruption: str | Corruption,
+    x: Any,
+    limits: Bounds | None,
+    names: tuple[str, ...] | None = None,
+) -> Corruption:
+    """Return a corruption with all that shape, columns, their names and range decide."""
     # the function behind package.module:name may be another one at the next call
     shape = tuple(x.shape[1:])
     if isinstance(corruption, str) and ":" not in corruption:
@@ -298,11 +311,20 @@ def prepare(corruption: str | Corruption, x: Any, limits: Bounds | None) -> Corr
     if _ignores_columns(fitted):
         return fitted
 
+    if fitted.by_column and len(x) < 2:
+        raise InputError(
+            f"{fitted.spec} depends on the columns of the data, of which one row shows nothing; "
+            "give two rows or more, or use evaluate with all data"
+        )
+
     def read() -> Array:
-        array: Array = x.detach().cpu().numpy() if hasattr(x, "detach") else x
+        array: Array = x
+        if hasattr(x, "detach"):
+            on_host = x.detach().cpu()  # bfloat16 is no type of numpy
+            array = (on_host.float() if "bfloat16" in str(x.dtype) else on_host).numpy()
         return array / find_scale(array.dtype, limits)
 
-    return fitted.for_columns(Columns(read)).bind(limits)
+    return fitted.for_columns(Columns(read, names)).bind(limits)
 
 
 def _fit(corruption: str | Corruption, shape: tuple[int, ...], limits: Bounds | None) -> Corruption:

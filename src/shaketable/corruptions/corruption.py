@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from shaketable.core.errors import InputError
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -100,6 +101,11 @@ class Corruption(Protocol):
         return False
 
     @property
+    def by_column(self) -> bool:
+        """Whether it depends on values of other points, such as the means of columns."""
+        return type(self).for_columns is not Corruption.for_columns
+
+    @property
     def stages(self) -> tuple[Corruption, ...]:
         """Corruptions that are applied one after the other; empty for a single corruption."""
         return ()
@@ -153,6 +159,17 @@ class Corruption(Protocol):
 
         return OneOf((self, as_corruption(other)))
 
+    def __mul__(self, weight: object) -> Corruption:
+        """Raise `InputError`: weights are for specs."""
+        raise InputError(
+            f"weights must be written in a spec, got {weight!r} times {self.spec}; write "
+            "parse('3*a | b')"
+        )
+
+    def __rmul__(self, weight: object) -> Corruption:
+        """Raise `InputError`, as `__mul__`."""
+        return self * weight
+
 
 class Alone(Corruption):
     """A corruption that is alone on its ladder: no other one is another level of it."""
@@ -194,6 +211,11 @@ class Compound(Alone):
     def leaves_gaps(self) -> bool:
         """Whether a member makes values missing."""
         return any(member.leaves_gaps for member in self.members)
+
+    @property
+    def by_column(self) -> bool:
+        """Whether a member depends on values of other points."""
+        return any(member.by_column for member in self.members)
 
     def for_shape(self, shape: tuple[int, ...]) -> Corruption:
         """Return the same corruption with every member for this shape."""
@@ -247,6 +269,11 @@ class Wrapper(Corruption):
     def leaves_gaps(self) -> bool:
         """As the corruption inside."""
         return self.corruption.leaves_gaps
+
+    @property
+    def by_column(self) -> bool:
+        """As the corruption inside."""
+        return self.corruption.by_column
 
     @property
     def stages(self) -> tuple[Corruption, ...]:

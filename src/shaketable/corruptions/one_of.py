@@ -15,7 +15,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import add_brackets, format_value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.compose import check_can_be_joined
+from shaketable.corruptions.compose import as_member
 from shaketable.corruptions.corruption import AddedNoise, Compound, Corruption, device_code
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.impulse import Impulse
@@ -56,8 +56,9 @@ class OneOf(Compound):
 
     Only the ratio of the weights counts; they are written relative to the smallest, which is 1.
     Parts in brackets count like the others, ``(a | b) | c`` is ``a | b | c``, so all weights must
-    be given at one level. The choice is drawn from hash(key, -1) and part i draws from hash(key,
-    i). Parts that are levels of one ladder of p-norm noise are drawn together, in one pass.
+    be given at one level, and none before such brackets. The choice is drawn from hash(key, -1) and
+    part i draws from hash(key, i). Parts that are levels of one ladder of p-norm noise are drawn
+    together, in one pass.
 
     >>> from shaketable.corruptions import parse
     >>> (parse("l2(1)") | parse("linf(0.1)") + parse("l0(0.1)")).spec
@@ -78,12 +79,11 @@ class OneOf(Compound):
                 f"{len(self.parts)} parts and {len(given)} weights"
             )
         flat: list[tuple[Corruption, float]] = []
-        for part, weight in zip(self.parts, given, strict=True):
-            check_can_be_joined(part)
-            flat += [
-                (each, check_real("weight", weight, "be a positive number", low=TINY, high=HUGE))
-                for each in _list_parts(part)
-            ]
+        for part, weight in zip(map(as_member, self.parts), given, strict=True):
+            number = check_real("weight", weight, "be a positive number", low=TINY, high=HUGE)
+            if number != 1 and isinstance(part, OneOf):
+                raise _explain_weight(number, part)
+            flat += [(each, number) for each in _list_parts(part)]
         least = min(weight for _, weight in flat)
         object.__setattr__(self, "parts", tuple(part for part, _ in flat))
         weights = tuple(float(f"{weight / least:.12g}") for _, weight in flat)
@@ -194,6 +194,16 @@ class _Plan(NamedTuple):
 
 def _find_strongest(parts: list[Corruption]) -> Corruption:
     return max(parts, key=lambda part: part.size)
+
+
+def _explain_weight(weight: float, several: OneOf) -> InputError:
+    """Error to raise for a weight before brackets with several parts."""
+    number = format_value(weight)
+    each = (f"{number}*{add_brackets(part.spec, '+')}" for part in several.parts)
+    return InputError(
+        f"a weight is for one part, got {number}*({several.spec}); give every part its own "
+        f"weight, as in {' | '.join(each)}"
+    )
 
 
 def _list_parts(part: Corruption) -> tuple[Corruption, ...]:

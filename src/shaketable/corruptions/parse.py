@@ -57,7 +57,7 @@ def _read_choice(text: str, eps_min: EpsMin | None) -> Corruption:
     # a weight is for a whole part, so that of a sequence stands before brackets
     split = [split_weight(p) if len(split_top_level(p, "+")) < 2 else ("", p) for p in parts]
     return OneOf(
-        tuple(_drop_name(_read_sequence(part, eps_min)) for _, part in split),
+        tuple(_read_sequence(part, eps_min) for _, part in split),
         tuple(_read_weight(weight) for weight, _ in split),
     )
 
@@ -67,7 +67,7 @@ def _read_sequence(text: str, eps_min: EpsMin | None) -> Corruption:
     factors = [_read_factor(part, eps_min) for part in split_top_level(text, "+")]
     if not factors:
         raise InputError("corruption must not be empty; write for example linf(0.1)")
-    return factors[0] if len(factors) == 1 else Sequence(tuple(map(_drop_name, factors)))
+    return factors[0] if len(factors) == 1 else Sequence(tuple(factors))
 
 
 def _read_factor(text: str, eps_min: EpsMin | None) -> Corruption:
@@ -75,6 +75,12 @@ def _read_factor(text: str, eps_min: EpsMin | None) -> Corruption:
     inner = strip_brackets(text)
     if inner is not None:
         return _drop_name(_read_choice(inner, eps_min))
+    alone, name = split_name(text)
+    if name:
+        raise InputError(
+            f"a name is for a whole spec, got {text!r} as a part of one; write {alone} here, and "
+            f"as {name} at the end"
+        )
     if split_weight(text)[0]:
         raise InputError(
             f"a weight is for one part of several, got {text!r}; write 3*a | b or 3*(a + b) | c"

@@ -24,10 +24,19 @@ EpsMin: TypeAlias = "Callable[[float], float]"
 """Gives ``eps_min`` of the data in the p-norm, as a function of p."""
 
 FOR_NETWORKS = {
-    "flipcrop", "trivialaugment", "TA", "randaugment", "RA", "augmix", "AM", "mixup", "MU",
+    "flipcrop", "trivialaugment", "ta", "randaugment", "ra", "augmix", "am", "mixup", "mu",
     "pgd_at", "trades",
 }  # fmt: skip
-"""Names of augmentations and adversaries, for an error that says what they are for."""
+"""Names of augmentations and adversaries in lower case, to say what they are for."""
+
+
+def is_for_networks(name: str) -> bool:
+    """Whether a name, in any case, is that of an augmentation or an adversary, and no corruption.
+
+    >>> is_for_networks("TA"), is_for_networks("C1")
+    (True, False)
+    """
+    return name.lower() in FOR_NETWORKS and name not in CORRUPTIONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +66,7 @@ class CorruptionRegistry(Registry[Declaration]):
         >>> CORRUPTIONS.get("l0.5").names
         ('linf', 'l2', 'l1', 'lP')
         """
-        if name in FOR_NETWORKS and name not in self:
+        if is_for_networks(name):
             raise InputError(
                 f"{name} is no corruption, but for training networks (train, study --network); "
                 "name a corruption here, such as linf(0.1)"

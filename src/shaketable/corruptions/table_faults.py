@@ -136,6 +136,11 @@ class Missing(Corruption):
             self.values is not None and bool(np.isnan(self.values).any())
         )
 
+    @property
+    def by_column(self) -> bool:
+        """Whether means of columns may replace values."""
+        return self.fill != "empty"
+
     def for_columns(self, columns: Columns) -> Missing:
         """Return the same corruption with what replaces the values of each column filled in."""
         empty = self.fill == "empty" or (self.fill is None and columns.table is not None)

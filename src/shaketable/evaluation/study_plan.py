@@ -12,10 +12,11 @@ from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, ShaketableError
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
-from shaketable.core.spec import display_name
+from shaketable.core.spec import display_name, split_calls
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
+from shaketable.corruptions.registry import is_for_networks
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.cells import (
@@ -97,6 +98,9 @@ def plan_study(
     tests = [(corruption, noise) for corruption in (Clean(), *levels)]
     tests += plan_noise(others, data, named, results, bounds=bounds, k=k)  # as in `evaluate`
     regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
+    for name, trainee in trainees.items():
+        if not trains_itself(trainee):
+            _refuse_networks_only(name, regimes)
     trainings = {
         name: resolve_training(trainee, regimes, data, noise) for name, trainee in trainees.items()
     }
@@ -254,6 +258,17 @@ def resolve_training(
         return [TrainingNoise(spec, None) for spec in dict.fromkeys(named)]
     resolved = resolve(regimes, data, noise.bounds).corruptions
     return [TrainingNoise(spec, c) for spec, c in {c.spec: c for c in resolved}.items()]
+
+
+def _refuse_networks_only(name: str, regimes: Iterable[Any]) -> None:
+    """Raise `InputError` if training noise for networks is to train an estimator of this name."""
+    for spec in (regime for regime in regimes if isinstance(regime, str)):
+        for call in split_calls(spec):
+            if is_for_networks(call.partition("(")[0].strip()):
+                raise InputError(
+                    f"model {name} cannot be trained with {spec}: {call} is for networks; leave "
+                    f"{name} out, or name a corruption such as linf(0.1)"
+                )
 
 
 def identify_trainees(trainees: Mapping[str, Any]) -> dict[str, str]:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
+from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.norms import as_p
 from shaketable.core.types import Array, KeyArray
@@ -26,11 +27,15 @@ from shaketable.corruptions import (
     Clean,
     Corruption,
     PNormNoise,
-    as_bounds,
     as_corruption,
-    noisy_copies,
 )
-from shaketable.corruptions.corrupt import check_noisy, prepare
+from shaketable.corruptions.corrupt import (
+    check_noisy,
+    choose_limits,
+    corrupt_array,
+    find_scale,
+    prepare,
+)
 from shaketable.data.bounds import ROUNDING
 
 
@@ -46,6 +51,9 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     without `noise` trains on them alone. ``sample_weight`` is not supported: a point given twice
     gets different noise each time, so a weight of 2 is not the same.
 
+    uint8 images, rows of 64 values or more or with a `shape`, are corrupted as by `corrupt`: they
+    count as x/255, and the estimator gets copies with the 256 levels, in numbers from 0 to 255.
+
     Parameters
     ----------
     estimator
@@ -53,17 +61,18 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     norm
         ``"inf"``, 1, 2, or any other positive order.
     epsilon
-        Radius of the noise, in the units of the features.
+        Radius of the noise, in the units of the features; of uint8 images, for values in [0, 1].
     k
         Number of noisy copies per point.
     random_state
         Seed of the noise; that of the estimator is ``estimator__random_state``.
     noise
         Any other noise in place of `norm` and `epsilon`: a spec such as ``"l0(0.1) | sp(0.1)"``,
-        or a corruption. Column means and the like are those of the training points.
+        or a corruption. Column means and the like are those of the training points; ``only=`` names
+        columns of a data frame.
     bounds
-        (low, high) that the features lie in, to clip noise to, or a `Bounds`; None for no bounds.
-        L0 noise, camera faults and the like need them.
+        (low, high) that the features lie in, to clip noise to, or a `Bounds`; None for no bounds,
+        and [0, 1] for uint8 images. L0 noise, camera faults and the like need them.
     shape
         Shape of an image, such as (32, 32, 3), for noise that needs it, such as rotation; None:
         rows of a table.
@@ -109,7 +118,8 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 else check_random_state(state).randint(2**31)
             )
             keys = row_keys(digest("training noise", int(seed)), np.arange(len(x)), np.arange(k))
-            x, y = self._add_noise(noise, x, keys), np.repeat(y, k)
+            points = x.astype(np.uint8) if np.asarray(X).dtype == np.uint8 else x
+            x, y = self._add_noise(noise, points, keys).astype(x.dtype), np.repeat(y, k)
         self.estimator_ = clone(self.estimator).fit(x, y)
         self.classes_ = self.estimator_.classes_
         return self
@@ -127,7 +137,7 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return as_corruption(self.noise)
 
     def _add_noise(self, noise: Corruption, x: Array, keys: KeyArray) -> Array:
-        """Return noisy copies of rows, which may be images."""
+        """Return noisy copies of rows, which may be images; of uint8, in units of its levels."""
         given = x.shape[1:] if self.shape is None else self.shape
         if not np.iterable(given) or not all(isinstance(axis, Integral) for axis in given):
             raise InputError(f"shape must be whole numbers, such as (32, 32, 3), got {given!r}")
@@ -137,12 +147,16 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
                 f"shape must have as many values as a row, {x.shape[1]}, got {self.shape!r}"
             )
         points = x.reshape(len(x), *shape)
-        bounds = as_bounds(self.bounds)
-        if bounds is not None:
+        if points.dtype == np.uint8 and not counts_as_images(points):
+            points = points.astype(np.float64)
+        bounds = choose_limits(points, self.bounds)
+        if bounds is not None and find_scale(points.dtype, bounds) == 1:
             bounds.check(x, slack=ROUNDING)
-        fitted = prepare(noise, points, bounds)
-        copies: Array = check_noisy(noisy_copies(fitted, points, keys), fitted)
-        return copies.reshape(-1, x.shape[1])
+        names = getattr(self, "feature_names_in_", None)
+        fitted = prepare(noise, points, bounds, None if names is None else tuple(names))
+        repeated = np.repeat(points, keys.shape[1], axis=0)
+        copies: Array = corrupt_array(repeated, fitted, keys.reshape(-1), bounds)
+        return np.asarray(check_noisy(copies, fitted)).reshape(-1, x.shape[1])
 
     def predict(self, X: Array) -> Array:  # noqa: N803
         """Label of every row."""

@@ -8,12 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
-from shaketable.core.image_layout import counts_as_images
+from shaketable.core.image_layout import CHANNELS, counts_as_images
 from shaketable.core.keys import digest, make_key, row_keys
 from shaketable.corruptions import Clean, Corruption, corrupt
 from shaketable.data.bounds import ROUNDING, BoundsLike, as_bounds
 from shaketable.training.augmentations.ranges import find_range
+from shaketable.training.augmentations.registry import Augmentation
 from shaketable.training.regimes import Regime, as_regime, augment
 
 
@@ -22,13 +24,15 @@ class Noise:
 
     Also a transform in the style of torchvision's v2: it takes one image or a batch, and passes on
     whatever else it is given, such as labels. Draws follow from the seed and the number of calls;
-    in a worker process of a ``DataLoader``, from the seed that torch gives to that worker.
+    in a worker process of a ``DataLoader``, from the seed that torch gives to that worker. The
+    result is always a copy, and no gradient is followed.
 
     Parameters
     ----------
     noise
         A corruption, or a spec such as ``linf(0.1)``, ``C2`` or ``l2(1) | sp(0.1) + ga(0.1)``, with
-        augmentations before it if any, as in ``trivialaugment + C1``.
+        augmentations before it if any, as in ``trivialaugment + C1``; or an augmentation. Noise
+        that depends on the columns of the data, such as ``jitter(0.2)``, is refused.
     bounds
         Value range of the images, which noise is clipped to, or a `Bounds` for another rule; None:
         no bounds. Augmentations of floats need it, except FlipCrop and Mixup. Values beyond it are
@@ -48,7 +52,7 @@ class Noise:
 
     def __init__(
         self,
-        noise: str | Corruption | Regime,
+        noise: str | Corruption | Augmentation | Regime,
         *,
         bounds: BoundsLike = (0.0, 1.0),
         seed: int | None = None,
@@ -60,20 +64,24 @@ class Noise:
                 f"{self.regime.adversary.spec} needs the network; use train, or attack the network "
                 "in your own loop"
             )
+        if self.regime.noise.by_column:
+            raise InputError(
+                f"{self.regime.noise.spec} depends on the columns of the data, which batches do "
+                "not show; use train, study or NoiseAugmented"
+            )
         self.bounds = as_bounds(bounds)
-        self.classes = classes
+        self.classes = None if classes is None else check_whole("classes", classes, least=1)
         self.key = make_key(seed)
         self.calls = 0
 
     def __call__(self, x: Tensor, *others: Any) -> Any:
-        """Return a changed image (C, H, W), a batch of them, or of points (n, d).
+        """Return a changed image (C, H, W) of 1, 3 or 4 channels, or a batch of images or points.
 
-        Anything else that was given follows it.
+        A tensor of two axes holds points (n, d), one per row, and one of a single axis is a point;
+        a grey image (H, W) is given as ``x[None]``. Anything else that was given follows it.
         """
-        if not isinstance(x, Tensor) or x.ndim < 1:
-            raise InputError(f"x must be a tensor, an image or a batch, got {type(x).__name__}")
-        single = x.ndim in (1, 3)
-        rows = x[None] if single else x
+        single = _is_single(x)
+        rows = x.detach()[None] if single else x.detach()
         self._check_values(rows)
         key = self._next_key()
         mixed = others[0] if others else None
@@ -82,6 +90,8 @@ class Noise:
             levels = x.dtype == torch.uint8
             span = None if levels else find_range(augmentations, self.bounds)
             rows, mixed = augment(augmentations, rows, mixed, keys, classes=self.classes, span=span)
+        elif isinstance(self.regime.noise, Clean):
+            rows = rows.clone()
         if not isinstance(self.regime.noise, Clean):
             rows = corrupt(rows, self.regime.noise, rng=key, bounds=self.bounds)
         changed = rows[0] if single else rows
@@ -106,3 +116,18 @@ class Noise:
 
     def __repr__(self) -> str:
         return f"Noise({self.regime.spec!r}, bounds={self.bounds})"
+
+
+def _is_single(x: Any) -> bool:
+    """Whether a tensor is one image or point, and no batch; `InputError` if neither is clear."""
+    if not isinstance(x, Tensor):
+        raise InputError(f"x must be a tensor, an image or a batch, got {type(x).__name__}")
+    if x.ndim < 1:
+        raise InputError("x must be an image or a batch, got a tensor without axes; give x[None]")
+    if x.ndim == 3 and x.shape[0] not in CHANNELS:
+        raise InputError(
+            f"x with three axes must be one image (C, H, W) of 1, 3 or 4 channels, got shape "
+            f"{tuple(x.shape)}; give x[:, None] for a batch of grey images, or x[None] for one "
+            "image of many channels"
+        )
+    return x.ndim in (1, 3)

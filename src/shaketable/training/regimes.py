@@ -17,13 +17,14 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, ModelError
 from shaketable.core.image_layout import find_channels
 from shaketable.core.importing import import_object, is_reference
 from shaketable.core.keys import fold
-from shaketable.core.spec import parse_call, split_calls, split_top_level
+from shaketable.core.spec import parse_call, split_calls, split_name, split_top_level
 from shaketable.core.types import IntArray, KeyArray
-from shaketable.corruptions import Clean, Corruption, as_corruption, parse
+from shaketable.corruptions import CORRUPTIONS, Clean, Corruption, as_corruption, parse
 from shaketable.corruptions.custom import CorruptionFunction
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
@@ -42,6 +43,7 @@ from shaketable.training.augmentations.ranges import find_range, map_from_unit, 
 from shaketable.training.augmentations.registry import (
     AUGMENTATIONS,
     Augmentation,
+    admit,
     parse_augmentation,
 )
 from shaketable.training.loop import Batch, Outcome
@@ -108,7 +110,7 @@ def parse_regime(
     """
     if not isinstance(spec, str):
         raise InputError(f"training noise must be a spec such as 'linf(0.1)', got {spec!r}")
-    parts = split_top_level(spec, "+")
+    parts = [_spell_name(part) for part in split_top_level(spec, "+")]
     if not parts:
         raise InputError("training noise must not be empty; write clean for none")
     augmentations: list[Augmentation] = []
@@ -119,6 +121,10 @@ def parse_regime(
         adversary = read_adversary(parse_call(parts.pop()), eps_min)
     rest = " + ".join(parts)
     for call in split_calls(rest):
+        name = _find_name(split_name(call)[0])
+        known = name in CORRUPTIONS or name in _list_names() or is_reference(name)
+        if name and not known:
+            raise unknown_name("training noise", name, [*CORRUPTIONS, *_list_names()])
         if _find_name(call) in AdversarialTraining.WEIGHTS or _names_augmentation(call):
             raise InputError(
                 f"{call} cannot stand at its place in {spec!r}: augmentations come first, then "
@@ -131,6 +137,18 @@ def parse_regime(
 def _find_name(part: str) -> str:
     """Name of what is called in a part of a spec; empty if that is one of several."""
     return "" if len(split_top_level(part, "|")) > 1 else part.partition("(")[0].strip()
+
+
+def _list_names() -> tuple[str, ...]:
+    """Names of all augmentations and adversaries."""
+    return (*AUGMENTATIONS, *AdversarialTraining.WEIGHTS)
+
+
+def _spell_name(part: str) -> str:
+    """Return a part with the usual spelling of an augmentation or adversary, such as ta for TA."""
+    name = _find_name(part)
+    spelled = {known.lower(): known for known in _list_names()}.get(name.lower(), name)
+    return part if name in CORRUPTIONS or name in AUGMENTATIONS else part.replace(name, spelled, 1)
 
 
 def _names_augmentation(part: str) -> bool:
@@ -156,18 +174,24 @@ def _read_augmentation(part: str) -> Augmentation:
     return made
 
 
-def as_regime(given: str | Regime | Corruption) -> Regime:
-    """Return the regime of a spec, or of a corruption, which is noise alone.
+def as_regime(given: str | Regime | Corruption | Augmentation) -> Regime:
+    """Return the regime of a spec, of a corruption, which is noise alone, or of an augmentation.
 
     >>> as_regime("linf(0.1)") == as_regime(parse("linf(0.1)"))
     True
     """
     if isinstance(given, str):
         return parse_regime(given)
-    return given if isinstance(given, Regime) else Regime(noise=as_corruption(given))
+    if isinstance(given, Regime):
+        return given
+    if hasattr(given, "takes_targets"):
+        return Regime((admit(given),))
+    return Regime(noise=as_corruption(given))
 
 
-def make_regime(given: str | Regime | Corruption, data: Dataset, bounds: Bounds | None) -> Regime:
+def make_regime(
+    given: str | Regime | Corruption | Augmentation, data: Dataset, bounds: Bounds | None
+) -> Regime:
     """Return a regime for these data, with everything filled in but the value range."""
 
     def read_noise(spec: str) -> Corruption:
@@ -177,9 +201,16 @@ def make_regime(given: str | Regime | Corruption, data: Dataset, bounds: Bounds 
         return separation(data, norm=p).epsilon_min
 
     if isinstance(given, str):
-        return parse_regime(given, read_noise=read_noise, eps_min=eps_min)
-    regime = as_regime(given)
-    return replace(regime, noise=resolve([regime.noise], data, bounds).corruptions[0])
+        regime = parse_regime(given, read_noise=read_noise, eps_min=eps_min)
+    else:
+        regime = as_regime(given)
+        regime = replace(regime, noise=resolve([regime.noise], data, bounds).corruptions[0])
+    if regime.noise.leaves_gaps:
+        raise InputError(
+            f"{regime.noise.spec} leaves values empty, which networks cannot take; write "
+            "missing(share, mean), or train an estimator that takes NaN"
+        )
+    return regime
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import wraps
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
@@ -123,9 +124,26 @@ def declare(name: str, short: str, about: str) -> Callable[[T], T]:
         )
         for known in filter(None, (name, short)):
             AUGMENTATIONS.add(known, entry)
+        _ask_for_keys(cls)
         return cls
 
     return add
+
+
+def _ask_for_keys(cls: Any) -> None:
+    """Make calls of an augmentation without all of its arguments an `InputError`."""
+    call, wanted = cls.__call__, "(x, targets, keys)" if cls.takes_targets else "(x, keys)"
+
+    @wraps(call)
+    def check(self: Any, *args: Any, **named: Any) -> Any:
+        if len(args) + len(named) <= wanted.count(","):
+            raise InputError(
+                f"{self.spec} is called with {wanted}, one key per image; for new draws in every "
+                f"call use training.Noise({self.spec!r})"
+            )
+        return call(self, *args, **named)
+
+    cls.__call__ = check
 
 
 def write_spec(name: str, augmentation: Any) -> str:
