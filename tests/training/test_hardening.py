@@ -259,6 +259,9 @@ def test_ends_of_the_range_are_kept():
     assert measure(perfect).clean.low < 1
     estimate = Estimate(0.0, -0.3, 0.3, 0.95, "by hand", lambda *_: (-0.3, 0.3))
     assert join_sources(estimate, estimate, (-0.1, 1)).low == -0.1
+    hits = np.random.default_rng(0).integers(0, 2, (2, 4))
+    apart = compare(Answers(0 * hits, 0 * hits, 1), Answers(hits, hits, 1))
+    assert apart.clean.low == apart.robust.low == -1
 
 
 def test_corruptions_of_a_suite_have_the_same_weight():
