@@ -4,11 +4,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
@@ -125,6 +128,62 @@ def test_the_ladder_goes_on_while_its_end_is_the_best_and_ends_fine(monkeypatch,
     assert [candidate.size for candidate in found.candidates] == pytest.approx(sizes)
 
 
+class Counter(ClassifierMixin, BaseEstimator):
+    """Right wherever it was given enough points, whatever noise they have."""
+
+    def __init__(self, enough=100):
+        self.enough = enough
+
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        self.right_ = len(x) > self.enough
+        return self
+
+    def predict(self, x):
+        upper = (x[:, 1] > 0.5) == self.right_
+        return self.classes_[upper.astype(int)]
+
+
+def make_halves(n=60):
+    x = np.random.default_rng(0).uniform(0, 0.4, (n, 2))
+    y = np.arange(n) % 2
+    return st.make_dataset(x + 0.6 * y[:, None], y, name="halves")
+
+
+def test_what_copies_do_is_not_credited_to_noise():
+    options = {"target": "linf(0.01)", "noise": "linf(0.01)", "runs": 2, "k": 3, "n_jobs": 1}
+    found = st.harden(make_halves(), Counter(), **options)
+    assert found.outcome == "none found"
+    assert found.plain_test.clean.value == 0
+    assert found.copies_test.clean.value == found.copies_difference.robust.value == 1
+    assert (
+        "all noise is compared with 3 copies of every point without noise; the copies alone "
+        in (found.verdict)
+    )
+    assert "change clean accuracy by +100.00" in found.verdict
+    assert found.plain.right_ is found.model.right_ is False
+    once = st.harden(make_halves(), Counter(), **options | {"k": 1})
+    assert once.copies_test is once.copies_difference is None
+    assert "copies" not in once.verdict
+
+
+def test_copies_that_change_nothing_are_mentioned_alone():
+    found = st.harden(
+        make_halves(), Counter(enough=0), noise=["linf(0)", "linf(0.01)"], runs=2, k=3, n_jobs=1
+    )
+    assert [c.noise for c in found.candidates] == ["linf(0.01)"]
+    assert found.verdict.endswith("compared with 3 copies of every point without noise")
+
+
+def test_models_of_text_alone_have_copies_without_noise_too():
+    words = np.random.default_rng(0).choice(["a", "b", "c"], (60, 2))
+    frame = pd.DataFrame(words, columns=["one", "two"])
+    data = st.make_dataset(frame, words[:, 0] == "a")
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier())
+    options = {"target": "swap(0.2)", "noise": "swap(0.1)", "runs": 1, "search_runs": 1, "k": 2}
+    assert st.harden(data, model, **options, n_jobs=1).copies_test.clean.value == 1
+
+
 def test_where_no_noise_helps_it_says_so():
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(0, 1, (60, 2)), rng.uniform(2, 3, (60, 2))])
@@ -178,7 +237,7 @@ def test_an_interrupted_search_goes_on_from_its_store(tmp_path, monkeypatch):
     whole = search()
     assert whole.chosen != "clean"
     number = len(trainings)
-    assert number == 3 * 2 + 2 * 2
+    assert number == 3 * 2 + 3 * 2
     trainings.clear()
     for most in (3, 4, 9):  # in the search, once more, and in the test
         limit["trainings"] = most
@@ -313,8 +372,10 @@ def test_the_verdict_follows_from_the_intervals(robust, clean, price, outcome, s
     ("options", "message"),
     [
         ({"price": -1}, "price must lie in"),
-        ({"target": "clean"}, "target must be noise"),
+        ({"target": "clean"}, "target must be noise, got clean"),
+        ({"target": "l2(0)"}, r"target must be noise, got l2\(0\)"),
         ({"noise": "clean"}, "besides clean"),
+        ({"noise": ["linf(0)", "l2(0)"]}, r"noise of size 0, got linf\(0\), l2\(0\); add one"),
         ({"model": ["1nn", "rf"]}, "model must be one model"),
         ({"search_runs": 0}, "search_runs must be"),
     ],
