@@ -7,12 +7,12 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
-from shaketable import Suite, evaluate, find, make_dataset, study, suite  # noqa: E402
+from shaketable import Suite, evaluate, find, harden, make_dataset, study, suite  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
-from shaketable.training import UntrainedNetwork, train  # noqa: E402
+from shaketable.training import UntrainedNetwork, train, untrained  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -57,6 +57,23 @@ def test_every_run_has_other_weights_and_workers_change_nothing():
     two = study(POINTS, NETWORK, n_jobs=2, **options)
     assert table(one) == table(two)
     assert len({c.model_id for c in one}) == 2
+
+
+def test_trainings_use_one_core_wherever_they_run(monkeypatch):
+    threads = []
+
+    def spy(*args, **options):
+        threads.append(torch.get_num_threads())
+        return train(*args, **options)
+
+    monkeypatch.setattr(untrained, "train", spy)
+    torch.set_num_threads(2)  # the fixture puts it back
+    study(POINTS, NETWORK, train=["clean"], corruptions=["linf(0.1)"], runs=1, n_jobs=1)
+    options = {"noise": "linf(0.1)", "target": "linf(0.1)", "runs": 1, "search_runs": 1}
+    found = harden(POINTS, NETWORK, n_jobs=1, **options)
+    assert found.model is not None
+    assert set(threads) == {1}
+    assert torch.get_num_threads() == 2
 
 
 def test_a_killed_study_goes_on_within_a_training(tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -21,6 +23,8 @@ from shaketable.training.trained import Trained, hash_weights, train
 @dataclass(frozen=True)
 class UntrainedNetwork(Identified):
     """A network and how to train it; `study` trains it in every run, with every training noise.
+
+    On a CPU, each training uses one core, so that the number of processes changes nothing.
 
     Parameters
     ----------
@@ -115,18 +119,34 @@ class UntrainedNetwork(Identified):
         device = self.device
         if device is None and torch.cuda.is_available():
             device = f"cuda:{place % torch.cuda.device_count()}"
-        return train(
-            None,
-            data,
-            noise=noise,
-            recipe=self.for_data(data).plan,
-            batch=self.batch,
-            rows=rows,
-            bounds=bounds,
-            validate=self.validate,
-            seed=seed % 2**63,  # a hash of 64 bits
-            device=device,
-            compiled=self.compiled,
-            weights=self.weights,
-            checkpoint=checkpoint,
-        )
+        on_cpu = device is None or str(device).startswith("cpu")
+        with _use_one_thread() if on_cpu else nullcontext():
+            return train(
+                None,
+                data,
+                noise=noise,
+                recipe=self.for_data(data).plan,
+                batch=self.batch,
+                rows=rows,
+                bounds=bounds,
+                validate=self.validate,
+                seed=seed % 2**63,  # a hash of 64 bits
+                device=device,
+                compiled=self.compiled,
+                weights=self.weights,
+                checkpoint=checkpoint,
+            )
+
+
+@contextmanager
+def _use_one_thread() -> Iterator[None]:
+    """Let torch use one core: on several, sums are rounded by how many these are.
+
+    A process that is one of several has fewer of them than one that is alone.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
