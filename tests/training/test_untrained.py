@@ -71,7 +71,8 @@ def test_trainings_use_one_core_wherever_they_run(monkeypatch):
     study(POINTS, NETWORK, train=["clean"], corruptions=["linf(0.1)"], runs=1, n_jobs=1)
     options = {"noise": "linf(0.1)", "target": "linf(0.1)", "runs": 1, "search_runs": 1}
     found = harden(POINTS, NETWORK, n_jobs=1, **options)
-    assert found.model is not None
+    (first,) = evaluate(found.plain.model, found.workshop.data, [])
+    assert first.accuracy == found.plain_test.clean.value
     assert set(threads) == {1}
     assert torch.get_num_threads() == 2
 
@@ -125,13 +126,31 @@ def test_trained_models_are_kept_on_request(tmp_path, scale):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
     records = study(data, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["mlp(clean),_run_0.pt", "tree(clean),_run_0.joblib"]
+    ids = {c.model: c.model_id[:8] for c in records}
+    assert names == [
+        f"mlp(clean),_run_0,_{ids['mlp(clean)']}.pt",
+        f"tree(clean),_run_0,_{ids['tree(clean)']}.joblib",
+    ]
     for name in names:
         model, _ = load_model(str(tmp_path / name), trust=name.endswith("joblib"))
         _, test = data.parts(run=0, seed=0)
         (clean,) = evaluate(model, (raw.x[test], raw.labels[test]), [])
         kept = next(c for c in records if c.model.startswith(name[:3]) and c.corruption == "clean")
         assert clean.accuracy == kept.accuracy
+
+
+def test_models_of_other_trainings_are_not_overwritten_nor_taken_for_these(tmp_path):
+    store, folder = tmp_path / "s.sqlite", tmp_path / "models"
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "n_jobs": 1}
+    for epochs in (1, 3, 1):
+        network = UntrainedNetwork("mlp(width=4, depth=1)", "points", epochs=epochs)
+        records = study(POINTS, network, store=store, keep_models=folder, **options)
+        (file,) = folder.glob(f"*{records.cells[0].model_id[:8]}.pt")
+        assert load_network(file).info["recipe"]["epochs"] == epochs
+    assert len(list(folder.iterdir())) == 2
+    alike = {"m:1": DecisionTreeClassifier(max_depth=1), "m_1": DecisionTreeClassifier()}
+    study(POINTS, alike, keep_models=folder, **options)
+    assert len(list(folder.glob("m_1(clean)*"))) == 2
 
 
 def test_identity_is_that_of_network_and_recipe():
@@ -158,7 +177,7 @@ def test_the_rule_of_a_recipe_is_for_training_and_sizes_not_for_named_noise(tmp_
     def find_rules(**options):
         ladder = {"train_eps": [0.1], "corruptions": [Suite("one", "one size", ("l2(0.5)",), k=1)]}
         records = study(POINTS, **ladder | options, runs=1, k=1, n_jobs=1, keep_models=tmp_path)
-        (file,) = tmp_path.glob("mlp*.pt")
+        (file,) = tmp_path.glob(f"mlp*{records.cells[0].model_id[:8]}.pt")
         named = {c.corruption: c.bounds.partition("[")[0] for c in records}
         return load_network(file).info["bounds"], named["linf(0.2)"], named["l2(0.5)"]
 

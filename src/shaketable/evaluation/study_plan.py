@@ -148,7 +148,7 @@ class Task:
         name, noise = self.cells[0].origin.name, display_name(self.training.spec)
         if not name.endswith(f"({noise})"):
             name = f"{name}, {noise}"
-        return self.files.find_model(self.trainee, name, self.run)
+        return self.files.find_model(self.trainee, name, self.run, self.cells[0].model_id)
 
     @property
     def lacks_file(self) -> bool:
