@@ -210,11 +210,23 @@ def test_points_for_selection_and_test_are_never_fitted(numbered):
         assert set(rows) == test or (in_search[fits - 1] and len(rows) == 16)
 
 
-@pytest.mark.parametrize("target", ["l0(0.1)", "linf(0.1) | sp(0.1)"])
-def test_a_target_that_needs_a_range_is_refused_before_training(numbered, target):
-    with pytest.raises(InputError, match="needs a finite value range, and none is declared; give"):
-        st.harden(numbered, Spy(), target=target, runs=1, search_runs=1, k=1, n_jobs=1)
+@pytest.mark.parametrize("noise", ["l0(0.1)", "linf(0.1) | sp(0.1)"])
+def test_noise_that_needs_a_range_is_refused_before_training(numbered, noise):
+    options = {"runs": 1, "search_runs": 1, "k": 1, "n_jobs": 1}
+    for use in ({"target": noise}, {"noise": ["linf(0.1)", noise]}):
+        with pytest.raises(InputError, match="needs a finite value range, and none is declared; g"):
+            st.harden(numbered, Spy(), **use, **options)
     assert not FITS
+
+
+def test_the_ladder_ends_before_noise_with_which_training_diverges(monkeypatch):
+    def compare_sizes(_, specs):
+        sizes = {spec: size for spec, size in specs.items() if size < 16}
+        return [replace(make_candidate(s, 0.0, size), size=size) for s, size in sizes.items()]
+
+    monkeypatch.setattr(_Search, "try_all", compare_sizes)
+    found = st.harden("bands(n=60)", "1nn", runs=1, k=1, n_jobs=1)
+    assert found.candidates[-1].size == pytest.approx(8 * 2**0.5)
 
 
 def test_an_interrupted_search_goes_on_from_its_store(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Networks in studies: trained in every run and regime, resumed, kept."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -8,8 +9,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 from shaketable import Suite, evaluate, find, harden, make_dataset, study, suite  # noqa: E402
-from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.core.errors import InputError, ShaketableError  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
+from shaketable.evaluation.failures import check_complete  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training import UntrainedNetwork, train, untrained  # noqa: E402
@@ -75,6 +77,53 @@ def test_trainings_use_one_core_wherever_they_run(monkeypatch):
     assert first.accuracy == found.plain_test.clean.value
     assert set(threads) == {1}
     assert torch.get_num_threads() == 2
+
+
+TABLE = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 0.5, "red", "blue")})
+
+
+@pytest.mark.parametrize(
+    ("data", "network", "regime", "message"),
+    [
+        (POINTS, NETWORK, "TA + linf(0.1)", "trivialaugment is for images, got points of 2 values"),
+        (X, NETWORK, "sp(0.1)", r"sp\(0.1\) needs a finite value range"),
+        (9 * X.reshape(50, 2, 2), NETWORK, "TA + pgd_at(0.1)", "needs a finite value range"),
+        (POINTS, UntrainedNetwork("resnet9(width=4)"), "linf(0.1)", "resnet9 needs images of at"),
+        (TABLE, NETWORK, "linf(0.1)", "plain numbers, got a table of several kinds"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_any_training(
+    monkeypatch, data, network, regime, message
+):
+    monkeypatch.setattr(untrained, "train", lambda *_, **__: pytest.fail("trained"))
+    data = data if data is POINTS else make_dataset(data, np.arange(len(data)) % 2)
+    with pytest.raises(InputError, match=message):
+        study(data, network, train=["clean", regime], corruptions=["linf(0.1)"], n_jobs=1)
+    with pytest.raises(InputError, match=message):
+        harden(data, network, noise=["linf(0.01)", regime], target="linf(0.1)", n_jobs=1)
+
+
+def test_training_that_diverges_is_not_to_be_tried_again():
+    options = {"corruptions": ["linf(0.1)"], "bounds": None, "runs": 1, "n_jobs": 1}
+    records = study(POINTS, NETWORK, train=["clean", "linf(1e38)"], **options)
+    (failure,) = records.failures
+    assert str(failure).startswith("failed: training has diverged: its loss must be finite, got")
+    assert "study and harden: another --recipe" in str(failure)
+    with pytest.raises(ShaketableError, match="results are not complete: 1 failure") as error:
+        check_complete(records)
+    assert "same command" not in f"{error.value}{failure}"
+
+
+@pytest.mark.parametrize("noise", [["linf(1e38)", "linf(0.1)"], [f"linf({i}e38)" for i in "1234"]])
+def test_noise_with_which_training_diverges_is_no_candidate(noise, tmp_path):
+    options = {"target": "linf(0.1)", "bounds": None, "runs": 1, "search_runs": 2, "k": 1}
+    found = harden(POINTS, NETWORK, noise=noise, n_jobs=1, store=tmp_path / "s.sqlite", **options)
+    good = [spec for spec in noise if spec == "linf(0.1)"]
+    assert [candidate.noise for candidate in found.candidates] == good
+    assert len(found.diverged) == len(noise) - len(good)
+    assert found.json()["search"]["diverged"] == list(found.diverged)
+    assert f"training diverged with {', '.join(found.diverged)}, so it is no" in found.verdict
+    found.print()
 
 
 def test_a_killed_study_goes_on_within_a_training(tmp_path, monkeypatch):

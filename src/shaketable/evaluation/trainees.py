@@ -49,7 +49,10 @@ class SelfTraining(Protocol):
         """Hash of all that the trained model depends on, besides data, noise and seed."""
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
-        """Return the canonical spec of training noise on these data."""
+        """Return the canonical spec of training noise on these data.
+
+        Noise, or data, that the model cannot be trained with is an `InputError`.
+        """
 
     def train_on(
         self,

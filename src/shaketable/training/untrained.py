@@ -7,17 +7,19 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.data.bounds import Bounds, Rule
 from shaketable.data.dataset import Dataset
+from shaketable.evaluation.resolve import check_range
 from shaketable.models.identity import Identified
-from shaketable.models.networks.registry import name_network, resolve_network
+from shaketable.models.networks.registry import check_network, name_network, resolve_network
 from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
-from shaketable.training.regimes import make_regime
-from shaketable.training.trained import Trained, hash_weights, train
+from shaketable.training.regimes import RegimeStep, make_regime
+from shaketable.training.trained import Trained, hash_weights, refuse_table, train
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,14 @@ class UntrainedNetwork(Identified):
         return self.plan.note_weights(self.weights)
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
-        """Return the canonical spec of a training regime on these data."""
-        return make_regime(noise, data, bounds).spec
+        """Return the canonical spec of a training regime, if it and the network fit these data."""
+        plan, rows = self.for_data(data).plan, np.arange(data.n)
+        refuse_table(data)
+        check_network(plan.network, shape=data.shape, classes=len(data.classes))
+        regime = make_regime(noise, data, bounds)
+        check_range(regime.noise, bounds)
+        RegimeStep.of(replace(regime, adversary=None), plan, data, rows, bounds)
+        return regime.spec
 
     def train_on(
         self,

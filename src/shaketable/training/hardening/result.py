@@ -68,6 +68,8 @@ class Hardening(Displayed):
     parts: tuple[int, int, int]
     """Numbers of points: fitted and compared on in the search, and of the test part."""
     candidates: tuple[Candidate, ...]
+    diverged: tuple[str, ...]
+    """Training noise that is no candidate, because a training with it diverged."""
     chosen: str
     """Training noise that was best in the search; ``clean`` if none was."""
     runs: int
@@ -104,7 +106,8 @@ class Hardening(Displayed):
     @property
     def verdict(self) -> str:
         """What was found, as a sentence."""
-        return "; ".join(filter(None, [words.describe(self), words.describe_copies(self)]))
+        parts = words.describe(self), words.describe_diverged(self), words.describe_copies(self)
+        return "; ".join(filter(None, parts))
 
     @cached_property
     def model(self) -> Any:
@@ -144,6 +147,7 @@ class Hardening(Displayed):
                 "selection_points": selection,
                 "unit": self.unit,
                 "candidates": [candidate.json(self.price) for candidate in self.candidates],
+                "diverged": list(self.diverged),
                 "chosen": self.chosen,
             },
             "test": {

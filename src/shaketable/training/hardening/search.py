@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from shaketable.core.checks import check_real, check_whole
-from shaketable.core.errors import InputError
+from shaketable.core.errors import DIVERGED, InputError
 from shaketable.core.norms import as_p, norm_name, pnorm_level
 from shaketable.core.spec import Call, display_name
 from shaketable.corruptions import Corruption
-from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.parse import has_size_eps_min
-from shaketable.corruptions.registry import needs_range
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.failures import check_complete
 from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
-from shaketable.evaluation.resolve import resolve_and_record
+from shaketable.evaluation.records import Records
+from shaketable.evaluation.resolve import check_range, resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.evaluation.study_plan import resolve_training
@@ -142,6 +142,7 @@ def harden(
         search_runs=search_runs,
         parts=(fit, selection, data.n - part.n),
         candidates=tuple(candidates),
+        diverged=tuple(search.diverged),
         chosen=chosen,
         runs=runs,
         plain_test=measure(answers[PLAIN]),
@@ -192,7 +193,29 @@ class _Job:
         self, data: Dataset, specs: Iterable[str], aim: _Aim, runs: int
     ) -> dict[str, Answers]:
         """Return what models answer that are trained with each noise, by its spec."""
-        records = study(
+        records = self._study(data, specs, aim, runs)
+        check_complete(records)
+        return collect_answers(records)
+
+    def try_to_train(
+        self, data: Dataset, specs: Sequence[str], aim: _Aim, runs: int
+    ) -> dict[str, Answers]:
+        """The same, without noise with which a training diverges."""
+        try:
+            records = self._study(data, specs, aim, runs)
+        except InputError as error:  # of the first, if none succeeds
+            if DIVERGED not in str(error):
+                raise
+            alone = [[spec] for spec in specs] if len(specs) > 1 else []
+            each = (self.try_to_train(data, spec, aim, runs) for spec in alone)
+            return {spec: answers for found in each for spec, answers in found.items()}
+        others = tuple(failure for failure in records.failures if not failure.is_lasting)
+        check_complete(replace(records, failures=others))
+        trained = Counter(cell.train for cell in records if cell.corruption == PLAIN)
+        return collect_answers(cell for cell in records if trained[cell.train] == runs)
+
+    def _study(self, data: Dataset, specs: Iterable[str], aim: _Aim, runs: int) -> Records:
+        return study(
             data,
             {self.workshop.name: self.workshop.trainee},
             train=list(dict.fromkeys(specs)),
@@ -205,8 +228,6 @@ class _Job:
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
-        check_complete(records)
-        return collect_answers(records)
 
     def resolve(self, target: str | Corruption | Suite) -> tuple[Corruption, ...]:
         """Return corruptions with all that the data decide; a separation is kept in the store.
@@ -219,8 +240,7 @@ class _Job:
         with Store(self.store) as results:
             corruptions = resolve_and_record([target], self.data, bounds, results)
         for corruption in corruptions:
-            if needs_range(corruption.spec):
-                check_finite_range(bounds, corruption)
+            check_range(corruption, bounds)
         return corruptions
 
 
@@ -232,6 +252,8 @@ class _Search:
     part: Dataset
     aim: _Aim
     runs: int
+    diverged: list[str] = field(default_factory=list)
+    """Noise with which a training diverged."""
 
     @cached_property
     def control(self) -> Answers:
@@ -241,7 +263,8 @@ class _Search:
 
     def try_all(self, specs: Mapping[str, float | None]) -> list[Candidate]:
         """Compare training noise, given with its sizes, with training without noise."""
-        answers = self.job.train_and_test(self.part, specs, self.aim, self.runs)
+        answers = self.job.try_to_train(self.part, list(specs), self.aim, self.runs)
+        self.diverged.extend(spec for spec in specs if spec not in answers)
         return [
             Candidate(
                 spec,
@@ -251,21 +274,24 @@ class _Search:
                 *compare_splits(answers[spec], self.control),
             )
             for spec, size in specs.items()
+            if spec in answers
         ]
 
     def climb(self, p: float, unit: float, name: str, price: float) -> tuple[list[Candidate], str]:
         """Try p-norm noise from coarse to fine; returns the candidates and what sizes are in."""
 
-        def extend(sizes: Iterable[float]) -> Candidate | None:
+        def extend(sizes: Sequence[float]) -> Candidate | None:
+            tried.extend(sizes)
             specs = {_format_noise(p, unit, size): size for size in sizes}
             candidates.extend(self.try_all(_name_noise(self.job, specs, list(specs.values()))))
             candidates.sort(key=lambda candidate: candidate.size or 0.0)
             return choose(candidates, price)
 
         candidates: list[Candidate] = []
+        tried: list[float] = []
         best = extend(LADDER)
-        while best is not None and best is candidates[-1] and (best.size or 0.0) < LARGEST:
-            best = extend([2 * (best.size or 0.0)])
+        while best is not None and best.size == max(tried) < LARGEST:
+            best = extend([2 * max(tried)])
         if best is not None and best.size is not None:
             extend([best.size / FINE, best.size * FINE])
         return candidates, name

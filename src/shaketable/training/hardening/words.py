@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shaketable.core.checks import list_names
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry
 
@@ -33,6 +34,13 @@ def describe(result: Hardening) -> str:
         loss = f"clean accuracy falls by {_format(clean.subtract_from(0))}{more}"
         return f"training with {result.chosen} helps at a cost only: {gain}, but {loss}"
     return f"training with {result.chosen} helps: {gain}; {_describe_cost(clean, result.price)}"
+
+
+def describe_diverged(result: Hardening) -> str:
+    """Name the training noise that is no candidate."""
+    if not result.diverged:
+        return ""
+    return f"training diverged with {list_names(result.diverged)}, so it is no candidate"
 
 
 def describe_copies(result: Hardening) -> str:
