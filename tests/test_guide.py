@@ -111,3 +111,12 @@ def test_names_of_an_installed_package(installed, capsys):
     with pytest.raises(SystemExit, match="0"):
         run_command(capsys, "--help")
     assert "print the cells of a results file" in capsys.readouterr().out
+
+
+def test_metrics_that_are_correlated_are_those_of_the_study_before():
+    text = GUIDE.read_text(encoding="utf-8").partition("## Training regimes compared")[2]
+    suites = re.findall(r"--suite (\S+)", text.partition("--store s.sqlite")[0])
+    measured = {SUITES.get(name).metric for name in suites}
+    correlated = re.search(r"correlate s.sqlite --of (\w+) --with (\w+)", text)
+    assert correlated is not None
+    assert set(correlated.groups()) <= measured

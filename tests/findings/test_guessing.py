@@ -8,6 +8,7 @@ import shaketable as st
 from shaketable.findings.guessing import note_guessing
 from shaketable.findings.results import find
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.numbers import format_share
 
 RNG = np.random.default_rng(0)
 Y = np.arange(200) % 4
@@ -68,3 +69,14 @@ def test_a_model_trained_here_has_other_causes():
     records = st.study((X[:40], Y[:40]), DummyClassifier(), train_eps=[0.5], runs=1, k=1)
     (note,) = (note for note in find(records).notes if "clean accuracy" in note)
     assert "training that is too short for this model, or noise that hides the classes" in note
+
+
+def test_the_rate_is_the_mean_over_runs_as_the_accuracy_is():
+    y = np.arange(60) % 5 // 2  # 0 and 1 twice as often as 2
+    records = st.study((X[:60], y), DummyClassifier(), train_eps=[0], runs=5, k=1, n_jobs=1)
+    first, *others = (c.points.y for c in records if c.corruption == "clean")
+    counts = np.bincount(np.concatenate([first, *others]))
+    (note,) = (note for note in find(records).notes if "clean accuracy" in note)
+    rate = format_share(counts.max() / counts.sum())
+    assert f"and always answering {counts.argmax()} has {rate};" in note
+    assert rate != format_share(np.bincount(first).max() / len(first))

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from helpers.findings import find_once, find_subjects, print_results, score_boards
 from helpers.pages import read_page
+from shaketable import load, make_dataset, study
 from shaketable.core.errors import InputError
 from shaketable.corruptions.suites.suite import suite
 from shaketable.data.dataset import Dataset
@@ -170,3 +171,20 @@ def test_sections_of_suites_follow_the_verdict(ice_records: Records, tiles: Data
 def test_records_without_a_cell_are_refused() -> None:
     with pytest.raises(InputError, match="at least one cell"):
         find(Records(()))
+
+
+@pytest.mark.parametrize(
+    ("n_train", "runs", "noted"), [(40, 2, True), (None, 2, False), (40, 1, 0)]
+)
+def test_a_fixed_test_part_is_told_from_the_records(
+    tmp_path: Path, n_train: int | None, runs: int, noted: bool
+) -> None:
+    bands = load("bands(n=60)")
+    data = make_dataset(bands.x, bands.labels, name="mine", n_train=n_train)
+    study(data, "1nn", runs=runs, k=1, n_jobs=1, store=tmp_path / "s.sqlite")
+    with Store(tmp_path / "s.sqlite") as store:
+        results = find(store.everything())
+    notes = [note for note in results.json()["notes"] if note.startswith("mine has a fixed test p")]
+    assert len(notes) == noted
+    page = read_page(write_report(tmp_path / "p.html", results))
+    assert ("fixed test part" in page.text) == bool(noted)

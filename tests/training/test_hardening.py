@@ -4,11 +4,14 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as hs
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
@@ -125,6 +128,62 @@ def test_the_ladder_goes_on_while_its_end_is_the_best_and_ends_fine(monkeypatch,
     assert [candidate.size for candidate in found.candidates] == pytest.approx(sizes)
 
 
+class Counter(ClassifierMixin, BaseEstimator):
+    """Right wherever it was given enough points, whatever noise they have."""
+
+    def __init__(self, enough=100):
+        self.enough = enough
+
+    def fit(self, x, y):
+        self.classes_ = np.unique(y)
+        self.right_ = len(x) > self.enough
+        return self
+
+    def predict(self, x):
+        upper = (x[:, 1] > 0.5) == self.right_
+        return self.classes_[upper.astype(int)]
+
+
+def make_halves(n=60):
+    x = np.random.default_rng(0).uniform(0, 0.4, (n, 2))
+    y = np.arange(n) % 2
+    return st.make_dataset(x + 0.6 * y[:, None], y, name="halves")
+
+
+def test_what_copies_do_is_not_credited_to_noise():
+    options = {"target": "linf(0.01)", "noise": "linf(0.01)", "runs": 2, "k": 3, "n_jobs": 1}
+    found = st.harden(make_halves(), Counter(), **options)
+    assert found.outcome == "none found"
+    assert found.plain_test.clean.value == 0
+    assert found.copies_test.clean.value == found.copies_difference.robust.value == 1
+    assert (
+        "all noise is compared with 3 copies of every point without noise; the copies alone "
+        in (found.verdict)
+    )
+    assert "change clean accuracy by +100.00" in found.verdict
+    assert found.plain.right_ is found.model.right_ is False
+    once = st.harden(make_halves(), Counter(), **options | {"k": 1})
+    assert once.copies_test is once.copies_difference is None
+    assert "copies" not in once.verdict
+
+
+def test_copies_that_change_nothing_are_mentioned_alone():
+    found = st.harden(
+        make_halves(), Counter(enough=0), noise=["linf(0)", "linf(0.01)"], runs=2, k=3, n_jobs=1
+    )
+    assert [c.noise for c in found.candidates] == ["linf(0.01)"]
+    assert found.verdict.endswith("compared with 3 copies of every point without noise")
+
+
+def test_models_of_text_alone_have_copies_without_noise_too():
+    words = np.random.default_rng(0).choice(["a", "b", "c"], (60, 2))
+    frame = pd.DataFrame(words, columns=["one", "two"])
+    data = st.make_dataset(frame, words[:, 0] == "a")
+    model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier())
+    options = {"target": "swap(0.2)", "noise": "swap(0.1)", "runs": 1, "search_runs": 1, "k": 2}
+    assert st.harden(data, model, **options, n_jobs=1).copies_test.clean.value == 1
+
+
 def test_where_no_noise_helps_it_says_so():
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(0, 1, (60, 2)), rng.uniform(2, 3, (60, 2))])
@@ -151,11 +210,23 @@ def test_points_for_selection_and_test_are_never_fitted(numbered):
         assert set(rows) == test or (in_search[fits - 1] and len(rows) == 16)
 
 
-@pytest.mark.parametrize("target", ["l0(0.1)", "linf(0.1) | sp(0.1)"])
-def test_a_target_that_needs_a_range_is_refused_before_training(numbered, target):
-    with pytest.raises(InputError, match="needs a finite value range, and none is declared; give"):
-        st.harden(numbered, Spy(), target=target, runs=1, search_runs=1, k=1, n_jobs=1)
+@pytest.mark.parametrize("noise", ["l0(0.1)", "linf(0.1) | sp(0.1)"])
+def test_noise_that_needs_a_range_is_refused_before_training(numbered, noise):
+    options = {"runs": 1, "search_runs": 1, "k": 1, "n_jobs": 1}
+    for use in ({"target": noise}, {"noise": ["linf(0.1)", noise]}):
+        with pytest.raises(InputError, match="needs a finite value range, and none is declared; g"):
+            st.harden(numbered, Spy(), **use, **options)
     assert not FITS
+
+
+def test_the_ladder_ends_before_noise_with_which_training_diverges(monkeypatch):
+    def compare_sizes(_, specs):
+        sizes = {spec: size for spec, size in specs.items() if size < 16}
+        return [replace(make_candidate(s, 0.0, size), size=size) for s, size in sizes.items()]
+
+    monkeypatch.setattr(_Search, "try_all", compare_sizes)
+    found = st.harden("bands(n=60)", "1nn", runs=1, k=1, n_jobs=1)
+    assert found.candidates[-1].size == pytest.approx(8 * 2**0.5)
 
 
 def test_an_interrupted_search_goes_on_from_its_store(tmp_path, monkeypatch):
@@ -178,7 +249,7 @@ def test_an_interrupted_search_goes_on_from_its_store(tmp_path, monkeypatch):
     whole = search()
     assert whole.chosen != "clean"
     number = len(trainings)
-    assert number == 3 * 2 + 2 * 2
+    assert number == 3 * 2 + 3 * 2
     trainings.clear()
     for most in (3, 4, 9):  # in the search, once more, and in the test
         limit["trainings"] = most
@@ -259,6 +330,9 @@ def test_ends_of_the_range_are_kept():
     assert measure(perfect).clean.low < 1
     estimate = Estimate(0.0, -0.3, 0.3, 0.95, "by hand", lambda *_: (-0.3, 0.3))
     assert join_sources(estimate, estimate, (-0.1, 1)).low == -0.1
+    hits = np.random.default_rng(0).integers(0, 2, (2, 4))
+    apart = compare(Answers(0 * hits, 0 * hits, 1), Answers(hits, hits, 1))
+    assert apart.clean.low == apart.robust.low == -1
 
 
 def test_corruptions_of_a_suite_have_the_same_weight():
@@ -310,8 +384,10 @@ def test_the_verdict_follows_from_the_intervals(robust, clean, price, outcome, s
     ("options", "message"),
     [
         ({"price": -1}, "price must lie in"),
-        ({"target": "clean"}, "target must be noise"),
+        ({"target": "clean"}, "target must be noise, got clean"),
+        ({"target": "l2(0)"}, r"target must be noise, got l2\(0\)"),
         ({"noise": "clean"}, "besides clean"),
+        ({"noise": ["linf(0)", "l2(0)"]}, r"noise of size 0, got linf\(0\), l2\(0\); add one"),
         ({"model": ["1nn", "rf"]}, "model must be one model"),
         ({"search_runs": 0}, "search_runs must be"),
     ],

@@ -1,6 +1,7 @@
 """Networks in studies: trained in every run and regime, resumed, kept."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
@@ -8,11 +9,12 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
 from shaketable import Suite, evaluate, find, harden, make_dataset, study, suite  # noqa: E402
-from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.core.errors import InputError, ShaketableError  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
+from shaketable.evaluation.failures import check_complete  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
-from shaketable.training import UntrainedNetwork, train  # noqa: E402
+from shaketable.training import UntrainedNetwork, train, untrained  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -57,6 +59,71 @@ def test_every_run_has_other_weights_and_workers_change_nothing():
     two = study(POINTS, NETWORK, n_jobs=2, **options)
     assert table(one) == table(two)
     assert len({c.model_id for c in one}) == 2
+
+
+def test_trainings_use_one_core_wherever_they_run(monkeypatch):
+    threads = []
+
+    def spy(*args, **options):
+        threads.append(torch.get_num_threads())
+        return train(*args, **options)
+
+    monkeypatch.setattr(untrained, "train", spy)
+    torch.set_num_threads(2)  # the fixture puts it back
+    study(POINTS, NETWORK, train=["clean"], corruptions=["linf(0.1)"], runs=1, n_jobs=1)
+    options = {"noise": "linf(0.1)", "target": "linf(0.1)", "runs": 1, "search_runs": 1}
+    found = harden(POINTS, NETWORK, n_jobs=1, **options)
+    (first,) = evaluate(found.plain.model, found.workshop.data, [])
+    assert first.accuracy == found.plain_test.clean.value
+    assert set(threads) == {1}
+    assert torch.get_num_threads() == 2
+
+
+TABLE = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 0.5, "red", "blue")})
+
+
+@pytest.mark.parametrize(
+    ("data", "network", "regime", "message"),
+    [
+        (POINTS, NETWORK, "TA + linf(0.1)", "trivialaugment is for images, got points of 2 values"),
+        (X, NETWORK, "sp(0.1)", r"sp\(0.1\) needs a finite value range"),
+        (9 * X.reshape(50, 2, 2), NETWORK, "TA + pgd_at(0.1)", "needs a finite value range"),
+        (POINTS, UntrainedNetwork("resnet9(width=4)"), "linf(0.1)", "resnet9 needs images of at"),
+        (TABLE, NETWORK, "linf(0.1)", "plain numbers, got a table of several kinds"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_before_any_training(
+    monkeypatch, data, network, regime, message
+):
+    monkeypatch.setattr(untrained, "train", lambda *_, **__: pytest.fail("trained"))
+    data = data if data is POINTS else make_dataset(data, np.arange(len(data)) % 2)
+    with pytest.raises(InputError, match=message):
+        study(data, network, train=["clean", regime], corruptions=["linf(0.1)"], n_jobs=1)
+    with pytest.raises(InputError, match=message):
+        harden(data, network, noise=["linf(0.01)", regime], target="linf(0.1)", n_jobs=1)
+
+
+def test_training_that_diverges_is_not_to_be_tried_again():
+    options = {"corruptions": ["linf(0.1)"], "bounds": None, "runs": 1, "n_jobs": 1}
+    records = study(POINTS, NETWORK, train=["clean", "linf(1e38)"], **options)
+    (failure,) = records.failures
+    assert str(failure).startswith("failed: training has diverged: its loss must be finite, got")
+    assert "study and harden: another --recipe" in str(failure)
+    with pytest.raises(ShaketableError, match="results are not complete: 1 failure") as error:
+        check_complete(records)
+    assert "same command" not in f"{error.value}{failure}"
+
+
+@pytest.mark.parametrize("noise", [["linf(1e38)", "linf(0.1)"], [f"linf({i}e38)" for i in "1234"]])
+def test_noise_with_which_training_diverges_is_no_candidate(noise, tmp_path):
+    options = {"target": "linf(0.1)", "bounds": None, "runs": 1, "search_runs": 2, "k": 1}
+    found = harden(POINTS, NETWORK, noise=noise, n_jobs=1, store=tmp_path / "s.sqlite", **options)
+    good = [spec for spec in noise if spec == "linf(0.1)"]
+    assert [candidate.noise for candidate in found.candidates] == good
+    assert len(found.diverged) == len(noise) - len(good)
+    assert found.json()["search"]["diverged"] == list(found.diverged)
+    assert f"training diverged with {', '.join(found.diverged)}, so it is no" in found.verdict
+    found.print()
 
 
 def test_a_killed_study_goes_on_within_a_training(tmp_path, monkeypatch):
@@ -108,13 +175,31 @@ def test_trained_models_are_kept_on_request(tmp_path, scale):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
     records = study(data, models, train=["clean"], corruptions=[], runs=1, keep_models=tmp_path)
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["mlp(clean),_run_0.pt", "tree(clean),_run_0.joblib"]
+    ids = {c.model: c.model_id[:8] for c in records}
+    assert names == [
+        f"mlp(clean),_run_0,_{ids['mlp(clean)']}.pt",
+        f"tree(clean),_run_0,_{ids['tree(clean)']}.joblib",
+    ]
     for name in names:
         model, _ = load_model(str(tmp_path / name), trust=name.endswith("joblib"))
         _, test = data.parts(run=0, seed=0)
         (clean,) = evaluate(model, (raw.x[test], raw.labels[test]), [])
         kept = next(c for c in records if c.model.startswith(name[:3]) and c.corruption == "clean")
         assert clean.accuracy == kept.accuracy
+
+
+def test_models_of_other_trainings_are_not_overwritten_nor_taken_for_these(tmp_path):
+    store, folder = tmp_path / "s.sqlite", tmp_path / "models"
+    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "n_jobs": 1}
+    for epochs in (1, 3, 1):
+        network = UntrainedNetwork("mlp(width=4, depth=1)", "points", epochs=epochs)
+        records = study(POINTS, network, store=store, keep_models=folder, **options)
+        (file,) = folder.glob(f"*{records.cells[0].model_id[:8]}.pt")
+        assert load_network(file).info["recipe"]["epochs"] == epochs
+    assert len(list(folder.iterdir())) == 2
+    alike = {"m:1": DecisionTreeClassifier(max_depth=1), "m_1": DecisionTreeClassifier()}
+    study(POINTS, alike, keep_models=folder, **options)
+    assert len(list(folder.glob("m_1(clean)*"))) == 2
 
 
 def test_identity_is_that_of_network_and_recipe():
@@ -141,7 +226,7 @@ def test_the_rule_of_a_recipe_is_for_training_and_sizes_not_for_named_noise(tmp_
     def find_rules(**options):
         ladder = {"train_eps": [0.1], "corruptions": [Suite("one", "one size", ("l2(0.5)",), k=1)]}
         records = study(POINTS, **ladder | options, runs=1, k=1, n_jobs=1, keep_models=tmp_path)
-        (file,) = tmp_path.glob("mlp*.pt")
+        (file,) = tmp_path.glob(f"mlp*{records.cells[0].model_id[:8]}.pt")
         named = {c.corruption: c.bounds.partition("[")[0] for c in records}
         return load_network(file).info["bounds"], named["linf(0.2)"], named["l2(0.5)"]
 

@@ -149,8 +149,14 @@ def rerun(
     """
     from shaketable.evaluation.command_records import find_changes
     from shaketable.evaluation.rerun import Rerun, compare_cells
+    from shaketable.training.hardening.parts import names_training_part
 
     commands, records = _read(str(store))
+    if any(names_training_part(cell.data) for cell in records):
+        raise InputError(
+            f"results file {str(store)!r} holds results of harden, which rerun cannot make again; "
+            "run harden again, with a new --store"
+        )
     if out is not None and Path(out).exists():
         raise InputError(f"results file {str(out)!r} exists already; name a new file")
     made = {

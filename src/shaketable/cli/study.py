@@ -272,14 +272,9 @@ def run(args: argparse.Namespace) -> int:
     inputs = read_inputs(args)
     if args.dry_run:
         return _print_dry_run(args, inputs)
-    data, notes = inputs.data, []
-    if data.n_train is not None:
-        notes.append(
-            "the data have a fixed test part, so runs differ only in training and noise, and the "
-            "intervals cover only these"
-        )
+    data = inputs.data
     records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
-    notes += note_shortfall(inputs.rule, records, "runs")
+    notes = note_shortfall(inputs.rule, records, "runs")
     notes += note_pairs(data, records.separations)
     try:
         results = find(records, baseline=args.baseline or "", group=group, notes=notes)

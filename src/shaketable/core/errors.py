@@ -34,6 +34,9 @@ class StoreError(ShaketableError, OSError):
     exit_code = 2
 
 
+DIVERGED = "training has diverged"
+"""Start of the error of a training that fails in the same way each time."""
+
 FOREIGN_ERRORS = (Exception, SystemExit)
 """What code of models and of other packages may raise; it must not end the program either."""
 

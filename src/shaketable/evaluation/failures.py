@@ -65,7 +65,9 @@ def check_complete(records: Records) -> None:
     if records.failures:
         number = len(records.failures)
         what = "1 failure" if number == 1 else f"{number} failures, the first"
+        again = "; run the same command to try again what failed"
+        if all(failure.is_lasting for failure in records.failures):
+            again = ""
         raise ShaketableError(
-            f"results are not complete: {what}: {records.failures[0].error}; run the same command "
-            "to try again what failed"
+            f"results are not complete: {what}: {records.failures[0].error}{again}"
         )

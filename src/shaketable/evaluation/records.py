@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import DIVERGED, InputError
 from shaketable.core.norms import pnorm_level
 from shaketable.core.spec import display_name
 from shaketable.core.types import IntArray
@@ -277,8 +277,14 @@ class FailureRecord:
     """What failed, and why."""
     created: str
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it would fail again in the same way."""
+        return DIVERGED in self.error
+
     def __str__(self) -> str:
-        return f"failed: {self.error}; the same command tries it again"
+        again = "" if self.is_lasting else "; the same command tries it again"
+        return f"failed: {self.error}{again}"
 
 
 def copy_id(identity: str, name: str) -> str:

@@ -9,8 +9,10 @@ from typing import Literal, TypeAlias
 from shaketable.core.errors import InputError
 from shaketable.core.spec import split_calls
 from shaketable.corruptions import Corruption, as_corruption, parse
+from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.only import fit_to_columns
 from shaketable.corruptions.published import open_published
+from shaketable.corruptions.registry import needs_range
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
@@ -130,6 +132,12 @@ def plan_noise(
             )
         planned += [(c, own) for c in resolve_and_record([item], data, own.bounds, store)]
     return planned
+
+
+def check_range(corruption: Corruption, bounds: Bounds | None) -> None:
+    """Raise an `InputError` for a corruption that needs a value range if none is declared."""
+    if needs_range(corruption.spec):
+        check_finite_range(bounds, corruption)
 
 
 def _refuse_script(corruption: Corruption) -> None:

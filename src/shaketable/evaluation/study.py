@@ -106,8 +106,9 @@ def study(
         Results file. If a study is killed, the same call continues where it stopped; a network
         within its training.
     keep_models
-        Folder to which every trained model is written. Those whose results are on record, but whose
-        file is not there, are trained again.
+        Folder to which every trained model is written, to a file with its name, training noise, run
+        and part of its ID. Those whose results are on record, but whose file is not there, are
+        trained again.
     n_jobs
         Number of processes, as in joblib; a surrounding ``joblib.parallel_config`` applies. Within
         ``with cluster(…)``, the workers of the cluster are used instead.

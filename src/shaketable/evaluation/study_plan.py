@@ -31,6 +31,7 @@ from shaketable.evaluation.failures import Measured
 from shaketable.evaluation.noise import USUAL_K, Draws, Noise, choose_bounds
 from shaketable.evaluation.resolve import (
     Corruptions,
+    check_range,
     list_items,
     plan_noise,
     resolve,
@@ -152,7 +153,7 @@ class Task:
         name, noise = self.cells[0].origin.name, display_name(self.training.spec)
         if not name.endswith(f"({noise})"):
             name = f"{name}, {noise}"
-        return self.files.find_model(self.trainee, name, self.run)
+        return self.files.find_model(self.trainee, name, self.run, self.cells[0].model_id)
 
     @property
     def lacks_file(self) -> bool:
@@ -251,12 +252,17 @@ def _plan_cells(
 def resolve_training(
     trainee: Any, regimes: Iterable[str | Corruption], data: Dataset, noise: Noise
 ) -> list[TrainingNoise]:
-    """Return the training noise of a model, each once."""
+    """Return the training noise of a model, each once.
+
+    What cannot be trained with on these data is an error now, before anything is trained.
+    """
     if trains_itself(trainee):
         specs = (regime if isinstance(regime, str) else regime.spec for regime in regimes)
         named = (trainee.name_noise(spec, data, noise.bounds) for spec in specs)
         return [TrainingNoise(spec, None) for spec in dict.fromkeys(named)]
     resolved = resolve(regimes, data, noise.bounds).corruptions
+    for corruption in resolved:
+        check_range(corruption, noise.bounds)
     return [TrainingNoise(spec, c) for spec, c in {c.spec: c for c in resolved}.items()]
 
 

@@ -49,7 +49,10 @@ class SelfTraining(Protocol):
         """Hash of all that the trained model depends on, besides data, noise and seed."""
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
-        """Return the canonical spec of training noise on these data."""
+        """Return the canonical spec of training noise on these data.
+
+        Noise, or data, that the model cannot be trained with is an `InputError`.
+        """
 
     def train_on(
         self,
@@ -110,24 +113,25 @@ class ModelFiles:
             return None
         return Path(f"{self.store}.training")
 
-    def find_model(self, model: Any, name: str, run: int) -> Path | None:
-        """Return the file of a model, trained or not, in a run; None if models are not kept."""
+    def find_model(self, model: Any, name: str, run: int, model_id: str) -> Path | None:
+        """Return the file of a model, trained or not, in a run; None if models are not kept.
+
+        Its name has a part of the model's ID, so that no other training has the same file.
+        """
         if self.folder is None:
             return None
-        return Path(self.folder) / f"{make_file_name(name)},_run_{run}{choose_ending(model)}"
+        stem = f"{make_file_name(name)},_run_{run},_{model_id[:8]}"
+        return Path(self.folder) / f"{stem}{choose_ending(model)}"
 
 
 def make_file_name(name: str) -> str:
-    """Return a name in signs that all file systems take; one that is too long ends in a hash.
+    """Return a name in signs that all file systems take; of one that is too long, the start.
 
     >>> make_file_name("rf(l2(1) | sp(0.1))")
     'rf(l2(1)___sp(0.1))'
     """
     safe = "".join(sign if sign.isalnum() or sign in "-_.,()=+" else "_" for sign in name)
-    if len(safe.encode()) <= _LONGEST:
-        return safe
-    start = safe.encode()[:_LONGEST].decode(errors="ignore")
-    return f"{start}-{digest(name):016x}"
+    return safe.encode()[:_LONGEST].decode(errors="ignore")
 
 
 def choose_ending(model: Any) -> str:

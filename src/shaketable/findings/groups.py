@@ -84,6 +84,20 @@ class RecordGroups:
         return group_conditions(self.series)
 
     @cached_property
+    def fixed_parts(self) -> list[str]:
+        """One sentence per data set whose test points are the same in all runs of a study."""
+        points: dict[str, set[str]] = {}
+        for s in self.series:
+            if s.runs > 1:  # of a study
+                points.setdefault(s.first.data, set()).update(c.points.order for c in s.noisy)
+        return [
+            f"{data} has a fixed test part, so runs differ only in training and noise, and the "
+            "intervals cover only these"
+            for data, ids in points.items()
+            if len(ids) == 1
+        ]
+
+    @cached_property
     def unfinished(self) -> list[str]:
         """One sentence per suite that no model was evaluated under completely."""
         complete = {result.suite for result in self.suite_results}

@@ -59,12 +59,12 @@ def note_guessing_models(series: Iterable[Series]) -> list[str]:
     """Return one sentence per model and training noise whose clean accuracy is near guessing."""
     notes: dict[str, None] = {}
     for clean in {id(s.on_clean): s.on_clean for s in series if s.clean}.values():
-        cell = clean.first
-        name, points = cell.model, cell.points
+        cell, y = clean.first, np.concatenate([c.points.y for c in clean.noisy])  # of all runs
+        name = cell.model
         if cell.train_epsilon:
             name += f" trained with {format_spec(cell.train)}"
         trained = cell.train != AS_GIVEN
         notes |= dict.fromkeys(
-            note_guessing(name, clean.accuracy, points.y, points.classes, trained=trained)
+            note_guessing(name, clean.accuracy, y, cell.points.classes, trained=trained)
         )
     return list(notes)

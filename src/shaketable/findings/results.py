@@ -111,7 +111,8 @@ def find(
     if groups.with_most_copies is not groups and findings.keys() & {"regimes", "correlation"}:
         notes = (*notes, "training regimes and correlations are those with the largest k alone")
     notes = (*notes, *map(str, records.failures))
-    sentences = (*records.notes, *notes, *note_guessing_models(groups.series), *problems)
+    of_records = (*groups.fixed_parts, *note_guessing_models(groups.series))
+    sentences = (*records.notes, *notes, *of_records, *problems)
     return Results(groups, findings, tuple(dict.fromkeys(sentences)))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import DIVERGED, InputError
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.tensors import move
 from shaketable.core.types import IntArray, KeyArray
@@ -232,9 +232,9 @@ class Trainer:
             checkpoint.delete()
         last = self.curve[-1]
         return InputError(
-            f"training has diverged: its loss must be finite, got {last.loss} in epoch "
-            f"{last.epoch} of {self.recipe.epochs}; try a smaller learning rate (train --rate; in "
-            "Python rate=, or that of a Recipe)"
+            f"{DIVERGED}: its loss must be finite, got {last.loss} in epoch {last.epoch} of "
+            f"{self.recipe.epochs}; try a smaller learning rate (train: --rate; study and harden: "
+            "another --recipe; in Python rate=, or that of a Recipe), or less noise"
         )
 
     def _score_held_out(self) -> float | None:

@@ -151,11 +151,7 @@ def train(
     2
     """
     data = as_dataset(data)
-    if data.table is not None:
-        raise InputError(
-            "networks are trained on points that are plain numbers, got a table of several kinds; "
-            "encode it, or train a pipeline with study or NoiseAugmented"
-        )
+    refuse_table(data)
     plan = make_recipe(
         recipe or choose_recipe(data.shape), epochs=epochs, batch=batch, rate=rate, shift=shift
     )
@@ -213,6 +209,15 @@ def train(
         tuple(trainer.curve),
         by_name=not isinstance(network, nn.Module),
     )
+
+
+def refuse_table(data: Dataset) -> None:
+    """Raise an `InputError` for data that no network can be trained on."""
+    if data.table is not None:
+        raise InputError(
+            "networks are trained on points that are plain numbers, got a table of several kinds; "
+            "encode it, or train a pipeline with study or NoiseAugmented"
+        )
 
 
 def load_matching(module: nn.Module, path: str | Path) -> None:

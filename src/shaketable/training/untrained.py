@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.data.bounds import Bounds, Rule
 from shaketable.data.dataset import Dataset
+from shaketable.evaluation.resolve import check_range
 from shaketable.models.identity import Identified
-from shaketable.models.networks.registry import name_network, resolve_network
+from shaketable.models.networks.registry import check_network, name_network, resolve_network
 from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
-from shaketable.training.regimes import make_regime
-from shaketable.training.trained import Trained, hash_weights, train
+from shaketable.training.regimes import RegimeStep, make_regime
+from shaketable.training.trained import Trained, hash_weights, refuse_table, train
 
 
 @dataclass(frozen=True)
 class UntrainedNetwork(Identified):
     """A network and how to train it; `study` trains it in every run, with every training noise.
+
+    On a CPU, each training uses one core, so that the number of processes changes nothing.
 
     Parameters
     ----------
@@ -97,8 +103,14 @@ class UntrainedNetwork(Identified):
         return self.plan.note_weights(self.weights)
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
-        """Return the canonical spec of a training regime on these data."""
-        return make_regime(noise, data, bounds).spec
+        """Return the canonical spec of a training regime, if it and the network fit these data."""
+        plan, rows = self.for_data(data).plan, np.arange(data.n)
+        refuse_table(data)
+        check_network(plan.network, shape=data.shape, classes=len(data.classes))
+        regime = make_regime(noise, data, bounds)
+        check_range(regime.noise, bounds)
+        RegimeStep.of(replace(regime, adversary=None), plan, data, rows, bounds)
+        return regime.spec
 
     def train_on(
         self,
@@ -115,18 +127,34 @@ class UntrainedNetwork(Identified):
         device = self.device
         if device is None and torch.cuda.is_available():
             device = f"cuda:{place % torch.cuda.device_count()}"
-        return train(
-            None,
-            data,
-            noise=noise,
-            recipe=self.for_data(data).plan,
-            batch=self.batch,
-            rows=rows,
-            bounds=bounds,
-            validate=self.validate,
-            seed=seed % 2**63,  # a hash of 64 bits
-            device=device,
-            compiled=self.compiled,
-            weights=self.weights,
-            checkpoint=checkpoint,
-        )
+        on_cpu = device is None or str(device).startswith("cpu")
+        with _use_one_thread() if on_cpu else nullcontext():
+            return train(
+                None,
+                data,
+                noise=noise,
+                recipe=self.for_data(data).plan,
+                batch=self.batch,
+                rows=rows,
+                bounds=bounds,
+                validate=self.validate,
+                seed=seed % 2**63,  # a hash of 64 bits
+                device=device,
+                compiled=self.compiled,
+                weights=self.weights,
+                checkpoint=checkpoint,
+            )
+
+
+@contextmanager
+def _use_one_thread() -> Iterator[None]:
+    """Let torch use one core: on several, sums are rounded by how many these are.
+
+    A process that is one of several has fewer of them than one that is alone.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -255,3 +255,25 @@ def test_a_mean_allows_for_a_rule_that_stopped_any_of_its_models(data: Dataset) 
         ]
         table = get(parts[0] + parts[1]).table
         assert "holds for any number of runs" in table.values["clean", "e_clean"].method
+
+
+def test_the_answer_on_clean_accuracy_says_what_copies_may_have_done() -> None:
+    options = {"train": ["clean", "linf(0)", "linf(0.01)"], "runs": 2, "n_jobs": 1}
+    noisy = {"corruptions": ["linf(0.01)"], **options}
+    tree = DecisionTreeClassifier()
+    twice = study("bands(n=60)", tree, **noisy, k=2)
+    assert "estimators were trained on k copies of every" in get(twice).table.clean_words
+    assert "copies" not in get(twice, baseline="linf(0)").table.clean_words
+    assert "copies" not in get(study("bands(n=60)", tree, **noisy, k=1)).table.clean_words
+    suite = st.Suite("two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=1, metric="mce_lp")
+    scored = study("bands(n=60)", tree, corruptions=[suite], **options)
+    assert "estimators were trained on k copies of every" in get(scored).table.clean_words
+
+
+def test_networks_get_no_copies() -> None:
+    pytest.importorskip("torch")
+    network = st.training.UntrainedNetwork("mlp(width=8)", epochs=1, device="cpu")
+    records = study(
+        "bands(n=60)", network, train=["clean", "linf(0.01)"], corruptions=["l2(1)"], runs=1, k=2
+    )
+    assert "copies" not in get(records).table.clean_words

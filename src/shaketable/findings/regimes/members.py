@@ -29,6 +29,8 @@ class Member:
     """Training noise; empty if it is not known."""
     measurements: Mapping[str, Measurement]
     """By metric."""
+    has_copies: bool
+    """Whether it may have been trained on several copies of every point; networks are not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +63,30 @@ def list_members(groups: RecordGroups) -> list[Member]:
             number += 1
         network = _number(network, number)
         taken.add((cell.fingerprint, network, regime))
-        measurements = list_measurements(own, results.get(key, []))
+        of_suites = results.get(key, [])
         members.append(
-            Member(cell.model, cell.data, cell.fingerprint, network, regime, measurements)
+            Member(
+                cell.model,
+                cell.data,
+                cell.fingerprint,
+                network,
+                regime,
+                list_measurements(own, of_suites),
+                _may_have_copies(own, in_suites=bool(of_suites)),
+            )
         )
     return members
+
+
+def _may_have_copies(series: Sequence[Series], *, in_suites: bool) -> bool:
+    """Whether a study trained an estimator with noise, and not with k = 1.
+
+    k is that of the test, except in suites, which have their own.
+    """
+    cell = series[0].first
+    is_network = "torch" in cell.versions
+    several = in_suites or any(s.first.k > 1 for s in series)
+    return cell.train not in (AS_GIVEN, "clean") and not is_network and several
 
 
 def _number(name: str, number: int) -> str:

@@ -17,6 +17,11 @@ UNLIKE = (
     "can be compared"
 )
 NO_BASELINE = "no differences: there is no regime clean; name another baseline with --baseline"
+COPIES = (
+    "but with noise, estimators were trained on k copies of every point (--k, 10 by default), and "
+    "without it on one, so this may be what copies do: --k 1 has none, and noise of size 0 has the "
+    "copies without noise (--train 'linf(0)', --baseline 'linf(0)')"
+)
 
 
 def describe_average(members: Sequence[Member]) -> str:
@@ -79,10 +84,12 @@ def describe_clean(table: RegimeTable) -> str:
     if rest and (raised or lowered):
         parts.append(f"the difference may be chance for {list_names(rest)}")
     question = "does noise in training raise clean accuracy?"
-    if table.by != "regime" or table.baseline != "clean":
+    about_noise = table.by == "regime" and table.baseline == "clean"
+    if not about_noise:
         question = f"is clean accuracy higher than for {table.baseline}?"
     judged = "" if len(tests) == 1 else f" (p-values adjusted for {len(tests)} tests, Holm)"
-    return f"{question} {'; '.join(parts)}{judged}"
+    copied = about_noise and any(m.has_copies for g in table.groups for m in g.members)
+    return f"{question} {'; '.join(parts)}{judged}{f'; {COPIES}' if copied else ''}"
 
 
 def _list_tests(tests: Sequence[CleanTest]) -> str:

@@ -154,6 +154,17 @@ def build_network(
         return entry.create(call, shape=sides, classes=classes)
 
 
+def check_network(spec: str, *, shape: Sequence[int], classes: int) -> None:
+    """Raise an `InputError` if one of our networks cannot be made for these points.
+
+    It takes no memory. Networks of other packages may not know how to be made so.
+    """
+    torch = import_torch()
+    if parse_call(spec).name in NETWORKS.declared:
+        with torch.device("meta"):
+            build_network(spec, shape=shape, classes=classes)
+
+
 def is_network(spec: str) -> bool:
     """Whether a text is the spec of one of our networks, or of one of an installed package.
 

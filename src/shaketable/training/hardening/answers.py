@@ -133,11 +133,13 @@ def compare(first: Answers, second: Answers) -> Measures:
             runs,
             lambda: intervals.mean_difference(a.clean.sum(axis=0), b.clean.sum(axis=0), runs),
             lambda: intervals.mean_difference_over_runs(a.clean, b.clean, 1),
+            (-1.0, 1.0),
         ),
         _join(
             runs,
             lambda: intervals.mean_difference(a.robust.sum(axis=0), b.robust.sum(axis=0), k * runs),
             lambda: intervals.mean_difference_over_runs(a.robust, b.robust, k),
+            (-1.0, 1.0),
         ),
         _join_defined(
             runs,

@@ -14,7 +14,7 @@ ONE_ERROR = 0.68
 
 @dataclass(frozen=True)
 class Candidate:
-    """Training noise of the search, compared with plain training on points left out of fitting."""
+    """Training noise of the search, compared with none on points left out of fitting."""
 
     noise: str
     size: float | None
@@ -22,9 +22,9 @@ class Candidate:
     clean_accuracy: float
     robust_accuracy: float
     clean: Estimate
-    """Clean accuracy minus that of plain training."""
+    """Clean accuracy minus that of training without noise, on as many copies."""
     robust: Estimate
-    """Accuracy under the test noise minus that of plain training."""
+    """Accuracy under the test noise minus that of the same."""
 
     def fits(self, price: float) -> bool:
         """Whether the loss of clean accuracy is at most `price`, up to one standard error."""
@@ -46,8 +46,8 @@ class Candidate:
 def choose(candidates: Iterable[Candidate], price: float) -> Candidate | None:
     """Return the candidate with the highest accuracy under noise among those that fit the price.
 
-    None if none of these is more accurate under noise than plain training. Of equal ones, the
-    first is chosen.
+    None if none of these is more accurate under noise than training without noise. Of equal ones,
+    the first is chosen.
     """
     fit = [candidate for candidate in candidates if candidate.fits(price)]
     best = max(fit, key=lambda candidate: candidate.robust.value, default=None)

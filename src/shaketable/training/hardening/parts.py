@@ -32,12 +32,20 @@ def fix_test_part(data: Dataset, seed: int) -> Dataset:
     )
 
 
+_PART = ", training part"
+
+
+def names_training_part(name: str) -> bool:
+    """Whether the name of data is that of points that a search splits, which only it makes."""
+    return name.endswith(_PART)
+
+
 def take_training_part(data: Dataset) -> Dataset:
     """Return the points outside the fixed test part, which are split anew in every run."""
     n = data.n_train
     return replace(
         data,
-        name=f"{data.name}, training part",
+        name=f"{data.name}{_PART}",
         x=data.x[:n],
         y=data.y[:n],
         n_train=None,

@@ -51,7 +51,8 @@ class Workshop:
 class Hardening(Displayed):
     """Which training noise helps, and by how much; the models are trained when they are asked for.
 
-    Differences are those of the chosen noise minus plain training.
+    The chosen noise is compared with training without noise, on as many copies of every point if
+    the model gets copies.
     """
 
     workshop: Workshop
@@ -67,14 +68,21 @@ class Hardening(Displayed):
     parts: tuple[int, int, int]
     """Numbers of points: fitted and compared on in the search, and of the test part."""
     candidates: tuple[Candidate, ...]
+    diverged: tuple[str, ...]
+    """Training noise that is no candidate, because a training with it diverged."""
     chosen: str
     """Training noise that was best in the search; ``clean`` if none was."""
     runs: int
     plain_test: Measures
-    """Plain training on the test part."""
+    """Training without noise, on one copy of every point, as measured on the test part."""
+    copies_test: Measures | None
+    """The same on k copies; None for networks, which get none, and for k = 1."""
     chosen_test: Measures | None
     difference: Measures | None
-    """None if no noise was chosen, as is `chosen_test`."""
+    """The chosen noise minus no noise, both with the same number of copies; None if no noise was
+    chosen, as is `chosen_test`."""
+    copies_difference: Measures | None
+    """What the copies alone change: `copies_test` minus `plain_test`."""
 
     @property
     def outcome(self) -> Outcome:
@@ -98,7 +106,8 @@ class Hardening(Displayed):
     @property
     def verdict(self) -> str:
         """What was found, as a sentence."""
-        return words.describe(self)
+        parts = words.describe(self), words.describe_diverged(self), words.describe_copies(self)
+        return "; ".join(filter(None, parts))
 
     @cached_property
     def model(self) -> Any:
@@ -107,7 +116,7 @@ class Hardening(Displayed):
 
     @cached_property
     def plain(self) -> Any:
-        """The model, trained without noise on the training part: that of the first run."""
+        """The model, trained on the training part without noise or copies: that of run 0."""
         return self.workshop.train(PLAIN)
 
     def train(self, *, noise: str, run: int = 0) -> Any:
@@ -138,14 +147,17 @@ class Hardening(Displayed):
                 "selection_points": selection,
                 "unit": self.unit,
                 "candidates": [candidate.json(self.price) for candidate in self.candidates],
+                "diverged": list(self.diverged),
                 "chosen": self.chosen,
             },
             "test": {
                 "runs": self.runs,
                 "points": test,
                 "plain": self.plain_test.json(),
-                "chosen": None if self.chosen_test is None else self.chosen_test.json(),
-                "difference": None if self.difference is None else self.difference.json(),
+                "copies": _json(self.copies_test),
+                "chosen": _json(self.chosen_test),
+                "difference": _json(self.difference),
+                "copies_difference": _json(self.copies_difference),
             },
             "outcome": self.outcome,
             "noise": self.noise,
@@ -157,3 +169,7 @@ class Hardening(Displayed):
         from shaketable.training.hardening.table import print_hardening
 
         print_hardening(self)
+
+
+def _json(measures: Measures | None) -> dict[str, Any] | None:
+    return None if measures is None else measures.json()

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from shaketable.core.checks import check_real, check_whole
-from shaketable.core.errors import InputError
+from shaketable.core.errors import DIVERGED, InputError
 from shaketable.core.norms import as_p, norm_name, pnorm_level
 from shaketable.core.spec import Call, display_name
-from shaketable.corruptions import Clean, Corruption
-from shaketable.corruptions.images import check_finite_range
+from shaketable.corruptions import Corruption
 from shaketable.corruptions.parse import has_size_eps_min
-from shaketable.corruptions.registry import needs_range
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.failures import check_complete
 from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
-from shaketable.evaluation.resolve import resolve_and_record
+from shaketable.evaluation.records import Records
+from shaketable.evaluation.resolve import check_range, resolve_and_record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.evaluation.study_plan import resolve_training
-from shaketable.evaluation.trainees import choose_training_bounds, load_trainees
+from shaketable.evaluation.trainees import choose_training_bounds, load_trainees, trains_itself
 from shaketable.training.hardening.answers import (
     Answers,
     collect_answers,
@@ -70,11 +70,14 @@ def harden(
 
     The test part, the data's own or 20 % of the points, is put aside. In every run of the search
     the others are split anew, 80/20: models are trained with every noise on the larger part, and
-    compared with plain training on the smaller one, on the same points and noise. Chosen is the
-    noise with the highest accuracy under the target among those whose loss of clean accuracy is at
-    most the price, up to one standard error. Plain training and the chosen noise are then trained
-    `runs` times on all but the test part, and compared on that part. Only this decides whether the
-    noise helps.
+    compared with training without noise on the smaller one, on the same points and noise. Chosen is
+    the noise with the highest accuracy under the target among those whose loss of clean accuracy is
+    at most the price, up to one standard error. Both are then trained `runs` times on all but the
+    test part, and compared on that part. Only this decides whether the noise helps.
+
+    Estimators are trained on k noisy copies of every point. What they are compared with is trained
+    on k copies without noise: for many models, copies alone change what is learned. The test says
+    how much, against plain training on one copy. Networks get no copies.
 
     Parameters
     ----------
@@ -126,8 +129,9 @@ def harden(
         candidates, unit = search.try_all(_name_noise(job, noise)), ""
     best = choose(candidates, price)
     chosen = PLAIN if best is None else best.noise
-    answers = job.train_and_test(data, [PLAIN, chosen], aim, runs)
-    differs = chosen != PLAIN
+    control = job.control
+    answers = job.train_and_test(data, [PLAIN, control, chosen], aim, runs)
+    differs, has_copies = chosen != PLAIN, control != PLAIN
     fit, selection = map(len, part.parts(seed=seed))
     return Hardening(
         workshop=job.workshop,
@@ -138,11 +142,14 @@ def harden(
         search_runs=search_runs,
         parts=(fit, selection, data.n - part.n),
         candidates=tuple(candidates),
+        diverged=tuple(search.diverged),
         chosen=chosen,
         runs=runs,
         plain_test=measure(answers[PLAIN]),
+        copies_test=measure(answers[control]) if has_copies else None,
         chosen_test=measure(answers[chosen]) if differs else None,
-        difference=compare(answers[chosen], answers[PLAIN]) if differs else None,
+        difference=compare(answers[chosen], answers[control]) if differs else None,
+        copies_difference=compare(answers[control], answers[PLAIN]) if has_copies else None,
     )
 
 
@@ -173,11 +180,42 @@ class _Job:
     def data(self) -> Dataset:
         return self.workshop.data
 
+    @cached_property
+    def control(self) -> str:
+        """Training noise that changes nothing: with k copies of every point for estimators."""
+        shop = self.workshop
+        if shop.noise.k == 1 or trains_itself(shop.trainee):
+            return PLAIN
+        table = shop.data.table
+        return "linf(0)" if table is None or table.moved.any() else "clean | clean"
+
     def train_and_test(
         self, data: Dataset, specs: Iterable[str], aim: _Aim, runs: int
     ) -> dict[str, Answers]:
         """Return what models answer that are trained with each noise, by its spec."""
-        records = study(
+        records = self._study(data, specs, aim, runs)
+        check_complete(records)
+        return collect_answers(records)
+
+    def try_to_train(
+        self, data: Dataset, specs: Sequence[str], aim: _Aim, runs: int
+    ) -> dict[str, Answers]:
+        """The same, without noise with which a training diverges."""
+        try:
+            records = self._study(data, specs, aim, runs)
+        except InputError as error:  # of the first, if none succeeds
+            if DIVERGED not in str(error):
+                raise
+            alone = [[spec] for spec in specs] if len(specs) > 1 else []
+            each = (self.try_to_train(data, spec, aim, runs) for spec in alone)
+            return {spec: answers for found in each for spec, answers in found.items()}
+        others = tuple(failure for failure in records.failures if not failure.is_lasting)
+        check_complete(replace(records, failures=others))
+        trained = Counter(cell.train for cell in records if cell.corruption == PLAIN)
+        return collect_answers(cell for cell in records if trained[cell.train] == runs)
+
+    def _study(self, data: Dataset, specs: Iterable[str], aim: _Aim, runs: int) -> Records:
+        return study(
             data,
             {self.workshop.name: self.workshop.trainee},
             train=list(dict.fromkeys(specs)),
@@ -190,8 +228,6 @@ class _Job:
             n_jobs=self.n_jobs,
             progress=self.progress,
         )
-        check_complete(records)
-        return collect_answers(records)
 
     def resolve(self, target: str | Corruption | Suite) -> tuple[Corruption, ...]:
         """Return corruptions with all that the data decide; a separation is kept in the store.
@@ -204,8 +240,7 @@ class _Job:
         with Store(self.store) as results:
             corruptions = resolve_and_record([target], self.data, bounds, results)
         for corruption in corruptions:
-            if needs_range(corruption.spec):
-                check_finite_range(bounds, corruption)
+            check_range(corruption, bounds)
         return corruptions
 
 
@@ -217,39 +252,46 @@ class _Search:
     part: Dataset
     aim: _Aim
     runs: int
+    diverged: list[str] = field(default_factory=list)
+    """Noise with which a training diverged."""
 
     @cached_property
-    def plain(self) -> Answers:
-        """Answers of models that are trained without noise."""
-        return self.job.train_and_test(self.part, [PLAIN], self.aim, self.runs)[PLAIN]
+    def control(self) -> Answers:
+        """Answers of models that are trained without noise, on as many copies."""
+        control = self.job.control
+        return self.job.train_and_test(self.part, [control], self.aim, self.runs)[control]
 
     def try_all(self, specs: Mapping[str, float | None]) -> list[Candidate]:
-        """Compare training noise, given with its sizes, with plain training."""
-        answers = self.job.train_and_test(self.part, specs, self.aim, self.runs)
+        """Compare training noise, given with its sizes, with training without noise."""
+        answers = self.job.try_to_train(self.part, list(specs), self.aim, self.runs)
+        self.diverged.extend(spec for spec in specs if spec not in answers)
         return [
             Candidate(
                 spec,
                 size,
                 answers[spec].clean_accuracy,
                 answers[spec].robust_accuracy,
-                *compare_splits(answers[spec], self.plain),
+                *compare_splits(answers[spec], self.control),
             )
             for spec, size in specs.items()
+            if spec in answers
         ]
 
     def climb(self, p: float, unit: float, name: str, price: float) -> tuple[list[Candidate], str]:
         """Try p-norm noise from coarse to fine; returns the candidates and what sizes are in."""
 
-        def extend(sizes: Iterable[float]) -> Candidate | None:
+        def extend(sizes: Sequence[float]) -> Candidate | None:
+            tried.extend(sizes)
             specs = {_format_noise(p, unit, size): size for size in sizes}
             candidates.extend(self.try_all(_name_noise(self.job, specs, list(specs.values()))))
             candidates.sort(key=lambda candidate: candidate.size or 0.0)
             return choose(candidates, price)
 
         candidates: list[Candidate] = []
+        tried: list[float] = []
         best = extend(LADDER)
-        while best is not None and best is candidates[-1] and (best.size or 0.0) < LARGEST:
-            best = extend([2 * (best.size or 0.0)])
+        while best is not None and best.size == max(tried) < LARGEST:
+            best = extend([2 * max(tried)])
         if best is not None and best.size is not None:
             extend([best.size / FINE, best.size * FINE])
         return candidates, name
@@ -268,10 +310,19 @@ def _name_noise(
     shop = job.workshop
     named = [resolve_training(shop.trainee, [s], shop.data, shop.noise)[0].spec for s in specs]
     both = zip(named, sizes or [None] * len(named), strict=True)
-    found = {spec: size for spec, size in both if spec != PLAIN}
+    found = {spec: size for spec, size in both if not _is_nothing(spec)}
     if not found:
-        raise InputError("noise must name at least one training noise besides clean, such as C1")
+        raise InputError(
+            "noise must name at least one training noise besides clean and noise of size 0, got "
+            f"{', '.join(specs)}; add one, such as C1"
+        )
     return found
+
+
+def _is_nothing(spec: str) -> bool:
+    """Whether a canonical spec is no noise, or p-norm noise of size 0."""
+    level = pnorm_level(spec)
+    return spec == PLAIN or (level is not None and level[1] == 0)
 
 
 def _load_one(model: Any, data: Dataset, *, trust: bool) -> dict[str, Any]:
@@ -286,8 +337,10 @@ def _resolve_target(job: _Job, target: str | Corruption | Suite | None, norm: st
     if target is None:
         target = str(Call(norm_name(as_p(norm)), ("eps_min",)))
     corruptions = job.resolve(target)
-    if all(isinstance(c, Clean) for c in corruptions):
-        raise InputError("target must be noise, got clean; name what the model is to withstand")
+    if all(_is_nothing(c.spec) for c in corruptions):
+        raise InputError(
+            f"target must be noise, got {corruptions[0].spec}; name what the model is to withstand"
+        )
     if isinstance(target, Suite):
         title = f"{target.name} (mean of {len(corruptions)} corruptions)"
         if any("eps_min" in name for name in target.names):

@@ -16,15 +16,18 @@ def print_hardening(result: Hardening) -> None:
     header = ["training noise", "clean", "change", "noisy", "change", "fits the price"]
     if result.unit:
         header.insert(1, f"x {result.unit}")
+    copies = f"{result.workshop.noise.k} copies" if result.copies_test else ""
     print_table(
         f"{result.workshop.name} on {result.workshop.data.name}: accuracy in %, clean and under "
-        f"{result.target}, and its change against plain training; fitted on {fit} points and "
+        f"{result.target}, and its change against training without noise"
+        f"{f' on {copies} of every point' if copies else ''}; fitted on {fit} points and "
         f"compared on {selection} others, {_count(result.search_runs)}; * chosen",
         header,
         [_make_row(result, candidate) for candidate in result.candidates],
     )
     columns: list[tuple[str, Measures | None, bool]] = [
         ("plain", result.plain_test, False),
+        (f"{copies} without noise", result.copies_test, False),
         (result.chosen, result.chosen_test, False),
         ("difference", result.difference, True),
     ]
@@ -37,7 +40,8 @@ def print_hardening(result: Hardening) -> None:
     ]
     print_table(
         f"on the test part, {test} points that the search did not use; trained on the other "
-        f"{fit + selection}, {_count(result.runs)}: in per cent, differences in percentage points",
+        f"{fit + selection}, {_count(result.runs)}: in per cent, differences in percentage points"
+        f"{f', from {copies} of every point without noise' if copies else ''}",
         ["", *(name for name, _, _ in shown)],
         rows,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shaketable.core.checks import list_names
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry
 
@@ -17,8 +18,8 @@ def describe(result: Hardening) -> str:
     if result.difference is None:
         return (
             f"{none}: of {len(result.candidates)} candidates, none"
-            f"{_within(result.price)} was more accurate under {result.target} than plain training "
-            "on the points for selection"
+            f"{_within(result.price)} was more accurate under {result.target} than training "
+            "without noise on the points for selection"
         )
     clean, robust = result.difference.clean, result.difference.robust
     if result.outcome == "not shown":
@@ -33,6 +34,29 @@ def describe(result: Hardening) -> str:
         loss = f"clean accuracy falls by {_format(clean.subtract_from(0))}{more}"
         return f"training with {result.chosen} helps at a cost only: {gain}, but {loss}"
     return f"training with {result.chosen} helps: {gain}; {_describe_cost(clean, result.price)}"
+
+
+def describe_diverged(result: Hardening) -> str:
+    """Name the training noise that is no candidate."""
+    if not result.diverged:
+        return ""
+    return f"training diverged with {list_names(result.diverged)}, so it is no candidate"
+
+
+def describe_copies(result: Hardening) -> str:
+    """Say that as many copies were compared, and what these alone change, where it is shown."""
+    change = result.copies_difference
+    if change is None:
+        return ""
+    copies = f"{result.workshop.noise.k} copies of every point"
+    sentence = f"all noise is compared with {copies} without noise"
+    if not any(value.low > 0 or value.high < 0 for value in (change.clean, change.robust)):
+        return sentence
+    clean, robust = map(_format_change, (change.clean, change.robust))
+    return (
+        f"{sentence}; the copies alone change clean accuracy by {clean}, and that under "
+        f"{result.target} by {robust}, against one copy of every point"
+    )
 
 
 def _describe_cost(clean: Estimate, price: float) -> str:
