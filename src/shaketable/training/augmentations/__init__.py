@@ -12,7 +12,9 @@ parameters, as small arrays. *Applying* happens on the device (`operations`): im
 operation, so that each operation is computed once, for all images that have drawn it and for no
 other, and all parameters are moved in one transfer. Sizes are known on the host, so nothing waits
 for the device. Convolutions and matrix products are avoided: they would lose digits under autocast
-and TF32.
+and TF32. On CUDA one kernel does all operations of a step instead (`kernels`): hundreds of small
+ones take longer to start than to run. Its results differ by rounding, which also decides between
+two pixels that are equally near.
 
 `registry` holds the names and reads specs such as ``randaugment(n=2, m=9)``.
 """
