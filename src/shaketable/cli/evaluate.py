@@ -154,7 +154,7 @@ def identify(args: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
     known: dict[str, str] = {}
     for name, source in inputs.models.items():
         with run_model(name):
-            model, unfitted = load_declared(source, args)
+            model, unfitted = load_declared(source, args, inputs.data)
             if unfitted or args.fit:
                 continue
             identity = as_classifier(
@@ -181,7 +181,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
             store=args.store,
             model_id=args.model_id,
             fit=args.fit,
-            load=lambda source: load_declared(source, args),
+            load=lambda source: load_declared(source, args, inputs.data),
             draws=args.draws,
             device_noise=args.device_noise,
             until=inputs.rule,
