@@ -102,7 +102,7 @@ def test_flips_and_crops_can_be_switched_off(capsys):
     [
         (["--recipe", "slow"], "unknown recipe 'slow'"),
         (["--noise", "linf(0.1"], "linf"),
-        (["--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
+        (["--batch", "0"], "batch must be a whole number of at least 1, got 0"),
         (["-o", "m.onnx"], ".pt"),
         (["--rate", "1e30", "-o", "m.pt", "--json"], "training has diverged: its loss must be "),
         (["--network", "mlp"], "--network must name one network, got 2"),
