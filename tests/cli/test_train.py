@@ -11,7 +11,7 @@ from shaketable import study  # noqa: E402
 from shaketable.cli.commands import COMMANDS  # noqa: E402
 from shaketable.cli.parser import parse_args  # noqa: E402
 from shaketable.cli.train import read_network  # noqa: E402
-from shaketable.models.networks import load_network  # noqa: E402
+from shaketable.models.networks import build_network, load_network  # noqa: E402
 from shaketable.training import UntrainedNetwork  # noqa: E402
 from shaketable.training.regimes import RegimeStep  # noqa: E402
 
@@ -44,6 +44,15 @@ def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_pa
         "linf(0.1)",
     )
     assert [model["label"] for model in evaluated["models"]] == ["m.pt"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_weights_that_do_not_fit_are_named(capsys):
+    network = build_network("mlp(width=4, depth=1)", shape=(2,), classes=3)
+    torch.save(network.state_dict(), "w.pt")
+    _, _, err = run_command(capsys, "train", *TINY, "--weights", "w.pt", "--quiet")
+    left = "weights in 'w.pt' do not fit 2 of 8 tensors of the network, which stay as they are: "
+    assert f"note: {left}" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -34,6 +34,10 @@ class StoreError(ShaketableError, OSError):
     exit_code = 2
 
 
+class ShaketableWarning(UserWarning):
+    """What a caller in Python should know though nothing failed; the commands print it as a note."""
+
+
 FOREIGN_ERRORS = (Exception, SystemExit)
 """What code of models and of other packages may raise; it must not end the program either."""
 
