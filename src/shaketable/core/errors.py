@@ -35,7 +35,7 @@ class StoreError(ShaketableError, OSError):
 
 
 class ShaketableWarning(UserWarning):
-    """What a caller in Python should know though nothing failed; the commands print it as a note."""
+    """What a caller should know though nothing failed; the commands print it as a note."""
 
 
 FOREIGN_ERRORS = (Exception, SystemExit)

@@ -35,7 +35,6 @@ from shaketable.training.loop import EpochResult, Precision, Trainer
 from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import Regime, RegimeStep, make_regime
 
-
 _COUNTER = "num_batches_tracked"
 """Of batch normalisation; it is no weight, and older files lack it."""
 
@@ -47,6 +46,8 @@ class Trained(TrainedNetwork):
     curve: tuple[EpochResult, ...] = field(default=(), repr=False)
     by_name: bool = field(default=True, repr=False)
     """Whether `network` makes the module; it does not if a module was given to be trained."""
+    held_out: IntArray | None = field(default=None, repr=False)
+    """Rows of the data that it was not trained on; None if the data have a fixed test part."""
 
     @cached_property
     def model(self) -> Any:
@@ -73,6 +74,9 @@ class Trained(TrainedNetwork):
                 "it by the name of what makes it, as in train('package.module:factory', …)"
                 f"{'' if self.scaling is not None else weights}"
             )
+        info = dict(self.info) | {"curve": [asdict(result) for result in self.curve]}
+        if self.held_out is not None:
+            info["held_out"] = self.held_out.tolist()
         save_network(
             path,
             self.module,
@@ -80,7 +84,7 @@ class Trained(TrainedNetwork):
             shape=self.shape,
             classes=self.classes,
             labels=self.labels,
-            info=dict(self.info) | {"curve": [asdict(result) for result in self.curve]},
+            info=info,
             scaling=self.scaling,
         )
 
@@ -219,6 +223,7 @@ def train(
         data.scaling,
         tuple(trainer.curve),
         by_name=not isinstance(network, nn.Module),
+        held_out=None if data.n_train is not None else np.sort(test_rows),
     )
 
 
