@@ -17,6 +17,7 @@ from shaketable.core.errors import InputError, ShaketableWarning  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
+from shaketable.training.loop import Trainer  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
 from shaketable.training.trained import train  # noqa: E402
 
@@ -431,3 +432,41 @@ def test_cuda_that_is_not_there_is_refused():
 def test_recipes_that_cannot_be_followed_are_refused(values, message):
     with pytest.raises(InputError, match=message):
         Recipe(**values)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (
+            "no/such/c.pt",
+            "checkpoint cannot be written to '.*no/such': its folder does not exist; make it",
+        ),
+        (
+            "folder",
+            "checkpoint must be written to a file, got the folder '.*folder'; name a file in",
+        ),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_training(
+    tmp_path, monkeypatch, place, message
+):
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr(Trainer, "run", lambda *_, **__: pytest.fail("it is trained"))
+    with pytest.raises(InputError, match=f"^{message}"):
+        train("mlp(width=4)", POINTS, epochs=1, checkpoint=tmp_path / place)
+
+
+def test_evaluate_takes_what_was_trained():
+    trained = train("mlp(width=4)", POINTS, epochs=1)
+    first, second = (evaluate(model, POINTS, []) for model in (trained, trained.model))
+    assert first.cells[0].accuracy == second.cells[0].accuracy
+    assert first.cells[0].model_id == second.cells[0].model_id
+
+
+def test_columns_that_were_chosen_are_named_as_what_networks_do_not_take():
+    with pytest.raises(InputError, match="got columns that were chosen; leave out --only, --keep"):
+        train(
+            "mlp",
+            make_dataset(POINTS.x, POINTS.y, features=["a", "b"]).touching(keep="a"),
+            epochs=1,
+        )

@@ -41,7 +41,7 @@ _COUNTER = "num_batches_tracked"
 
 @dataclass(frozen=True, eq=False)
 class Trained(TrainedNetwork):
-    """A trained network, and how its training went; `evaluate` takes its `model`."""
+    """A trained network, and how its training went; `evaluate` takes it as a model."""
 
     curve: tuple[EpochResult, ...] = field(default=(), repr=False)
     by_name: bool = field(default=True, repr=False)
@@ -164,8 +164,14 @@ def train(
     data = as_dataset(data)
     if data.table is not None:
         raise InputError(
-            "networks are trained on points that are plain numbers, got a table of several kinds; "
-            "encode it, or train a pipeline with study or NoiseAugmented"
+            "networks are trained on points that are plain numbers, "
+            + (
+                "got a table of several kinds; encode it, or train a pipeline with study or "
+                "NoiseAugmented"
+                if data.table.is_frame
+                else "all of which may change, got columns that were chosen; leave out --only, "
+                "--keep, --step and the like (in Python Dataset.touching)"
+            )
         )
     plan = make_recipe(
         recipe or choose_recipe(data.shape), epochs=epochs, batch=batch, rate=rate, shift=shift
@@ -212,6 +218,7 @@ def train(
     if checkpoint is not None:
         identity = digest(repr(settings), rows.tobytes(), precision)
         kept = Checkpoint(Path(checkpoint), f"{identity:016x}")
+        kept.check_place()
     trainer.run(kept, progress=progress)
     return Trained(
         module,
