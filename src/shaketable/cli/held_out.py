@@ -8,8 +8,6 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from shaketable.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,6 +29,8 @@ def add_held_out_flag(parser: argparse.ArgumentParser) -> None:
 
 def find_held_out(models: Mapping[str, str], data: Dataset, *, trust: bool) -> dict[str, IntArray]:
     """Rows that models were not trained on, by name: of files of networks trained on these data."""
+    import numpy as np  # slow to import, as is what follows
+
     from shaketable.models.networks.files import is_network_file, load_network
 
     held_out = {}
@@ -43,6 +43,8 @@ def find_held_out(models: Mapping[str, str], data: Dataset, *, trust: bool) -> d
 
 def take_held_out(models: Mapping[str, str], data: Dataset, *, trust: bool) -> Dataset:
     """Return the data with a fixed test part: the points that none of the models was trained on."""
+    import numpy as np
+
     from shaketable.data.parts import fix_test_part
 
     if data.n_train is not None:
