@@ -82,7 +82,8 @@ leaves_when_fitted, leaves_when_made = LeavesWhenFitted(), LeavesWhenMade()
 leaves_when_looked_at, raises, exits, slow = LeavesWhenLookedAt(), Raises(), Exits(), Slow()
 """
 
-STUDY = ["study", "--data", "bands(n=60)", "--runs", "4", "--k", "1", "--quiet"]
+MANY_RUNS = ["study", "--data", "bands(n=60)", "--k", "1", "--quiet", "--runs", "200"]
+STUDY = [*MANY_RUNS[:-1], "4"]
 
 
 @pytest.fixture(autouse=True)
@@ -164,7 +165,7 @@ def test_a_model_that_raises_is_recorded_and_the_same_command_tries_it_again(cap
 
 
 def test_a_worker_that_exits_names_its_place_and_the_same_command_goes_on(capsys):
-    argv = [*STUDY, "--model", "misbehaving:exits", "--jobs", "2", "--store", "s.sqlite"]
+    argv = [*STUDY, "--model", "misbehaving:exits", "--store", "s.sqlite", "--jobs", "2"]
     code, err = run_in_process(*argv)
     assert code == 4
     assert "a worker process was killed or exited (EXIT(0)) while at work: model " in err
@@ -172,7 +173,7 @@ def test_a_worker_that_exits_names_its_place_and_the_same_command_goes_on(capsys
         r"model misbehaving:exits, (under linf|on clean).* trained with .*, run \d", err
     )
     assert "what was measured is in s.sqlite, run the same command to go on" in err
-    assert run_json(capsys, *argv, "--jobs", "1")
+    assert run_json(capsys, *argv[:-1], "1")
     assert count_cells("s.sqlite") == 16
 
 
@@ -185,7 +186,7 @@ def list_workers(process):
 
 
 def test_sigterm_stops_a_command_and_its_workers():
-    argv = [*STUDY, "--runs", "200", "--model", "misbehaving:slow", "--jobs", "2"]
+    argv = [*MANY_RUNS, "--model", "misbehaving:slow", "--jobs", "2"]
     process = start(*argv, "--store", "s.sqlite")
     for _ in range(6000):
         time.sleep(0.01)
@@ -208,7 +209,7 @@ def test_sigterm_stops_a_command_and_its_workers():
 
 def test_a_full_disk_with_two_workers_is_one_line():
     code, err = run_in_process(
-        *[*STUDY, "--runs", "200", "--model", "1nn", "--jobs", "2", "--store", "s.sqlite"],
+        *[*MANY_RUNS, "--model", "1nn", "--jobs", "2", "--store", "s.sqlite"],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (80_000, 80_000)),
     )
     assert code == 4

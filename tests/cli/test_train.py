@@ -1,6 +1,7 @@
 """The commands that train networks."""
 
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,9 @@ from shaketable import study  # noqa: E402
 from shaketable.cli.commands import COMMANDS  # noqa: E402
 from shaketable.cli.parser import parse_args  # noqa: E402
 from shaketable.cli.train import read_network  # noqa: E402
-from shaketable.models.networks import load_network  # noqa: E402
+from shaketable.models.networks import build_network, load_network  # noqa: E402
 from shaketable.training import UntrainedNetwork  # noqa: E402
+from shaketable.training.loop import Trainer  # noqa: E402
 from shaketable.training.regimes import RegimeStep  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_directory", "one_thread")
@@ -44,6 +46,15 @@ def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_pa
         "linf(0.1)",
     )
     assert [model["label"] for model in evaluated["models"]] == ["m.pt"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_weights_that_do_not_fit_are_named(capsys):
+    network = build_network("mlp(width=4, depth=1)", shape=(2,), classes=3)
+    torch.save(network.state_dict(), "w.pt")
+    _, _, err = run_command(capsys, "train", *TINY, "--weights", "w.pt", "--quiet")
+    left = "weights in 'w.pt' do not fit 2 of 8 tensors of the network, which stay as they are: "
+    assert f"note: {left}" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -102,7 +113,7 @@ def test_flips_and_crops_can_be_switched_off(capsys):
     [
         (["--recipe", "slow"], "unknown recipe 'slow'"),
         (["--noise", "linf(0.1"], "linf"),
-        (["--epochs", "0"], "epochs must be a whole number of at least 1, got 0"),
+        (["--batch", "0"], "batch must be a whole number of at least 1, got 0"),
         (["-o", "m.onnx"], ".pt"),
         (["--rate", "1e30", "-o", "m.pt", "--json"], "training has diverged: its loss must be "),
         (["--network", "mlp"], "--network must name one network, got 2"),
@@ -169,3 +180,43 @@ def test_results_of_a_network_that_was_named_without_options_can_be_made_again(c
 def test_training_noise_is_named_once(capsys):
     error = run_failing(capsys, "study", *TINY, "--train", "clean", "--train-eps", "0.1", "--quiet")
     assert "argument --train-eps: not allowed with argument --train" in error
+
+
+NO_PLACE = "/proc/m.pt"
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="every folder can be written to")
+def test_a_network_that_cannot_be_written_is_refused_before_training(capsys):
+    for command in (["train", *TINY], ["harden", "--data", "iris", "--model", "rf"]):
+        error = run_failing(capsys, *command, "-o", NO_PLACE)
+        assert "argument -o/--out: it cannot be written to '/proc/m.pt' (" in error
+
+
+def test_models_are_kept_in_a_folder(capsys):
+    Path("file").touch()
+    argv = ["study", "--data", "bands(n=40)", "--model", "1nn", "--runs", 1, "--jobs", 1]
+    for place in ("file", "file/models"):
+        error = run_failing(capsys, *argv, "--keep-models", place, "--quiet")
+        assert f"keep_models must be a folder that can be written to, got '{place}' (" in error
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--epochs", 3], ["--batch", 8], ["--weights", "w.pt"], ["--device", "cpu"], ["--no-shift"]],
+)
+@pytest.mark.parametrize("command", ["study", "harden"])
+def test_flags_for_networks_need_one(capsys, command, flags):
+    error = run_failing(capsys, command, "--data", "iris", "--model", "rf", *flags)
+    assert f"{flags[0]} is for networks, and none is named; add --network or --recipe, or" in error
+
+
+def test_the_precision_can_be_chosen(capsys, monkeypatch):
+    given = []
+    take = Trainer._autocast
+    monkeypatch.setattr(
+        Trainer, "_autocast", lambda self: (given.append(self.precision), take(self))[1]
+    )
+    for flags in ([], ["--precision", "bfloat16"]):
+        assert run_command(capsys, "train", *TINY, *flags, "--quiet")[0] == 0
+    assert set(given) == {"auto", "bfloat16"}
+    assert "unknown precision 'half'" in run_failing(capsys, "train", *TINY, "--precision", "half")

@@ -101,6 +101,9 @@ def test_a_written_copy_states_how_it_was_made(capsys):
         ("runs/lr=0.1/net.onnx", "runs/lr=0.1/net.onnx", "runs/lr=0.1/net.onnx"),
         ("m:net@lr=0.1.pt", "m:net@lr=0.1.pt", "m:net@lr=0.1.pt"),
         ("./lr=0.1.onnx", "./lr=0.1.onnx", "./lr=0.1.onnx"),
+        ("resnet9(width=8)@w.pt", "resnet9(width=8)@w.pt", "resnet9(width=8)@w.pt"),
+        ("net=resnet9(width=8)@w.pt", "net", "resnet9(width=8)@w.pt"),
+        ("rf(l2(1) | sp(p=1))=m.joblib", "rf(l2(1) | sp(p=1))", "m.joblib"),
     ],
 )
 def test_a_model_may_be_given_a_name(text, name, model):

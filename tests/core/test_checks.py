@@ -15,10 +15,17 @@ def test_whole_numbers_of_any_type_become_ints(value):
     assert (number, type(number)) == (1, int)
 
 
-@pytest.mark.parametrize("value", [0, -1, 1.0, "1", None, 2**63])
+@pytest.mark.parametrize("value", [0, -1, 1.0, "1", None])
 def test_what_is_no_such_whole_number_is_refused(value):
     with pytest.raises(InputError, match="k must be a whole number of at least 1, got"):
         check_whole("k", value, least=1)
+
+
+def test_a_whole_number_that_is_too_large_is_told_the_limit():
+    assert check_whole("seed", 2**63 - 1, least=0) == 2**63 - 1
+    rule = r"^seed must be a whole number of at least 0 and below 2\*\*63, got 9223372036854775808$"
+    with pytest.raises(InputError, match=rule):
+        check_whole("seed", 2**63, least=0)
 
 
 @pytest.mark.parametrize("value", [TINY, 0.5, np.float32(0.5), 1, HUGE])

@@ -36,3 +36,10 @@ def test_eps_min_is_measured():
     half = st.separation(data).epsilon_min
     moved = np.abs(corrupted(data, "linf(eps_min)").x - data.x)
     assert 0.9 * half < moved.max() <= half
+
+
+def test_points_and_labels_are_data_too(images):
+    x, y = images.x, images.labels
+    np.testing.assert_array_equal(
+        corrupted((x, y), "l2(0.5)").x, corrupted(st.make_dataset(x, y), "l2(0.5)").x
+    )

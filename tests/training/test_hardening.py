@@ -29,7 +29,7 @@ from shaketable.training.hardening.answers import (
     measure,
 )
 from shaketable.training.hardening.choice import Candidate, choose
-from shaketable.training.hardening.parts import fix_test_part
+from shaketable.training.hardening.parts import put_test_aside
 from shaketable.training.hardening.result import Hardening
 from shaketable.training.hardening.search import _Search
 
@@ -198,7 +198,7 @@ def test_where_no_noise_helps_it_says_so():
 def test_points_for_selection_and_test_are_never_fitted(numbered):
     found = st.harden(numbered, Spy(), target="l2(1e-9)", noise="linf(1e-9)", runs=2, k=2, n_jobs=1)
     assert found.parts == (64, 16, 20)
-    data = fix_test_part(numbered, 0)
+    data = put_test_aside(numbered, 0)
     test = set(data.x[data.n_train :, 0])
     assert len(test) == 20
     in_search = [len(rows) == 64 for rows in FITS]

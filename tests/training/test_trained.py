@@ -13,10 +13,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 from torch import nn  # noqa: E402
 
 from shaketable import evaluate, load, make_dataset, metrics  # noqa: E402
-from shaketable.core.errors import InputError  # noqa: E402
+from shaketable.core.errors import InputError, ShaketableWarning  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training.checkpoints import Checkpoint  # noqa: E402
+from shaketable.training.loop import Trainer  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
 from shaketable.training.trained import train  # noqa: E402
 
@@ -329,13 +330,32 @@ def test_training_starts_from_weights_in_a_file(tmp_path):
     assert again.curve[0].loss < 1.1 * first.curve[-1].loss
     assert train("mlp(width=8)", POINTS, **options).curve[0].loss > 2 * again.curve[0].loss
     more = make_dataset(POINTS.x, (4 * POINTS.x[:, 0]).astype(int))  # scores of other classes
-    moved = train("mlp(width=8)", more, weights=tmp_path / "m.pt", **options)
+    left = "do not fit 2 of 20 tensors of the network, which stay as they are: 10.weight, 10.bias$"
+    with pytest.warns(ShaketableWarning, match=left) as caught:
+        moved = train("mlp(width=8)", more, weights=tmp_path / "m.pt", **options)
+    assert caught[0].filename == __file__
     assert torch.allclose(
         *(t.module.state_dict()[next(iter(t.module.state_dict()))] for t in (first, moved)),
         atol=1e-6,
     )
     with pytest.raises(InputError, match="of another network: .* fit; name the network"):
         train("mlp(width=9)", POINTS, weights=tmp_path / "m.pt", **options)
+
+
+def test_training_starts_from_usual_checkpoints(tmp_path):
+    start = train(TINY, IMAGES, epochs=1)
+    saved = {f"module.{name}": w for name, w in weights(start).items() if "num_b" not in name}
+    torch.save({"epoch": 3, "state_dict": saved}, tmp_path / "c.pt")
+    start.save(tmp_path / "m.pt")
+    again, same_again = (
+        train(TINY, IMAGES, epochs=1, weights=tmp_path / name) for name in ("c.pt", "m.pt")
+    )
+    counters = {name for name in weights(again) if "num_b" in name}
+    assert all(
+        torch.equal(w, weights(same_again)[name])
+        for name, w in weights(again).items()
+        if name not in counters
+    )
 
 
 def test_a_module_of_ones_own_is_copied_and_trained(tmp_path, monkeypatch):
@@ -422,3 +442,41 @@ def test_networks_are_compiled_for_every_batch_size_by_itself(monkeypatch):
     train("mlp(width=4)", POINTS, epochs=1, compiled=True)
     train("mlp(width=4)", POINTS, epochs=1)
     assert asked == [{"dynamic": False}]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (
+            "no/such/c.pt",
+            "checkpoint cannot be written to '.*no/such': its folder does not exist; make it",
+        ),
+        (
+            "folder",
+            "checkpoint must be written to a file, got the folder '.*folder'; name a file in",
+        ),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_training(
+    tmp_path, monkeypatch, place, message
+):
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setattr(Trainer, "run", lambda *_, **__: pytest.fail("it is trained"))
+    with pytest.raises(InputError, match=f"^{message}"):
+        train("mlp(width=4)", POINTS, epochs=1, checkpoint=tmp_path / place)
+
+
+def test_evaluate_takes_what_was_trained():
+    trained = train("mlp(width=4)", POINTS, epochs=1)
+    first, second = (evaluate(model, POINTS, []) for model in (trained, trained.model))
+    assert first.cells[0].accuracy == second.cells[0].accuracy
+    assert first.cells[0].model_id == second.cells[0].model_id
+
+
+def test_columns_that_were_chosen_are_named_as_what_networks_do_not_take():
+    with pytest.raises(InputError, match="got columns that were chosen; leave out --only, --keep"):
+        train(
+            "mlp",
+            make_dataset(POINTS.x, POINTS.y, features=["a", "b"]).touching(keep="a"),
+            epochs=1,
+        )

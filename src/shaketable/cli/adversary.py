@@ -112,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     models = {}
     for name, source in sources.items():
         with run_model(name):
-            models[name] = load_declared(source, args)
+            models[name] = load_declared(source, args, data)
     split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
     parts = []
     with use_cluster(args):

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     labels: dict[str, Any] = {}
     for name, source in models.items():
         with run_model(name):
-            model, unfitted = load_declared(source, args)
+            model, unfitted = load_declared(source, args, data)
             target = Target.of(
                 model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
             )

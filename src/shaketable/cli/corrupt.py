@@ -91,7 +91,7 @@ def _write_copy(args: argparse.Namespace) -> int:
     try:
         parse_output_file(args.out, COPY_ENDINGS)
     except argparse.ArgumentTypeError as error:
-        raise InputError(f"--out {error}") from error
+        raise InputError(f"--out: {error}") from error
     for source in (args.data, args.test):
         if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")

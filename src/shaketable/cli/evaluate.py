@@ -23,6 +23,7 @@ from shaketable.cli.flags import (
     add_subject_flags,
     parse_path,
 )
+from shaketable.cli.held_out import add_held_out_flag, note_training_points, take_held_out
 from shaketable.cli.output import conclude, read_requirements
 from shaketable.cli.settings import read_settings
 from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_goal, read_rule
@@ -54,6 +55,7 @@ SCHEMA = "findings/schema.json"
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, corruptions, and where results go."""
     add_subject_flags(parser)
+    add_held_out_flag(parser)
     parser.add_argument("--model-id", help="stable ID, so that --store recognises a function")
     parser.add_argument(
         "--corruptions",
@@ -141,6 +143,8 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args, by=args.by) if data is None else data
+    if args.held_out:
+        data = take_held_out(models, data, trust=args.trust)
     if args.features is not None:
         levels.append(per_feature(data, *args.features))
         check_needs(goals, levels)
@@ -154,7 +158,7 @@ def identify(args: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
     known: dict[str, str] = {}
     for name, source in inputs.models.items():
         with run_model(name):
-            model, unfitted = load_declared(source, args)
+            model, unfitted = load_declared(source, args, inputs.data)
             if unfitted or args.fit:
                 continue
             identity = as_classifier(
@@ -181,7 +185,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
             store=args.store,
             model_id=args.model_id,
             fit=args.fit,
-            load=lambda source: load_declared(source, args),
+            load=lambda source: load_declared(source, args, inputs.data),
             draws=args.draws,
             device_noise=args.device_noise,
             until=inputs.rule,
@@ -207,17 +211,13 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.failures import check_complete
     from shaketable.evaluation.records import Records
     from shaketable.findings.results import find
-    from shaketable.models.builtin import BUILTIN
     from shaketable.separations.pair import note_pairs
 
     inputs = read_inputs(args)
     data, notes = inputs.data, []
-    if data.n_train is None and not args.fit and set(inputs.models.values()) - set(BUILTIN):
-        notes.append(
-            f"all {data.n} points were used; if a model was trained on some of them, pass held-out "
-            "data with --test"
-        )
     records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
+    if not args.fit:
+        notes += note_training_points(inputs.models, data, trust=args.trust)
     notes += note_shortfall(inputs.rule, records, "points")
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)

@@ -99,7 +99,7 @@ def _draw_model(kind: FigureKind, args: argparse.Namespace, options: dict[str, A
         raise InputError(f"figure {args.name} is about one model, got {len(others) + 1}")
     data = load_data(args)
     with run_model(name):
-        model, unfitted = load_declared(source, args)
+        model, unfitted = load_declared(source, args, data)
         return kind.draw(
             model,
             data,

@@ -6,7 +6,6 @@ import argparse
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from shaketable.cli.columns import add_column_flags
@@ -15,6 +14,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.sizes import read_multiple
 from shaketable.core.spec import split_top_level
+from shaketable.core.writing import check_writable
 from shaketable.views.formats import TABLE_FORMATS
 
 CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
@@ -367,10 +367,10 @@ def parse_output_file(text: str, endings: Sequence[str]) -> str:
     """Check before any work that a file can be written, and that it has one of the endings."""
     if not text.lower().endswith(tuple(endings)):
         raise argparse.ArgumentTypeError(f"must end in {', '.join(endings)}, got {text!r}")
-    path = Path(text)
-    if path.is_dir() or not path.parent.is_dir():
-        what = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-        raise argparse.ArgumentTypeError(f"must be a file, but {text!r} {what}")
+    try:
+        check_writable(text, "it")
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
     return text
 
 

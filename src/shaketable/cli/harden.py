@@ -25,6 +25,7 @@ from shaketable.cli.train import (
     get_one_network,
     read_network,
     read_training_bounds,
+    refuse_network_flags,
 )
 from shaketable.cli.values import load_data, load_declared, read_models, run_model
 from shaketable.core.errors import InputError
@@ -143,6 +144,7 @@ def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
             raise InputError("--model and --network both name the model; leave one out")
         network = read_network(args, get_one_network(args))
         return network.name, network
+    refuse_network_flags(args)
     models = read_models(args)
     if len(models) > 1:
         raise InputError(f"--model must name one model, got {len(models)}; harden one at a time")

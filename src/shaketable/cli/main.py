@@ -17,7 +17,13 @@ from typing import Any
 
 from shaketable.cli.commands import COMMANDS
 from shaketable.cli.parser import parse_args
-from shaketable.core.errors import InputError, ModelError, ShaketableError, describe_error
+from shaketable.core.errors import (
+    InputError,
+    ModelError,
+    ShaketableError,
+    ShaketableWarning,
+    describe_error,
+)
 from shaketable.views.formats import TABLE_FORMATS
 from shaketable.views.terminal import print_lines, print_notes, write_as
 
@@ -115,8 +121,9 @@ def _explain(error: Exception) -> tuple[str, int]:
 
 
 def _note_warning(message: Warning | str, category: type[Warning], *_: Any) -> None:
-    """Print a warning of a library, such as a model's, as a note of one line."""
-    print_notes([f"{category.__name__}: {' '.join(str(message).split())}"])
+    """Print a warning of ours, or of a library such as a model's, as a note of one line."""
+    kind = "" if issubclass(category, ShaketableWarning) else f"{category.__name__}: "
+    print_notes([f"{kind}{' '.join(str(message).split())}"])
 
 
 def _report_thread_error(error: threading.ExceptHookArgs) -> None:

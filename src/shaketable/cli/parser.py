@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,7 +27,23 @@ EXIT_CODES = """exit codes:
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser that raises its errors as `InputError`, in one line."""
+    """Argument parser that raises its errors as `InputError`, in one line.
+
+    Words such as ``-1,1`` are values, not flags. A flag of which only the last value would count
+    must be given once.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._negative_number_matcher = re.compile(r"-(\.?\d|inf)")
+        self.register("action", None, _StoreOnce)
+        self.given: set[str] = set()
+        """Flags that were given, in the parsing at hand."""
+
+    def parse_known_args(self, *args: Any, **options: Any) -> Any:
+        """Parse as usual; no flag was given before."""
+        self.given = set()
+        return super().parse_known_args(*args, **options)
 
     def error(self, message: str) -> NoReturn:
         """Raise `message` as an input error."""
@@ -52,6 +69,17 @@ class Parser(argparse.ArgumentParser):
                 f"the help of '{self.prog}' cannot be shown: {describe_error(error)}; its package "
                 "must write %% for % in the help of flags; update it or uninstall it"
             ) from error
+
+
+class _StoreOnce(argparse._StoreAction):
+    """Stores the value of a flag, and refuses a second one."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        if option is not None and self.dest in parser.given:
+            remedy = "leave one out" if self.nargs is None else "write all values after one"
+            raise argparse.ArgumentError(self, f"must be given once; {remedy}")
+        parser.given.add(self.dest)
+        super().__call__(parser, namespace, values, option)
 
 
 def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Namespace:

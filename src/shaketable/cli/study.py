@@ -41,6 +41,7 @@ from shaketable.cli.train import (
     choose_jobs,
     read_network,
     read_training_bounds,
+    refuse_network_flags,
 )
 from shaketable.cli.values import (
     load_data,
@@ -184,6 +185,8 @@ def read_inputs(
     runs = read_runs(args, rule)
     if models is None:
         models = {}
+        if not (args.network or args.recipe):
+            refuse_network_flags(args)
         if args.model or not (args.network or args.recipe):
             for name, source in read_models(args).items():
                 with run_model(name):

@@ -15,6 +15,7 @@ from shaketable.cli.flags import (
     add_out_flag,
     add_quiet_flag,
     add_seed_flag,
+    one_of,
 )
 from shaketable.cli.output import print_json
 from shaketable.cli.values import load_data, read_bounds
@@ -46,6 +47,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "'trivialaugment + C1'; or an adversary, such as 'pgd_at(0.03)' (default: clean)",
     )
     parser.add_argument("--rate", type=float, help="highest learning rate (default: the recipe's)")
+    precisions = ["auto", "float32", "bfloat16"]
+    parser.add_argument(
+        "--precision",
+        type=one_of("precision", precisions),
+        default="auto",
+        metavar="|".join(precisions),
+        help="floats of the network, bfloat16 where torch deems it safe (default: auto: bfloat16 "
+        "on CUDA)",
+    )
     parser.add_argument(
         "--no-curve",
         action="store_true",
@@ -94,6 +104,16 @@ def get_one_network(args: argparse.Namespace) -> str | None:
     if len(args.network or ()) > 1:
         raise InputError(f"--network must name one network, got {len(args.network)}; leave one out")
     return args.network[0] if args.network else None
+
+
+def refuse_network_flags(args: argparse.Namespace) -> None:
+    """Raise `InputError` for a flag that is for networks alone, where none is named."""
+    for name in ("epochs", "batch", "no_shift", "weights", "device"):
+        if getattr(args, name) not in (None, False):
+            raise InputError(
+                f"--{name.replace('_', '-')} is for networks, and none is named; add --network or "
+                "--recipe, or leave it out"
+            )
 
 
 def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork:
@@ -160,6 +180,7 @@ def run(args: argparse.Namespace) -> int:
             validate=not args.no_curve,
             seed=args.seed,
             device=args.device,
+            precision=args.precision,
             weights=args.weights,
             checkpoint=checkpoint,
             progress=not args.quiet,

@@ -36,8 +36,9 @@ def load_data(args: argparse.Namespace, **changes: Any) -> Dataset:
 def read_models(args: argparse.Namespace) -> dict[str, str]:
     r"""Models by name, at least one; a model without a name of its own is named as it is given.
 
-    ``NAME=MODEL`` names a model. What stands before the first ``=`` is its name, unless it contains
-    one of ``/ \ : @``: then the ``=`` is part of a path or of ``package.module:attribute@file``.
+    ``NAME=MODEL`` names a model. What stands before the first ``=`` outside brackets is its name,
+    unless it contains one of ``/ \ : @``: then the ``=`` is part of a path or of
+    ``package.module:attribute@file``.
     """
     if not args.model:
         raise InputError("--model must name a model; see shaketable list models")
@@ -54,9 +55,11 @@ def read_models(args: argparse.Namespace) -> dict[str, str]:
 
 def _split_name(text: str) -> tuple[str, str]:
     """Split ``NAME=MODEL`` into name and model."""
-    name, equals, model = text.partition("=")
-    if not equals or any(mark in name for mark in "/\\:@"):
+    starts = (text[:i] for i, sign in enumerate(text) if sign == "=")
+    name = next((start for start in starts if start.count("(") == start.count(")")), None)
+    if name is None or any(mark in name for mark in "/\\:@"):
         return text, text
+    model = text[len(name) + 1 :]
     if Path(text).exists():
         raise InputError(
             f"--model {text!r} could name a model or be a file of that name; for the file write "
@@ -67,20 +70,26 @@ def _split_name(text: str) -> tuple[str, str]:
     return name.strip(), model.strip()
 
 
-def load_declared(source: str, args: argparse.Namespace) -> tuple[Any, bool]:
-    """Load a model with what the flags declare; and return whether it still has to be fitted."""
+def load_declared(
+    source: str, args: argparse.Namespace, data: Dataset | None = None
+) -> tuple[Any, bool]:
+    """Load a model with what the flags declare; and return whether it still has to be fitted.
+
+    `data` are those that it will get; without them a network is refused whose form they decide.
+    """
     from shaketable.models.adapted import adapt, parse_classes
     from shaketable.models.loading import load_model
     from shaketable.models.preprocess import Preprocess
 
-    model, unfitted = load_model(source, trust=args.trust)
     words = getattr(args, "preprocess", None)
-    if args.classes or words:
-        model = adapt(
-            model,
-            classes=parse_classes(args.classes) if args.classes else None,
-            preprocess=Preprocess.parse(words) if words else None,
-        )
+    preprocess = Preprocess.parse(words) if words else None
+    shape = None if data is None else data.shape
+    if shape is not None and preprocess is not None:
+        shape = preprocess.change_shape(shape)
+    model, unfitted = load_model(source, trust=args.trust, shape=shape)
+    if args.classes or preprocess is not None:
+        classes = parse_classes(args.classes) if args.classes else None
+        model = adapt(model, classes=classes, preprocess=preprocess)
     return model, unfitted
 
 

@@ -27,7 +27,8 @@ def check_whole(name: str, value: object, *, least: int) -> int:
     except TypeError:
         number = least - 1
     if not least <= number < 2**63:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        most = " and below 2**63" if number >= 2**63 else ""
+        raise InputError(f"{name} must be a whole number of at least {least}{most}, got {value!r}")
     return number
 
 

@@ -34,6 +34,10 @@ class StoreError(ShaketableError, OSError):
     exit_code = 2
 
 
+class ShaketableWarning(UserWarning):
+    """What a caller should know though nothing failed; the commands print it as a note."""
+
+
 DIVERGED = "training has diverged"
 """Start of the error of a training that fails in the same way each time."""
 

@@ -5,11 +5,54 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from shaketable.core.errors import InputError
+
+
+def check_writable(path: str | Path, what: str) -> None:
+    """Raise `InputError` before any work if a file cannot be written to `path`.
+
+    What is there stays as it is.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise InputError(
+            f"{what} must be written to a file, got the folder {str(path)!r}; name a file in it"
+        )
+    if not target.parent.is_dir():
+        raise InputError(
+            f"{what} cannot be written to {str(path)!r}: its folder does not exist; make it, or "
+            "name another file"
+        )
+    if target.exists() and not target.is_file():  # a pipe or a device
+        return
+    try:
+        tempfile.TemporaryFile(dir=target.parent).close()
+    except OSError as error:
+        raise _refuse(path, what, error) from error
+
+
+def make_folder(path: str | Path, what: str) -> None:
+    """Make a folder for files, if there is none; `InputError` if none can be written there."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path).close()
+    except OSError as error:
+        raise InputError(
+            f"{what} must be a folder that can be written to, got {str(path)!r} "
+            f"({error.strerror}); name another one"
+        ) from error
+
+
+def _refuse(path: str | Path, what: str, error: OSError) -> InputError:
+    return InputError(
+        f"{what} cannot be written to {str(path)!r} ({error.strerror or error}); name another "
+        "file, or free some space if the disk is full"
+    )
 
 
 @contextmanager
@@ -40,10 +83,7 @@ def write_beside(path: str | Path, what: str) -> Iterator[Path]:
                 shutil.copymode(target, beside)
             beside.replace(target)
     except OSError as error:
-        raise InputError(
-            f"{what} cannot be written to {str(path)!r} ({error.strerror or error}); name another "
-            "file, or free some space if the disk is full"
-        ) from error
+        raise _refuse(path, what, error) from error
     finally:
         if beside != target:
             beside.unlink(missing_ok=True)

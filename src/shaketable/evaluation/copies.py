@@ -12,13 +12,14 @@ from shaketable.corruptions import Corruption
 from shaketable.corruptions.corrupt import check_noisy
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
+from shaketable.data.files import DataLike, as_dataset
 from shaketable.evaluation.cells import BATCH_VALUES
 from shaketable.evaluation.noise import Draws, Noise, choose_range
 from shaketable.evaluation.resolve import resolve
 
 
 def corrupted(
-    data: Dataset,
+    data: DataLike,
     corruption: str | Corruption,
     *,
     seed: int = 0,
@@ -33,7 +34,8 @@ def corrupted(
     Parameters
     ----------
     data
-        Data set to copy; if it has a training and a test part, both are corrupted.
+        Data set to copy, ``(x, y)``, or what `load` takes; if it has a training and a test part,
+        both are corrupted.
     corruption
         Spec such as ``l2(1)`` or ``linf(eps_min)``, or a corruption.
     seed
@@ -47,6 +49,7 @@ def corrupted(
     >>> bool(0.09 < moved.max() <= 0.1)
     True
     """
+    data = as_dataset(data)
     limits = choose_range(data, bounds)
     (resolved,) = resolve([corruption], data, limits).corruptions
     if resolved.by_row:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from shaketable.core.errors import InputError
 from shaketable.core.workers.tasks import run_tasks
+from shaketable.core.writing import make_folder
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.command_records import (
@@ -133,6 +134,8 @@ def study(
         raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
     data = as_dataset(data)
     trainees = load_trainees(models, data, trust=trust)
+    if keep_models is not None:
+        make_folder(keep_models, "keep_models")
     files = ModelFiles(_make_absolute(keep_models), _make_absolute(store))
     with Store(store) as results:
         plan = plan_study(

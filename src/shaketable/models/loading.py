@@ -14,7 +14,7 @@ only, so one that may hold code is loaded only if the user says that it is trust
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import getdoc
@@ -128,7 +128,9 @@ def declare_loader(loader: ModelLoader) -> ModelLoader:
     return loader
 
 
-def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
+def load_model(
+    source: str, *, trust: bool = False, shape: Sequence[int] | None = None
+) -> tuple[Any, bool]:
     """Return the model that a text names, and whether it still has to be fitted.
 
     Parameters
@@ -142,6 +144,8 @@ def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
     trust
         Whether files may be loaded that may hold code: those of joblib and pickle, whole torch
         modules, models of MLflow. Weights, boosters and ONNX files hold none.
+    shape
+        Shape of the points that the model will get; one of our networks with weights needs it.
     """
     if source in BUILTIN:
         return builtin(source), True
@@ -151,7 +155,7 @@ def load_model(source: str, *, trust: bool = False) -> tuple[Any, bool]:
     if is_reference(network) or (network and not Path(source).exists() and is_network(network)):
         from shaketable.models.torch_files import load_weights
 
-        return load_weights(network, Path(weights)), False
+        return load_weights(network, Path(weights), shape=shape), False
     path = Path(source)
     if path.is_dir():
         path = next((path / name for name in LOADERS if (path / name).is_file()), path)

@@ -120,6 +120,14 @@ class Preprocess:
             return _move(planes, 1, 3)
         return planes[:, 0] if layout == "absent" else planes
 
+    def change_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Return the shape in which the model gets points of this shape.
+
+        >>> Preprocess(size=256, crop=224).change_shape((32, 48, 3))
+        (224, 224, 3)
+        """
+        return tuple(self(np.zeros((1, *shape), np.float32)).shape[1:])
+
     def _normalise(self, x: Any, shape: tuple[int, ...]) -> Any:
         scale, mean, std = (self._per_channel(name) for name in ("scale", "mean", "std"))
         for name, values in (("mean", mean), ("std", std)):

@@ -12,6 +12,7 @@ from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import Adapted
 from shaketable.models.feature_scaling import detach_scaling
 from shaketable.models.identity import Identified
+from shaketable.models.networks.files import TrainedNetwork
 
 KINDS: Mapping[str, str] = {
     "xgboost": "boosters",
@@ -37,6 +38,7 @@ class TableModel(Identified):
 
 def recognise(model: Any) -> Any:
     """Return a model of a known package as one that `as_classifier` can ask; others as they are."""
+    model = model.as_model() if isinstance(model, TrainedNetwork) else model
     if isinstance(model, Adapted):
         inner = recognise(model.model)
         if not isinstance(inner, Adapted):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 import zipfile
+from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from shaketable.core.importing import import_object, is_reference
 from shaketable.models.failures import report_failures
 from shaketable.models.loading import ModelLoader, declare_loader
 from shaketable.models.networks.files import is_network_file, load_network, make_empty
+from shaketable.models.networks.weights import match_names, read_weights
 
 
 def load_file(path: Path, *, trust: bool) -> Any:
@@ -82,35 +84,32 @@ def wrap(model: Any, name: str = "ExportedProgram") -> Any:
     return ExportedModule(model, name)
 
 
-def load_weights(network: str, path: Path) -> Any:
+def load_weights(network: str, path: Path, *, shape: Sequence[int] | None = None) -> Any:
     """Return a module with the weights in a file, which runs no code in the file.
 
     `network` is ``package.module:network``: a module, or a class or function that makes one when
-    it is called without arguments; or one of our networks, in its form for images of 224x224
-    pixels. The file holds its ``state_dict()``, saved with ``torch.save``.
+    it is called without arguments; or one of our networks, which is made for points of `shape`.
+    The file is one that `read_weights` reads.
     """
     TORCH.import_needed()
-    import torch
-
-    if not path.is_file():
-        raise InputError(f"file of weights {str(path)!r} does not exist; check the path")
     named = is_reference(network)
-    module = _import_network(network) if named else None
-    try:
-        weights = torch.load(path, map_location=_restore, weights_only=True)
-    except Exception as error:  # of many kinds, for a file of another kind
+    if not named and shape is None:
         raise InputError(
-            f"file {str(path)!r} does not hold weights alone ({type(error).__name__}); save them "
-            "with torch.save(network.state_dict(), file)"
-        ) from error
+            f"network {network!r} must be made for points of some shape, which is not known here; "
+            "give it (in Python load_model(…, shape=data.shape)), or to train it from these "
+            "weights write --network and --weights"
+        )
+    module = _import_network(network) if named else None
+    weights = read_weights(path, place=_restore)
     try:
         if module is None:
             classes = len(next(reversed(weights.values())))  # the bias of the last layer
-            module = make_empty(network, shape=(224, 224, 3), classes=classes)
-        module.load_state_dict(weights, assign=not named)
-    except (RuntimeError, TypeError, AttributeError, StopIteration) as error:
+            module = make_empty(network, shape=tuple(shape or ()), classes=classes)
+        module.load_state_dict(match_names(weights, module), assign=not named)
+    except (RuntimeError, TypeError, AttributeError) as error:
         raise InputError(
-            f"weights in {str(path)!r} do not fit network {network!r}: "
+            f"weights in {str(path)!r} do not fit network {network!r}"
+            f"{'' if named else f' for points of shape {tuple(shape or ())}'}: "
             f"{' '.join(str(error).split())[:300]}; name the network that they were saved from"
         ) from error
     return module

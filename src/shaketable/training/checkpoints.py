@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from shaketable.core.errors import InputError
-from shaketable.core.writing import write_beside
+from shaketable.core.writing import check_writable, write_beside
 from shaketable.training.loop import Trainer
 
 FORMAT = "shaketable checkpoint 1"
@@ -34,6 +34,14 @@ class Checkpoint:
     """What signals do that are held."""
     _held: int | None = None
     """Signal that has come and waits."""
+
+    def check_place(self) -> None:
+        """Raise `InputError` before any work if the file cannot be written.
+
+        Its folder need not exist, but the one above it.
+        """
+        folder = self.path.parent
+        check_writable(self.path if folder.is_dir() else folder, "checkpoint")
 
     @contextmanager
     def hold_interrupts(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
@@ -13,8 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from shaketable.core.checks import check_whole, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.checks import check_whole, list_names, unknown_name
+from shaketable.core.errors import InputError, ShaketableWarning
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.data.bounds import BoundsLike
@@ -28,19 +29,25 @@ from shaketable.models.networks.registry import (
     count_parameters,
     resolve_network,
 )
+from shaketable.models.networks.weights import match_names, read_weights
 from shaketable.training.checkpoints import Checkpoint
 from shaketable.training.loop import EpochResult, Precision, Trainer
 from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import Regime, RegimeStep, make_regime
 
+_COUNTER = "num_batches_tracked"
+"""Of batch normalisation; it is no weight, and older files lack it."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trained(TrainedNetwork):
-    """A trained network, and how its training went; `evaluate` takes its `model`."""
+    """A trained network, and how its training went; `evaluate` takes it as a model."""
 
     curve: tuple[EpochResult, ...] = field(default=(), repr=False)
     by_name: bool = field(default=True, repr=False)
     """Whether `network` makes the module; it does not if a module was given to be trained."""
+    held_out: IntArray | None = field(default=None, repr=False)
+    """Rows of the data that it was not trained on; None if the data have a fixed test part."""
 
     @cached_property
     def model(self) -> Any:
@@ -67,6 +74,9 @@ class Trained(TrainedNetwork):
                 "it by the name of what makes it, as in train('package.module:factory', …)"
                 f"{'' if self.scaling is not None else weights}"
             )
+        info = dict(self.info) | {"curve": [asdict(result) for result in self.curve]}
+        if self.held_out is not None:
+            info["held_out"] = self.held_out.tolist()
         save_network(
             path,
             self.module,
@@ -74,7 +84,7 @@ class Trained(TrainedNetwork):
             shape=self.shape,
             classes=self.classes,
             labels=self.labels,
-            info=dict(self.info) | {"curve": [asdict(result) for result in self.curve]},
+            info=info,
             scaling=self.scaling,
         )
 
@@ -139,7 +149,8 @@ def train(
     compiled
         Whether to compile the network; by default on CUDA for long trainings.
     weights
-        Network file to start from instead of random weights.
+        File to start from instead of random weights: a network file, or a ``state_dict()``. A
+        warning names the weights of the network that it does not fit, such as those of scores.
     checkpoint
         File that keeps the state of the training: the same call goes on from there.
     progress
@@ -197,6 +208,7 @@ def train(
     if checkpoint is not None:
         identity = digest(repr(settings), rows.tobytes(), precision)
         kept = Checkpoint(Path(checkpoint), f"{identity:016x}")
+        kept.check_place()
     trainer.run(kept, progress=progress)
     return Trained(
         module,
@@ -208,39 +220,49 @@ def train(
         data.scaling,
         tuple(trainer.curve),
         by_name=not isinstance(network, nn.Module),
+        held_out=None if data.n_train is not None else np.sort(test_rows),
     )
 
 
 def refuse_table(data: Dataset) -> None:
     """Raise an `InputError` for data that no network can be trained on."""
-    if data.table is not None:
-        raise InputError(
-            "networks are trained on points that are plain numbers, got a table of several kinds; "
-            "encode it, or train a pipeline with study or NoiseAugmented"
-        )
+    if data.table is None:
+        return
+    found = (
+        "got a table of several kinds; encode it, or train a pipeline with study or NoiseAugmented"
+        if data.table.is_frame
+        else "all of which may change, got columns that were chosen; leave out --only, --keep, "
+        "--step and the like (in Python Dataset.touching)"
+    )
+    raise InputError(f"networks are trained on points that are plain numbers, {found}")
 
 
 def load_matching(module: nn.Module, path: str | Path) -> None:
     """Put weights of a file into a network, except those of another shape, such as of scores.
 
-    The file is one of `save_network`, or a ``state_dict()`` that ``torch.save`` wrote.
+    A warning names the weights of the network that stay as they are. The file is one that
+    `read_weights` reads.
     """
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-        given = content.get("weights", content)
-        own = module.state_dict()
-        fit = {name: w for name, w in given.items() if name in own and w.shape == own[name].shape}
-    except Exception as error:  # of many kinds, for files of another kind
-        raise InputError(
-            f"weights must be a file of a trained network or a state_dict(), and {str(path)!r} "
-            f"cannot be read as one ({type(error).__name__})"
-        ) from error
+    given = match_names(read_weights(path), module)
+    own = module.state_dict()
+    fit = {
+        name: w
+        for name, w in given.items()
+        if name in own and isinstance(w, torch.Tensor) and w.shape == own[name].shape
+    }
     if sum(w.numel() for w in fit.values()) < sum(w.numel() for w in own.values()) / 2:
         raise InputError(
             f"weights in {str(path)!r} are of another network: {len(fit)} of {len(own)} fit; name "
             "the network that they were saved from"
         )
     module.load_state_dict(fit, strict=False)
+    if left := [name for name in own if name not in fit and not name.endswith(_COUNTER)]:
+        warnings.warn(
+            f"weights in {str(path)!r} do not fit {len(left)} of {len(own)} tensors of the "
+            f"network, which stay as they are: {list_names(left)}",
+            ShaketableWarning,
+            stacklevel=3,  # the caller of train
+        )
 
 
 def _read_rows(rows: Any, n: int) -> IntArray:

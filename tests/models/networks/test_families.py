@@ -200,13 +200,14 @@ def test_published_weights_are_loaded_by_the_name_of_their_network(tmp_path):
     network = build_network("resnet-50", shape=IMAGENET, classes=5, seed=0)
     old = {k: v for k, v in network.state_dict().items() if "num_batches" not in k}
     torch.save(old, tmp_path / "resnet50.pth")  # as torchvision published them
-    model, unfitted = load_model(f"resnet-50@{tmp_path / 'resnet50.pth'}")
+    source = f"resnet-50@{tmp_path / 'resnet50.pth'}"
+    model, unfitted = load_model(source, shape=IMAGENET)
     assert not unfitted
     x = torch.rand(1, 3, 32, 32)
     assert torch.equal(model.eval()(x), network.eval()(x))
-    for content in (old, {}, [1], {"a": 1}):
-        torch.save(content, tmp_path / "other.pt")
-        with pytest.raises(InputError, match="do not fit network 'wrn-28-4'"):
-            load_model(f"wrn-28-4@{tmp_path / 'other.pt'}")
+    with pytest.raises(InputError, match=r"'resnet-50' for points of shape \(32, 32, 3\): Error"):
+        load_model(source, shape=CIFAR)
+    with pytest.raises(InputError, match=r"'resnet-50' must be made for points of some shape, "):
+        load_model(source)
     with pytest.raises(InputError, match="unknown model 'resnet-5@none'"):
         load_model("resnet-5@none")

@@ -265,3 +265,29 @@ def test_torch_is_imported_when_it_is_needed():
     code += "import shaketable.models.torch_files, shaketable.cli.list_names\n"
     code += "assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"network": "resnet9(width=4)"},
+        {"network": "mlp"},
+        {"classes": 4, "labels": None},
+        {"shape": (8, 8)},
+    ],
+)
+def test_a_network_that_could_not_be_loaded_is_not_saved(tmp_path, changes):
+    with pytest.raises(
+        InputError, match="^network must be the spec that makes the module, for its"
+    ):
+        save(tmp_path / "m.pt", **changes)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_written_is_an_input_error(tmp_path):
+    with pytest.raises(
+        InputError, match="^network cannot be written to '.*x.pt': its folder does not"
+    ):
+        save(tmp_path / "gone" / "x.pt")
+    with pytest.raises(InputError, match="^network must be written to a file, got the folder"):
+        save(tmp_path)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from shaketable.core.errors import InputError
 from shaketable.core.importing import is_reference
 from shaketable.core.spec import parse_call
-from shaketable.core.writing import write_beside
+from shaketable.core.writing import check_writable, write_beside
 from shaketable.data.dataset import Scaling
 from shaketable.models.adapted import Adapted, adapt
 from shaketable.models.feature_scaling import FeatureScaling
@@ -118,10 +118,19 @@ def save_network(
     except (TypeError, ValueError) as error:
         raise InputError(f"info must hold values that JSON can hold: {error}") from error
     weights = {name: tensor.detach().cpu() for name, tensor in module.state_dict().items()}
+    spec = resolve_network(network)
+    try:
+        make_empty(spec, shape=tuple(shape), classes=classes).load_state_dict(weights, assign=True)
+    except RuntimeError as error:
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(
+            f"network must be the spec that makes the module, for its shape and classes, got "
+            f"{network!r}: {reason}"
+        ) from error
     content = {
         "format": FORMAT,
         "version": VERSION,
-        "network": resolve_network(network),
+        "network": spec,
         "shape": [int(side) for side in shape],
         "classes": int(classes),
         "labels": labels,
@@ -131,6 +140,7 @@ def save_network(
         if scaling is None
         else {"low": torch.tensor(scaling.low), "span": torch.tensor(scaling.span)},
     }
+    check_writable(path, "network")  # torch raises errors of its own
     with write_beside(path, "network") as beside:
         torch.save(content, beside)
 

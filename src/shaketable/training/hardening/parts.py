@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from shaketable.data.dataset import Dataset
+from shaketable.data.parts import fix_test_part
 
 
-def fix_test_part(data: Dataset, seed: int) -> Dataset:
+def put_test_aside(data: Dataset, seed: int) -> Dataset:
     """Return the data with a fixed test part: their own, or 20 % of the points at random.
 
     >>> from shaketable import load
-    >>> fix_test_part(load("bands(n=100)"), seed=0).n_train
+    >>> put_test_aside(load("bands(n=100)"), seed=0).n_train
     80
     """
-    if data.n_train is not None:
-        return replace(data, groupings=())
-    train, test = (np.sort(rows) for rows in data.parts(seed=seed))
-    order = np.concatenate([train, test])
-    return replace(
-        data,
-        x=data.x[order],
-        y=data.y[order],
-        n_train=len(train),
-        kept=order if data.kept is None else data.kept[order],
-        parts_before=data.parts_before or (0, data.n),
-        files=None if data.files is None else tuple(data.files[row] for row in order),
-        groupings=(),
-    )
+    fixed = data if data.n_train is not None else fix_test_part(data, data.parts(seed=seed)[1])
+    return replace(fixed, groupings=())
 
 
 _PART = ", training part"

@@ -35,7 +35,7 @@ from shaketable.training.hardening.answers import (
     measure,
 )
 from shaketable.training.hardening.choice import Candidate, choose
-from shaketable.training.hardening.parts import fix_test_part, take_training_part
+from shaketable.training.hardening.parts import put_test_aside, take_training_part
 from shaketable.training.hardening.result import PLAIN, Hardening, Workshop
 
 LADDER = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -115,7 +115,7 @@ def harden(
     price = check_real("price", price, "lie in [0, 100] percentage points", low=0, high=100) / 100
     runs = check_whole("runs", runs, least=1)
     search_runs = check_whole("search_runs", search_runs, least=1)
-    data = fix_test_part(as_dataset(data), seed)
+    data = put_test_aside(as_dataset(data), seed)
     ((name, trainee),) = _load_one(model, data, trust=trust).items()
     limits = choose_training_bounds(data, bounds, [trainee])
     drawn = Noise(k=USUAL_K if k is None else k, seed=seed, bounds=limits)
