@@ -23,4 +23,5 @@ def on_device(device: torch.device) -> AbstractContextManager[object]:
     """Context in which Triton starts kernels on this device; its interpreter runs on the CPU."""
     if device.type != "cuda" or device.index == torch.cuda.current_device():
         return nullcontext()
-    return torch.cuda.device(device)
+    context: AbstractContextManager[object] = torch.cuda.device(device)
+    return context

@@ -201,7 +201,7 @@ def _is_fused(p: float, x: Tensor) -> bool:
         return _has_layers(p)
     from shaketable.corruptions.tensors import fused
 
-    return x.is_floating_point() and math.prod(x.shape[1:]) <= fused.LONGEST
+    return bool(x.is_floating_point() and math.prod(x.shape[1:]) <= fused.LONGEST)
 
 
 @functools.cache

@@ -112,7 +112,7 @@ def _fit_kernel(x: Tensor) -> bool:
         return False
     from shaketable.training.augmentations import kernels
 
-    return x.shape[2] * x.shape[3] <= kernels.MOST_PIXELS
+    return bool(x.shape[2] * x.shape[3] <= kernels.MOST_PIXELS)
 
 
 def apply_by_kernel(
