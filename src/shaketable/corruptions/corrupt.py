@@ -304,7 +304,9 @@ def prepare(
     """Return a corruption with all that shape, columns, their names and range decide."""
     # the function behind package.module:name may be another one at the next call
     shape = tuple(x.shape[1:])
-    if isinstance(corruption, str) and ":" not in corruption:
+    if not isinstance(corruption, str):
+        fitted = _fit_same(_Same(corruption), shape, limits)
+    elif ":" not in corruption:
         fitted = _fit_known(corruption, shape, limits)
     else:
         fitted = _fit(corruption, shape, limits)
@@ -334,6 +336,24 @@ def _fit(corruption: str | Corruption, shape: tuple[int, ...], limits: Bounds | 
 
 
 _fit_known = lru_cache(maxsize=256)(_fit)
+
+
+class _Same:
+    """An object that equals itself alone: to compare long corruptions takes longer than to fit."""
+
+    def __init__(self, thing: Corruption) -> None:
+        self.thing = thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.thing is other.thing
+
+
+@lru_cache(maxsize=64)
+def _fit_same(corruption: _Same, shape: tuple[int, ...], limits: Bounds | None) -> Corruption:
+    return _fit(corruption.thing, shape, limits)
 
 
 def _ignores_columns(corruption: Corruption) -> bool:
