@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import shaketable as st
+from shaketable import training
+from shaketable.core.errors import InputError
 
 
 def test_every_public_name_can_be_had():
@@ -93,3 +95,12 @@ def test_public_names_are_listed_once():
     when_used |= {(name, f"shaketable.{module}") for name, module in st._MODULES.items()}
     assert for_types == when_used
     assert sorted(st.__all__) == sorted(name for name, _ in when_used)
+
+
+def test_training_without_torch_says_how_to_install_it(monkeypatch):
+    def fail(name):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(training, "import_module", fail)
+    with pytest.raises(InputError, match=r"training.Noise needs torch.*'shaketable\[torch\]'"):
+        training.__getattr__("Noise")

@@ -120,3 +120,11 @@ def test_eps_min_is_measured_in_every_norm():
     assert [c.size for c in resolved.corruptions] == exact
     assert len({*exact}) == 4
     assert [s.norm for s in resolved.separations] == [*norms.values()]
+
+
+def test_a_range_that_is_missing_is_found_out_before_any_model_is_asked():
+    asked = []
+    data = make_dataset(np.random.default_rng(0).normal(size=(20, 4)), np.arange(20) % 2)
+    with pytest.raises(InputError, match="needs a finite value range"):
+        evaluate(lambda x: asked.append(1) or np.zeros(len(x)), data, ["l2(1)", "C2"])
+    assert not asked

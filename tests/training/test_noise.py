@@ -200,3 +200,8 @@ def test_public_names():
     assert dir(training) == sorted(training.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Nose'"):
         training.Nose  # noqa: B018
+
+
+def test_noise_that_leaves_gaps_is_refused():
+    with pytest.raises(InputError, match="leaves values empty, which networks cannot take"):
+        Noise("missing(0.5, empty)")

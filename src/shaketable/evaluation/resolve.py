@@ -130,7 +130,9 @@ def plan_noise(
                 draws=draws or "ladder",
                 bounds=choose_range(data, bounds) if item.needs_range else noise.bounds,
             )
-        planned += [(c, own) for c in resolve_and_record([item], data, own.bounds, store)]
+        for corruption in resolve_and_record([item], data, own.bounds, store):
+            check_range(corruption, own.bounds)
+            planned.append((corruption, own))
     return planned
 
 

@@ -7,6 +7,8 @@ the recipes need torch.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from shaketable.core.errors import InputError
+
 if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.models.networks.files import load_network as load_network
     from shaketable.models.networks.registry import build_network as build_network
@@ -44,7 +46,14 @@ __all__ = list(_HOME)
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'shaketable.training' has no attribute {name!r}")
-    value = getattr(import_module(f"shaketable.{_HOME[name]}"), name)
+    try:
+        value = getattr(import_module(f"shaketable.{_HOME[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise InputError(
+            f"training.{name} needs torch, which is not installed; pip install 'shaketable[torch]'"
+        ) from error
     globals()[name] = value
     return value
 

@@ -16,7 +16,7 @@ from shaketable.corruptions import Clean, Corruption, corrupt
 from shaketable.data.bounds import ROUNDING, BoundsLike, as_bounds
 from shaketable.training.augmentations.ranges import find_range
 from shaketable.training.augmentations.registry import Augmentation
-from shaketable.training.regimes import Regime, as_regime, augment
+from shaketable.training.regimes import Regime, as_regime, augment, refuse_gaps
 
 
 class Noise:
@@ -64,6 +64,7 @@ class Noise:
                 f"{self.regime.adversary.spec} needs the network; use train, or attack the network "
                 "in your own loop"
             )
+        refuse_gaps(self.regime.noise)
         if self.regime.noise.by_column:
             raise InputError(
                 f"{self.regime.noise.spec} depends on the columns of the data, which batches do "

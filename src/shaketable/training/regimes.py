@@ -205,12 +205,17 @@ def make_regime(
     else:
         regime = as_regime(given)
         regime = replace(regime, noise=resolve([regime.noise], data, bounds).corruptions[0])
-    if regime.noise.leaves_gaps:
-        raise InputError(
-            f"{regime.noise.spec} leaves values empty, which networks cannot take; write "
-            "missing(share, mean), or train an estimator that takes NaN"
-        )
+    refuse_gaps(regime.noise)
     return regime
+
+
+def refuse_gaps(noise: Corruption) -> None:
+    """Raise `InputError` for noise that makes values missing."""
+    if noise.leaves_gaps:
+        raise InputError(
+            f"{noise.spec} leaves values empty, which networks cannot take; write missing(share, "
+            "mean), or train an estimator that takes NaN"
+        )
 
 
 @dataclass(frozen=True, eq=False)
