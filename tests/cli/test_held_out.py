@@ -38,7 +38,8 @@ def test_rows_that_were_chosen_are_known_too(capsys):
         train("mlp(width=4, depth=1)", load(BANDS), epochs=1, rows=range(n)).save("m.pt")
         _, _, err = run_command(capsys, *EVALUATE, "--model", "m.pt")
         assert f"m.pt was trained on {n} of these 100 points; {remedy}" in err
-    assert "leaves no points" in run_failing(capsys, *EVALUATE, "--model", "m.pt", "--held-out")
+    failing = run_failing(capsys, *EVALUATE, "--model", "m.pt", "--held-out")
+    assert "--held-out leaves no points: m.pt was trained on all of them; pass held-out" in failing
 
 
 def test_held_out_points_alone_are_evaluated(capsys):
@@ -79,3 +80,19 @@ def test_data_with_a_test_part_have_their_held_out_points(capsys):
     argv = ["evaluate", "--data", "d.npz", "--model", "m.pt", "--k", 1, "--quiet"]
     assert "of these" not in run_command(capsys, *argv)[2]
     assert "--held-out is for data without a test part" in run_failing(capsys, *argv, "--held-out")
+
+
+def test_models_are_named_whose_training_points_are_not_known(capsys):
+    train("mlp(width=4, depth=1)", load(BANDS, points=60), epochs=1).save("other.pt")
+    flags = ["--model", "m0.pt", "--model", "other.pt", "--model", "1nn", "--held-out"]
+    _, _, err = run_command(capsys, *EVALUATE, *flags)
+    assert "note: it is not known on which points other.pt was trained; if on some of" in err
+    assert "not known" not in run_command(capsys, *EVALUATE, "--model", "m0.pt", "--held-out")[2]
+
+
+def test_points_that_the_first_weights_were_trained_on_are_not_held_out():
+    first, second = (set(load(BANDS).parts(seed=seed)[1].tolist()) for seed in (0, 1))
+    trained = train("mlp(width=4, depth=1)", BANDS, epochs=1, seed=1, weights="m0.pt")
+    assert set(trained.held_out.tolist()) == first & second
+    trained = train("mlp(width=4, depth=1)", load(BANDS, points=60), epochs=1, weights="m0.pt")
+    assert len(trained.held_out) == 12  # of other data nothing is known

@@ -188,3 +188,13 @@ def test_a_fixed_test_part_is_told_from_the_records(
     assert len(notes) == noted
     page = read_page(write_report(tmp_path / "p.html", results))
     assert ("fixed test part" in page.text) == bool(noted)
+
+
+def test_a_fixed_test_part_is_told_beside_other_data_of_that_name(tmp_path: Path) -> None:
+    bands = load("bands(n=60)")
+    for n_train in (40, None):
+        data = make_dataset(bands.x, bands.labels, name="mine", n_train=n_train)
+        study(data, "1nn", runs=2, k=1, n_jobs=1, store=tmp_path / "s.sqlite")
+    with Store(tmp_path / "s.sqlite") as store:
+        notes = find(store.everything()).json()["notes"]
+    assert len([note for note in notes if note.startswith("mine has a fixed test part")]) == 1

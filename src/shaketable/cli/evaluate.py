@@ -119,6 +119,8 @@ class Inputs:
     models: Mapping[str, str]
     levels: list[str | Suite]
     rule: Precision | Decided | None
+    notes: list[str]
+    """On points that were held out."""
 
 
 def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inputs:
@@ -143,12 +145,13 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     for spec in specs:
         parse(spec, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args, by=args.by) if data is None else data
+    notes: list[str] = []
     if args.held_out:
-        data = take_held_out(models, data, trust=args.trust)
+        data, notes = take_held_out(models, data)
     if args.features is not None:
         levels.append(per_feature(data, *args.features))
         check_needs(goals, levels)
-    return Inputs(data, models, levels, rule)
+    return Inputs(data, models, levels, rule, notes)
 
 
 def identify(args: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
@@ -217,7 +220,7 @@ def run(args: argparse.Namespace) -> int:
     data, notes = inputs.data, []
     records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
     if not args.fit:
-        notes += note_training_points(inputs.models, data, trust=args.trust)
+        notes += inputs.notes + note_training_points(inputs.models, data)
     notes += note_shortfall(inputs.rule, records, "points")
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from functools import reduce
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.core.errors import InputError
@@ -27,52 +26,60 @@ def add_held_out_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def find_held_out(models: Mapping[str, str], data: Dataset, *, trust: bool) -> dict[str, IntArray]:
+def _list_held_out(models: Mapping[str, str], data: Dataset) -> dict[str, IntArray]:
     """Rows that models were not trained on, by name: of files of networks trained on these data."""
-    import numpy as np  # slow to import, as is what follows
+    from shaketable.models.networks.files import find_held_out  # slow to import
 
-    from shaketable.models.networks.files import is_network_file, load_network
-
-    held_out = {}
-    for name, source in models.items():
-        info = load_network(source, trust=trust).info if is_network_file(Path(source)) else {}
-        if info.get("data") == data.fingerprint and isinstance(info.get("held_out"), list):
-            held_out[name] = np.array(info["held_out"], dtype=np.int64)
-    return held_out
+    found = {name: find_held_out(source, data.fingerprint) for name, source in models.items()}
+    return {name: rows for name, rows in found.items() if rows is not None}
 
 
-def take_held_out(models: Mapping[str, str], data: Dataset, *, trust: bool) -> Dataset:
-    """Return the data with a fixed test part: the points that none of the models was trained on."""
+def take_held_out(models: Mapping[str, str], data: Dataset) -> tuple[Dataset, list[str]]:
+    """Return the data with a fixed test part, points that no model was trained on, and notes.
+
+    These name the models of which that is not known.
+    """
     import numpy as np
 
     from shaketable.data.parts import fix_test_part
+    from shaketable.models.builtin import BUILTIN
 
     if data.n_train is not None:
         raise InputError(
             "--held-out is for data without a test part, which these have; leave it out"
         )
-    held_out = find_held_out(models, data, trust=trust)
+    held_out = _list_held_out(models, data)
     if not held_out:
         raise InputError(
             "--held-out needs a file of a network that was trained on these very data, with the "
             f"same --points and --scale (train -o); else {_PASS_OTHERS}"
         )
+    for name, rows in held_out.items():
+        if len(rows) == 0:
+            raise InputError(
+                f"--held-out leaves no points: {name} was trained on all of them; {_PASS_OTHERS}"
+            )
     rows = reduce(np.intersect1d, held_out.values())
     if len(rows) == 0:
         raise InputError(
             f"--held-out leaves no points: each was used to train one of {', '.join(held_out)}; "
             "evaluate them one at a time, or train them with the same --seed"
         )
-    return fix_test_part(data, rows)
+    unknown = [name for name in models if name not in held_out and models[name] not in BUILTIN]
+    notes = [
+        f"it is not known on which points {', '.join(unknown)} was trained; if on some of those "
+        f"that were held out, its accuracy is too high: {_PASS_OTHERS}"
+    ]
+    return fix_test_part(data, rows), notes if unknown else []
 
 
-def note_training_points(models: Mapping[str, str], data: Dataset, *, trust: bool) -> list[str]:
+def note_training_points(models: Mapping[str, str], data: Dataset) -> list[str]:
     """Say of which models it is known that they were trained on points that were evaluated."""
     from shaketable.models.builtin import BUILTIN
 
     if data.n_train is not None:
         return []
-    known = find_held_out(models, data, trust=trust)
+    known = _list_held_out(models, data)
     notes = [
         f"{name} was trained on {data.n - len(rows)} of these {data.n} points; "
         + (f"evaluate the other {len(rows)} with --held-out" if len(rows) else _PASS_OTHERS)

@@ -86,14 +86,15 @@ class RecordGroups:
     @cached_property
     def fixed_parts(self) -> list[str]:
         """One sentence per data set whose test points are the same in all runs of a study."""
-        points: dict[str, set[str]] = {}
+        points: dict[tuple[str, str], set[str]] = {}
         for s in self.series:
             if s.runs > 1:  # of a study
-                points.setdefault(s.first.data, set()).update(c.points.order for c in s.noisy)
+                data = s.first.data, s.first.fingerprint
+                points.setdefault(data, set()).update(c.points.order for c in s.noisy)
         return [
             f"{data} has a fixed test part, so runs differ only in training and noise, and the "
             "intervals cover only these"
-            for data, ids in points.items()
+            for (data, _), ids in points.items()
             if len(ids) == 1
         ]
 

@@ -99,6 +99,11 @@ def load_weights(network: str, path: Path, *, shape: Sequence[int] | None = None
             "give it (in Python load_model(…, shape=data.shape)), or to train it from these "
             "weights write --network and --weights"
         )
+    if is_network_file(path):
+        raise InputError(
+            f"file {str(path)!r} holds a whole network, with its labels and scaling; name it as it "
+            f"is, --model {path}"
+        )
     module = _import_network(network) if named else None
     weights = read_weights(path, place=_restore)
     try:

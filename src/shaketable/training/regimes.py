@@ -121,11 +121,12 @@ def parse_regime(
         adversary = read_adversary(parse_call(parts.pop()), eps_min)
     rest = " + ".join(parts)
     for call in split_calls(rest):
-        name = _find_name(split_name(call)[0])
+        part = _spell_name(split_name(call)[0])
+        name = _find_name(part)
         known = name in CORRUPTIONS or name in _list_names() or is_reference(name)
         if name and not known:
             raise unknown_name("training noise", name, [*CORRUPTIONS, *_list_names()])
-        if _find_name(call) in AdversarialTraining.WEIGHTS or _names_augmentation(call):
+        if name in AdversarialTraining.WEIGHTS or _names_augmentation(part):
             raise InputError(
                 f"{call} cannot stand at its place in {spec!r}: augmentations come first, then "
                 "noise, then an adversary, joined by + without brackets"

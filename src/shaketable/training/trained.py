@@ -23,7 +23,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import apply_rule, choose_range
 from shaketable.models.identity import content_hash
-from shaketable.models.networks.files import TrainedNetwork, save_network
+from shaketable.models.networks.files import TrainedNetwork, find_held_out, save_network
 from shaketable.models.networks.registry import (
     build_network,
     count_parameters,
@@ -189,6 +189,9 @@ def train(
         "bounds": str(limits or "none"),
     }
     if weights is not None:
+        earlier = find_held_out(weights, data.fingerprint)
+        if earlier is not None and data.n_train is None:  # what the weights were trained on is not
+            test_rows = np.intersect1d(test_rows, earlier)
         load_matching(module, weights)
         settings["weights"] = hash_weights(weights)
     trainer = Trainer(

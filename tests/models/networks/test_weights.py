@@ -11,6 +11,7 @@ from shaketable.models.loading import load_model
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from shaketable.models.networks.files import load_network, save_network  # noqa: E402
 from shaketable.models.networks.registry import build_network  # noqa: E402  (needs torch)
 from shaketable.models.networks.weights import match_names, read_weights  # noqa: E402
 from shaketable.models.torch_modules import ModuleAnswer  # noqa: E402
@@ -22,7 +23,9 @@ def make_module(shape=(8, 8, 3), classes=3):
     return build_network("resnet9(width=2)", shape=shape, classes=classes, seed=0).eval()
 
 
-@pytest.mark.parametrize("prefix", ["", "module.", "_orig_mod.", "module._orig_mod."])
+@pytest.mark.parametrize(
+    "prefix", ["", "module.", "_orig_mod.", "module._orig_mod.", "_orig_mod.module."]
+)
 @pytest.mark.parametrize("entry", [None, "state_dict", "model_state_dict", "model"])
 def test_weights_are_found_in_usual_checkpoints(prefix, entry):
     own = make_module().state_dict()
@@ -94,3 +97,15 @@ def test_a_study_says_how_to_train_from_weights(capsys):
     assert "to train it from these weights write --network and --weights" in run_failing(
         capsys, *argv
     )
+
+
+def test_a_whole_network_is_not_taken_for_weights():
+    save_network("net.pt", make_module(), network="resnet9(width=2)", shape=(8, 8, 3), classes=3)
+    with pytest.raises(InputError, match="^file 'net.pt' holds a whole network.* --model net.pt$"):
+        load_model("resnet9(width=2)@net.pt", shape=(8, 8, 3))
+
+
+def test_compiled_networks_are_saved_as_what_they_are():
+    compiled = torch.compile(make_module(), backend="eager")
+    save_network("net.pt", compiled, network="resnet9(width=2)", shape=(8, 8, 3), classes=3)
+    assert list(load_network("net.pt").module.state_dict()) == list(make_module().state_dict())

@@ -18,8 +18,8 @@ UNLIKE = (
 )
 NO_BASELINE = "no differences: there is no regime clean; name another baseline with --baseline"
 COPIES = (
-    "but with noise, estimators were trained on k copies of every point (--k, 10 by default), and "
-    "without it on one, so this may be what copies do: --k 1 has none, and noise of size 0 has the "
+    "with noise, estimators were trained on k copies of every point (--k, 10 by default), and "
+    "without it on one; to tell apart what copies do, --k 1 has none, and noise of size 0 has the "
     "copies without noise (--train 'linf(0)', --baseline 'linf(0)')"
 )
 

@@ -23,9 +23,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from shaketable.core.errors import InputError
 from shaketable.core.importing import is_reference
 from shaketable.core.spec import parse_call
+from shaketable.core.types import IntArray
 from shaketable.core.writing import check_writable, write_beside
 from shaketable.data.dataset import Scaling
 from shaketable.models.adapted import Adapted, adapt
@@ -36,6 +39,7 @@ from shaketable.models.networks.registry import (
     import_torch,
     resolve_network,
 )
+from shaketable.models.networks.weights import match_names
 
 if TYPE_CHECKING:
     from torch import nn
@@ -117,10 +121,12 @@ def save_network(
         plain = json.loads(json.dumps(dict(info or {}), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise InputError(f"info must hold values that JSON can hold: {error}") from error
-    weights = {name: tensor.detach().cpu() for name, tensor in module.state_dict().items()}
     spec = resolve_network(network)
+    empty = make_empty(spec, shape=tuple(shape), classes=classes)
+    given = {name: tensor.detach().cpu() for name, tensor in module.state_dict().items()}
+    weights = match_names(given, empty)
     try:
-        make_empty(spec, shape=tuple(shape), classes=classes).load_state_dict(weights, assign=True)
+        empty.load_state_dict(weights, assign=True)
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:300]
         raise InputError(
@@ -160,6 +166,22 @@ def is_network_file(path: Path) -> bool:
         return start.startswith(b"PK") and FORMAT.encode() in start
     except (OSError, ValueError, RuntimeError, NotImplementedError):
         return False
+
+
+def find_held_out(path: str | Path, fingerprint: str) -> IntArray | None:
+    """Return the rows of data that the network in a file was not trained on.
+
+    None if the file does not tell: it is no network, or was trained on data of another fingerprint.
+    """
+    if not is_network_file(Path(path)):
+        return None
+    try:
+        content = import_torch().load(path, map_location="cpu", weights_only=True, mmap=True)
+        info = content["info"]
+        known = info.get("data") == fingerprint and isinstance(info.get("held_out"), list)
+        return np.array(info["held_out"], dtype=np.int64) if known else None
+    except Exception:  # of many kinds, for a damaged file, which loading it will say
+        return None
 
 
 def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:

@@ -42,12 +42,12 @@ def read_weights(path: str | Path, *, place: Any = "cpu") -> dict[str, Any]:
 
 
 def match_names(weights: Mapping[str, Any], module: nn.Module) -> dict[str, Any]:
-    """Return weights without the prefix of DataParallel or ``torch.compile``.
+    """Return weights without the prefixes of DataParallel and ``torch.compile``.
 
-    It stays if the module itself has it.
+    A prefix stays if the module itself has it.
     """
     own = module.state_dict()
-    for prefix in _PREFIXES:
+    for prefix in _PREFIXES * 2:  # in any order
         if all(name.startswith(prefix) for name in weights) and not own.keys() & weights.keys():
             weights = {name.removeprefix(prefix): tensor for name, tensor in weights.items()}
     return dict(weights)
