@@ -1,4 +1,5 @@
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation import resolve as resolve_module
 from shaketable.evaluation.evaluate import evaluate
-from shaketable.evaluation.resolve import resolve
+from shaketable.evaluation.resolve import check_range, resolve
 from shaketable.evaluation.store import Store
 from shaketable.separations.separation import separation
 
@@ -128,3 +129,9 @@ def test_a_range_that_is_missing_is_found_out_before_any_model_is_asked():
     with pytest.raises(InputError, match="needs a finite value range"):
         evaluate(lambda x: asked.append(1) or np.zeros(len(x)), data, ["l2(1)", "C2"])
     assert not asked
+
+
+def test_only_corruptions_of_ours_are_known_to_need_a_range():
+    check_range(SimpleNamespace(spec="__main__:dim(0.5) + l2(1)"), None)
+    with pytest.raises(InputError, match="needs a finite value range"):
+        check_range(parse("l2(1) | sp(0.1)"), None)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from shaketable.core.errors import InputError
-from shaketable.core.spec import split_calls
+from shaketable.core.importing import is_reference
+from shaketable.core.spec import parse_call, split_calls
 from shaketable.corruptions import Corruption, as_corruption, parse
 from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.only import fit_to_columns
 from shaketable.corruptions.published import open_published
-from shaketable.corruptions.registry import needs_range
+from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
@@ -137,8 +138,13 @@ def plan_noise(
 
 
 def check_range(corruption: Corruption, bounds: Bounds | None) -> None:
-    """Raise an `InputError` for a corruption that needs a value range if none is declared."""
-    if needs_range(corruption.spec):
+    """Raise an `InputError` for a corruption of ours that needs a value range if none is declared.
+
+    Those of others may only make use of one.
+    """
+    names = {parse_call(call).name for call in split_calls(corruption.spec)}
+    ours = [CORRUPTIONS.get(name) for name in names if not is_reference(name)]
+    if any(each.needs_range and each.home.startswith("shaketable.") for each in ours):
         check_finite_range(bounds, corruption)
 
 
