@@ -36,3 +36,14 @@ def make_points(n, d, seed=0, dtype="float64"):
     """Uniform points in the unit cube, as float64, with values that `dtype` can represent."""
     x = np.random.default_rng(seed).uniform(size=(n, d))
     return x.astype(dtype).astype(np.float64)
+
+
+def copy_weights(trained):
+    """Weights of a trained network by name."""
+    return {name: w.clone() for name, w in trained.module.state_dict().items()}
+
+
+def same_weights(first, second):
+    """Whether two trained networks are the same, bit by bit."""
+    a, b = copy_weights(first), copy_weights(second)
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)

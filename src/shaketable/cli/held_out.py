@@ -67,10 +67,11 @@ def take_held_out(models: Mapping[str, str], data: Dataset) -> tuple[Dataset, li
         )
     unknown = [name for name in models if name not in held_out and models[name] not in BUILTIN]
     notes = [
-        f"it is not known on which points {', '.join(unknown)} was trained; if on some of those "
-        f"that were held out, its accuracy is too high: {_PASS_OTHERS}"
+        f"it is not known on which points {name} was trained; if on some of those that were held "
+        f"out, its accuracy is too high: {_PASS_OTHERS}"
+        for name in unknown
     ]
-    return fix_test_part(data, rows), notes if unknown else []
+    return fix_test_part(data, rows), notes
 
 
 def note_training_points(models: Mapping[str, str], data: Dataset) -> list[str]:

@@ -66,7 +66,10 @@ class Impulse(Corruption):
 
     @property
     def replaced(self) -> AddedNoise | None:
-        """Itself for the kernel that makes added noise, with p = 0; None if that cannot make it."""
+        """Parameters for the kernel of added noise, which replaces values if p is 0.
+
+        None for uniform values, which it cannot make.
+        """
         if self.to != "extremes":
             return None
         low, high = self.find_ends(levels=False)

@@ -40,7 +40,7 @@ class Share(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """How parts are drawn; numbers are bytes of float64."""
+    """Table by which parts are drawn: float64 as bytes, which are fast to compare."""
 
     edges: bytes
     """Where the interval of one part in (0, 1) ends and that of the next begins."""
@@ -154,7 +154,7 @@ class OneOf(Compound):
 
     @cached_property
     def choices(self) -> Choices:
-        """What the part of a row is chosen by; as bytes, tables on devices are quickly found."""
+        """Table by which the part of every row is drawn; `fused` keeps a copy on each device."""
         plan = self._plan
         numbers = np.stack([plan.ladders, plan.sizes], axis=1)
         return Choices(plan.edges.tobytes(), numbers.tobytes(), len(plan.strongest))

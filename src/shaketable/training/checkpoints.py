@@ -38,7 +38,7 @@ class Checkpoint:
     def check_place(self) -> None:
         """Raise `InputError` before any work if the file cannot be written.
 
-        Its folder need not exist, but the one above it.
+        Its folder may be missing, which is made then, but not the one above it.
         """
         folder = self.path.parent
         check_writable(self.path if folder.is_dir() else folder, "checkpoint")

@@ -193,7 +193,7 @@ def _draw_on_host(corruption: Corruption, x: Tensor, keys: KeyArray | Tensor) ->
 def _is_fused(p: float, x: Tensor) -> bool:
     """Whether a kernel can make noise of this order on the device of `x`.
 
-    Of order 0, values are replaced in a whole row at once.
+    For p = 0 it replaces values, of floats in rows that one program can hold.
     """
     if not x.is_cuda or not has_kernels(x.device):
         return False

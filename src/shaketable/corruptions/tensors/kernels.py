@@ -62,12 +62,11 @@ def _signed(word, x):
 
 
 @triton.jit
-def _round(x):
-    """Nearest whole number, of two the even one."""
+def round_even(x):
+    """Nearest whole number, of two the even one, as a float."""
     low = tl.floor(x)
-    whole = low.to(tl.int32)
-    up = (x - low > 0.5) | ((x - low == 0.5) & (whole % 2 == 1))
-    return whole + up.to(tl.int32)
+    rest, odd = x - low, low - 2 * tl.floor(low * 0.5)
+    return tl.where((rest > 0.5) | ((rest == 0.5) & (odd == 1)), low + 1, low)
 
 
 @triton.jit
@@ -282,7 +281,8 @@ def ball(
     p, tail = tl.load(norms), tl.load(norms + 1)
     if IMPULSES:
         if p == 0:
-            _replace(out, row, key, d, _round(scale * d), low, high, ROWS, COLUMNS)
+            hits = round_even(scale * d).to(tl.int32)
+            _replace(out, row, key, d, hits, low, high, ROWS, COLUMNS)
     if CUBES:
         if p == float("inf"):
             values = tl.arange(0, COLUMNS)[:, None] + tl.arange(0, ROWS)[None, :] * COLUMNS

@@ -10,6 +10,7 @@ operation and kind instead; starting these takes longer than their work.
 import triton
 import triton.language as tl
 
+from shaketable.corruptions.tensors.kernels import round_even
 from shaketable.training.augmentations.plans import WIDTH, Kind
 
 MOST_PIXELS = 1 << 14
@@ -33,14 +34,6 @@ _EQUALIZE = tl.constexpr(int(Kind.EQUALIZE))
 def _clamp(v):
     v = tl.maximum(v, 0.0, propagate_nan=tl.PropagateNan.ALL)
     return tl.minimum(v, 1.0, propagate_nan=tl.PropagateNan.ALL)
-
-
-@triton.jit
-def _round(v):
-    """Nearest whole number, of two the even one, as in torch."""
-    low = tl.floor(v)
-    rest, odd = v - low, low - 2 * tl.floor(low * 0.5)
-    return tl.where((rest > 0.5) | ((rest == 0.5) & (odd == 1)), low + 1, low)
 
 
 @triton.jit
@@ -95,7 +88,7 @@ def _smooth(x, at, inner, width):
 
 @triton.jit
 def _equalize(v, mask):
-    levels = _round(tl.minimum(tl.maximum(v * 255, 0), 255)).to(tl.int32)
+    levels = round_even(tl.minimum(tl.maximum(v * 255, 0), 255)).to(tl.int32)
     levels = tl.where(mask, levels, 256)  # a bin of their own for places beyond the image
     counts = tl.histogram(levels, 512)
     below = tl.cumsum(counts, axis=0) - counts
@@ -170,7 +163,7 @@ def operate(
         elif kind == _SHARPNESS:
             v = tl.where(inner, _blend(_smooth(here, at, inner, width), v, factor), v)
         elif kind == _POSTERIZE:
-            v = tl.where(first > 1, tl.floor(_round(v * 255) / first) * first / 255, v)
+            v = tl.where(first > 1, tl.floor(round_even(v * 255) / first) * first / 255, v)
         elif kind == _SOLARIZE:
             v = _clamp(v + second)
             v = tl.where(v >= first, 1 - v, v)

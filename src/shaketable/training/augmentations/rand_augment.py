@@ -65,7 +65,7 @@ SPACE = (
 
 @lru_cache(maxsize=16)
 def _tabulate(m: float, size: Size) -> Step:
-    """Return all that can be drawn for images of a size; to look it up is faster than to plan."""
+    """Return all that can be drawn for images of a size: a table, which is faster than planning."""
     return plans.tabulate(SPACE, np.array([m / MOST]), size)
 
 

@@ -64,7 +64,7 @@ WIDE = (
 
 @lru_cache(maxsize=16)
 def _tabulate(size: Size) -> Step:
-    """Return all that can be drawn for images of a size; to look it up is faster than to plan."""
+    """Return all that can be drawn for images of a size: a table, which is faster than planning."""
     return plans.tabulate(WIDE, np.arange(MOST + 1.0), size)
 
 
