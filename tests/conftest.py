@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from helpers.findings import find_once
 from shaketable.core.types import Array, IntArray
@@ -18,6 +19,9 @@ from shaketable.evaluation.records import Records
 from shaketable.models.builtin import builtin
 from shaketable.models.fitting import fit
 from shaketable.models.loading import load_model
+
+settings.register_profile("any speed", deadline=None)  # machines may be busy
+settings.load_profile("any speed")
 
 LONG_NOTES = ("a note that is as long as notes may be; " * 6,) * 3
 LEVELS = ["linf(0.005)", "linf(eps_min)", "linf(0.03)"]
