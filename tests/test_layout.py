@@ -37,9 +37,9 @@ def test_the_package_has_few_entries():
     assert len(entries) <= 16, sorted(entries)
 
 
-def test_modules_have_at_most_400_lines():
+def test_modules_have_at_most_600_lines():
     sizes = {str(p.relative_to(SOURCE)): len(read_lines(p)) for p in SOURCE.rglob("*.py")}
-    assert {name: size for name, size in sizes.items() if size > 400} == {}
+    assert {name: size for name, size in sizes.items() if size > 600} == {}
 
 
 def test_lines_of_templates_are_wrapped():
