@@ -161,7 +161,7 @@ def identify(args: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
     known: dict[str, str] = {}
     for name, source in inputs.models.items():
         with run_model(name):
-            model, unfitted = load_declared(source, args, inputs.data)
+            model, unfitted = load_declared(source, args, inputs.data, place=False)
             if unfitted or args.fit:
                 continue
             identity = as_classifier(

@@ -26,6 +26,7 @@ from shaketable.cli.train import (
     read_network,
     read_training_bounds,
     refuse_network_flags,
+    say_training_device,
 )
 from shaketable.cli.values import load_data, load_declared, read_models, run_model
 from shaketable.core.errors import InputError
@@ -143,6 +144,7 @@ def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
         if args.model:
             raise InputError("--model and --network both name the model; leave one out")
         network = read_network(args, get_one_network(args))
+        say_training_device(args)
         return network.name, network
     refuse_network_flags(args)
     models = read_models(args)
@@ -150,4 +152,4 @@ def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
         raise InputError(f"--model must name one model, got {len(models)}; harden one at a time")
     ((name, source),) = models.items()
     with run_model(name):
-        return name, load_declared(source, args)[0]
+        return name, load_declared(source, args, place=False)[0]

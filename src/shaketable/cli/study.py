@@ -42,6 +42,7 @@ from shaketable.cli.train import (
     read_network,
     read_training_bounds,
     refuse_network_flags,
+    say_training_device,
 )
 from shaketable.cli.values import (
     load_data,
@@ -190,7 +191,7 @@ def read_inputs(
         if args.model or not (args.network or args.recipe):
             for name, source in read_models(args).items():
                 with run_model(name):
-                    models[name] = load_declared(source, args)[0]
+                    models[name] = load_declared(source, args, place=False)[0]
         for spec in args.network or ([None] if args.recipe else []):
             network = read_network(args, spec)
             if network.name in models:
@@ -199,6 +200,8 @@ def read_inputs(
                     "one out, or name the --model (NAME=MODEL)"
                 )
             models[network.name] = network
+        if args.network or args.recipe:
+            say_training_device(args)
         check_models(goals, models)
     data = load_data(args) if data is None else data
     models = load_trainees(models, data, trust=args.trust)

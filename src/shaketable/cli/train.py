@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from shaketable.cli.flags import (
     add_bounds_flags,
     add_data_flags,
+    add_device_flag,
     add_json_flag,
     add_out_flag,
     add_quiet_flag,
@@ -18,7 +19,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, read_bounds
+from shaketable.cli.values import load_data, read_bounds, say_device
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes, print_table
 
@@ -96,7 +97,7 @@ def add_network_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
     )
-    parser.add_argument("--device", help="torch device (default: cuda if there is one)")
+    add_device_flag(parser)
 
 
 def get_one_network(args: argparse.Namespace) -> str | None:
@@ -135,6 +136,13 @@ def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork
     )
 
 
+def say_training_device(args: argparse.Namespace) -> None:
+    """Say where networks are trained; those of a study each on a GPU of their own."""
+    from shaketable.models.devices import choose_device
+
+    say_device("networks", args.device or str(choose_device()))
+
+
 def read_training_bounds(
     args: argparse.Namespace, data: Dataset
 ) -> BoundsLike | Literal["declared"]:
@@ -167,6 +175,7 @@ def run(args: argparse.Namespace) -> int:
     with _say_if_kept(checkpoint):
         data = load_data(args)
         print_notes(read_network(args, get_one_network(args)).for_data(data).notes)
+        say_training_device(args)
         trained = train(
             get_one_network(args),
             data,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.cli.columns import choose_columns
 from shaketable.core.errors import InputError, ModelError, describe_error
+from shaketable.views.terminal import print_lines
 
 if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
@@ -71,11 +72,13 @@ def _split_name(text: str) -> tuple[str, str]:
 
 
 def load_declared(
-    source: str, args: argparse.Namespace, data: Dataset | None = None
+    source: str, args: argparse.Namespace, data: Dataset | None = None, *, place: bool = True
 ) -> tuple[Any, bool]:
     """Load a model with what the flags declare; and return whether it still has to be fitted.
 
-    `data` are those that it will get; without them a network is refused whose form they decide.
+    `data` are those that it will get; without them a network is refused whose form they decide. A
+    fitted network is put on the device of the flags; for a cluster, whose devices are not known
+    here, only if they name one. With `place` false it stays where it is.
     """
     from shaketable.models.adapted import adapt, parse_classes
     from shaketable.models.loading import load_model
@@ -90,7 +93,20 @@ def load_declared(
     if args.classes or preprocess is not None:
         classes = parse_classes(args.classes) if args.classes else None
         model = adapt(model, classes=classes, preprocess=preprocess)
+    if place and (args.device is not None or getattr(args, "backend", None) is None):
+        from shaketable.models.devices import find_device, place_model
+
+        model = place_model(model, args.device)
+        if (device := find_device(model)) is not None:
+            say_device(source, device)
+        elif args.device is not None:
+            say_device(source, "cpu: it is no network, so --device changes nothing")
     return model, unfitted
+
+
+def say_device(what: str, device: str) -> None:
+    """Say on stderr where networks compute."""
+    print_lines(f"{what}: computed on {device}", to_stderr=True)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
-from shaketable.evaluation.records import AS_GIVEN, Points, Record
+from shaketable.evaluation.records import AS_GIVEN, DEVICE, Points, Record
 from shaketable.models.classifier import Classifier
 from shaketable.views.progress import count_steps
 
@@ -291,6 +291,8 @@ def _count_hits(
         step()
     seconds = (time.perf_counter() - started) / len(group.cells)
     libraries = list_versions() if model.device is None else list_versions("torch")
+    if model.computed_on is not None:
+        libraries = {**libraries, DEVICE: model.computed_on}
     return [
         cell.record(
             hits=cell_hits,

@@ -27,6 +27,9 @@ _SHOWN = 20  # cells that are printed at most
 AS_GIVEN = "as given"
 """Training noise of a model that was not trained in a study."""
 
+DEVICE = "device"
+"""Key in `Record.versions` of where a network computed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Points:
@@ -88,6 +91,7 @@ class Record:
     predictions: IntArray | None = None
     """Predicted class codes of clean points; None under corruptions."""
     versions: dict[str, str] = field(default_factory=dict)
+    """Versions of libraries; under `DEVICE` where a network computed, which its key leaves out."""
     created: str = ""
     seconds: float = math.nan
 
