@@ -132,7 +132,7 @@ def test_commands_say_where_networks_compute(capsys, command):
     save("other.pt", seed=1)
     code, _, err = run_command(capsys, *command, *DATA, "--device", "cpu")
     assert code == 0, err
-    assert "net.pt: computed on cpu\n" in err
+    assert "note: computed on cpu: net.pt" in err
     assert "got 'meta'" in run_failing(capsys, *command, *DATA, "--device", "meta")
 
 
@@ -154,6 +154,5 @@ def test_results_are_made_again_on_a_device(capsys):
 def test_other_models_say_that_they_have_no_device(capsys):
     argv = ("evaluate", "--model", "1nn", "--corruptions", "linf(0.1)", "--k", 1, *DATA)
     assert "computed on" not in run_command(capsys, *argv)[2]
-    assert (
-        "1nn: computed on cpu: it is no network" in run_command(capsys, *argv, "--device", "cpu")[2]
-    )
+    err = run_command(capsys, *argv, "--device", "cpu")[2]
+    assert "note: --device changed nothing: no model is a network" in err

@@ -30,6 +30,7 @@ from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_goa
 from shaketable.cli.values import (
     load_data,
     load_declared,
+    note_devices,
     read_bounds,
     read_models,
     read_suites,
@@ -212,7 +213,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 def run(args: argparse.Namespace) -> int:
     """Evaluate the models, and print the results."""
     from shaketable.evaluation.failures import check_complete
-    from shaketable.evaluation.records import Records
+    from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
@@ -222,6 +223,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.fit:
         notes += inputs.notes + note_training_points(inputs.models, data)
     notes += note_shortfall(inputs.rule, records, "points")
+    notes += note_devices(args, list_devices(records))
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)
     code = conclude(args, results, dataset=data)

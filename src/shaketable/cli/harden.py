@@ -23,10 +23,10 @@ from shaketable.cli.train import (
     add_network_flags,
     choose_jobs,
     get_one_network,
+    note_training_device,
     read_network,
     read_training_bounds,
     refuse_network_flags,
-    say_training_device,
 )
 from shaketable.cli.values import load_data, load_declared, read_models, run_model
 from shaketable.core.errors import InputError
@@ -132,7 +132,8 @@ def run(args: argparse.Namespace) -> int:
             print_json({**result.json(), "file": args.out})
         else:
             result.print()
-    print_notes([*data.notes(), *list_notes([model])])
+    notes = note_training_device(args) if args.network or args.recipe else []
+    print_notes([*data.notes(), *list_notes([model]), *notes])
     if args.out is not None:
         print_lines(f"model, trained with {result.noise}: {args.out}", to_stderr=True)
     return 0
@@ -144,7 +145,6 @@ def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
         if args.model:
             raise InputError("--model and --network both name the model; leave one out")
         network = read_network(args, get_one_network(args))
-        say_training_device(args)
         return network.name, network
     refuse_network_flags(args)
     models = read_models(args)

@@ -42,11 +42,11 @@ from shaketable.cli.train import (
     read_network,
     read_training_bounds,
     refuse_network_flags,
-    say_training_device,
 )
 from shaketable.cli.values import (
     load_data,
     load_declared,
+    note_devices,
     read_models,
     read_suites,
     run_model,
@@ -200,8 +200,6 @@ def read_inputs(
                     "one out, or name the --model (NAME=MODEL)"
                 )
             models[network.name] = network
-        if args.network or args.recipe:
-            say_training_device(args)
         check_models(goals, models)
     data = load_data(args) if data is None else data
     models = load_trainees(models, data, trust=args.trust)
@@ -266,7 +264,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it; or write a study file, or say what it would take."""
     from shaketable.evaluation.failures import check_complete
-    from shaketable.evaluation.records import Records
+    from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
@@ -281,6 +279,7 @@ def run(args: argparse.Namespace) -> int:
     data = inputs.data
     records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
     notes = note_shortfall(inputs.rule, records, "runs")
+    notes += note_devices(args, list_devices(records))
     notes += note_pairs(data, records.separations)
     try:
         results = find(records, baseline=args.baseline or "", group=group, notes=notes)

@@ -19,7 +19,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, read_bounds, say_device
+from shaketable.cli.values import load_data, note_devices, read_bounds
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes, print_table
 
@@ -136,11 +136,11 @@ def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork
     )
 
 
-def say_training_device(args: argparse.Namespace) -> None:
-    """Say where networks are trained; those of a study each on a GPU of their own."""
+def note_training_device(args: argparse.Namespace) -> list[str]:
+    """Say where networks are trained."""
     from shaketable.models.devices import choose_device
 
-    say_device("networks", args.device or str(choose_device()))
+    return note_devices(args, {"training": args.device or str(choose_device())})
 
 
 def read_training_bounds(
@@ -175,7 +175,6 @@ def run(args: argparse.Namespace) -> int:
     with _say_if_kept(checkpoint):
         data = load_data(args)
         print_notes(read_network(args, get_one_network(args)).for_data(data).notes)
-        say_training_device(args)
         trained = train(
             get_one_network(args),
             data,
@@ -201,6 +200,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(_make_json(trained, args.out))
     else:
         _print_curve(trained)
+    print_notes(note_training_device(args))
     if args.out is not None:
         print_lines(f"network: {args.out}", to_stderr=True)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from shaketable.cli.columns import choose_columns
 from shaketable.core.errors import InputError, ModelError, describe_error
-from shaketable.views.terminal import print_lines
 
 if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
@@ -93,20 +92,24 @@ def load_declared(
     if args.classes or preprocess is not None:
         classes = parse_classes(args.classes) if args.classes else None
         model = adapt(model, classes=classes, preprocess=preprocess)
-    if place and (args.device is not None or getattr(args, "backend", None) is None):
-        from shaketable.models.devices import find_device, place_model
+    device = getattr(args, "device", None)
+    if place and (device is not None or getattr(args, "backend", None) is None):
+        from shaketable.models.devices import place_model
 
-        model = place_model(model, args.device)
-        if (device := find_device(model)) is not None:
-            say_device(source, device)
-        elif args.device is not None:
-            say_device(source, "cpu: it is no network, so --device changes nothing")
+        model = place_model(model, device)
     return model, unfitted
 
 
-def say_device(what: str, device: str) -> None:
-    """Say on stderr where networks compute."""
-    print_lines(f"{what}: computed on {device}", to_stderr=True)
+def note_devices(args: argparse.Namespace, devices: Mapping[str, str | None]) -> list[str]:
+    """Say where networks computed, from the device of every model; None for one that is none."""
+    names: dict[str, list[str]] = {}
+    for name, device in devices.items():
+        if device is not None:
+            names.setdefault(device, []).append(name)
+    notes = [f"computed on {device}: {', '.join(models)}" for device, models in names.items()]
+    if args.device is not None and not notes:
+        notes.append("--device changed nothing: no model is a network")
+    return notes
 
 
 @contextmanager

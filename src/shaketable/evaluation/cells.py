@@ -172,10 +172,11 @@ def measure_groups(
     Yields the records of each group. While a GPU works on one batch, the next ones are made.
     """
     sharing = [_Group.of(cells) for cells in groups]
+    on = "" if model.computed_on is None else f" on {model.computed_on.split()[0]}"
     total = sum(len(group.cells) * len(group.batches) for group in sharing)
     with (
         closing(_answer(sharing, model)) as answers,
-        count_steps(f"evaluating {model.name}", total=total, enabled=progress) as step,
+        count_steps(f"evaluating {model.name}{on}", total=total, enabled=progress) as step,
     ):
         for group in sharing:
             yield _count_hits(group, model, answers, step)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -126,6 +126,11 @@ class Record:
     def train_epsilon(self) -> float | None:
         """Size of the training noise, for studies by size; None for all other models."""
         return None if self.names_training else _epsilon(self.train)
+
+
+def list_devices(records: Iterable[Record]) -> dict[str, str | None]:
+    """Where every model computed, by its name; None for models that are no networks."""
+    return {record.model: record.versions.get(DEVICE) for record in records}
 
 
 @dataclass(frozen=True, eq=False)

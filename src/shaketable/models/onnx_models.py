@@ -76,7 +76,7 @@ class OnnxModel(Identified):
         By default on a GPU, if onnxruntime is installed with what runs models there.
         """
         other = copy(self)
-        vars(other).pop("_session")
+        vars(other).pop("_session", None)  # one that was unpickled has none
         other._asked = device
         if device is not None and not other.device.startswith(device.partition(":")[0]):
             raise InputError(
