@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -77,8 +78,11 @@ class Cell:
 
     @property
     def drawn_on(self) -> str:
-        """Where noise is drawn, as recorded: ``cpu``, ``device``, or ``none`` for clean points."""
-        on_device = self.noise.on_device and not self.corruption.by_row
+        """Where noise is drawn, as recorded: ``cpu``, ``device``, or ``none`` for clean points.
+
+        What a device makes to the bit as the CPU does counts as drawn there.
+        """
+        on_device = self.noise.on_device and self.corruption.made_on == "device"
         return "none" if self.is_clean else "device" if on_device else "cpu"
 
     @property
@@ -196,19 +200,26 @@ class _Group:
         corruptions = [cell.corruption.bind(cell.noise.bounds) for cell in cells]
         return cls(cells, corruptions, list(_batches(cells[0])))
 
-    @property
-    def on_device(self) -> bool:
-        """Whether noise is drawn on the model's device."""
-        return self.cells[0].noise.on_device
+    @cached_property
+    def draws_on_device(self) -> bool:
+        """Whether noise is drawn on the model's device, with numbers of its own."""
+        return self.cells[0].noise.on_device and self.corruptions[0].made_on == "device"
 
-    @property
+    @cached_property
+    def on_device(self) -> bool:
+        """Whether points are corrupted on the model's device."""
+        if not self.cells[0].noise.on_device:
+            return False
+        return self.draws_on_device or (self.on_levels and self.corruptions[0].made_on == "any")
+
+    @cached_property
     def on_levels(self) -> bool:
         """Whether uint8 images are corrupted as they are: the same values, a quarter of the bytes.
 
-        Noise on a device gets them so as well, and makes floats of them there.
+        Noise that is drawn on a device gets them so as well, and makes floats of them there.
         """
         return self.cells[0].data.x.dtype == np.uint8 and (
-            self.on_device
+            self.draws_on_device
             or all(
                 c.takes_levels and (each.noise.bounds is None or each.noise.bounds.on_bytes)
                 for c, each in zip(self.corruptions, self.cells, strict=True)
@@ -225,7 +236,7 @@ class _Group:
         if send is None:
             return self.corrupt(x, keys)
         if self.on_device:
-            return self.corrupt(send(x, floats=True), keys)
+            return self.corrupt(send(x, floats=self.draws_on_device), keys)
         inputs = map(send, self.corrupt(x, keys))
         return list(inputs) if send.overlaps else inputs
 
