@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 BATCH_VALUES, BATCH_ROWS = 1 << 22, 1 << 16
 """Values (32 MB of float64) and rows handed to the model at a time; results do not depend on it."""
 
+_STARTED = 4  # batches a GPU has to do while answers before them are read, counted and written
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -226,25 +228,34 @@ class _Group:
             )
         )
 
-    def make_inputs(self, batch: slice, draws: IntArray, send: Sender | None) -> Iterable[Any]:
-        """Return the corrupted points of every cell, on the device of the model if it has one."""
+    def split(self) -> list[range]:
+        """Return numbers of cells that can be made apart, without drawing anything twice."""
+        alone = all(type(c).draw is Corruption.draw for c in self.corruptions)
+        every = range(len(self.cells))
+        return [range(i, i + 1) for i in every] if alone and not self.on_device else [every]
+
+    def make_inputs(
+        self, batch: slice, draws: IntArray, numbers: range, send: Sender | None
+    ) -> Iterable[Any]:
+        """Return the corrupted points of some cells, on the device of the model if it has one."""
         first = self.cells[0]
         data, rows = first.data, first.points.rows[batch]
         x: Any = data.x[rows] if self.on_levels else data.rows(rows)
         x = np.repeat(x, len(draws), axis=0) if len(draws) > 1 else x
         keys = _keys(first, rows, draws).reshape(-1)
         if send is None:
-            return self.corrupt(x, keys)
+            return self.corrupt(x, keys, numbers)
         if self.on_device:
-            return self.corrupt(send(x, floats=self.draws_on_device), keys)
-        inputs = map(send, self.corrupt(x, keys))
+            return self.corrupt(send(x, floats=self.draws_on_device), keys, numbers)
+        inputs = map(send, self.corrupt(x, keys, numbers))
         return list(inputs) if send.overlaps else inputs
 
-    def corrupt(self, x: Any, keys: Any) -> Iterator[Any]:
-        """Yield the points as every corruption changes them."""
-        strongest = max(self.corruptions, key=lambda c: c.size)
+    def corrupt(self, x: Any, keys: Any, numbers: range) -> Iterator[Any]:
+        """Yield the points as the corruptions with these numbers change them."""
+        corruptions = [self.corruptions[i] for i in numbers]
+        strongest = max(corruptions, key=lambda c: c.size)
         drawn = strongest.draw(x, keys)  # serves all smaller sizes
-        for corruption in self.corruptions:
+        for corruption in corruptions:
             yield corruption.apply(x, drawn)
 
 
@@ -257,16 +268,22 @@ def _answer(
 ) -> Generator[tuple[Place, IntArray], None, None]:
     """Yield the answers of the model, batch by batch, and where they belong."""
     send = model.sender()
-    tasks = [(group, *batch) for group in groups for batch in group.batches]
-    largest = max((len(group.cells) * (1 if group.on_levels else 4) for group in groups), default=1)
-    ahead = 0 if send is None else send.batches_ahead(largest * BATCH_VALUES)
+    apart = send is not None and send.overlaps  # so that threads have about as much to do
+    tasks = [
+        (group, *batch, numbers)
+        for group in groups
+        for batch in group.batches
+        for numbers in (group.split() if apart else [range(len(group.cells))])
+    ]
+    sizes = (len(numbers) * (1 if group.on_levels else 4) for group, _, _, numbers in tasks)
+    ahead = 0 if send is None else send.batches_ahead(max(sizes, default=1) * BATCH_VALUES)
     made = map_ahead(lambda task: task[0].make_inputs(*task[1:], send), tasks, ahead=ahead)
     waiting: deque[tuple[Place, Callable[[], IntArray]]] = deque()
     with closing(made):
-        for (group, batch, draws), inputs in zip(tasks, made, strict=True):
-            for i, x in enumerate(inputs):
+        for (group, batch, draws, numbers), inputs in zip(tasks, made, strict=True):
+            for i, x in zip(numbers, inputs, strict=True):
                 waiting.append(((i, batch, len(draws)), _start(group.cells[i], model, x)))
-                if len(waiting) > (ahead > 0):  # a GPU works while answers before it are read
+                if len(waiting) > (_STARTED if ahead else 0):
                     place, wait = waiting.popleft()
                     yield place, wait()
         for place, wait in waiting:
