@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -270,7 +271,7 @@ class _Writer:
 
     store: Store
     waiting: list[Record] = field(default_factory=list)
-    written: float = field(default_factory=time.monotonic)
+    written: float = -math.inf
 
     def add(self, records: Sequence[Record]) -> None:
         """Write these records, or keep them for the next time."""
