@@ -95,8 +95,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device-noise",
         action="store_true",
-        help="draw noise on the device of torch modules, not on the CPU: faster, but never paired "
-        "with other models' results",
+        help="make noise on the device of torch modules where that is possible: faster for small "
+        "networks, but noise of p-norms is then never paired with other models' results",
     )
     add_bounds_flags(parser)
     parser.add_argument(
@@ -224,11 +224,24 @@ def run(args: argparse.Namespace) -> int:
         notes += inputs.notes + note_training_points(inputs.models, data)
     notes += note_shortfall(inputs.rule, records, "points")
     notes += note_devices(args, list_devices(records))
+    if args.device_noise:
+        notes += _note_noise_of_the_cpu(records, data)
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)
     code = conclude(args, results, dataset=data)
     check_complete(records)
     return code
+
+
+def _note_noise_of_the_cpu(records: Records, data: Dataset) -> list[str]:
+    """Say which corruptions were made on the CPU though the flags ask for the device."""
+    from shaketable.corruptions import parse
+    from shaketable.views.text import join_distinct
+
+    here = ("cpu",) if data.x.dtype == "uint8" else ("cpu", "any")
+    made = dict.fromkeys(parse(r.corruption) for r in records if r.corruption != "clean")
+    names = join_distinct(c.ladder for c in made if c.made_on in here)
+    return [f"made on the CPU in spite of --device-noise: {names}"] if names else []
 
 
 def evaluate_models(

@@ -84,9 +84,10 @@ def evaluate(
         have less random error; the distribution at each size is the same. ``"shared"``: in
         addition, all points get the same k offsets; only for reproducing the 2-D study.
     device_noise
-        Draw noise on the device of a torch module, not on the CPU. This is faster there and has the
-        same distribution, but other random numbers, so results are never paired with those of
-        other models.
+        Make noise on the device of a torch module, not on the CPU, where that is possible. This is
+        faster for small networks. Noise of p-norms has the same distribution, but other random
+        numbers, so results are never paired with those of other models; on uint8 images salt &
+        pepper, ``ga``, rotations and noise on single pixels are the same as on the CPU.
     name, model_id, unscale
         See `as_classifier`.
     refit
