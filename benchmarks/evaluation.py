@@ -31,6 +31,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from datetime import UTC, datetime
 from functools import partial, wraps
 from pathlib import Path
@@ -147,6 +148,26 @@ def pass_forward(network: nn.Module, images: Tensor, *, passes: int, batch: int)
     return codes.cpu()
 
 
+def print_bare(network: nn.Module, data: st.Dataset, args: argparse.Namespace) -> None:
+    """Print the time of a bare pass: as `evaluate` does it, channels last, and in bfloat16."""
+    images = torch.tensor(data.x, device=args.device).permute(0, 3, 1, 2).float().div(255)
+    told = []
+    for name, form, half in (
+        ("as it is", torch.contiguous_format, False),
+        ("channels last", torch.channels_last, False),
+        ("channels last, bfloat16", torch.channels_last, True),
+    ):
+        other = deepcopy(network).to(memory_format=form)
+        with torch.autocast(args.device, torch.bfloat16, enabled=half):
+            go = partial(
+                pass_forward, other, images.contiguous(memory_format=form), passes=3,
+                batch=args.batch,
+            )  # fmt: skip
+            go()
+            told.append(f"{name} {1000 * measure_seconds(go, args.device) / 3:.0f} ms")
+    print(f"one bare pass: {'; '.join(told)}\n")
+
+
 def compare(network: nn.Module, data: st.Dataset, suite: str, args: argparse.Namespace) -> None:
     """Print rows of one network and suite: the noise of the CPU, and that of the device."""
     small = st.make_dataset(data.x[:200], data.y[:200], name="random")
@@ -237,9 +258,10 @@ def main() -> None:
         if args.command:
             run_command(name, data, args)
             continue
+        network = make_network(name, args.width).to(args.device)
+        print_bare(network, data, args)
         titles = ["suite", "passes", "noise", "bare, s", "evaluate, s", "ratio", *PARTS]
         print(f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}", flush=True)
-        network = make_network(name, args.width).to(args.device)
         for suite in args.suites:
             compare(network, data, suite, args)
 
