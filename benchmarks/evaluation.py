@@ -157,7 +157,8 @@ def print_bare(network: nn.Module, data: st.Dataset, args: argparse.Namespace) -
         ("channels last", torch.channels_last, False),
         ("channels last, bfloat16", torch.channels_last, True),
     ):
-        other = deepcopy(network).to(memory_format=form)
+        other: Any = deepcopy(network)
+        other = other.to(memory_format=form)
         with torch.autocast(args.device, torch.bfloat16, enabled=half):
             go = partial(
                 pass_forward, other, images.contiguous(memory_format=form), passes=3,

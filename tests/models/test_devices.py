@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 CUDA = torch.cuda.is_available()
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.skipif(not CUDA, reason="no CUDA"))]
-DATA = ("--data", "bands(n=40)", "--quiet")
+DATA = ("--data", "bands(n=40)")
 
 
 def save(path="net.pt", seed=0):
@@ -124,22 +124,34 @@ def test_onnx_without_a_provider_is_refused(device):
         ("evaluate", "--model", "net.pt", "--corruptions", "linf(0.1)", "--k", 1),
         ("adversary", "--model", "net.pt", "--eps", "0.01", "--attack", "pgd(steps=1)"),
         ("agreement", "--model", "net.pt", "--model", "b=other.pt"),
+        ("figure", "plane", "--model", "net.pt", "--k", 1, "-o", "plane.json"),
     ],
     ids=lambda command: command[0],
 )
 def test_commands_say_where_networks_compute(capsys, command):
     save()
     save("other.pt", seed=1)
-    code, _, err = run_command(capsys, *command, *DATA, "--device", "cpu")
+    quiet = () if command[0] == "figure" else ("--quiet",)
+    code, _, err = run_command(capsys, *command, *DATA, *quiet, "--device", "cpu")
     assert code == 0, err
     assert "note: computed on cpu: net.pt" in err
-    assert "got 'meta'" in run_failing(capsys, *command, *DATA, "--device", "meta")
+    assert "got 'meta'" in run_failing(capsys, *command, *DATA, *quiet, "--device", "meta")
 
 
 @pytest.mark.usefixtures("own_directory")
 def test_results_are_made_again_on_a_device(capsys):
     save()
-    argv = ("evaluate", "--model", "net.pt", "--corruptions", "linf(0.1)", "--k", 1, *DATA)
+    argv = (
+        "evaluate",
+        "--model",
+        "net.pt",
+        "--corruptions",
+        "linf(0.1)",
+        "--k",
+        1,
+        *DATA,
+        "--quiet",
+    )
     argv = (*argv, "--store", "s.sqlite", "--report", "p.html", "--device", "cpu")
     assert run_command(capsys, *argv)[0] == 0
     with open("p.html", encoding="utf-8") as page:
@@ -152,7 +164,7 @@ def test_results_are_made_again_on_a_device(capsys):
 
 @pytest.mark.usefixtures("own_directory")
 def test_other_models_say_that_they_have_no_device(capsys):
-    argv = ("evaluate", "--model", "1nn", "--corruptions", "linf(0.1)", "--k", 1, *DATA)
+    argv = ("evaluate", "--model", "1nn", "--corruptions", "linf(0.1)", "--k", 1, *DATA, "--quiet")
     assert "computed on" not in run_command(capsys, *argv)[2]
     err = run_command(capsys, *argv, "--device", "cpu")[2]
     assert "note: --device changed nothing: no model is a network" in err
