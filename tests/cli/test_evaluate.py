@@ -143,6 +143,10 @@ def test_device_noise_is_reported_on_the_page(capsys):
     assert code == 0, err
     with open("p.html", encoding="utf-8") as file:
         assert "drawn on the model" in file.read()
+    assert "made on the CPU" not in err
+    specs = ("--corruptions", "sp(0.1)", "fog(1)", "fog(2)", "l2(1)")
+    code, _, err = run_command(capsys, *arguments, *specs, "--k", 1, "--quiet")
+    assert "note: made on the CPU in spite of --device-noise: fog(cifar)\n" in err
 
 
 def test_evaluate_takes_a_suite(capsys):

@@ -1,15 +1,52 @@
+import time
+from itertools import count
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers.threshold import X, Y, list_hits, threshold
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ModelError
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.arrays import join, make_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.store import Store
 
 LEVELS = ["linf(0.05)", "l2(0.1)", "l1(0.2)"]
+
+
+@pytest.mark.parametrize(
+    ("step", "kept"), [(0.6, [0, 1, 1, 3]), (0, [0, 1, 1, 1]), (2, [0, 1, 2, 3])]
+)
+def test_records_are_written_once_a_second_and_at_the_end(tmp_path, monkeypatch, step, kept):
+    ticks, seen = count(step=step), []
+    clock = SimpleNamespace(monotonic=lambda: next(ticks), time_ns=time.time_ns)
+    monkeypatch.setattr("shaketable.evaluation.evaluate.time", clock)
+
+    def look(x):
+        with Store(tmp_path / "s") as file:
+            seen.append(len(file.keys()))
+        return threshold(x)
+
+    evaluate(look, (X, Y), LEVELS, k=1, store=tmp_path / "s", model_id="look")
+    assert seen == kept
+    with Store(tmp_path / "s") as file:
+        assert len(file.keys()) == 4
+
+
+def test_what_was_measured_before_a_failure_is_kept(tmp_path):
+    calls = count()
+
+    def fail(x):
+        if next(calls) == 2:
+            raise RuntimeError("out of order")
+        return threshold(x)
+
+    with pytest.raises(ModelError, match="what was measured is in"):
+        evaluate(fail, (X, Y), LEVELS, k=1, store=tmp_path / "s", model_id="fail")
+    with Store(tmp_path / "s") as file:
+        assert [c.corruption for c in file.records()] == ["clean", "linf(0.05)"]
 
 
 def test_clean_comes_first_and_counts_are_right():

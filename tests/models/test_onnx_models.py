@@ -82,6 +82,15 @@ def test_scores_are_those_of_the_same_function_whatever_batch_is_declared(kind, 
     assert classifier.device is None
 
 
+def test_a_model_on_the_cpu_is_the_same_model():
+    model = OnnxModel(linear())
+    moved = pickle.loads(pickle.dumps(model.on("cpu")))
+    assert (moved.device, model.device, moved.identity) == ("cpu", "cpu", model.identity)
+    assert np.array_equal(moved(X), model(X))
+    assert as_classifier(moved, make_dataset(X, Y)).computed_on == "cpu"
+    assert model.on(None).device in ("cpu", "cuda:0 (CUDAExecutionProvider)")
+
+
 def test_evaluation_gives_the_counts_of_the_same_function():
     kinds = [
         evaluate(model, (X, Y), ["linf(0.1)", "l2(1.0)"], k=4)

@@ -238,15 +238,40 @@ def test_batches_made_ahead_give_the_same_records(monkeypatch, device, ahead, ki
     images = np.random.default_rng(1).integers(256, size=(40, 8, 8, 3), dtype=np.uint8)
     x = images if kind == "uint8" else (images / 255).astype(kind)
     data = make_dataset(x, np.arange(40) % 2, bounds=(0, 1))
-    specs = ["linf(0.2)", "linf(0.4)", "fog(2)", "sp(0.2) + rotation(30)", "l0(0.1)"]
+    specs = ["linf(0.2)", "linf(0.4)", "fog(2)", "fog(5)", "sp(0.2) + rotation(30)", "l0(0.1)"]
     monkeypatch.setattr("shaketable.evaluation.cells.BATCH_ROWS", 7)
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     expected = evaluate(Bright(), data, specs, k=3, draws="ladder")
     if ahead is not None:
         monkeypatch.setattr(modules.Sender, "batches_ahead", lambda self, size: ahead)
+        monkeypatch.setattr(modules.Sender, "overlaps", True)
     records = evaluate(Bright().to(device), data, specs, k=3, draws="ladder")
     assert [r.hits.tolist() for r in records] == [r.hits.tolist() for r in expected]
     assert len({tuple(r.hits) for r in records}) > 3
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_levels_that_a_device_changes_are_those_of_the_cpu(device):
+    images = np.random.default_rng(1).integers(256, size=(40, 8, 8, 3), dtype=np.uint8)
+    data = make_dataset(images, np.arange(40) % 2)
+    specs = ["sp(0.2) + rotation(30)", "ga(0.1)", "shot_noise(3)", "shot_noise(5)", "fog(2)"]
+    here = evaluate(Bright(), data, specs, k=3)
+    net = Bright().to(device)
+    there = evaluate(net, data, [*specs, "linf(0.2)"], k=3, device_noise=True)
+    assert [c.noise for c in there] == ["none", *["cpu"] * 5, "device"]
+    for a, b in zip(here, there.cells[:6], strict=True):
+        assert (a.key, a.hits.tolist()) == (b.key, b.hits.tolist()), "paired with all models"
+
+
+def test_floats_are_changed_on_the_cpu():
+    x = np.random.default_rng(1).random((20, 8, 8, 3), dtype=np.float32)
+    data = make_dataset(x, np.arange(20) % 2, bounds=(0, 1))
+    here, there = (
+        evaluate(Bright(), data, ["sp(0.2)", "rotation(30)"], k=2, device_noise=on)
+        for on in (False, True)
+    )
+    assert [c.hits.tolist() for c in here] == [c.hits.tolist() for c in there]
+    assert [c.key for c in here] == [c.key for c in there]
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -108,6 +108,7 @@ def test_augmentations_are_those_of_torch(augmentation, interpolation):
 
 
 @pytest.mark.skipif(INTERPRETED, reason="for a CUDA device")
+@pytest.mark.filterwarnings("ignore:.*[Pp]rofiler")  # torch's own, which differ by version
 def test_cuda_images_are_changed_by_the_kernel():
     x, keys = make(30, (32, 32)), make_keys(30)
     for layout in (torch.contiguous_format, torch.channels_last):

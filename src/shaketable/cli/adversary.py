@@ -24,9 +24,16 @@ from shaketable.cli.flags import (
     parse_path,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, load_declared, read_bounds, read_models, run_model
+from shaketable.cli.values import (
+    load_data,
+    load_declared,
+    note_devices,
+    read_bounds,
+    read_models,
+    run_model,
+)
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import ignore_broken_pipe, print_lines
+from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
@@ -101,6 +108,7 @@ def run(args: argparse.Namespace) -> int:
     """Attack every model, and print its accuracies."""
     from shaketable.adversary.attacks.parse import parse_attack
     from shaketable.adversary.worst_case import worst_case
+    from shaketable.models.devices import find_device
 
     sources = read_models(args)
     attacks = [parse_attack(spec) for spec in args.attack] or None
@@ -146,6 +154,8 @@ def run(args: argparse.Namespace) -> int:
             print_json(worst.json())
         else:
             worst.print()
+    devices = {name: find_device(model) for name, (model, _) in models.items()}
+    print_notes(note_devices(args, devices))
     _write(args, worst)
     return 0
 

@@ -15,7 +15,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, load_declared, read_models, run_model
+from shaketable.cli.values import load_data, load_declared, note_devices, read_models, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
@@ -57,12 +57,14 @@ def run(args: argparse.Namespace) -> int:
     nearest = one_nn(data, norm=args.norm, seed=args.seed, progress=not args.quiet)
     classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
     labels: dict[str, Any] = {}
+    devices: dict[str, str | None] = {}
     for name, source in models.items():
         with run_model(name):
             model, unfitted = load_declared(source, args, data)
             target = Target.of(
                 model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
             )
+            devices[name] = target.classifier.computed_on
             labels[name] = classes[target.classifier(data.rows(nearest.test))]
     pairs = [
         agreement(labels[a], labels[b], nearest, ties=args.ties, names=(a, b))
@@ -92,5 +94,5 @@ def run(args: argparse.Namespace) -> int:
             print_lines(f"{name} has {format_share(value)}")
         for pair in pairs:
             print_lines("", pair, *([pair.words] if pair.differing else []), *pair.list_points())
-        print_notes(data.notes())
+        print_notes([*data.notes(), *note_devices(args, devices)])
     return 0

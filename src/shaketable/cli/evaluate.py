@@ -30,6 +30,7 @@ from shaketable.cli.stopping import add_stopping_flags, note_shortfall, read_goa
 from shaketable.cli.values import (
     load_data,
     load_declared,
+    note_devices,
     read_bounds,
     read_models,
     read_suites,
@@ -94,8 +95,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device-noise",
         action="store_true",
-        help="draw noise on the device of torch modules, not on the CPU: faster, but never paired "
-        "with other models' results",
+        help="make noise on the device of torch modules where that is possible: faster for small "
+        "networks, but noise of p-norms is then never paired with other models' results",
     )
     add_bounds_flags(parser)
     parser.add_argument(
@@ -161,7 +162,7 @@ def identify(args: argparse.Namespace, inputs: Inputs) -> dict[str, str]:
     known: dict[str, str] = {}
     for name, source in inputs.models.items():
         with run_model(name):
-            model, unfitted = load_declared(source, args, inputs.data)
+            model, unfitted = load_declared(source, args, inputs.data, place=False)
             if unfitted or args.fit:
                 continue
             identity = as_classifier(
@@ -212,7 +213,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 def run(args: argparse.Namespace) -> int:
     """Evaluate the models, and print the results."""
     from shaketable.evaluation.failures import check_complete
-    from shaketable.evaluation.records import Records
+    from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
@@ -222,11 +223,25 @@ def run(args: argparse.Namespace) -> int:
     if not args.fit:
         notes += inputs.notes + note_training_points(inputs.models, data)
     notes += note_shortfall(inputs.rule, records, "points")
+    notes += note_devices(args, list_devices(records))
+    if args.device_noise:
+        notes += _note_noise_of_the_cpu(records, data)
     notes += note_pairs(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)
     code = conclude(args, results, dataset=data)
     check_complete(records)
     return code
+
+
+def _note_noise_of_the_cpu(records: Records, data: Dataset) -> list[str]:
+    """Say which corruptions were made on the CPU though the flags ask for the device."""
+    from shaketable.corruptions import parse
+    from shaketable.views.text import join_distinct
+
+    here = ("cpu",) if data.x.dtype == "uint8" else ("cpu", "any")
+    made = dict.fromkeys(parse(r.corruption) for r in records if r.corruption != "clean")
+    names = join_distinct(c.ladder for c in made if c.made_on in here)
+    return [f"made on the CPU in spite of --device-noise: {names}"] if names else []
 
 
 def evaluate_models(

@@ -12,9 +12,16 @@ from shaketable.cli.flags import (
     add_seed_flag,
     add_subject_flags,
 )
-from shaketable.cli.values import load_data, load_declared, read_bounds, read_models, run_model
+from shaketable.cli.values import (
+    load_data,
+    load_declared,
+    note_devices,
+    read_bounds,
+    read_models,
+    run_model,
+)
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import print_lines
+from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.findings.figures.registry import FigureKind
@@ -90,6 +97,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _draw_model(kind: FigureKind, args: argparse.Namespace, options: dict[str, Any]) -> Chart:
     """Draw a figure of one model and its data."""
+    from shaketable.models.devices import find_device
+
     if args.source:
         raise InputError(
             f"figure {args.name} is drawn from --data and --model, got {args.source[0]!r}"
@@ -100,7 +109,7 @@ def _draw_model(kind: FigureKind, args: argparse.Namespace, options: dict[str, A
     data = load_data(args)
     with run_model(name):
         model, unfitted = load_declared(source, args, data)
-        return kind.draw(
+        chart = kind.draw(
             model,
             data,
             **options,
@@ -110,6 +119,8 @@ def _draw_model(kind: FigureKind, args: argparse.Namespace, options: dict[str, A
             refit=unfitted or args.fit,
             name=name,
         )
+    print_notes(note_devices(args, {name: find_device(model)}))
+    return chart
 
 
 def _parse_arrow(text: str) -> tuple[str, str]:

@@ -106,6 +106,17 @@ def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "", **abo
     parser.add_argument(
         "--fit", action="store_true", help="train the models on the training part first"
     )
+    add_device_flag(parser)
+
+
+def add_device_flag(parser: argparse.ArgumentParser) -> None:
+    """Add where networks compute."""
+    parser.add_argument(
+        "--device",
+        metavar="NAME",
+        help="where networks compute, such as cuda, cuda:1 or cpu (default: on the GPU if there is "
+        "one)",
+    )
 
 
 def add_reference_flag(parser: argparse.ArgumentParser) -> None:

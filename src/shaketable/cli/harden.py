@@ -23,6 +23,7 @@ from shaketable.cli.train import (
     add_network_flags,
     choose_jobs,
     get_one_network,
+    note_training_device,
     read_network,
     read_training_bounds,
     refuse_network_flags,
@@ -131,7 +132,8 @@ def run(args: argparse.Namespace) -> int:
             print_json({**result.json(), "file": args.out})
         else:
             result.print()
-    print_notes([*data.notes(), *list_notes([model])])
+    notes = note_training_device(args) if args.network or args.recipe else []
+    print_notes([*data.notes(), *list_notes([model]), *notes])
     if args.out is not None:
         print_lines(f"model, trained with {result.noise}: {args.out}", to_stderr=True)
     return 0
@@ -150,4 +152,4 @@ def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
         raise InputError(f"--model must name one model, got {len(models)}; harden one at a time")
     ((name, source),) = models.items()
     with run_model(name):
-        return name, load_declared(source, args)[0]
+        return name, load_declared(source, args, place=False)[0]

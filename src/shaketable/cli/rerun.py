@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from shaketable.cli import evaluate, study
-from shaketable.cli.flags import add_json_flag, add_quiet_flag, parse_path
+from shaketable.cli.flags import add_device_flag, add_json_flag, add_quiet_flag, parse_path
 from shaketable.cli.output import no_cells, print_json
 from shaketable.cli.parser import Parser
 from shaketable.cli.settings import format_toml, parse_settings
@@ -68,6 +68,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="import modules that the file names, and load model files that may hold code: it runs",
     )
     parser.add_argument("--jobs", type=int, help="processes (default: one per core)")
+    add_device_flag(parser)
     add_json_flag(parser, "; accuracies are percentages")
     add_quiet_flag(parser)
 
@@ -88,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
         cells=args.cells,
         trust=args.trust,
         n_jobs=args.jobs,
+        device=args.device,
         progress=not args.quiet,
     )
     with ignore_broken_pipe():
@@ -120,6 +122,7 @@ def rerun(
     cells: int | None = None,
     trust: bool = False,
     n_jobs: int | None = None,
+    device: str | None = None,
     progress: bool = False,
 ) -> Rerun:
     """Make a results file of `study` or ``shaketable evaluate`` again, and compare the two.
@@ -139,6 +142,8 @@ def rerun(
         Whether modules that the file names are imported, and model files that may hold code loaded.
     n_jobs, progress
         As in `study`.
+    device
+        Where networks compute; by default on the GPU if there is one.
 
     Returns
     -------
@@ -148,7 +153,7 @@ def rerun(
         raised before any work if the data or the models are gone or others.
     """
     from shaketable.evaluation.command_records import find_changes
-    from shaketable.evaluation.rerun import Rerun, compare_cells
+    from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
     from shaketable.training.hardening.parts import names_training_part
 
     commands, records = _read(str(store))
@@ -168,7 +173,13 @@ def rerun(
     again = then if cells is None else _draw_cells(then, commands, cells)
     with TemporaryDirectory(prefix="shaketable-") as folder:
         target = str(Path(folder, "again.sqlite"))
-        flags = {"store": target, "trust": trust, "jobs": n_jobs, "quiet": not progress}
+        flags = {
+            "store": target,
+            "trust": trust,
+            "jobs": n_jobs,
+            "device": device,
+            "quiet": not progress,
+        }
         inputs = [
             _prepare(command, str(store), flags, data=data, models=models) for command in commands
         ]
@@ -176,7 +187,8 @@ def rerun(
             _copy_others(records, again, target)
         for command, (args, each) in zip(commands, inputs, strict=True):
             _COMMANDS[command.command].measure(args, each)
-        changes, missing = compare_cells(again, _read(target)[1])
+        made_again = _read(target)[1]
+        changes, missing = compare_cells(again, made_again)
         if out is not None:
             with write_beside(out, "results file") as beside:
                 copyfile(target, beside)
@@ -193,7 +205,8 @@ def rerun(
             name: change
             for command in commands
             for name, change in find_changes(command.versions).items()
-        },
+        }
+        | find_devices(then, made_again),
         platform=(commands[-1].platform, platform.platform()),
     )
 

@@ -36,6 +36,7 @@ OUTPUT = frozenset(
         "keep_models",
         "backend",
         "address",
+        "device",
     }
 )
 """Settings that results do not depend on."""

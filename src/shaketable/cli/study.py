@@ -46,6 +46,7 @@ from shaketable.cli.train import (
 from shaketable.cli.values import (
     load_data,
     load_declared,
+    note_devices,
     read_models,
     read_suites,
     run_model,
@@ -190,7 +191,7 @@ def read_inputs(
         if args.model or not (args.network or args.recipe):
             for name, source in read_models(args).items():
                 with run_model(name):
-                    models[name] = load_declared(source, args)[0]
+                    models[name] = load_declared(source, args, place=False)[0]
         for spec in args.network or ([None] if args.recipe else []):
             network = read_network(args, spec)
             if network.name in models:
@@ -263,7 +264,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it; or write a study file, or say what it would take."""
     from shaketable.evaluation.failures import check_complete
-    from shaketable.evaluation.records import Records
+    from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_pairs
 
@@ -278,6 +279,7 @@ def run(args: argparse.Namespace) -> int:
     data = inputs.data
     records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
     notes = note_shortfall(inputs.rule, records, "runs")
+    notes += note_devices(args, list_devices(records))
     notes += note_pairs(data, records.separations)
     try:
         results = find(records, baseline=args.baseline or "", group=group, notes=notes)

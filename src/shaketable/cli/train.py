@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from shaketable.cli.flags import (
     add_bounds_flags,
     add_data_flags,
+    add_device_flag,
     add_json_flag,
     add_out_flag,
     add_quiet_flag,
@@ -18,7 +19,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, read_bounds
+from shaketable.cli.values import load_data, note_devices, read_bounds
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes, print_table
 
@@ -96,7 +97,7 @@ def add_network_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
     )
-    parser.add_argument("--device", help="torch device (default: cuda if there is one)")
+    add_device_flag(parser)
 
 
 def get_one_network(args: argparse.Namespace) -> str | None:
@@ -133,6 +134,13 @@ def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork
         validate=getattr(args, "keep_models", None) is not None,  # files hold the curve
         shift=False if args.no_shift else None,
     )
+
+
+def note_training_device(args: argparse.Namespace) -> list[str]:
+    """Say where networks are trained."""
+    from shaketable.models.devices import choose_device
+
+    return note_devices(args, {"training": args.device or str(choose_device())})
 
 
 def read_training_bounds(
@@ -192,6 +200,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(_make_json(trained, args.out))
     else:
         _print_curve(trained)
+    print_notes(note_training_device(args))
     if args.out is not None:
         print_lines(f"network: {args.out}", to_stderr=True)
     return 0

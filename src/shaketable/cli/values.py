@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -71,11 +71,13 @@ def _split_name(text: str) -> tuple[str, str]:
 
 
 def load_declared(
-    source: str, args: argparse.Namespace, data: Dataset | None = None
+    source: str, args: argparse.Namespace, data: Dataset | None = None, *, place: bool = True
 ) -> tuple[Any, bool]:
     """Load a model with what the flags declare; and return whether it still has to be fitted.
 
-    `data` are those that it will get; without them a network is refused whose form they decide.
+    `data` are those that it will get; without them a network is refused whose form they decide. A
+    fitted network is put on the device of the flags; for a cluster, whose devices are not known
+    here, only if they name one. With `place` false it stays where it is.
     """
     from shaketable.models.adapted import adapt, parse_classes
     from shaketable.models.loading import load_model
@@ -90,7 +92,24 @@ def load_declared(
     if args.classes or preprocess is not None:
         classes = parse_classes(args.classes) if args.classes else None
         model = adapt(model, classes=classes, preprocess=preprocess)
+    device = getattr(args, "device", None)
+    if place and (device is not None or getattr(args, "backend", None) is None):
+        from shaketable.models.devices import place_model
+
+        model = place_model(model, device)
     return model, unfitted
+
+
+def note_devices(args: argparse.Namespace, devices: Mapping[str, str | None]) -> list[str]:
+    """Say where networks computed, from the device of every model; None for one that is none."""
+    names: dict[str, list[str]] = {}
+    for name, device in devices.items():
+        if device is not None:
+            names.setdefault(device, []).append(name)
+    notes = [f"computed on {device}: {', '.join(models)}" for device, models in names.items()]
+    if args.device is not None and not notes:
+        notes.append("--device changed nothing: no model is a network")
+    return notes
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.corruption import Corruption, LevelLaw, MadeOn, on_arrays
 from shaketable.corruptions.images import check_finite_range, find_ends, find_layout
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -43,6 +43,7 @@ class SaltPepper(Corruption):
 
     on_steps = True
     takes_levels = True
+    made_on = "any"
 
     def __post_init__(self) -> None:
         density = check_real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
@@ -62,6 +63,11 @@ class SaltPepper(Corruption):
     def size(self) -> float:
         """The density."""
         return self.density
+
+    @property
+    def level_law(self) -> LevelLaw:
+        """Either end with half the density."""
+        return LevelLaw(half=self.density / 2)
 
     def bind(self, bounds: Bounds | None) -> SaltPepper:
         """Return the same noise with the data's value range filled in."""
@@ -133,6 +139,16 @@ class CameraGaussian(Corruption):
     def takes_levels(self) -> bool:
         """Whether levels are drawn from a table, as they are unless there is no variance."""
         return self.var > 0
+
+    @property
+    def made_on(self) -> MadeOn:
+        """Where levels are, if they are drawn from a table."""
+        return "any" if self.takes_levels else "cpu"
+
+    @property
+    def level_law(self) -> LevelLaw | None:
+        """The table, if levels are drawn from it."""
+        return LevelLaw(_normal_table(self.mean, self.var)) if self.takes_levels else None
 
     def bind(self, bounds: Bounds | None) -> CameraGaussian:
         """Return the same noise with the data's value range filled in."""
@@ -225,6 +241,11 @@ class Rotation(Corruption):
     def takes_levels(self) -> bool:
         """Whether all results are levels: pixels are only moved, and the corners are a level."""
         return self.interpolation == "nearest" and (255 * self.fill).is_integer()
+
+    @property
+    def made_on(self) -> MadeOn:
+        """Where levels are, if pixels are only moved."""
+        return "any" if self.takes_levels else "cpu"
 
     def for_shape(self, shape: tuple[int, ...]) -> Rotation:
         """Return itself; raise `InputError` for points that are no images."""

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -38,6 +38,21 @@ class AddedNoise(NamedTuple):
     def within(self, bounds: Bounds | None) -> AddedNoise:
         """Return the same noise, clipped to the bounds."""
         return self if bounds is None else self._replace(low=bounds.low, high=bounds.high)
+
+
+MadeOn: TypeAlias = Literal["cpu", "any", "device"]
+"""See `Corruption.made_on`."""
+
+
+class LevelLaw(NamedTuple):
+    """How a corruption changes each of 256 levels, by 32 random bits for every value."""
+
+    table: Array | None = None
+    """Alias table of the new level given the old one; None to replace levels by 0 and 255."""
+    half: float = 0.0
+    """Probability of either end."""
+    channels_last: bool = False
+    """Whether bits go to the channels of one pixel after the other, however images are stored."""
 
 
 class Corruption(Protocol):
@@ -83,6 +98,20 @@ class Corruption(Protocol):
 
         On a CUDA device additive noise is made and added by one kernel.
         """
+        return None
+
+    @property
+    def made_on(self) -> MadeOn:
+        """Where it can be made: on the CPU alone (``cpu``), or where the points are.
+
+        ``any``: for levels, and the same from the same keys everywhere. ``device``: a CUDA device
+        draws other random numbers than the CPU, of the same law.
+        """
+        return "cpu"
+
+    @property
+    def level_law(self) -> LevelLaw | None:
+        """How single levels change; None if it does not change them independently."""
         return None
 
     @property
@@ -208,6 +237,12 @@ class Compound(Alone):
         return all(member.takes_levels for member in self.members)
 
     @property
+    def made_on(self) -> MadeOn:
+        """As all members that change anything, if these agree; else on the CPU."""
+        places = {member.made_on for member in self.members if not isinstance(member, Clean)}
+        return places.pop() if len(places) == 1 else "cpu"
+
+    @property
     def leaves_gaps(self) -> bool:
         """Whether a member makes values missing."""
         return any(member.leaves_gaps for member in self.members)
@@ -251,6 +286,16 @@ class Wrapper(Corruption):
         return self.corruption.takes_levels
 
     @property
+    def made_on(self) -> MadeOn:
+        """As the corruption inside."""
+        return self.corruption.made_on
+
+    @property
+    def level_law(self) -> LevelLaw | None:
+        """As the corruption inside."""
+        return self.corruption.level_law
+
+    @property
     def additive(self) -> AddedNoise | None:
         """As the corruption inside."""
         return self.corruption.additive
@@ -282,11 +327,18 @@ class Wrapper(Corruption):
 
 
 def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array, Any], Array]:
-    """Extend an `apply` for arrays to tensors, which are moved to the CPU and back."""
+    """Extend an `apply` for arrays to tensors.
+
+    Levels are changed where they are if the corruption can be made there (`Corruption.made_on`);
+    others are moved to the CPU and back.
+    """
 
     @wraps(apply)
     def applied(self: Any, x: Array, drawn: Any) -> Array:
         if device := device_code(x):
+            changed = device.change_levels(self, x, drawn) if self.made_on == "any" else None
+            if changed is not None:
+                return changed
             return device.through_arrays(
                 lambda array, keys: apply(self, array, keys), x, drawn, levels=self.takes_levels
             )
@@ -320,6 +372,9 @@ class DeviceCode(Protocol):
     ) -> Array:
         """Apply a corruption that does `work` on tensors, flat rows of float32 or float64."""
 
+    def change_levels(self, corruption: Corruption, x: Array, keys: KeyArray) -> Array | None:
+        """Apply a corruption to levels on a device; None if `x` is something else."""
+
     def through_arrays(
         self, work: Callable[[Array, Any], Array], x: Array, drawn: Any, *, levels: bool = False
     ) -> Array:
@@ -344,6 +399,7 @@ class Clean(Corruption):
     size = 0.0
     on_steps = True
     takes_levels = True
+    made_on = "any"
 
     def bind(self, bounds: Bounds | None) -> Clean:  # noqa: ARG002  (part of the role)
         """Return itself; there is nothing to fill in."""

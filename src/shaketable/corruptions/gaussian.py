@@ -14,7 +14,7 @@ from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.adding import add_noise
-from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, MadeOn, device_code
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 
@@ -51,6 +51,11 @@ class Gaussian(Corruption):
     def size(self) -> float:
         """The standard deviation."""
         return self.sigma
+
+    @property
+    def made_on(self) -> MadeOn:
+        """Where the points are: a device draws numbers of its own."""
+        return "device"
 
     @property
     def additive(self) -> AddedNoise | None:

@@ -13,7 +13,7 @@ from shaketable.core.checks import check_real, unknown_name
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, MadeOn, device_code
 from shaketable.corruptions.images import check_finite_range, find_ends
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -58,6 +58,11 @@ class Impulse(Corruption):
     def size(self) -> float:
         """The share."""
         return self.share
+
+    @property
+    def made_on(self) -> MadeOn:
+        """Where the points are: a device draws numbers of its own."""
+        return "device"
 
     @property
     def takes_levels(self) -> bool:

@@ -18,7 +18,7 @@ from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.adding import add_noise
-from shaketable.corruptions.corruption import AddedNoise, Corruption, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, MadeOn, device_code
 from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
 from shaketable.data.bounds import Bounds
 
@@ -73,6 +73,11 @@ class PNormNoise(Corruption):
     def size(self) -> float:
         """The radius."""
         return self.epsilon
+
+    @property
+    def made_on(self) -> MadeOn:
+        """Where the points are: a device draws numbers of its own."""
+        return "device"
 
     @property
     def additive(self) -> AddedNoise | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +22,7 @@ from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
-from shaketable.evaluation.records import AS_GIVEN, Points, Record
+from shaketable.evaluation.records import AS_GIVEN, DEVICE, Points, Record
 from shaketable.models.classifier import Classifier
 from shaketable.views.progress import count_steps
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 BATCH_VALUES, BATCH_ROWS = 1 << 22, 1 << 16
 """Values (32 MB of float64) and rows handed to the model at a time; results do not depend on it."""
+
+_STARTED = 4  # batches a GPU has to do while answers before them are read, counted and written
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,11 @@ class Cell:
 
     @property
     def drawn_on(self) -> str:
-        """Where noise is drawn, as recorded: ``cpu``, ``device``, or ``none`` for clean points."""
-        on_device = self.noise.on_device and not self.corruption.by_row
+        """Where noise is drawn, as recorded: ``cpu``, ``device``, or ``none`` for clean points.
+
+        What a device makes to the bit as the CPU does counts as drawn there.
+        """
+        on_device = self.noise.on_device and self.corruption.made_on == "device"
         return "none" if self.is_clean else "device" if on_device else "cpu"
 
     @property
@@ -172,10 +178,11 @@ def measure_groups(
     Yields the records of each group. While a GPU works on one batch, the next ones are made.
     """
     sharing = [_Group.of(cells) for cells in groups]
+    on = "" if model.computed_on is None else f" on {model.computed_on.split()[0]}"
     total = sum(len(group.cells) * len(group.batches) for group in sharing)
     with (
         closing(_answer(sharing, model)) as answers,
-        count_steps(f"evaluating {model.name}", total=total, enabled=progress) as step,
+        count_steps(f"evaluating {model.name}{on}", total=total, enabled=progress) as step,
     ):
         for group in sharing:
             yield _count_hits(group, model, answers, step)
@@ -195,44 +202,60 @@ class _Group:
         corruptions = [cell.corruption.bind(cell.noise.bounds) for cell in cells]
         return cls(cells, corruptions, list(_batches(cells[0])))
 
-    @property
-    def on_device(self) -> bool:
-        """Whether noise is drawn on the model's device."""
-        return self.cells[0].noise.on_device
+    @cached_property
+    def draws_on_device(self) -> bool:
+        """Whether noise is drawn on the model's device, with numbers of its own."""
+        return self.cells[0].noise.on_device and self.corruptions[0].made_on == "device"
 
-    @property
+    @cached_property
+    def on_device(self) -> bool:
+        """Whether points are corrupted on the model's device."""
+        if not self.cells[0].noise.on_device:
+            return False
+        return self.draws_on_device or (self.on_levels and self.corruptions[0].made_on == "any")
+
+    @cached_property
     def on_levels(self) -> bool:
         """Whether uint8 images are corrupted as they are: the same values, a quarter of the bytes.
 
-        Noise on a device gets them so as well, and makes floats of them there.
+        Noise that is drawn on a device gets them so as well, and makes floats of them there.
         """
         return self.cells[0].data.x.dtype == np.uint8 and (
-            self.on_device
+            self.draws_on_device
             or all(
                 c.takes_levels and (each.noise.bounds is None or each.noise.bounds.on_bytes)
                 for c, each in zip(self.corruptions, self.cells, strict=True)
             )
         )
 
-    def make_inputs(self, batch: slice, draws: IntArray, send: Sender | None) -> Iterable[Any]:
-        """Return the corrupted points of every cell, on the device of the model if it has one."""
+    def split(self) -> list[range]:
+        """Return numbers of cells that can be made apart, without drawing anything twice."""
+        alone = all(type(c).draw is Corruption.draw for c in self.corruptions)
+        every = range(len(self.cells))
+        return [range(i, i + 1) for i in every] if alone and not self.on_device else [every]
+
+    def make_inputs(
+        self, batch: slice, draws: IntArray, numbers: range, send: Sender | None
+    ) -> Iterable[Any]:
+        """Return the corrupted points of some cells, on the device of the model if it has one."""
         first = self.cells[0]
         data, rows = first.data, first.points.rows[batch]
         x: Any = data.x[rows] if self.on_levels else data.rows(rows)
         x = np.repeat(x, len(draws), axis=0) if len(draws) > 1 else x
         keys = _keys(first, rows, draws).reshape(-1)
         if send is None:
-            return self.corrupt(x, keys)
+            return self.corrupt(x, keys, numbers)
         if self.on_device:
-            return self.corrupt(send(x, floats=True), keys)
-        inputs = map(send, self.corrupt(x, keys))
+            return self.corrupt(send(x, floats=self.draws_on_device), keys, numbers)
+        inputs = map(send, self.corrupt(x, keys, numbers))
         return list(inputs) if send.overlaps else inputs
 
-    def corrupt(self, x: Any, keys: Any) -> Iterator[Any]:
-        """Yield the points as every corruption changes them."""
-        strongest = max(self.corruptions, key=lambda c: c.size)
+    def corrupt(self, x: Any, keys: Any, numbers: range) -> Iterator[Any]:
+        """Yield the points as the corruptions with these numbers change them."""
+        corruptions = [self.corruptions[i] for i in numbers]
+        strongest = max(corruptions, key=lambda c: c.size)
         drawn = strongest.draw(x, keys)  # serves all smaller sizes
-        for corruption in self.corruptions:
+        for corruption in corruptions:
             yield corruption.apply(x, drawn)
 
 
@@ -245,16 +268,22 @@ def _answer(
 ) -> Generator[tuple[Place, IntArray], None, None]:
     """Yield the answers of the model, batch by batch, and where they belong."""
     send = model.sender()
-    tasks = [(group, *batch) for group in groups for batch in group.batches]
-    largest = max((len(group.cells) * (1 if group.on_levels else 4) for group in groups), default=1)
-    ahead = 0 if send is None else send.batches_ahead(largest * BATCH_VALUES)
+    apart = send is not None and send.overlaps  # so that threads have about as much to do
+    tasks = [
+        (group, *batch, numbers)
+        for group in groups
+        for batch in group.batches
+        for numbers in (group.split() if apart else [range(len(group.cells))])
+    ]
+    sizes = (len(numbers) * (1 if group.on_levels else 4) for group, _, _, numbers in tasks)
+    ahead = 0 if send is None else send.batches_ahead(max(sizes, default=1) * BATCH_VALUES)
     made = map_ahead(lambda task: task[0].make_inputs(*task[1:], send), tasks, ahead=ahead)
     waiting: deque[tuple[Place, Callable[[], IntArray]]] = deque()
     with closing(made):
-        for (group, batch, draws), inputs in zip(tasks, made, strict=True):
-            for i, x in enumerate(inputs):
+        for (group, batch, draws, numbers), inputs in zip(tasks, made, strict=True):
+            for i, x in zip(numbers, inputs, strict=True):
                 waiting.append(((i, batch, len(draws)), _start(group.cells[i], model, x)))
-                if len(waiting) > (ahead > 0):  # a GPU works while answers before it are read
+                if len(waiting) > (_STARTED if ahead else 0):
                     place, wait = waiting.popleft()
                     yield place, wait()
         for place, wait in waiting:
@@ -291,6 +320,8 @@ def _count_hits(
         step()
     seconds = (time.perf_counter() - started) / len(group.cells)
     libraries = list_versions() if model.device is None else list_versions("torch")
+    if model.computed_on is not None:
+        libraries = {**libraries, DEVICE: model.computed_on}
     return [
         cell.record(
             hits=cell_hits,

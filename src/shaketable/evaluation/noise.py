@@ -37,7 +37,7 @@ class Noise:
     """See `keys`."""
     bounds: Bounds | None = None
     on_device: bool = False
-    """Draw on the model's torch device: the same distributions, but other random numbers."""
+    """Draw on the model's torch device what can be made there (`Corruption.made_on`)."""
 
     def __post_init__(self) -> None:
         for name, least in (("k", 1), ("seed", 0), ("run", 0)):

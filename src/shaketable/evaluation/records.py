@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,9 @@ _SHOWN = 20  # cells that are printed at most
 
 AS_GIVEN = "as given"
 """Training noise of a model that was not trained in a study."""
+
+DEVICE = "device"
+"""Key in `Record.versions` of where a network computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,7 @@ class Record:
     predictions: IntArray | None = None
     """Predicted class codes of clean points; None under corruptions."""
     versions: dict[str, str] = field(default_factory=dict)
+    """Versions of libraries; under `DEVICE` where a network computed, which its key leaves out."""
     created: str = ""
     seconds: float = math.nan
 
@@ -122,6 +126,11 @@ class Record:
     def train_epsilon(self) -> float | None:
         """Size of the training noise, for studies by size; None for all other models."""
         return None if self.names_training else _epsilon(self.train)
+
+
+def list_devices(records: Iterable[Record]) -> dict[str, str | None]:
+    """Where every model computed, by its name; None for models that are no networks."""
+    return {record.model: record.versions.get(DEVICE) for record in records}
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ import numpy as np
 from shaketable.core.checks import list_names
 from shaketable.core.spec import display_name
 from shaketable.evaluation.command_records import CommandRecord
-from shaketable.evaluation.records import Record
+from shaketable.evaluation.records import DEVICE, Record
 from shaketable.statistics.difference import is_shown
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.intervals import mean_difference, mean_difference_over_runs
@@ -215,6 +215,15 @@ def compare_cells(
             groups.setdefault(_describe_condition(cell), []).append((cell, again))
     changed = [pairs for pairs in groups.values() if not all(map(_are_equal, pairs))]
     return tuple(_make_change(pairs, len(changed)) for pairs in changed), tuple(missing)
+
+
+def find_devices(then: Iterable[Record], now: Iterable[Record]) -> dict[str, tuple[str, str]]:
+    """Return where networks computed then and now, if that differs: rounding may differ too."""
+    before, after = (
+        ", ".join(sorted({cell.versions.get(DEVICE, "cpu") for cell in cells}))
+        for cells in (then, now)
+    )
+    return {} if before == after else {DEVICE: (before, after)}
 
 
 def _describe_place(cell: Record) -> tuple[Any, ...]:

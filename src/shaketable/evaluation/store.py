@@ -71,6 +71,7 @@ class Store:
 
     def __init__(self, path: str | Path | None = None, *, must_exist: bool = False) -> None:
         self.path = ":memory:" if path is None else str(path)
+        self._points: set[str] = set()  # IDs of those that were written
         if must_exist and not Path(self.path).is_file():
             what = "is a folder" if Path(self.path).is_dir() else "does not exist"
             raise InputError(f"results file {self.path!r} {what}; check the path")
@@ -108,14 +109,19 @@ class Store:
         A cell that is in the file already, because another process was first, stays as it is. The
         cells with the keys `instead_of` are deleted.
         """
-        rows = [(encode_points(record.points), encode_cell(record)) for record in records]
+        records = list(records)
+        points = {record.points.id: record.points for record in records}
+        encoded = [encode_points(each) for each in points.values() if each.id not in self._points]
+        cells = [encode_cell(record) for record in records]
         with self._transaction("IMMEDIATE"):
             for key in instead_of:
                 self._delete("cells", {"key": key})
-            for points, cell in rows:
-                self._insert("points", points)
+            for row in encoded:
+                self._insert("points", row)
+            for cell in cells:
                 self._insert("cells", cell)
                 self._delete("failures", {"key": cell["key"]})
+        self._points |= set(points)
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Give the models of these recipes these names, in all of their cells.

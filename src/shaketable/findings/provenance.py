@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from shaketable.evaluation.records import Records
+from shaketable.evaluation.records import DEVICE, Records
 from shaketable.findings.subjects import Subject
 from shaketable.views.text import join_distinct, join_names
 
@@ -27,7 +27,8 @@ def list_settings(
     """
     cells = list(records)
     noisy = [c for c in cells if c.corruption != "clean"] or cells
-    versions = {f"{name} {v}" for c in cells for name, v in c.versions.items()}
+    versions = {f"{name} {v}" for c in cells for name, v in c.versions.items() if name != DEVICE}
+    devices = [c.versions[DEVICE] for c in cells if DEVICE in c.versions]
     created = sorted(c.created for c in cells if c.created)
     seconds = sum(c.seconds for c in cells if not math.isnan(c.seconds))
     in_suites = {spec for specs, _ in suites for spec in specs}
@@ -46,6 +47,7 @@ def list_settings(
         "Runs": join_distinct(sorted({c.run + 1 for c in cells})[-1:]),
         "Seed": join_distinct(c.seed for c in cells),
         "Precision of the points": join_distinct(c.dtype for c in cells),
+        **({"Networks computed on": join_distinct(devices)} if devices else {}),
         "Versions": ", ".join(sorted(versions)),
         "Measured": " to ".join(dict.fromkeys([*created[:1], *created[-1:]])),
         "Time spent on measuring": f"{seconds:.1f} s",

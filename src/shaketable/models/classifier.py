@@ -17,6 +17,7 @@ from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.readers.maite_data import has_metadata
 from shaketable.models.adapted import Adapted, code_of_classes
 from shaketable.models.categories import prepare_for
+from shaketable.models.devices import find_device
 from shaketable.models.failures import report_failures
 from shaketable.models.identity import Identified, content_hash, is_module
 from shaketable.models.memory import Memory
@@ -47,6 +48,8 @@ class Classifier:
     columns: tuple[int, ...] | None = None
     """Class code of every column of scores; None if they are those of the data, in their order."""
     memory: Memory = field(default_factory=Memory)
+    computed_on: str | None = None
+    """Where a network computes, in words; None for other models."""
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
@@ -194,7 +197,8 @@ def as_classifier(
         codes = dict.fromkeys(known, -1) | codes
     if meanings is not None:  # a label that both have means what was declared
         codes = meanings if set(meanings) & set(codes) else codes | meanings
-    return Classifier(name, answer, codes, model_id, device, columns)
+    computed_on = find_device(declared)
+    return Classifier(name, answer, codes, model_id, device, columns, computed_on=computed_on)
 
 
 def _make_answer(

@@ -1,10 +1,11 @@
-"""Models in ONNX files: points in, labels or scores out; onnxruntime runs them on the CPU."""
+"""Models in ONNX files: points in, labels or scores out; onnxruntime runs them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -23,7 +24,9 @@ from shaketable.models.loading import ModelLoader, declare_loader
 _FLOATS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16}
 _TAKEN = {**_FLOATS, "tensor(uint8)": np.uint8}
 _LABELS = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
-_ROWS = 256  # per batch, if the graph takes any number: more are no faster
+_ROWS = 256  # per batch, if the graph takes any number: more are no faster on a CPU
+_GPU_ROWS = 2048
+_GPU_PROVIDERS = ("CUDAExecutionProvider", "ROCMExecutionProvider")
 _WRAP = "wrap it in a function from points to labels or scores"
 
 
@@ -32,8 +35,9 @@ class OnnxModel(Identified):
 
     The graph's one input gets points in the type and shape that it declares (`fit_shape`), in
     batches of the size that it declares, the last one filled up. Of several outputs the labels are
-    used, which scikit-learn's converter writes, else the only table of scores. One thread works on
-    one batch, several threads on several batches; neither changes the answers.
+    used, which scikit-learn's converter writes, else the only table of scores. On the CPU, one
+    thread works on one batch, several threads on several batches; neither changes the answers. `on`
+    returns the same model on a GPU.
 
     The identity of the model is its content, which is pickled with it: the file, and the files of
     weights that it names, such as the ``net.onnx.data`` of torch's exporter.
@@ -42,6 +46,7 @@ class OnnxModel(Identified):
     def __init__(self, path: str | PathLike[str]) -> None:
         file = Path(path)
         self.name, self._graph = file.name, _read(file, "check the path")
+        self._asked: str | None = "cpu"
         self._weights = {
             name: _read(file.parent / name, f"{self.name} keeps weights there, so move both")
             for name in find_weight_files(self._graph)
@@ -65,6 +70,30 @@ class OnnxModel(Identified):
             )
         self._output = answers[0].name
 
+    def on(self, device: str | None = None) -> OnnxModel:
+        """Return the same model on a device: ``cpu``, ``cuda`` or ``cuda:1``.
+
+        By default on a GPU, if onnxruntime is installed with what runs models there.
+        """
+        other = copy(self)
+        vars(other).pop("_session", None)  # one that was unpickled has none
+        other._asked = device
+        if device is not None and not other.device.startswith(device.partition(":")[0]):
+            raise InputError(
+                f"device {device!r} must be one that onnxruntime can use here, and it fell back to "
+                "the CPU; check its CUDA libraries, or name cpu"
+            )
+        return other
+
+    @property
+    def device(self) -> str:
+        """Where the model is run: ``cpu``, or the GPU and what runs it there."""
+        provider: str = self._session.get_providers()[0]
+        if provider not in _GPU_PROVIDERS:
+            return "cpu"
+        index = self._session.get_provider_options()[provider].get("device_id", "0")
+        return f"cuda:{index} ({provider})"
+
     def __call__(self, x: Array) -> Array:
         """Return labels or scores of every row."""
         points = fit_shape(x, self._shape)
@@ -73,8 +102,9 @@ class OnnxModel(Identified):
                 f"model {self.name} refused points of shape {x.shape[1:]}: it takes "
                 f"{_format_shape(self._shape[1:])}; give it such points, or {_WRAP}"
             )
-        n, count, run = len(x), count_threads(), self._session.run
-        size = next(iter(self._shape), 0) or min(_ROWS, -(-n // count))
+        n, run, on_cpu = len(x), self._session.run, self.device == "cpu"
+        count, most = (count_threads(), _ROWS) if on_cpu else (1, _GPU_ROWS)
+        size = next(iter(self._shape), 0) or min(most, -(-n // count))
         batches = [np.arange(i, i + size) % n for i in range(0, n, size)]
         with ThreadPoolExecutor(count) as pool:
             answers = pool.map(lambda rows: self._ask(run, points[rows]), batches)
@@ -97,10 +127,9 @@ class OnnxModel(Identified):
         options.intra_op_num_threads = 1  # several would sum in varying order
         names, parts = [*self._weights], [*self._weights.values()]
         options.add_external_initializers_from_files_in_memory(names, parts, [*map(len, parts)])
+        providers = choose_providers(onnxruntime.get_available_providers(), self._asked)
         try:
-            return onnxruntime.InferenceSession(
-                self._graph, options, providers=["CPUExecutionProvider"]
-            )
+            return onnxruntime.InferenceSession(self._graph, options, providers=providers)
         except Exception as error:  # its errors have no type of their own
             raise InputError(
                 f"model file {self.name!r} cannot be loaded by onnxruntime "
@@ -123,6 +152,30 @@ class OnnxModel(Identified):
             raise InputError(
                 f"model {self.name} refused points of shape {given.shape[1:]}: {_reason(error)}"
             ) from error
+
+
+def choose_providers(available: Sequence[str], device: str | None) -> list[Any]:
+    """Return by what onnxruntime shall run a model, of what is installed.
+
+    `device` is ``cpu``, ``cuda`` or ``cuda:1``; None for a GPU if one of its providers is there.
+
+    >>> choose_providers(["CUDAExecutionProvider", "CPUExecutionProvider"], "cuda:1")
+    [('CUDAExecutionProvider', {'device_id': '1'}), 'CPUExecutionProvider']
+    >>> choose_providers(["AzureExecutionProvider", "CPUExecutionProvider"], None)
+    ['CPUExecutionProvider']
+    """
+    found = [provider for provider in _GPU_PROVIDERS if provider in available]
+    kind, _, index = (
+        ("cuda" if found else "cpu", "", "") if device is None else device.partition(":")
+    )
+    if kind == "cpu":
+        return ["CPUExecutionProvider"]
+    if kind != "cuda" or not found or not (index or "0").isdigit():
+        raise InputError(
+            f"device of an ONNX model must be cpu, or cuda where onnxruntime-gpu is installed, got "
+            f"{device!r} (installed: {', '.join(available)}); name cpu, or leave it out"
+        )
+    return [(found[0], {"device_id": index or "0"}), "CPUExecutionProvider"]
 
 
 def fit_shape(x: Any, shape: Sequence[int]) -> Any:

@@ -7,7 +7,6 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -22,6 +21,7 @@ from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import apply_rule, choose_range
+from shaketable.models.devices import choose_device
 from shaketable.models.identity import content_hash
 from shaketable.models.networks.files import TrainedNetwork, find_held_out, save_network
 from shaketable.models.networks.registry import (
@@ -176,7 +176,7 @@ def train(
     limits = apply_rule(choose_range(data, bounds), plan.rule, given=bounds)
     if precision not in get_args(Precision):
         raise unknown_name("precision", str(precision), get_args(Precision))
-    place = _choose_device(device)
+    place = choose_device(device)
     regime = make_regime(noise, data, limits)
     seed = check_whole("seed", seed, least=0)
     module, spec = _make_module(plan.network if network is None else network, data, seed)
@@ -314,23 +314,3 @@ def _make_module(network: str | nn.Module, data: Dataset, seed: int) -> tuple[nn
         )
     spec = resolve_network(network)
     return build_network(spec, shape=data.shape, classes=len(data.classes), seed=seed), spec
-
-
-def _choose_device(device: str | torch.device | None) -> torch.device:
-    if device is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        place = torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        raise InputError(
-            f"device must be one that torch knows, such as cuda or cpu, got {device!r}"
-        ) from error
-    try:
-        torch.zeros(1, device=place).cpu()  # meta holds no values
-    except Exception as error:  # of many kinds, by device
-        reason = shorten(str(error), 80, placeholder=" …")
-        raise InputError(
-            f"device must be one that torch can use here, got {str(place)!r} ({reason}); name "
-            "another, such as cpu, or leave it out"
-        ) from error
-    return place

@@ -8,9 +8,12 @@ import pytest
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.corruptions import Gaussian, Impulse, PNormNoise, corrupt, parse
+from shaketable.corruptions.camera_faults import Rotation
 from shaketable.data.bounds import Bounds
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from shaketable.corruptions.tensors.device import rotate_levels  # noqa: E402  (it needs torch)
 
 CUDA = pytest.param(
     "cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
@@ -196,8 +199,42 @@ def test_whole_numbers_follow_the_rules_of_arrays(spec, device):
     assert np.array_equal(there.cpu(), x)
 
 
+@pytest.mark.parametrize("angle", [9, -30, 90, 45])
+@pytest.mark.parametrize("shape", [(9, 12, 3), (3, 12, 9), (8, 8)])
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("spec", ["clean", "fog(3)", "sp(0.2) + rotation(9)", "ga(0.1)", "l0(0.3)"])
+def test_levels_are_rotated_as_those_of_arrays(device, shape, angle):
+    x = np.random.default_rng(0).integers(256, size=(5, *shape), dtype=np.uint8)
+    for fill in (0, 0.2):
+        rotation = Rotation(angle, fill=fill).bind(Bounds(0, 1, steps=255))
+        found = rotate_levels(rotation, torch.from_numpy(x).to(device)).cpu()
+        assert np.array_equal(found, rotation(x, keys(5)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "place"),
+    [
+        ("sp(0.1) + rotation(30) + ga(0.1)", "any"),
+        ("sp(0.1) as SP0.1XX", "any"),
+        ("shot_noise(3)", "any"),
+        ("rotation(30, bilinear)", "cpu"),
+        ("ga(0.1, 0)", "cpu"),
+        ("shot_noise(3, jpeg=85)", "cpu"),
+        ("fog(3)", "cpu"),
+        ("l2(1)", "device"),
+        ("l2(1) | l0(0.1) | clean", "device"),
+        ("gaussian(0.1)", "device"),
+        ("l2(1) + sp(0.1)", "cpu"),
+        ("sp(0.1) + fog(3)", "cpu"),
+    ],
+)
+def test_where_corruptions_can_be_made(spec, place):
+    assert parse(spec).made_on == place
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    "spec", ["clean", "fog(3)", "shot_noise(2)", "sp(0.2) + rotation(9)", "ga(0.1)", "l0(0.3)"]
+)
 def test_levels_of_tensors_are_those_of_arrays(spec, device):
     x = np.random.default_rng(0).integers(0, 256, (5, 3, 16, 16), np.uint8)
     corruption = parse(spec).for_shape(x.shape[1:]).bind(BOUNDS)

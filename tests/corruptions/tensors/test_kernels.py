@@ -20,6 +20,7 @@ if os.environ.get("TRITON_INTERPRET") != "1":
     pytest.skip("for TRITON_INTERPRET=1", allow_module_level=True)
 
 from shaketable.corruptions.tensors import fused  # noqa: E402  (it needs triton)
+from shaketable.corruptions.tensors.device import redraw_levels  # noqa: E402
 
 UNIT = Bounds(0, 1)
 KEYS = row_keys(7, np.arange(9), np.arange(1))[:, 0]
@@ -80,3 +81,26 @@ def test_of_several_impulses_every_row_has_its_own_share():
     (share,) = noise.split(KEYS)
     assert (out[share.rows] != 0.3).sum(dim=1).tolist() == np.rint(share.sizes * 1000).tolist()
     assert out.unique().tolist() == pytest.approx([0, 0.3, 1])
+
+
+@pytest.mark.parametrize("shape", [(8, 8, 3), (3, 40, 33), (9, 9)])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "sp(0.3)",
+        "sp(1)",
+        "ga(0.1)",
+        "ga(-0.2, 0.05)",
+        "gaussian_noise(3)",
+        "shot_noise(5)",
+        "impulse_noise(2)",
+        "speckle_noise(4)",
+    ],
+)
+def test_levels_are_those_of_arrays_to_the_bit(spec, shape):
+    noise = parse(spec).for_shape(shape).bind(Bounds(0, 1, steps=255))
+    x = np.random.default_rng(1).integers(256, size=(9, *shape), dtype=np.uint8)
+    found = redraw_levels(noise, torch.from_numpy(x), STREAMS)
+    wanted = noise(x, KEYS)
+    assert (wanted != x).any()
+    assert np.array_equal(found, wanted)

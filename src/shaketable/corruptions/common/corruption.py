@@ -21,7 +21,7 @@ from shaketable.corruptions.common.severities import (
     profile_of,
     side_of,
 )
-from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.corruption import Corruption, LevelLaw, MadeOn, on_arrays
 from shaketable.corruptions.images import (
     ImageLayout,
     check_finite_range,
@@ -156,6 +156,21 @@ class CommonCorruption(Corruption):
         from shaketable.corruptions.common.textures import fingerprint  # reads the images
 
         return f"h{fingerprint(self.textures)}"
+
+    @property
+    def made_on(self) -> MadeOn:
+        """Noise on single values where levels are, the others on the CPU."""
+        return "any" if self.name in _FAMILIES["noises"] and not self.jpeg else "cpu"
+
+    @property
+    def level_law(self) -> LevelLaw | None:
+        """The table of the noise; its profile must be known."""
+        if self.made_on == "cpu":
+            return None
+        from shaketable.corruptions.common.noises import find_table  # compiled code, slow to load
+
+        numbers, _ = _find_numbers(self.name, self.severity, self.profile)
+        return LevelLaw(find_table(self.name, numbers), channels_last=True)
 
     def bind(self, bounds: Bounds | None) -> CommonCorruption:
         """Return the same corruption with the data's value range filled in."""

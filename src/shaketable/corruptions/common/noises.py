@@ -20,7 +20,7 @@ _VALUES = np.arange(256.0)
 
 def gaussian_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
     r"""Normal noise: :math:`\lfloor v + 255\,c\,n \rfloor`, clipped to 0 and 255."""
-    return _draw(images, keys, _gaussian_table(parameters[0]))
+    return _draw(images, keys, find_table("gaussian_noise", parameters))
 
 
 def shot_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
@@ -28,17 +28,17 @@ def shot_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int)
 
     An outcome is one of the levels :math:`\lfloor 255\,k/c \rfloor`, at most 255.
     """
-    return _draw(images, keys, _shot_table(parameters[0]))
+    return _draw(images, keys, find_table("shot_noise", parameters))
 
 
 def impulse_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
     """Salt and pepper: a value becomes 0 or 255, with probability c / 2 each, or is unchanged."""
-    return _draw(images, keys, _impulse_table(parameters[0]))
+    return _draw(images, keys, find_table("impulse_noise", parameters))
 
 
 def speckle_noise(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
     r"""Normal noise proportional to the value: :math:`\lfloor v + v\,c\,n \rfloor`, clipped."""
-    return _draw(images, keys, _speckle_table(parameters[0]))
+    return _draw(images, keys, find_table("speckle_noise", parameters))
 
 
 def _draw(images: Array, keys: KeyArray, table: Array) -> Array:
@@ -78,6 +78,11 @@ def _impulse_table(share: float) -> Array:
     return _aliases(share / 2 + (1 - share) * kept)
 
 
+def find_table(name: str, parameters: Parameters) -> Array:
+    """Return the alias table of a noise."""
+    return _TABLES[name](parameters[0])
+
+
 def _normal_cdf(spread: FloatArray) -> FloatArray:
     r"""P(outcome <= k | v) for k < 255, of v + spread(v) n truncated and clipped to 0 to 255.
 
@@ -100,3 +105,11 @@ def _aliases(cumulative: Array) -> Array:
     fill_aliases(np.diff(edges), table)
     table.flags.writeable = False
     return table
+
+
+_TABLES = {
+    "gaussian_noise": _gaussian_table,
+    "shot_noise": _shot_table,
+    "impulse_noise": _impulse_table,
+    "speckle_noise": _speckle_table,
+}

@@ -4,6 +4,7 @@ On the CPU a tensor gets exactly the bytes that the same array gets. On a CUDA d
 where it is added, by the kernels of `fused`; only keys are moved. Other devices, CUDA without
 Triton, and norms beyond the range of the ziggurat get noise that was drawn on the CPU: the noise is
 moved, the points are not. Balls cut by their bounds are computed on the CPU, except in L-inf.
+Levels are rotated, and get noise on single values, where they are, to the bit as on the CPU.
 
 Half precision is computed in float32, and rounded after every factor. No gradient is followed.
 """
@@ -23,8 +24,10 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.tensors import move
 from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.camera_faults import Rotation
 from shaketable.corruptions.corrupt import as_dtype, choose_types, find_scale, takes_levels
 from shaketable.corruptions.corruption import AddedNoise, Corruption
+from shaketable.corruptions.images import find_layout
 from shaketable.corruptions.impulse import Impulse
 from shaketable.corruptions.one_of import OneOf
 from shaketable.data.bounds import Bounds
@@ -179,6 +182,65 @@ def through_arrays(
     With `levels` it gets uint8 as it is; all else is floats for it.
     """
     return _move(work(_array(x, levels=levels), _host_keys(drawn)), x).to(x.dtype)
+
+
+def change_levels(corruption: Corruption, x: Any, keys: Any) -> Any:
+    """Levels as the corruption changes them where they are, to the bit as on the CPU.
+
+    None on the CPU, whose own code is faster, for what is no uint8, and for random changes without
+    kernels.
+    """
+    if x.device.type == "cpu" or x.dtype != torch.uint8:
+        return None
+    if isinstance(corruption, Rotation):
+        return rotate_levels(corruption, x)
+    if not _is_fused(math.inf, x):
+        return None
+    corruption = corruption.for_shape(x.shape[1:])
+    return redraw_levels(corruption, x, _device_keys(keys, x))
+
+
+def rotate_levels(rotation: Rotation, x: Tensor) -> Tensor:
+    """Rotate images of levels by moving their pixels."""
+    height, width, channels, first = find_layout(tuple(x.shape[1:]), rotation.spec)
+    index, outside = _find_moves(height, width, rotation.degrees, x.device)
+    axis = 2 if first else 1
+    planes = (len(x), channels, -1) if first else (len(x), -1, channels)
+    rotated = x.reshape(planes).index_select(axis, index)
+    shape = (1, 1, -1) if first else (1, -1, 1)
+    return rotated.masked_fill_(outside.view(shape), round(255 * rotation.fill)).view(x.shape)
+
+
+def redraw_levels(corruption: Any, x: Tensor, keys: Tensor) -> Tensor:
+    """Draw levels by the law of a corruption for images of this shape."""
+    from shaketable.corruptions.tensors import fused
+
+    table, part, channels_last = _move_law(corruption, x.device)
+    moved = channels_last and find_layout(tuple(x.shape[1:]), corruption.spec).channels_first
+    images = (x.movedim(1, -1) if moved else x).contiguous()
+    drawn = fused.redraw_levels(images.view(len(x), -1), keys, table, part).view(images.shape)
+    return drawn.movedim(-1, 1).contiguous() if moved else drawn
+
+
+@functools.lru_cache(maxsize=128)
+def _find_moves(
+    height: int, width: int, degrees: float, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Return the pixel that every pixel is moved from, and whether it is outside of the image."""
+    from shaketable.corruptions.compiled.rotating import find_sources  # compiled, slow to load
+
+    sources = find_sources(height, width, degrees, "nearest")
+    index = torch.tensor(sources.index[:, 0].astype(np.int64), device=device)
+    return index, torch.tensor(sources.rest > 0, device=device)
+
+
+@functools.lru_cache(maxsize=128)
+def _move_law(corruption: Corruption, device: torch.device) -> tuple[Tensor | None, int, bool]:
+    """Return the law of a corruption on a device: table, 2**32 * half, and order of the bits."""
+    law = corruption.level_law
+    assert law is not None, "only corruptions of single levels come here"
+    table = None if law.table is None else torch.tensor(law.table.view(np.int32), device=device)
+    return table, round(law.half * 2**32), law.channels_last
 
 
 def _draw_on_host(corruption: Corruption, x: Tensor, keys: KeyArray | Tensor) -> Any:

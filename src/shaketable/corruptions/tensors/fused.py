@@ -92,6 +92,21 @@ def fill_noise(
         )
 
 
+def redraw_levels(x: Tensor, keys: Tensor, table: Tensor | None, part: int) -> Tensor:
+    """Return levels, uint8 of shape (keys, d), each drawn from what is in `x` and 32 random bits.
+
+    `table` has the law of every level, as `noise_kernels.fill_aliases` makes it, in int32; without
+    it levels become 0 or 255, with probability part / 2**32 each.
+    """
+    out, d = torch.empty_like(x), x.shape[1]
+    if d:
+        with on_device(x.device):
+            kernels.redraw[len(keys), triton.cdiv(d, _BLOCK)](
+                x, out, keys, table, d, part, BLOCK=_BLOCK
+            )
+    return out
+
+
 def draw_places(keys: Tensor, d: int, hits: int) -> Tensor:
     """Distinct places among d for every key, in the order of their random words."""
     step = max(1, _WORDS // d)

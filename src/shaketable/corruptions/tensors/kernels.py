@@ -334,6 +334,27 @@ def ball(
                 _write(x, out, row, g, c, d, size, shift, low, high)
 
 
+@triton.jit(do_not_specialize=["d", "part"])
+def redraw(x, out, keys, table, d, part, BLOCK: tl.constexpr):
+    """Draw a new level for every level: from its law in a table, or an end with probability `part`.
+
+    The bits are those of `compiled.streams.fill_halves`, so the levels are those of the CPU.
+    """
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    row = tl.program_id(0).to(tl.int64) * d
+    word = _word(_key(keys), at // 2)
+    bits = tl.where(at % 2 == 0, word, word >> 32).to(tl.uint32)
+    old = tl.load(x + row + at, mask=at < d, other=0)
+    if table is None:
+        place = bits.to(tl.int64)
+        new = tl.where(place < part, 0, tl.where(4294967295 - place < part, 255, old))
+    else:
+        law = (old.to(tl.uint32) << 8) | (bits & 255)
+        entry = tl.load(table + law).to(tl.uint32, bitcast=True)
+        new = tl.where((bits >> 8) < (entry >> 8), bits & 255, entry & 255)
+    tl.store(out + row + at, new.to(tl.uint8), mask=at < d)
+
+
 @triton.jit(do_not_specialize=["d"])
 def words(keys, places, out, d, SIDE: tl.constexpr, BLOCK: tl.constexpr):
     """Random words of every key: the first ones, or those with the numbers in `places`."""
