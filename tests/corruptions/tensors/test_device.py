@@ -210,6 +210,39 @@ def test_levels_are_rotated_as_those_of_arrays(device, shape, angle):
         assert np.array_equal(found, rotation(x, keys(5)))
 
 
+def draw_bits(n, d):
+    """32 bits for every value: the halves of the words of splitmix64."""
+    z = keys(n)[:, None] + np.arange(1, (d + 1) // 2 + 1, dtype=np.uint64) * np.uint64(
+        0x9E3779B97F4A7C15
+    )
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return np.stack([z & np.uint64(0xFFFFFFFF), z >> np.uint64(32)], axis=2).reshape(n, -1)[:, :d]
+
+
+@pytest.mark.parametrize("shape", [(9, 9, 3), (3, 11, 12)])
+@pytest.mark.parametrize(
+    "spec", ["sp(0.3)", "ga(0.1)", "gaussian_noise(3)", "shot_noise(5)", "impulse_noise(2)"]
+)
+def test_laws_of_levels_are_what_arrays_are_drawn_from(spec, shape):
+    noise = parse(spec).for_shape(shape).bind(Bounds(0, 1, steps=255))
+    x = np.random.default_rng(0).integers(256, size=(6, *shape), dtype=np.uint8)
+    law, wanted = noise.level_law, noise(x, keys(6))
+    if law.channels_last and shape[0] == 3:
+        x, wanted = np.moveaxis(x, 1, -1), np.moveaxis(wanted, 1, -1)
+    old, wanted = x.reshape(6, -1).astype(np.int64), wanted.reshape(6, -1)
+    bits = draw_bits(6, old.shape[1]).astype(np.int64)
+    if law.table is None:
+        part = round(law.half * 2**32)
+        found = np.where(bits < part, 0, np.where(2**32 - 1 - bits < part, 255, old))
+    else:
+        entry = law.table.ravel()[(old << 8) | (bits & 255)].astype(np.int64)
+        found = np.where(bits >> 8 < entry >> 8, bits & 255, entry & 255)
+    assert np.array_equal(found, wanted)
+    assert (found != old).any()
+
+
 @pytest.mark.parametrize(
     ("spec", "place"),
     [
