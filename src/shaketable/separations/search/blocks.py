@@ -33,7 +33,7 @@ _BLOCK = 4096  # least number of positions in a block
 _BLOCKS = 64  # largest number of blocks
 _CHUNK = 1024  # pairs that a thread measures at a time
 _ROOM = 1 << 17  # pairs that a task can hold
-_FAR = np.array([0, 1e-3, 1e-2, 1e-1])  # shares of all pairs that are nearer than the first levels
+_FAR = np.array([0, 1e-3, 1e-2, 0.1, 0.5])  # shares of all pairs nearer than the first levels
 _WANTED = 4096  # pairs that tell which distances matter
 
 _ORDERS = {1.0: 1, 2.0: 2, math.inf: MAXIMUM}  # norms that are given as whole numbers
@@ -112,9 +112,15 @@ def _choose_features(
         distances = _measure_some(question, rows)
         order = arrange(question, sample, distances)
         guess = distances[(len(distances) * _FAR).astype(int)] if len(distances) else distances
-        return lambda wanted: mark(
-            question, sample, order, guess if wanted is None else wanted, finest=finest
-        )
+
+        def describe(wanted: FloatArray | None) -> Marks:
+            if wanted is None:
+                wanted = guess
+            elif len(guess):  # what was not found yet may be far
+                wanted = np.where(np.isinf(wanted), guess[-1], wanted)
+            return mark(question, sample, order, wanted, finest=finest)
+
+        return describe
     points = sketch(question, sample, bound, finest=finest)
     return lambda _: points
 

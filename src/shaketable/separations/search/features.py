@@ -127,7 +127,7 @@ def _block_sums(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Leve
 
     slack = 2 * _rounding(x) * float(np.maximum(high, -low).sum())
     units = Units(1.0, False, scale * (1 + 1e-5), slack, 1 / step, sizes[-1] * (1 + 1e-3))
-    return compute_in_chunks(x, features_of), units
+    return _compute_in_chunks(x, features_of), units
 
 
 def _bisect(sample: Array, levels: int) -> list[IntArray]:
@@ -164,7 +164,7 @@ def _directions(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Leve
         return [_append_rest(along[:, : count - 1], square, length) for count in counts]
 
     slack = 2 * math.sqrt(counts[-1]) * _rounding(x) * length
-    return compute_in_chunks(x, features_of), Units(2.0, False, scale * (1 + 1e-5), slack)
+    return _compute_in_chunks(x, features_of), Units(2.0, False, scale * (1 + 1e-5), slack)
 
 
 def _append_rest(along: FloatArray, square: FloatArray, length: float) -> Array:
@@ -221,7 +221,7 @@ def _center(x: Array, centre: FloatArray, scale: float) -> Array:
     return np.asarray((x - centre) * scale, np.float32)
 
 
-def compute_in_chunks(x: Array, features_of: Callable[[Array], _Levels]) -> _Levels:
+def _compute_in_chunks(x: Array, features_of: Callable[[Array], _Levels]) -> _Levels:
     """Features of all rows, computed in threads for one chunk of rows at a time."""
     step = max(1, _CHUNK_VALUES // x.shape[1])
     chunks = [slice(start, start + step) for start in range(0, len(x), step)]
