@@ -14,10 +14,14 @@ SIZES = [2, 3, 7, 63, 64, 65, 127, 128, 129]  # up to one more than two tiles
 FEW_DIMENSIONS = [1, 2, 3, 5, 8, 16]
 DIMENSIONS = [*FEW_DIMENSIONS, 17, 33, 63, 64, 65, 128, 255, 256, 257, 300]
 
+SHADES = np.array([0, 0, 0, 0, 0, 1, 2, 127, 252, 253, 254, 255, 255], np.uint8)
+"""Mostly black and white, so that most points are equally far apart in L-inf."""
+
 EXACT = {
     "three values in uint8": lambda rng, shape: rng.integers(0, 3, shape, np.uint8),
     "uint8": lambda rng, shape: rng.integers(0, 256, shape, np.uint8),
     "almost equal uint8": lambda rng, shape: _almost_equal(rng, shape).astype(np.uint8),
+    "sparse images": lambda rng, shape: SHADES[rng.integers(0, len(SHADES), shape)],
     "three values in float32": lambda rng, shape: rng.integers(-1, 2, shape).astype(np.float32),
     "eighths": lambda rng, shape: rng.integers(-9, 9, shape) / 8,
     "a huge offset": lambda rng, shape: 1e9 + rng.integers(0, 3, shape) / 1024,

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.searches import EXACT, EXACT_NORMS, NORMS, ROUNDED, distances, questions
+from helpers.searches import EXACT, ROUNDED, distances, questions
+from helpers.searches import NORMS as ALL_NORMS
 from shaketable.separations.search import features
-from shaketable.separations.search.features import sketch
+from shaketable.separations.search.features import Bound, choose_bound, choose_sample, sketch
 from shaketable.separations.search.kernels import BOX, COARSE, FEW, LANES, limit_of
 from shaketable.separations.search.question import Question
+
+NORMS = [p for p in ALL_NORMS if math.isfinite(p)]
 
 
 @pytest.mark.parametrize("finest", [False, True])
@@ -34,7 +37,7 @@ def test_features_allow_for_their_rounding(p, d, noise):
     check_features(x, np.arange(100) % 2, p, finest=False)
 
 
-@pytest.mark.parametrize("p", EXACT_NORMS)
+@pytest.mark.parametrize("p", [1.0, 2.0])
 def test_features_may_be_computed_in_chunks(p, monkeypatch):
     monkeypatch.setattr(features, "_CHUNK_VALUES", 17 * 40)
     x = np.random.default_rng(0).standard_normal((100, 40))
@@ -43,7 +46,12 @@ def test_features_may_be_computed_in_chunks(p, monkeypatch):
 
 def check_features(x, group, p, *, finest):
     """Compare every set of features of all pairs with the limit that their distance sets."""
-    points = sketch(Question(x, group, p, classes=group, parts=group % 2), finest=finest)
+    sample = x[choose_sample(x)].astype(np.float64)
+    bound = choose_bound(sample, p)
+    if math.isinf(bound.norm):  # the other bound holds too
+        bound = Bound(2.0, x.shape[1] ** (1 / p - 1 / 2))
+    question = Question(x, group, p, classes=group, parts=group % 2)
+    points = sketch(question, sample, bound, finest=finest)
     units = points.units
     coarse, fine = points.coarse, points.fine.reshape(len(x), -1)
     box, few, more = np.split(coarse, [BOX, BOX + FEW], axis=1)
@@ -75,6 +83,4 @@ def _limits(measures, units):
 
 def _bounds(features, i, bound):
     gaps = np.abs(features.astype(np.float32) - features[i].astype(np.float32))
-    if math.isinf(bound):
-        return gaps.max(axis=1)
     return (gaps if bound == 1 else gaps * gaps).sum(axis=1)

@@ -21,9 +21,11 @@ from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.core.workers.tasks import on_cluster, run_tasks
 from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.distances import MAXIMUM, compile_measure
-from shaketable.separations.search.features import sketch
+from shaketable.separations.search.features import choose_bound, choose_sample, sketch
 from shaketable.separations.search.keeping import Block, KeptSearch, Task
 from shaketable.separations.search.kernels import LANES, Best, Sketch, compare, measure_pairs
+from shaketable.separations.search.mark_kernels import Marks, scan
+from shaketable.separations.search.marks import arrange, mark
 from shaketable.separations.search.question import Question
 from shaketable.views.progress import show_progress
 
@@ -31,6 +33,10 @@ _BLOCK = 4096  # least number of positions in a block
 _BLOCKS = 64  # largest number of blocks
 _CHUNK = 1024  # pairs that a thread measures at a time
 _ROOM = 1 << 17  # pairs that a task can hold
+_FAR = np.array([0, 1e-3, 1e-2, 0.1, 0.5])  # shares of all pairs nearer than the first levels
+_WANTED = 4096  # pairs that tell which distances matter
+
+_ORDERS = {1.0: 1, 2.0: 2, math.inf: MAXIMUM}  # norms that are given as whole numbers
 
 NO_ROW = np.iinfo(np.int64).max
 """Stands for the row of an opponent that there is not."""
@@ -45,23 +51,30 @@ class Metric(NamedTuple):
     @property
     def arguments(self) -> tuple[Any, int, int, float]:
         """What compiled loops take: a function, the address of the points, their width, p."""
-        order = {1.0: 1, 2.0: 2, math.inf: MAXIMUM}.get(self.p)
-        function = compile_measure(self.x.dtype, order is not None)
-        p = float(self.p if order is None else order)
+        function = compile_measure(self.x.dtype, self.p in _ORDERS)
+        p = float(_ORDERS.get(self.p, self.p))
         return function, self.x.ctypes.data, self.x.shape[1], p
+
+    @property
+    def maximum(self) -> float:
+        """What makes the function measure in L-inf."""
+        return float(MAXIMUM if self.p in _ORDERS else math.inf)
 
 
 def search(question: Question) -> Answer:
     """Answer as `search.search` does."""
     metric = Metric(np.ascontiguousarray(question.x), question.p)
-    points = sketch(question, finest=question.nearest_of is not None)
+    describe = _choose_features(question, finest=question.nearest_of is not None)
+    points = describe(None)
     state = _State(points, question)
     kept = KeptSearch(question, points.rows)
     done = kept.restore(state.arrays)
-    for touching in (True, False):
-        tasks = [task for task in state.tasks(touching) if task not in done]
+    for first in (True, False):
+        tasks = [task for task in state.tasks(first) if task not in done]
+        if tasks and not first:
+            points = describe(state.wanted())
         jobs = (_Job(_lower, points, metric, task, state.bounds(task)) for task in tasks)
-        title = "comparing near points" if touching else "comparing the others"
+        title = "comparing near points" if first else "comparing the others"
         results = _run(jobs, len(tasks))
         for task, best in show_progress(
             results, title, enabled=question.progress, total=len(tasks)
@@ -75,9 +88,9 @@ def search(question: Question) -> Answer:
 
 def pairs_within(question: Question, radius: FloatArray) -> IntArray:
     """Rows (i, j) of all pairs of different groups within `radius`, as `search.pairs_within`."""
-    plain = Question(question.x, question.group, question.p)
+    plain = Question(question.x, question.group, question.p, radius >= 0)
     metric = Metric(np.ascontiguousarray(question.x), question.p)
-    points = sketch(plain, finest=True)
+    points = _choose_features(plain, finest=True)(radius)
     state = _State(points, plain)
     state.nearest[: question.n] = radius[points.rows]
     tasks = [*state.tasks(True), *state.tasks(False)]
@@ -86,6 +99,37 @@ def pairs_within(question: Question, radius: FloatArray) -> IntArray:
     results = _run(jobs, len(tasks))
     pairs = show_progress(results, title, enabled=question.progress, total=len(tasks))
     return np.concatenate([np.empty((0, 2), np.int64), *pairs])
+
+
+def _choose_features(
+    question: Question, *, finest: bool
+) -> Callable[[FloatArray | None], Sketch | Marks]:
+    """Return a function that describes points by features, given distances that are wanted."""
+    rows = choose_sample(question.x)
+    sample = np.asarray(question.x[rows], np.float64)
+    bound = choose_bound(sample, question.p)
+    if math.isinf(bound.norm):
+        distances = _measure_some(question, rows)
+        order = arrange(question, sample, distances)
+        guess = distances[(len(distances) * _FAR).astype(int)] if len(distances) else distances
+
+        def describe(wanted: FloatArray | None) -> Marks:
+            if wanted is None:
+                wanted = guess
+            elif len(guess):  # what was not found yet may be far
+                wanted = np.where(np.isinf(wanted), guess[-1], wanted)
+            return mark(question, sample, order, wanted, finest=finest)
+
+        return describe
+    points = sketch(question, sample, bound, finest=finest)
+    return lambda _: points
+
+
+def _measure_some(question: Question, rows: IntArray) -> FloatArray:
+    """Distances of all pairs of different groups among some rows, ascending."""
+    pairs = rows[np.column_stack(np.triu_indices(len(rows), 1))]
+    pairs = pairs[np.not_equal(*question.group[pairs].T)]
+    return np.sort(measure_in_threads(question.x, pairs, question.p))
 
 
 def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
@@ -101,8 +145,8 @@ def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
 class _Job:
     """A task with all that it needs."""
 
-    function: Callable[[Sketch, Metric, Task, Best], Any]
-    points: Sketch
+    function: Callable[[Sketch | Marks, Metric, Task, Best], Any]
+    points: Sketch | Marks
     metric: Metric
     task: Task
     best: Best
@@ -137,29 +181,40 @@ def _run(jobs: Iterable[_Job], count: int) -> Iterator[Any]:
     return iter(parallel(calls))
 
 
-def _lower(points: Sketch, metric: Metric, task: Task, best: Best) -> tuple[Task, Best]:
+def _lower(points: Sketch | Marks, metric: Metric, task: Task, best: Best) -> tuple[Task, Best]:
     """Lower the bounds of a task to the least measures in its blocks."""
-    best = _with_limits(points, task, best)
-    compare(points, *metric.arguments, *task, best, (-1, -1))
+    best = _with_limits(task, best)
+    _compare(points, metric, task, best, (-1, -1))
     return task, best
 
 
-def _collect(points: Sketch, metric: Metric, task: Task, best: Best) -> IntArray:
+def _collect(points: Sketch | Marks, metric: Metric, task: Task, best: Best) -> IntArray:
     """Rows of all pairs of a task that are within its bounds."""
-    best = _with_limits(points, task, best)._replace(pairs=np.empty((_ROOM, 2), np.int64))
+    best = _with_limits(task, best)._replace(pairs=np.empty((_ROOM, 2), np.int64))
     pieces, resume = [], (-1, -1)
     while True:
-        count, *tiles = compare(points, *metric.arguments, *task, best, resume)
+        count, *tiles = _compare(points, metric, task, best, resume)
         pieces.append(best.pairs[:count].copy())
         if tiles[0] < 0:
             return np.concatenate(pieces)
         resume = tiles[0], tiles[1]
 
 
-def _with_limits(points: Sketch, task: Task, best: Best) -> Best:
+def _compare(
+    points: Sketch | Marks, metric: Metric, task: Task, best: Best, resume: tuple[int, int]
+) -> tuple[int, int, int]:
+    if isinstance(points, Marks):
+        tail = metric.maximum, metric.x.itemsize
+        count, q_tile, tile = scan(points, *metric.arguments, *tail, *task, best, resume)
+    else:
+        count, q_tile, tile = compare(points, *metric.arguments, *task, best, resume)
+    return count, q_tile, tile
+
+
+def _with_limits(task: Task, best: Best) -> Best:
     """Add arrays for limits to bounds; a block compared with itself has the same for a and b."""
     limit_a, limit_b = (
-        np.empty(len(bounds), points.tiles.dtype) for bounds in (best.nearest_a, best.nearest_b)
+        np.empty(len(bounds), np.float32) for bounds in (best.nearest_a, best.nearest_b)
     )
     if task[0] == task[1]:
         return best._replace(
@@ -174,10 +229,12 @@ def _with_limits(points: Sketch, task: Task, best: Best) -> Best:
 class _State:
     """Least measures so far, over all positions; tasks work on copies of their part of it."""
 
-    def __init__(self, points: Sketch, question: Question) -> None:
+    def __init__(self, points: Sketch | Marks, question: Question) -> None:
         n = question.n
         size = max(_BLOCK, -(-n // (_BLOCKS * LANES)) * LANES)
         self.points = points
+        self.squared = question.p == 2 and question.x.dtype == np.uint8
+        self.both_ways = isinstance(points, Marks) and question.nearest_of is not None
         self.blocks = [(start, min(start + size, n)) for start in range(0, n, size)]
         whole_tiles = -(-n // LANES) * LANES
         self.nearest = np.full(whole_tiles, -1.0)
@@ -200,9 +257,20 @@ class _State:
         names = "nearest", "opponent", "by_class", "by_part", "closest", "closest_rows"
         return {name: getattr(self, name) for name in names}
 
-    def tasks(self, touching: bool) -> list[Task]:
-        """Every two blocks once."""
-        return [(a, b, touching) for a in self.blocks for b in self.blocks if a <= b]
+    def tasks(self, first: bool) -> list[Task]:
+        """Every two blocks once, or in both orders."""
+        blocks = self.blocks
+        return [(a, b, first) for a in blocks for b in blocks if a <= b or self.both_ways]
+
+    def wanted(self) -> FloatArray:
+        """Largest distance that matters, of some random pairs."""
+        points, random = self.points, np.random.default_rng(3)
+        ends = random.integers(0, len(points.rows), (2, _WANTED))
+        query, _ = ends = ends[:, np.not_equal(*points.group[ends])]
+        by_class = self.by_class[*np.sort(points.classes[ends], axis=0)]
+        by_part = self.by_part[points.parts[ends].sum(axis=0)]
+        most = np.maximum(np.maximum(by_class, by_part), self.nearest[query])
+        return np.asarray(np.maximum(most, self.closest[-1]))
 
     def bounds(self, task: Task) -> Best:
         """Copy of what a task can improve."""
@@ -273,7 +341,7 @@ class _State:
             self.by_part,
             self.closest[known],
             self.closest_rows[known],
-            squared=self.points.units.squared,
+            squared=self.squared,
         )
 
 

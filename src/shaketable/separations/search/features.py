@@ -4,10 +4,9 @@ A few features decide nearly every comparison, so that few pairs of points are c
 
 - L1: sums over blocks of features that vary together; :math:`|\sum u_i| \le \sum |u_i|`.
 - L2: coordinates along principal directions, and the length of the rest.
-- L-inf: a selection of the columns, as 8-bit codes.
 
-Other norms use one of these bounds: a p-norm never grows with p, and for p > q
-:math:`\lVert u \rVert_p \ge d^{1/p - 1/q} \lVert u \rVert_q`.
+Other norms use one of these bounds, or that of L-inf (see `marks`): a p-norm never grows with p,
+and for p > q :math:`\lVert u \rVert_p \ge d^{1/p - 1/q} \lVert u \rVert_q`.
 
 Features are rounded; `Units.slack` bounds the error, so that a lower bound is never too high. The
 sample from which features are chosen affects only the speed.
@@ -17,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -32,33 +32,35 @@ _CHUNK_VALUES = 1 << 21  # values converted to floats at a time
 _DEPTH = 4096  # terms of a float32 sum of products of whole numbers that stays exact
 _SQUARES = 256  # squares of 8-bit numbers that float32 can add up exactly
 _CODES = 254.9  # steps of an 8-bit code, with room for rounding
-_FINE = {1: (64, 1), 2: (32, 4), math.inf: (64, 1)}  # by norm: number of features, bytes of each
-_FINEST = {1: (256, 1), 2: (128, 4), math.inf: (256, 1)}  # the numbers that were measured fastest
+_FINE = {1.0: (64, 1), 2.0: (32, 4)}  # by norm: number of features, bytes of each
+_FINEST = {1.0: (256, 1), 2.0: (128, 4)}  # the numbers that were measured fastest
 _FINE_BYTES = 1 << 28  # memory of all fine features, unless there are only 64 of each point
 
 
-def sketch(question: Question, *, finest: bool) -> Sketch:
+def sketch(question: Question, sample: FloatArray, bound: Bound, *, finest: bool) -> Sketch:
     """Sort points so that near ones are together, and compute features for lower bounds.
 
     Parameters
     ----------
+    sample
+        Points that features are chosen by.
+    bound
+        Which features: of L1 or L2.
     finest
         Whether to compute more fine features, which pays where bounds are loose.
     """
     x, p, group = question.x, question.p, question.group
-    sample = _sample(x)
-    bound, share = _choose_bound(sample, p)
-    features, size = (_FINEST if finest else _FINE)[bound]
+    features, size = (_FINEST if finest else _FINE)[bound.norm]
     while features > LANES and len(x) * features * size > _FINE_BYTES:
         features //= 2
     counts = BOX, FEW, COARSE, features
-    make = {1: _block_sums, 2: _directions, math.inf: _codes}[bound]
+    make = _block_sums if bound.norm == 1 else _directions
     with threadpool_limits(1, user_api="blas"):  # chunks of rows have threads already
         levels, units = make(x, sample, counts)
     squared = p == 2 and x.dtype == np.uint8
-    units = units._replace(squared=squared, scale=units.scale / share)
+    units = units._replace(squared=squared, scale=units.scale / bound.share)
     n, tiles = len(x), -(-len(x) // LANES)
-    rows = np.lexsort((_rank_on_curve(levels[0]), group))
+    rows = np.lexsort((rank_on_curve(levels[0]), group))
     coarse = np.hstack([_pad(level, k) for level, k in zip(levels[:-1], counts, strict=False)])
     coarse = coarse[rows]
     side_by_side = np.concatenate([coarse, np.repeat(coarse[-1:], tiles * LANES - n, axis=0)])
@@ -78,23 +80,29 @@ def sketch(question: Question, *, finest: bool) -> Sketch:
     )
 
 
-def _choose_bound(sample: Array, p: float) -> tuple[float, float]:
+class Bound(NamedTuple):
+    """A lower bound of distances: the norm of differences of features, divided by a share."""
+
+    norm: float
+    share: float = 1.0
+
+
+def choose_bound(sample: FloatArray, p: float) -> Bound:
     """Norm whose bound to use for the p-norm, and the factor that makes it one."""
     d = sample.shape[1]
     if p <= 2 or math.isinf(p):
-        return (1 if p < 2 else p), (d ** (1 / p - 1) if 1 < p < 2 else 1.0)
+        return Bound(1, d ** (1 / p - 1) if p > 1 else 1.0) if p < 2 else Bound(p)
     share = d ** (1 / p - 1 / 2)
     gaps = np.abs(sample[1:] - sample[:-1])
     gaps = gaps / max(float(gaps.max()), 1e-300)
     by_length = share * float(np.median(np.linalg.norm(gaps, axis=1)))
-    return (2, share) if by_length > float(np.median(gaps.max(axis=1))) else (math.inf, 1.0)
+    return Bound(2, share) if by_length > float(np.median(gaps.max(axis=1))) else Bound(math.inf)
 
 
-def _sample(x: Array) -> Array:
-    """Random points, in order."""
+def choose_sample(x: Array) -> IntArray:
+    """Rows of random points, ascending."""
     size = min(len(x), _SAMPLE, max(2, _SAMPLE_VALUES // x.shape[1]))
-    rows = np.random.default_rng(0).choice(len(x), size, replace=False)
-    return np.asarray(x[np.sort(rows)], np.float64)
+    return np.sort(np.random.default_rng(0).choice(len(x), size, replace=False))
 
 
 _Levels = list[Array]  # features of every point: sets of growing size, each of which gives a bound
@@ -253,41 +261,12 @@ def _rounding(x: Array) -> float:
     return float(2.0**-22 + x.shape[1] * 2.0**-50)
 
 
-def _codes(x: Array, sample: Array, counts: tuple[int, ...]) -> tuple[_Levels, Units]:
-    """Features for L-inf: 8-bit codes of selected columns."""
-    columns = _choose_columns(sample, min(counts[-1], x.shape[1]))
-    values, units = x[:, columns], Units(math.inf, False, 1.0, 0.0)
-    if x.dtype != np.uint8:
-        low = values.min(axis=0).astype(np.float64)
-        step = float((values.max(axis=0) - low).max()) / _CODES or 1.0
-        units = Units(math.inf, False, 1 / step, 1 + 1e-6)
-        values = _compute_in_chunks(values, lambda rows: [_encode(rows, low, step)])[0]
-    return [values[:, :count] for count in counts], units
-
-
 def _encode(values: Array, low: FloatArray, step: float) -> Array:
     """8-bit codes of values; the difference of two codes is off by less than one."""
     return np.asarray(np.clip((values - low) / step, 0, 255), np.uint8)
 
 
-def _choose_columns(sample: Array, count: int) -> IntArray:
-    """Choose columns greedily by the pairs of a sample that they separate, then at random."""
-    random = np.random.default_rng(2)
-    first, second = random.integers(0, len(sample), (2, 2 * _SAMPLE))
-    gaps = np.abs(sample[first] - sample[second])
-    apart = (gaps > np.median(gaps.max(axis=1)) / 2).astype(np.float32)
-    left = np.ones(len(apart), np.float32)
-    chosen: list[int] = []
-    for _ in range(min(count, COARSE)):
-        separated = left @ apart
-        separated[chosen] = -1
-        chosen.append(int(separated.argmax()))
-        left *= 1 - apart[:, chosen[-1]]
-    others = np.setdiff1d(np.arange(sample.shape[1]), chosen)
-    return np.concatenate([chosen, random.choice(others, count - len(chosen), replace=False)])
-
-
-def _rank_on_curve(features: Array) -> IntArray:
+def rank_on_curve(features: Array) -> IntArray:
     """Rank of every point along a curve that fills the space of a few features.
 
     Each feature gives four bits: the sixteenth of the points that its value lies in. The bits are

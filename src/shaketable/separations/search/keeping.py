@@ -20,7 +20,7 @@ Block = tuple[int, int]
 """First position, and the one after the last."""
 
 Task = tuple[Block, Block, bool]
-"""Two blocks, and whether to compare their touching tiles or the others."""
+"""Two blocks, and whether to compare the tiles that come first or the others."""
 
 
 class KeptSearch:

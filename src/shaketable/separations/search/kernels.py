@@ -35,7 +35,7 @@ BOX, FEW, COARSE = 4, 16, 32
 class Units(NamedTuple):
     """How to convert a measure into a limit."""
 
-    bound: float  # norm of the lower bound: 1, 2 or inf
+    bound: float  # norm of the lower bound: 1 or 2
     squared: bool  # whether measures are squares
     scale: float  # units of the features per unit of distance
     slack: float  # largest error by which rounding can raise a lower bound
@@ -83,35 +83,15 @@ _MIDDLE = (_START + _END) // 2  # loops of 16 turns are unrolled and vectorised;
 def limit_of(value, units):
     """Limit of a measure: a lower bound above it proves that the distance is larger."""
     if value < 0:
-        return 0.0 if units.bound == np.inf else -1.0
+        return -1.0
     distance = math.sqrt(value) if units.squared else value
     limit = distance * units.scale + units.slack
-    if units.bound == np.inf:
-        return min(limit, 255.0)
     return limit * limit if units.bound == 2 else limit
 
 
-def any_within(bound, point, tile, limit, limits):
-    """Whether by the FEW features any pair of a point and a tile may be within its limit."""
-    raise NotImplementedError("compiled code only")
-
-
-@overload(any_within, jit_options=INNER)
+@inner
 def _any_within(bound, point, tile, limit, limits):
-    return _any_codes_within if point.dtype == numba.uint8 else _any_floats_within
-
-
-def _any_codes_within(bound, point, tile, limit, limits):
-    within = np.uint8(0)
-    for k in range(LANES):
-        far = np.uint8(0)
-        for c in range(BOX, BOX + FEW):
-            far = max(far, np.uint8(max(point[c], tile[c, k]) - min(point[c], tile[c, k])))
-        within = np.uint8(within + np.uint8(far <= max(limit, limits[k])))
-    return within > 0
-
-
-def _any_floats_within(bound, point, tile, limit, limits):
+    """Whether by the FEW features any pair of a point and a tile may be within its limit."""
     within = np.int32(0)
     for k in range(LANES):
         far = np.float32(0)
@@ -122,29 +102,9 @@ def _any_floats_within(bound, point, tile, limit, limits):
     return within > 0
 
 
-def which_within(bound, point, tile, limit, limits):
-    """Bits of the pairs of a point and a tile that by the COARSE features may be within limits."""
-    raise NotImplementedError("compiled code only")
-
-
-@overload(which_within, jit_options=INNER)
+@inner
 def _which_within(bound, point, tile, limit, limits):
-    return _which_codes_within if point.dtype == numba.uint8 else _which_floats_within
-
-
-def _which_codes_within(bound, point, tile, limit, limits):
-    bits = np.uint64(0)
-    for k in range(LANES):
-        far = np.uint8(0)
-        for c in range(_START, _MIDDLE):
-            far = max(far, np.uint8(max(point[c], tile[c, k]) - min(point[c], tile[c, k])))
-        for c in range(_MIDDLE, _END):
-            far = max(far, np.uint8(max(point[c], tile[c, k]) - min(point[c], tile[c, k])))
-        bits |= np.uint64(far <= max(limit, limits[k])) << np.uint64(k)
-    return bits
-
-
-def _which_floats_within(bound, point, tile, limit, limits):
+    """Bits of the pairs of a point and a tile that by the COARSE features may be within limits."""
     bits = np.uint64(0)
     for k in range(LANES):
         far = np.float32(0)
@@ -169,17 +129,11 @@ def _lower_bound(bound, fine, q, t, limit):
 
 
 def _bound_of_codes(bound, fine, q, t, limit):
-    far, total = np.uint8(0), np.int32(0)
+    total = np.int32(0)
     for block in range(fine.shape[1]):
-        if bound == 1:
-            for c in range(LANES):
-                a, b = np.int32(fine[q, block, c]), np.int32(fine[t, block, c])
-                total = np.int32(total + abs(np.int32(a - b)))
-        else:
-            for c in range(LANES):
-                a, b = fine[q, block, c], fine[t, block, c]
-                far = max(far, np.uint8(max(a, b) - min(a, b)))
-            total = np.int32(far)
+        for c in range(LANES):
+            a, b = np.int32(fine[q, block, c]), np.int32(fine[t, block, c])
+            total = np.int32(total + abs(np.int32(a - b)))
         if total > limit:
             break
     return np.float32(total)
@@ -189,13 +143,9 @@ def _bound_of_floats(bound, fine, q, t, limit):
     total = np.float32(0)
     for block in range(fine.shape[1]):
         part = np.float32(0)
-        if bound == 2:
-            for c in range(LANES):
-                gap = fine[q, block, c] - fine[t, block, c]
-                part += gap * gap
-        else:
-            for c in range(LANES):
-                part += abs(fine[q, block, c] - fine[t, block, c])
+        for c in range(LANES):
+            gap = fine[q, block, c] - fine[t, block, c]
+            part += gap * gap
         total += part
         if total > limit:
             break
@@ -207,13 +157,11 @@ def _add_gap(bound, total, low, high, other_low, other_high):
     """Add the gap between two ranges of one feature to a lower bound."""
     gap = max(np.float32(0), np.float32(other_low) - np.float32(high))
     gap = max(gap, np.float32(low) - np.float32(other_high))
-    if bound == 2:
-        return total + gap * gap
-    return total + gap if bound == 1 else max(total, gap)
+    return total + (gap * gap if bound == 2 else gap)
 
 
 @inner
-def _insert(closest, closest_rows, value, i, j):
+def insert(closest, closest_rows, value, i, j):
     """Insert a pair into the list of the closest, which is sorted by measure, then by rows."""
     k = closest.size - 1
     while k >= 0:
@@ -233,7 +181,8 @@ def _insert(closest, closest_rows, value, i, j):
 
 
 @inner
-def _loosest(limits, first, last):
+def loosest(limits, first, last):
+    """Largest of some limits."""
     loose = limits[first]
     for k in range(first + 1, last):
         loose = max(loose, limits[k])
@@ -241,7 +190,7 @@ def _loosest(limits, first, last):
 
 
 @inner
-def _loosest_classes(by_class, rows, columns, most):
+def loosest_classes(by_class, rows, columns, most):
     """Largest of the measures between two ranges of classes and of another."""
     for row in range(rows[0], rows[1] + 1):
         for column in range(columns[0], columns[1] + 1):
@@ -304,7 +253,7 @@ def compare(sketch, measure_rows, x, width, p, queries, targets, touching, best,
                 gaps[tile] = _add_gap(
                     bound, gaps[tile], low[c, q_tile], high[c, q_tile], low[c, tile], high[c, tile]
                 )
-        loose_a = _loosest(limit_a, q_first - q0, q_last - q0)
+        loose_a = loosest(limit_a, q_first - q0, q_last - q0)
         class_rows = classes[q_first] - row0, classes[q_last - 1] - row0
         for tile in range(first_tile, last_tile + 1):
             t_first, t_last = tile * LANES, min((tile + 1) * LANES, targets[1])
@@ -315,8 +264,8 @@ def compare(sketch, measure_rows, x, width, p, queries, targets, touching, best,
                 return count, q_tile, tile
             columns = classes[t_first] - column0, classes[t_last - 1] - column0
             common = max(max(by_part[0], by_part[1]), max(by_part[2], closest[-1]))
-            common = limit_of(_loosest_classes(by_class, class_rows, columns, common), units)
-            loose_b = _loosest(limit_b, t_first - t0, t_last - t0)
+            common = limit_of(loosest_classes(by_class, class_rows, columns, common), units)
+            loose_b = loosest(limit_b, t_first - t0, t_last - t0)
             if gaps[tile] > max(common, max(loose_a, loose_b)):
                 continue
             limits = limit_b[t_first - t0 : t_first - t0 + LANES]
@@ -336,9 +285,9 @@ def compare(sketch, measure_rows, x, width, p, queries, targets, touching, best,
                 if q >= q_last:
                     break
                 limit[0] = max(common, limit_a[q - q0])
-                if sieve and not any_within(bound, coarse[q], tiles[tile], limit[0], limits):
+                if sieve and not _any_within(bound, coarse[q], tiles[tile], limit[0], limits):
                     continue
-                bits = which_within(bound, coarse[q], tiles[tile], limit[0], limits)
+                bits = _which_within(bound, coarse[q], tiles[tile], limit[0], limits)
                 while bits:
                     k = trailing_zeros(bits)
                     bits &= bits - np.uint64(1)
@@ -372,7 +321,7 @@ def compare(sketch, measure_rows, x, width, p, queries, targets, touching, best,
                         by_class[row, column] = min(by_class[row, column], value)
                         by_part[both] = min(by_part[both], value)
                         if value <= closest[-1]:
-                            _insert(closest, best.closest_rows, value, min(i, j), max(i, j))
+                            insert(closest, best.closest_rows, value, min(i, j), max(i, j))
     return count, -1, -1
 
 
