@@ -40,6 +40,9 @@ OUTPUT = frozenset(
 )
 """Settings that results do not depend on."""
 
+ELSEWHERE = OUTPUT | {"device"}
+"""Settings that are not taken from a results file: where work runs, and where files are written."""
+
 
 @dataclass(frozen=True)
 class Kind:
