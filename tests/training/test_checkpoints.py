@@ -142,9 +142,7 @@ def test_a_changed_or_incomplete_checkpoint_is_refused(tmp_path, monkeypatch):
                 train("mlp(width=4)", POINTS, **start)
     for key in ("identity", "weights", "optimizer", "curve", "done"):
         torch.save({name: part for name, part in content.items() if name != key}, path)
-        why = (
-            "does not say of which" if key == "identity" else f"cannot be used .KeyError: '{key}"
-        )
+        why = "does not say of which" if key == "identity" else f"cannot be used .KeyError: '{key}"
         with pytest.raises(InputError, match=f"checkpoint '.*' {why}.*; delete it to train from"):
             train("mlp(width=4)", POINTS, **start)
     path.write_bytes(whole)

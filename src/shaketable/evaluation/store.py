@@ -71,9 +71,10 @@ class Store:
 
     def __init__(self, path: str | Path | None = None, *, must_exist: bool = False) -> None:
         self.path = ":memory:" if path is None else str(path)
-        if must_exist and not Path(self.path).is_file():
-            what = "is a folder" if Path(self.path).is_dir() else "does not exist"
-            raise InputError(f"results file {self.path!r} {what}; check the path")
+        self.in_memory = path is None
+        """Whether there is no file."""
+        if path is not None:
+            _check_path(self.path, must_exist=must_exist)
         with self._errors():
             self._db = sqlite3.connect(self.path, timeout=30)
             try:
@@ -91,11 +92,6 @@ class Store:
     def close(self) -> None:
         """Close the file; what was added is on disk already."""
         self._db.close()
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether there is no file."""
-        return self.path == ":memory:"
 
     def keys(self) -> set[str]:
         """Keys of all cells in the file."""
@@ -378,7 +374,7 @@ class Store:
         """Turn errors of SQLite and of damaged rows into a `StoreError` with a remedy."""
         try:
             yield
-        except (sqlite3.DatabaseError, KeyError) as error:
+        except (sqlite3.DatabaseError, KeyError, UnicodeError) as error:
             remedies = {
                 "readonly": "make it writable, or name another file",
                 "full": "free some space and run again: what was measured before is kept",
@@ -398,3 +394,21 @@ class Store:
             if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
+
+
+def _check_path(path: str, *, must_exist: bool) -> None:
+    """Raise `InputError` for a path that cannot be that of a results file.
+
+    SQLite would keep those of some names in memory, and lose them.
+    """
+    if path in ("", ":memory:"):
+        raise InputError(
+            f"results file must be named, got {path!r}; name a file, or leave it out to keep none"
+        )
+    file = Path(path)
+    if file.is_dir():
+        raise InputError(f"results file {path!r} is a folder; name a file in it")
+    if file.exists() and not file.is_file():  # such as /dev/null
+        raise InputError(f"results file {path!r} is a device or a pipe; name a file")
+    if must_exist and not file.exists():
+        raise InputError(f"results file {path!r} does not exist; check the path")

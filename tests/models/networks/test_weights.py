@@ -120,9 +120,7 @@ def test_a_changed_weight_is_noticed(capsys):
             torch.save(state, "w.pt")
             read_weights("w.pt")
             flip_bit("w.pt", tensor.numpy().tobytes(), at=tensor.numel() // 2)
-            with pytest.raises(
-                InputError, match=r"is damaged \(checksum of .*\); restore it"
-            ):
+            with pytest.raises(InputError, match=r"is damaged \(checksum of .*\); restore it"):
                 read_weights("w.pt")
     np.savez("data.npz", x=np.zeros((4, 8, 8, 3), np.uint8), y=[0, 1, 2, 0])
     argv = ["--data", "data.npz", "--model", "resnet9(width=2)@w.pt", "--corruptions", "clean"]
