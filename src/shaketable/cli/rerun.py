@@ -17,7 +17,7 @@ from shaketable.cli import evaluate, study
 from shaketable.cli.flags import add_json_flag, add_quiet_flag, parse_path
 from shaketable.cli.output import no_cells, print_json
 from shaketable.cli.parser import Parser
-from shaketable.cli.settings import ELSEWHERE, format_toml, parse_settings
+from shaketable.cli.settings import OUTPUT, format_toml, parse_settings
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.importing import trust_only
@@ -174,8 +174,13 @@ def rerun(
     again = then if cells is None else _draw_cells(then, commands, cells)
     with given, TemporaryDirectory(prefix="shaketable-") as folder:
         target = str(Path(folder, "again.sqlite"))
-        flags = {"store": target, "trust": trust, "jobs": n_jobs, "quiet": not progress}
-        flags["device"] = device
+        flags = {
+            "store": target,
+            "trust": trust,
+            "jobs": n_jobs,
+            "device": device,
+            "quiet": not progress,
+        }
         inputs = [
             _prepare(command, str(store), flags, data=data, models=models) for command in commands
         ]
@@ -250,7 +255,7 @@ def _prepare(
     module = _COMMANDS[command.command]
     parser = Parser(prog=f"shaketable {command.command}")
     module.add_flags(parser)
-    settings = {key: value for key, value in command.settings.items() if key not in ELSEWHERE}
+    settings = {key: value for key, value in command.settings.items() if key not in OUTPUT}
     args = parse_settings(settings, parser, where=f"results file {path!r}")
     vars(args).update(flags)
     objects: dict[str, Any] = {}

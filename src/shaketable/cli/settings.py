@@ -36,12 +36,13 @@ OUTPUT = frozenset(
         "keep_models",
         "backend",
         "address",
+        "device",
     }
 )
-"""Settings that results do not depend on."""
+"""Settings that results do not depend on: where work runs, and where files are written.
 
-ELSEWHERE = OUTPUT | {"device"}
-"""Settings that are not taken from a results file: where work runs, and where files are written."""
+They are not taken from a results file.
+"""
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class OnnxModel(Identified):
         options.add_external_initializers_from_files_in_memory(names, parts, [*map(len, parts)])
         try:
             return onnxruntime.InferenceSession(
-                self._graph, options, providers=["CPUExecutionProvider"]
+                self._graph, options, providers=["CPUExecutionProvider"], enable_fallback=0
             )
         except Exception as error:  # its errors have no type of their own
             raise InputError(
