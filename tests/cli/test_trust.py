@@ -130,6 +130,18 @@ def test_no_setting_of_a_results_file_is_imported(capsys, made):
         assert take_mark(), "else it would be imported"
 
 
+def test_odd_commands_of_a_results_file_are_refused(capsys, made):
+    with Store(made["study"], must_exist=True) as file:
+        records, (command,) = file.everything(), file.commands()
+    odd = {"command": "os:system"}, {"settings": ["model"]}, {"models": 3}, {"settings": {"x": 1}}
+    for changes in odd:
+        Path("odd.sqlite").unlink(missing_ok=True)
+        with Store("odd.sqlite") as file:
+            file.add(records)
+            file.add_command(replace(command, **changes))
+        assert "results file 'odd.sqlite'" in run_failing(capsys, "rerun", "odd.sqlite")
+
+
 def test_where_work_runs_is_not_taken_from_a_results_file(capsys, made):
     places = {"keep_models": "kept", "report": "r.html", "markdown": "m.md", "store": "other"}
     with socket.create_server(("127.0.0.1", 0)) as server:

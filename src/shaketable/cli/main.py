@@ -92,7 +92,7 @@ def _limit_trust(args: argparse.Namespace, argv: Sequence[str]) -> Iterator[None
         with nullcontext() if getattr(args, "trust", False) else trust_only(words):
             yield
     finally:
-        del os.environ["PYTHONSAFEPATH"]
+        os.environ.pop("PYTHONSAFEPATH", None)
         if before is not None:
             os.environ["PYTHONSAFEPATH"] = before
 

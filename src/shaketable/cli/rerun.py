@@ -252,6 +252,11 @@ def _prepare(
                 f"results file {path!r} cannot be made again by itself: it does not hold {name}, "
                 f"which came from Python ({what}); {remedy}"
             )
+    if command.command not in _COMMANDS:
+        raise InputError(
+            f"results file {path!r} was made by {command.command!r}, which rerun does not know; "
+            "update shaketable, or measure again"
+        )
     module = _COMMANDS[command.command]
     parser = Parser(prog=f"shaketable {command.command}")
     module.add_flags(parser)

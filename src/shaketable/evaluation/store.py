@@ -155,7 +155,7 @@ class Store:
 
     def commands(self) -> tuple[CommandRecord, ...]:
         """Commands by which cells were made, in the order they were added."""
-        with self._transaction():
+        with self._transaction(), _explain_values():
             return tuple(map(decode_command, self._rows("commands")))
 
     def add_failure(self, failure: FailureRecord) -> None:
@@ -346,7 +346,7 @@ class Store:
 
     def _read(self, keys: Collection[str] | None = None) -> Records:
         """Check all rows, and return what they hold; of the cells all, or those named."""
-        try:
+        with _explain_values():
             points = {row["id"]: decode_points(row) for row in self._rows("points")}
             return Records(
                 tuple(
@@ -359,8 +359,6 @@ class Store:
                 groupings=tuple(map(decode_grouping, self._rows("groupings"))),
                 failures=tuple(map(decode_failure, self._rows("failures"))),
             )
-        except (zlib.error, ValueError, TypeError, LookupError) as error:
-            raise sqlite3.DatabaseError(describe_error(error)) from error
 
     @contextmanager
     def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
@@ -394,6 +392,15 @@ class Store:
             if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
+
+
+@contextmanager
+def _explain_values() -> Iterator[None]:
+    """Let values that cannot be read count as damage."""
+    try:
+        yield
+    except (zlib.error, ValueError, TypeError, LookupError) as error:
+        raise sqlite3.DatabaseError(describe_error(error)) from error
 
 
 def _check_path(path: str, *, must_exist: bool) -> None:
