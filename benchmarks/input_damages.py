@@ -277,6 +277,17 @@ def change_archive_member(content: bytes, rng: np.random.Generator) -> bytes:
     return packed.getvalue()
 
 
+def flip_weight(content: bytes, rng: np.random.Generator) -> bytes:
+    """Flip the highest bit of the exponent of a float32 in a torch file: a much larger weight."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = [p for p in archive.infolist() if re.search("/data/.*[0-9]$", p.filename)]
+        part = parts[rng.integers(len(parts))]
+        tensor = archive.read(part)
+    start = content.index(tensor, part.header_offset + 30 + len(part.filename))
+    at = start + 4 * int(rng.integers(max(1, len(tensor) // 4))) + 3
+    return content[:at] + bytes([content[at] ^ 0x40]) + content[at + 1 :]
+
+
 def change_schema(content: bytes, rng: np.random.Generator) -> bytes:
     """Replace a byte where a results file declares its tables."""
     places = [place.start() for place in re.finditer(b"CREATE ", content)]

@@ -27,6 +27,7 @@ from input_damages import (
     change_schema,
     change_toml_value,
     copy_page,
+    flip_weight,
 )
 from input_models import (
     LABELS,
@@ -350,6 +351,14 @@ KINDS = (
         "model.pt",
         (change_archive_member,) * 3,
     ),
+    Kind(
+        "pt, weights",
+        make_pt,
+        _evaluate_model("net={}/model.pt", "--trust", "--json"),
+        "model.pt",
+        (flip_weight,) * 9,
+        same=True,
+    ),
     Kind("joblib", make_joblib, _evaluate_model("{}/model.joblib", "--trust"), "model.joblib"),
     Kind(
         "study file",
@@ -362,6 +371,7 @@ KINDS = (
         make_weights,
         _evaluate_model("net=input_models:make_network@{}/weights.pt", "--json"),
         "weights.pt",
+        (flip_weight,) * 9,
         same=True,
     ),
     Kind(
@@ -382,6 +392,7 @@ KINDS = (
         make_checkpoint,
         _train,
         "net.pt.checkpoint",
+        (flip_weight,) * 9,
         same=True,
         varies=r'"seconds": .*|"file": .*',
     ),
@@ -410,6 +421,7 @@ KINDS = (
         make_trained,
         _evaluate_model("net={}/model.pt", "--json"),
         "model.pt",
+        (flip_weight,) * 3,
         same=True,
     ),
     Kind(
