@@ -225,19 +225,22 @@ def test_reading_results_imports_nothing(capsys, made):
 
 
 def test_code_that_is_trusted_may_name_other_code(capsys):
-    Path("helper.py").write_text(
+    Path("noise_of_a_suite.py").write_text(
         "import shaketable as st\n"
         "@st.corruption\n"
         "def dim(x, rng, *, size):\n    return x * (1 - size)\n"
     )
-    Path("mine.py").write_text(
-        "levels = ['helper:dim(0.1)', 'helper:dim(size=0.2)']\n"
+    Path("suite_of_others.py").write_text(
+        "levels = ['noise_of_a_suite:dim(0.1)', 'noise_of_a_suite:dim(size=0.2)']\n"
         "def make():\n"
         "    from shaketable.corruptions import parse\n"
-        "    return [parse('helper:dim(0.3)')]\n"
+        "    return [parse('noise_of_a_suite:dim(0.3)')]\n"
     )
     argv = ["evaluate", "--data", "bands(n=40)", "--model", "1nn", "--k", 1, "--quiet"]
-    code, out, err = run_command(capsys, *argv, "--suite", "mine:levels", "--suite", "mine:make")
-    sys.modules.pop("helper", None)
+    code, out, err = run_command(
+        capsys, *argv, "--suite", "suite_of_others:levels", "--suite", "suite_of_others:make"
+    )
+    for name in ("noise_of_a_suite", "suite_of_others"):
+        sys.modules.pop(name, None)
     assert code == 0, err
-    assert "helper:dim(size=0.3)" in out
+    assert "noise_of_a_suite:dim(size=0.3)" in out
