@@ -58,7 +58,8 @@ def test_only_what_all_words_name_is_trusted():
             check_trusted("model", "evil:boom")
     with trust_only([]), run_trusted():
         check_trusted("model", "evil:boom")
-    with trust_only([]), pytest.raises(InputError):
+    words = ["evaluate", "--model", "math:pi", "model"]
+    with trust_only(words), pytest.raises(InputError, match="^model 'math:sqrt' must be trusted"):
         import_object("model", "math:sqrt")
     assert import_object("model", "math:sqrt")(4) == 2
 
