@@ -61,7 +61,7 @@ def try_input(kind: Kind, folder: Path, expected: str) -> tuple[str, str]:
         code, out, err = run_command(kind.argv(folder))
     except BaseException as error:  # whatever leaves main is what is looked for
         return "memory" if isinstance(error, MemoryError) else "mistake", f"left main: {error!r}"
-    lines = [line for line in err.splitlines() if not line.startswith("note: ")]
+    lines = [line for line in err.splitlines() if not line.startswith(("note: ", "network: "))]
     strange = [line for line in lines if not line.startswith("shaketable: error: ")]
     outcome, said = "fine", ""
     if code == 2 and len(lines) == 1 and not strange:
@@ -71,7 +71,7 @@ def try_input(kind: Kind, folder: Path, expected: str) -> tuple[str, str]:
         outcome = "memory" if "MemoryError" in said else outcome
     elif code == 2 or strange:
         outcome, said = "noise", (strange or lines or ["nothing said"])[0]
-    elif kind.same and out != expected:
+    elif kind.same and re.sub(kind.varies, "", out) != re.sub(kind.varies, "", expected):
         outcome, said = "other numbers", out[:200]
     return outcome, said
 
@@ -86,8 +86,11 @@ def work(kinds: Sequence[Kind], seed: int, start: int, stop: int) -> None:
             good[kind.name] = Path(place) / kind.name.replace(" ", "_").replace(".", "_")
             good[kind.name].mkdir()
             kind.make(good[kind.name])
-            code, expected[kind.name], err = run_command(kind.argv(good[kind.name]))
+            copy = Path(place) / "undamaged"  # a command may change what it reads
+            shutil.copytree(good[kind.name], copy)
+            code, expected[kind.name], err = run_command(kind.argv(copy))
             assert code in kind.codes, (kind.name, err)
+            shutil.rmtree(copy)
         size = int(re.findall(r"VmSize:\s+(\d+)", Path("/proc/self/status").read_text())[0]) * 1024
         resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
         for i in range(start, stop):

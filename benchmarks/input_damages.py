@@ -260,6 +260,41 @@ def change_toml_value(content: bytes, rng: np.random.Generator) -> bytes:
     return b"\n".join(lines)
 
 
+def change_archive_member(content: bytes, rng: np.random.Generator) -> bytes:
+    """Damage one part of a zip archive, such as a torch or skops file, with a right checksum."""
+    packed = io.BytesIO()
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(packed, "w") as new:
+            names = old.namelist()
+            chosen = rng.integers(len(names))
+            for i, name in enumerate(names):
+                part = old.read(name)
+                if i == chosen and part:
+                    part = COMMON[rng.integers(len(COMMON))](part, rng)
+                new.writestr(name, part, zipfile.ZIP_STORED)
+    except (zipfile.BadZipFile, ValueError):
+        return flip_bit(content, rng)
+    return packed.getvalue()
+
+
+def flip_weight(content: bytes, rng: np.random.Generator) -> bytes:
+    """Flip the highest bit of the exponent of a float32 in a torch file: a much larger weight."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        parts = [p for p in archive.infolist() if re.search("/data/.*[0-9]$", p.filename)]
+        part = parts[rng.integers(len(parts))]
+        tensor = archive.read(part)
+    start = content.index(tensor, part.header_offset + 30 + len(part.filename))
+    at = start + 4 * int(rng.integers(max(1, len(tensor) // 4))) + 3
+    return content[:at] + bytes([content[at] ^ 0x40]) + content[at + 1 :]
+
+
+def change_schema(content: bytes, rng: np.random.Generator) -> bytes:
+    """Replace a byte where a results file declares its tables."""
+    places = [place.start() for place in re.finditer(b"CREATE ", content)]
+    at = places[rng.integers(len(places))] + int(rng.integers(-40, 200))
+    return content[:at] + rng.bytes(1) + content[at + 1 :]
+
+
 def copy_page(content: bytes, rng: np.random.Generator) -> bytes:
     """Copy a page of a results file over another."""
     size, count = 4096, len(content) // 4096

@@ -16,6 +16,7 @@ import numpy as np
 
 from input_damages import (
     Damage,
+    change_archive_member,
     change_csv_cell,
     change_idx_header,
     change_image_header,
@@ -23,15 +24,19 @@ from input_damages import (
     change_npy_header,
     change_npz_member,
     change_parquet_column,
+    change_schema,
     change_toml_value,
     copy_page,
+    flip_weight,
 )
 from input_models import (
     LABELS,
     POINTS,
     make_booster,
+    make_checkpoint,
     make_exported,
     make_joblib,
+    make_old_weights,
     make_onnx,
     make_points,
     make_pt,
@@ -58,6 +63,8 @@ class Kind:
     """Damages that only this kind has."""
     same: bool = False
     """Whether a command that succeeds must give the results of the good input."""
+    varies: str = "$^"
+    """Pattern of what differs from run to run in these results."""
     codes: tuple[int, ...] = (0,)
     """Exit codes of a result."""
 
@@ -224,6 +231,14 @@ def make_study(folder: Path) -> None:
     )
 
 
+def make_study_results(folder: Path) -> None:
+    """Results file of a small study, which can be made again."""
+    argv = ["study", "--data", "bands(n=40, separation=0.1)", "--model", "1nn", "--k", "1"]
+    run_command(
+        [*argv, "--runs", "1", "--jobs", "1", "--quiet", "--store", str(folder / "s.sqlite")]
+    )
+
+
 def make_requirements(folder: Path) -> None:
     """Requirements on the models of a results file."""
     make_results(folder)
@@ -246,6 +261,11 @@ def _evaluate_model(model: str, *more: str) -> Callable[[Path], list[str]]:
         return [*args, "--corruptions", "linf(0.1)", "--k", "1", *more]
 
     return argv
+
+
+def _train(folder: Path) -> list[str]:
+    argv = ["train", "--data", str(folder / "data" / "clean.npz"), "--epochs", "3", "--json"]
+    return [*argv, "--network", "mlp(width=4, depth=1)", "-o", str(folder / "net.pt"), "--quiet"]
 
 
 def _evaluate_booster(ending: str) -> Callable[[Path], list[str]]:
@@ -313,11 +333,32 @@ KINDS = (
         "results file",
         make_results,
         lambda folder: ["score", str(folder / "r.sqlite"), "--json"],
-        odd=(copy_page,) * 3,
+        odd=(copy_page, change_schema) * 2,
         same=True,
     ),
+    Kind(
+        "rerun",
+        make_study_results,
+        lambda folder: ["rerun", str(folder / "s.sqlite"), "--jobs", "1", "--quiet"],
+        odd=(copy_page, change_schema) * 2,
+        codes=(0, 1),
+    ),
     Kind("onnx", make_onnx, _evaluate_model("{}/model.onnx"), "model.onnx"),
-    Kind("pt", make_pt, _evaluate_model("{}/model.pt", "--trust"), "model.pt"),
+    Kind(
+        "pt",
+        make_pt,
+        _evaluate_model("{}/model.pt", "--trust"),
+        "model.pt",
+        (change_archive_member,) * 3,
+    ),
+    Kind(
+        "pt, weights",
+        make_pt,
+        _evaluate_model("net={}/model.pt", "--trust", "--json"),
+        "model.pt",
+        (flip_weight,) * 9,
+        same=True,
+    ),
     Kind("joblib", make_joblib, _evaluate_model("{}/model.joblib", "--trust"), "model.joblib"),
     Kind(
         "study file",
@@ -328,13 +369,50 @@ KINDS = (
     Kind(
         "weights",
         make_weights,
+        _evaluate_model("net=input_models:make_network@{}/weights.pt", "--json"),
+        "weights.pt",
+        (flip_weight,) * 9,
+        same=True,
+    ),
+    Kind(
+        "weights, parts",
+        make_weights,
         _evaluate_model("input_models:make_network@{}/weights.pt"),
         "weights.pt",
+        (change_archive_member,) * 30,
+    ),
+    Kind(
+        "old weights",
+        make_old_weights,
+        _evaluate_model("input_models:make_network@{}/weights.pt"),
+        "weights.pt",
+    ),
+    Kind(
+        "checkpoint",
+        make_checkpoint,
+        _train,
+        "net.pt.checkpoint",
+        (flip_weight,) * 9,
+        same=True,
+        varies=r'"seconds": .*|"file": .*',
+    ),
+    Kind(
+        "checkpoint, parts",
+        make_checkpoint,
+        _train,
+        "net.pt.checkpoint",
+        (change_archive_member,) * 30,
     ),
     Kind("idx", make_idx, _separate("."), odd=(change_idx_header,) * 3),
     Kind("cifar batches", make_cifar, _separate(".")),
     Kind("tiny imagenet", make_tiny_imagenet, _separate(".")),
-    Kind("skops", make_skops, _evaluate_model("{}/model.skops"), "model.skops"),
+    Kind(
+        "skops",
+        make_skops,
+        _evaluate_model("{}/model.skops"),
+        "model.skops",
+        (change_archive_member,) * 5,
+    ),
     Kind("xgboost json", make_booster(".json"), _evaluate_booster(".json"), "model.json"),
     Kind("xgboost ubj", make_booster(".ubj"), _evaluate_booster(".ubj"), "model.ubj"),
     Kind("lightgbm", make_booster(".txt"), _evaluate_booster(".txt"), "model.txt"),
@@ -343,10 +421,30 @@ KINDS = (
         make_trained,
         _evaluate_model("net={}/model.pt", "--json"),
         "model.pt",
+        (flip_weight,) * 3,
         same=True,
     ),
-    Kind("torchscript", make_script, _evaluate_model("{}/model.pt", "--trust"), "model.pt"),
-    Kind("exported", make_exported, _evaluate_model("{}/model.pt2", "--trust"), "model.pt2"),
+    Kind(
+        "network, parts",
+        make_trained,
+        _evaluate_model("net={}/model.pt", "--json"),
+        "model.pt",
+        (change_archive_member,) * 30,
+    ),
+    Kind(
+        "torchscript",
+        make_script,
+        _evaluate_model("{}/model.pt", "--trust"),
+        "model.pt",
+        (change_archive_member,) * 3,
+    ),
+    Kind(
+        "exported",
+        make_exported,
+        _evaluate_model("{}/model.pt2", "--trust"),
+        "model.pt2",
+        (change_archive_member,) * 3,
+    ),
     Kind("cifar archive", make_cifar_archive, _separate("cifar.tar.gz")),
     Kind(
         "requirements",

@@ -60,6 +60,48 @@ def make_weights(folder: Path) -> None:
     torch.save(make_network().state_dict(), folder / "weights.pt")
 
 
+def make_old_weights(folder: Path) -> None:
+    """Weights of a network as torch before 1.6 wrote them, without checksums."""
+    import torch
+
+    save_model_data(folder)
+    torch.manual_seed(0)
+    torch.save(
+        make_network().state_dict(), folder / "weights.pt", _use_new_zipfile_serialization=False
+    )
+
+
+def make_checkpoint(folder: Path) -> None:
+    """Checkpoint of a training that was interrupted after its first epoch."""
+    from shaketable.training.checkpoints import Checkpoint
+    from shaketable.training.trained import train
+
+    class StopError(Exception):
+        pass
+
+    def stop(checkpoint: Any, trainer: Any) -> None:
+        checkpoint.save(trainer)
+        if trainer.done == 3:
+            raise StopError
+
+    save_model_data(folder)
+    kept: Any = Checkpoint
+    usual = kept.save_if_due
+    try:
+        kept.save_if_due = stop
+        train(
+            "mlp(width=4, depth=1)",
+            str(folder / "data" / "clean.npz"),
+            epochs=3,
+            validate=True,
+            checkpoint=folder / "net.pt.checkpoint",
+        )
+    except StopError:
+        pass
+    finally:
+        kept.save_if_due = usual
+
+
 def make_joblib(folder: Path) -> None:
     """Fitted estimator of scikit-learn."""
     import joblib

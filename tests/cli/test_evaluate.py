@@ -277,3 +277,20 @@ def test_a_grid_from_the_command_line(capsys):
     both = run_json(capsys, *arguments, "--grid", "scaling(1.1) as SC", "missing(0.3) as MI")["mcv"]
     assert [board["suite"] for board in both] == ["jitter x missing", "scaling x missing"]
     assert list(both[1]["models"][0]["sets"]) == ["clean", "MI", "SC", "SCMI", "MISC"]
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["evaluate", "--model", "1nn"],
+        ["study", "--model", "1nn", "--runs", 1, "--jobs", 1],
+        ["harden", "--model", "1nn", "--noise", "linf(0.1)"],
+        ["figure", "plane", "--model", "1nn", "-o", "f.html"],
+        ["adversary", "--model", "1nn", "--eps", 0.1, "--random", 10**12, "--quiet"],
+    ],
+)
+def test_too_many_copies_are_refused_with_their_number(capsys, argv):
+    copies = [] if argv[0] == "adversary" else ["--k", 10**12]
+    message = run_failing(capsys, *argv, "--data", "bands(n=40)", *copies)
+    assert "k must be at most 10000000 for " in message
+    assert "got 1000000000000: that would be " in message

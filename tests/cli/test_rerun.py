@@ -93,7 +93,7 @@ def test_results_that_differ_have_exit_code_1(capsys):
     argv = ["study", "--data", "bands(n=100)", "--model", "unseeded:model", "--model", "1nn"]
     argv += ["--runs", 3, "--k", 1, "--jobs", 1, "--quiet", "--store", "s.sqlite"]
     assert run_command(capsys, *argv)[0] == 0
-    assert "must be trusted: it names 'unseeded:model'" in run_failing(capsys, *RERUN)
+    assert "model 'unseeded:model' must be trusted: a file" in run_failing(capsys, *RERUN)
     code, out, _ = run_command(capsys, *RERUN, "--trust", "--json")
     found = json.loads(out)
     check_schema("rerun", found)

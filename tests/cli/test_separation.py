@@ -141,3 +141,12 @@ def test_clashes_are_named_and_can_be_dropped(capsys):
 )
 def test_bad_input_is_one_line_that_helps(capsys, argv, message):
     assert message in run_failing(capsys, *argv)
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_points_that_coincide_are_counted_as_json_also_across_parts(capsys, fixed):
+    x, y = np.array([[0.0], [1.0], [0.0], [2.0]]), np.array([0, 1, 0, 1])
+    parts = {"x_train": x, "y_train": y, "x_test": x[1:], "y_test": y[1:]}
+    np.savez("data.npz", **(parts if fixed else {"x": x, "y": y}))
+    found = run_json(capsys, "separation", "data.npz")["duplicates"]
+    assert (found["groups"], found["groups_in_both_parts"]) == ((3, 3) if fixed else (1, None))

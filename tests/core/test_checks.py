@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from shaketable.core.checks import HUGE, TINY, check_real, check_whole, list_names, unknown_name
+from shaketable.core.checks import (
+    HUGE,
+    TINY,
+    check_copies,
+    check_real,
+    check_whole,
+    list_names,
+    unknown_name,
+)
 from shaketable.core.errors import InputError
 
 
@@ -50,3 +58,18 @@ def test_unknown_names_suggest_similar_ones_in_any_case():
 def test_long_lists_are_cut():
     assert list_names(list("abcde"), "; ") == "a; b; c; d; e"
     assert list_names(list("abcdef")) == "a, b, c, d, e and 1 more"
+
+
+def test_copies_are_counted_before_they_are_made():
+    check_copies(10**7, 1000)
+    check_copies(1, 10**12, 10**6)
+    for k, n, values, most in (
+        (10**7 + 1, 1, None, 10**7),
+        (10**6 + 1, 10**4, None, 10**6),
+        (10**7, 1000, 10**9, 1),
+    ):
+        message = (
+            rf"k must be at most {most} for {n} points.*, got {k}: that would be {n * k} noisy"
+        )
+        with pytest.raises(InputError, match=message):
+            check_copies(k, n, values)

@@ -423,3 +423,35 @@ def test_separations_are_found_by_data_and_norm(filled):
         assert store.separation(second, np.inf) is None
         assert store.separation(first, 1.0) is None
         assert store.separation("other", 2.0) is None
+
+
+@pytest.mark.parametrize("must_exist", [False, True])
+def test_damage_where_the_tables_are_declared_is_refused(filled, must_exist):
+    whole = filled.read_bytes()
+    declared = [place.start() for place in re.finditer(b"CREATE (TABLE|INDEX)", whole)]
+    refused = 0
+    for at in range(min(declared) - 20, max(declared) + 20, 7):
+        filled.write_bytes(whole[:at] + b"\xff" + whole[at + 1 :])
+        try:
+            Store(filled, must_exist=must_exist).close()
+        except StoreError as error:
+            refused += "is damaged or not a results file" in str(error)
+    assert refused > 200
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (":memory:", "must be named, got ':memory:'; name a file, or leave it out to keep none"),
+        ("", "must be named, got ''; name a file"),
+        ("/dev/null", "'/dev/null' is a device or a pipe; name a file"),
+        ("/", "'/' is a folder; name a file in it"),
+    ],
+)
+def test_what_is_no_file_is_refused(path, message):
+    for must_exist in (False, True):
+        with pytest.raises(InputError, match=f"^results file {message}"):
+            Store(path, must_exist=must_exist)
+    data = (np.zeros((4, 1)), [0, 1, 0, 1])
+    with pytest.raises(InputError, match=f"^results file {message}"):
+        evaluate(model, data, "linf(0.1)", k=1, store=path)

@@ -1,7 +1,8 @@
-"""A disk that is full, or nearly so."""
+"""A disk that is full, or nearly so, or that changes what is on it."""
 
 import resource
 from contextlib import contextmanager
+from pathlib import Path
 
 
 @contextmanager
@@ -13,3 +14,11 @@ def limit_file_size(size):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def flip_bit(path, content, at=0):
+    """Change one bit of a part of a file, which has this content."""
+    path = Path(path)
+    file = bytearray(path.read_bytes())
+    file[file.index(content) + at] ^= 1
+    path.write_bytes(file)

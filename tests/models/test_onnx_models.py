@@ -4,6 +4,7 @@ import pickle
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -378,9 +379,19 @@ def nonsense():
     return "net.onnx"
 
 
+def misspelt():
+    content = Path(linear()).read_bytes()
+    Path("net.onnx").write_bytes(content.replace(b"Gemm", b"Ge\xcdm"))
+    return "net.onnx"
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            misspelt,
+            r"^model file 'net.onnx' cannot be loaded by onnxruntime [0-9.]+: 'utf-8' codec",
+        ),
         (lambda: "none.onnx", r"^model file 'none.onnx' does not exist; check the path$"),
         (lambda: ".", r"^model file '.' cannot be read: .*; check the path$"),
         (nonsense, r"^model file 'net.onnx' cannot be loaded by onnxruntime [0-9.]+: [A-Z][^\n]+$"),

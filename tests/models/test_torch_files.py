@@ -4,6 +4,7 @@ import sys
 import numpy as np
 import pytest
 
+from helpers.disks import flip_bit
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
@@ -114,3 +115,16 @@ def test_weights_that_cannot_be_used_are_one_line(networks, source, message):
     with pytest.raises(InputError, match=message) as error:
         load_model(f"networks_for_test:{source}", trust=True)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit")
+def test_a_changed_weight_of_a_trusted_file_is_noticed(own_directory):
+    network = torch.nn.Linear(30, 3)
+    torch.save(network, "whole.pt")
+    torch.jit.trace(network, torch.zeros(1, 30)).save("script.pt")
+    torch.export.save(torch.export.export(network, (torch.zeros(2, 30),)), "program.pt2")
+    for name in ("whole.pt", "script.pt", "program.pt2"):
+        load_model(name, trust=True)
+        flip_bit(name, network.weight.detach().numpy().tobytes(), at=50)
+        with pytest.raises(InputError, match=rf"model file '{name}' cannot be loaded: checksum of"):
+            load_model(name, trust=True)

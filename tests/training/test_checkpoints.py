@@ -3,12 +3,15 @@
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from helpers.commands import run_failing  # noqa: E402
+from helpers.disks import flip_bit, limit_file_size  # noqa: E402
 from helpers.networks import same_weights  # noqa: E402
 from shaketable import make_dataset  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
@@ -120,6 +123,44 @@ def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
     torch.save({"format": "other"}, path)
     with pytest.raises(InputError, match="is no checkpoint of this version; delete or move it$"):
         train("mlp", POINTS, epochs=1, checkpoint=path)
+
+
+def test_a_changed_or_incomplete_checkpoint_is_refused(tmp_path, monkeypatch):
+    path, start = tmp_path / "c", {"epochs": 2, "checkpoint": tmp_path / "c"}
+    with monkeypatch.context() as patch:
+        interrupt_after(3, patch)
+        with pytest.raises(KilledError):
+            train("mlp(width=4)", POINTS, **start)
+    whole = path.read_bytes()
+    content = torch.load(path, weights_only=True)
+    momentum = content["optimizer"]["state"][0]["momentum_buffer"]
+    for tensor in (*content["weights"].values(), momentum, content["sums"]):
+        if tensor.numel() > 1:
+            path.write_bytes(whole)
+            flip_bit(path, tensor.numpy().tobytes(), at=1)
+            with pytest.raises(InputError, match=r"cannot be read \(BadZipFile\); delete it to"):
+                train("mlp(width=4)", POINTS, **start)
+    for key in ("identity", "weights", "optimizer", "curve", "done"):
+        torch.save({name: part for name, part in content.items() if name != key}, path)
+        why = "does not say of which" if key == "identity" else f"cannot be used .KeyError: '{key}"
+        with pytest.raises(InputError, match=f"checkpoint '.*' {why}.*; delete it to train from"):
+            train("mlp(width=4)", POINTS, **start)
+    path.write_bytes(whole)
+    assert len(train("mlp(width=4)", POINTS, **start).curve) == 2
+
+
+def test_a_full_disk_is_one_line(capsys, own_directory, monkeypatch):
+    argv = ["train", "--data", "bands(n=100)", "--network", "mlp(width=4)", "--epochs", 1]
+    argv += ["-o", "m.pt", "--quiet"]
+    for at_each_step in (False, True):
+        with limit_file_size(3000), monkeypatch.context() as patch:
+            if at_each_step:
+                patch.setattr(Checkpoint, "save_if_due", Checkpoint.save)
+            message = run_failing(capsys, *argv)
+        what = "checkpoint" if at_each_step else "network"
+        assert f"{what} cannot be written to 'm.pt" in message
+        assert "(File too large); name another file, or free some space" in message
+        assert not any(tmp for tmp in Path().iterdir()), "no half of a file is left"
 
 
 @pytest.mark.parametrize(

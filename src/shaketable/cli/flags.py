@@ -70,7 +70,7 @@ def add_model_flag(parser: argparse.ArgumentParser, kinds: str) -> None:
         "--trust",
         action="store_true",
         help="load model files that may hold code (.joblib, .pkl, .pt of a whole module, .pt2, "
-        "folders of MLflow): it runs",
+        "folders of MLflow), and import modules that only a file names: it runs",
     )
     parser.add_argument(
         "--classes",

@@ -11,7 +11,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from typing import Any
 
@@ -24,6 +24,7 @@ from shaketable.core.errors import (
     ShaketableWarning,
     describe_error,
 )
+from shaketable.core.importing import trust_only
 from shaketable.views.formats import TABLE_FORMATS
 from shaketable.views.terminal import print_lines, print_notes, write_as
 
@@ -45,8 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print_lines(f"shaketable {version('shaketable')}")
             return 0
-        args = parse_args(argv, COMMANDS)
-        with _catch_interrupts(), warnings.catch_warnings():
+        with trust_only(argv):
+            args = parse_args(argv, COMMANDS)
+        with _catch_interrupts(), _limit_trust(args, argv), warnings.catch_warnings():
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
             return _run(args)
     except KeyboardInterrupt as interrupt:  # a command may say what it kept
@@ -75,6 +77,24 @@ def _run(args: argparse.Namespace) -> int:
             "remove that from it; --debug shows where"
         ) from error
     return code
+
+
+@contextmanager
+def _limit_trust(args: argparse.Namespace, argv: Sequence[str]) -> Iterator[None]:
+    """Run nothing that only a file names, unless it is trusted, or that just lies around.
+
+    Python starts worker processes with the working directory first on their path; not so here.
+    """
+    words = [word for word in argv if word != getattr(args, "file", None)]
+    before = os.environ.get("PYTHONSAFEPATH")
+    os.environ["PYTHONSAFEPATH"] = "1"
+    try:
+        with nullcontext() if getattr(args, "trust", False) else trust_only(words):
+            yield
+    finally:
+        os.environ.pop("PYTHONSAFEPATH", None)
+        if before is not None:
+            os.environ["PYTHONSAFEPATH"] = before
 
 
 @contextmanager

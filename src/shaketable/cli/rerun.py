@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import platform
 import random
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
@@ -17,9 +17,10 @@ from shaketable.cli import evaluate, study
 from shaketable.cli.flags import add_device_flag, add_json_flag, add_quiet_flag, parse_path
 from shaketable.cli.output import no_cells, print_json
 from shaketable.cli.parser import Parser
-from shaketable.cli.settings import format_toml, parse_settings
+from shaketable.cli.settings import OUTPUT, format_toml, parse_settings
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
+from shaketable.core.importing import trust_only
 from shaketable.core.writing import write_beside
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_text
 
@@ -32,9 +33,6 @@ ABOUT = "make a results file again, and say whether it agrees"
 SCHEMA = "evaluation/rerun.schema.json"
 
 _COMMANDS: dict[str, Any] = {"study": study, "evaluate": evaluate}
-
-_CODE = ("model", "network", "recipe", "train", "corruptions", "suite", "grid", "features")
-"""Settings that may name ``package.module:name``."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +139,7 @@ def rerun(
     trust
         Whether modules that the file names are imported, and model files that may hold code loaded.
     n_jobs, progress
-        As in `study`.
+        As in `study`. Where work runs is never taken from the file, nor where files are written.
     device
         Where networks compute; by default on the GPU if there is one.
 
@@ -157,6 +155,7 @@ def rerun(
     from shaketable.training.hardening.parts import names_training_part
 
     commands, records = _read(str(store))
+    given = nullcontext() if trust else trust_only(_list_texts(models))
     if any(names_training_part(cell.data) for cell in records):
         raise InputError(
             f"results file {str(store)!r} holds results of harden, which rerun cannot make again; "
@@ -171,7 +170,7 @@ def rerun(
     }
     then = [cell for cell in records if _find_origin(cell) in made]
     again = then if cells is None else _draw_cells(then, commands, cells)
-    with TemporaryDirectory(prefix="shaketable-") as folder:
+    with given, TemporaryDirectory(prefix="shaketable-") as folder:
         target = str(Path(folder, "again.sqlite"))
         flags = {
             "store": target,
@@ -253,11 +252,16 @@ def _prepare(
                 f"results file {path!r} cannot be made again by itself: it does not hold {name}, "
                 f"which came from Python ({what}); {remedy}"
             )
-    _check_trust(command, path, trusted=flags["trust"])
+    if command.command not in _COMMANDS:
+        raise InputError(
+            f"results file {path!r} was made by {command.command!r}, which rerun does not know; "
+            "update shaketable, or measure again"
+        )
     module = _COMMANDS[command.command]
     parser = Parser(prog=f"shaketable {command.command}")
     module.add_flags(parser)
-    args = parse_settings(command.settings, parser, where=f"results file {path!r}")
+    settings = {key: value for key, value in command.settings.items() if key not in OUTPUT}
+    args = parse_settings(settings, parser, where=f"results file {path!r}")
     vars(args).update(flags)
     objects: dict[str, Any] = {}
     if isinstance(data, str | Path):
@@ -266,10 +270,8 @@ def _prepare(
         objects["data"] = as_dataset(data)
     if models is not None and module is study:
         objects["models"] = models
-    try:
+    with _name_file(path):
         inputs = module.read_inputs(args, **objects)
-    except InputError as error:
-        raise InputError(f"results file {path!r} cannot be made again: {error}") from error
     if module is study:
         inputs = replace(inputs, models=_use_names(inputs.models, command))
     now = inputs.data.fingerprint
@@ -279,7 +281,8 @@ def _prepare(
             f"{inputs.data.name} was {command.fingerprint} then and is {now} now; restore the data "
             "of then, or measure again"
         )
-    identities = {} if find_changes(command.versions) else module.identify(args, inputs)
+    with _name_file(path):
+        identities = {} if find_changes(command.versions) else module.identify(args, inputs)
     for name, identity in identities.items():
         if _strip_name(command.models.get(name, "")) != identity:
             raise InputError(
@@ -287,6 +290,15 @@ def _prepare(
                 "parameters are not those of then; restore the model of then, or measure again"
             )
     return args, inputs
+
+
+@contextmanager
+def _name_file(path: str) -> Iterator[None]:
+    """Let an error say that it keeps this results file from being made again."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"results file {path!r} cannot be made again: {error}") from error
 
 
 def _use_names(models: Mapping[str, Any], command: CommandRecord) -> dict[str, Any]:
@@ -300,22 +312,13 @@ def _use_names(models: Mapping[str, Any], command: CommandRecord) -> dict[str, A
     return {find_name(name): model for name, model in models.items()}
 
 
-def _check_trust(command: CommandRecord, path: str, *, trusted: bool) -> None:
-    """Raise `InputError` if a file names code and is not trusted: it decides what is imported."""
-    texts = [text for key in _CODE for text in _list_texts(command.settings.get(key))]
-    named = [text for text in texts if re.search(r"\w:[A-Za-z_]", text)]
-    if named and not trusted:
-        raise InputError(
-            f"results file {path!r} must be trusted: it names {named[0]!r}, which is imported and "
-            "so runs; if you know who made it, add --trust (trust=True in Python)"
-        )
-
-
 def _list_texts(value: Any) -> list[str]:
-    """All texts in a setting."""
-    if isinstance(value, list):
+    """All texts among the models that were given."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
         return [text for item in value for text in _list_texts(item)]
-    return [] if value is None else [str(value)]
+    return [value] if isinstance(value, str) else []
 
 
 def _draw_cells(cells: Sequence[Record], commands: Sequence[CommandRecord], n: int) -> list[Record]:

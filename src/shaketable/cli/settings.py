@@ -39,7 +39,10 @@ OUTPUT = frozenset(
         "device",
     }
 )
-"""Settings that results do not depend on."""
+"""Settings that results do not depend on: where work runs, and where files are written.
+
+They are not taken from a results file.
+"""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator
+import os
 import sys
 from collections.abc import Iterable, Sequence
 
@@ -12,6 +13,9 @@ from shaketable.core.errors import InputError
 
 TINY, HUGE = math.ulp(0.0), sys.float_info.max
 """The least positive and the largest finite float, for rules such as "positive and finite"."""
+
+MOST_COPIES, MOST_ANSWERS = 10**7, 10**10
+"""Largest number of noisy copies of a point, and of all points together."""
 
 _NAMED = 5  # names that one error message lists
 
@@ -30,6 +34,29 @@ def check_whole(name: str, value: object, *, least: int) -> int:
         most = " and below 2**63" if number >= 2**63 else ""
         raise InputError(f"{name} must be a whole number of at least {least}{most}, got {value!r}")
     return number
+
+
+def check_copies(k: int, n: int, values: int | None = None) -> None:
+    """Raise `InputError` if k noisy copies of n points are too many.
+
+    `values` is the number of values of a point if all copies are in memory at once.
+
+    >>> check_copies(10**12, 1000)
+    Traceback (most recent call last):
+        ...
+    shaketable.core.errors.InputError: k must be at most 10000000 for 1000 points, got \
+1000000000000: that would be 1000000000000000 noisy copies
+    """
+    most, held = min(MOST_COPIES, MOST_ANSWERS // max(1, n)), ""
+    if values is not None and hasattr(os, "sysconf"):
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        most = min(most, memory // max(1, 8 * n * values))
+        held = f" of {values} values, all of which must fit into memory"
+    if k > max(1, most):
+        raise InputError(
+            f"k must be at most {max(1, most)} for {n} points{held}, got {k}: that would be "
+            f"{n * k} noisy copies"
+        )
 
 
 def check_real(name: str, value: object, rule: str, *, low: float, high: float) -> float:

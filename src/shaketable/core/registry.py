@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
-from shaketable.core.importing import import_object, is_reference
+from shaketable.core.importing import import_object, is_reference, run_trusted
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -118,7 +118,8 @@ class Registry(Generic[T]):
 
     def _admit(self, name: str, thing: Any) -> T:
         try:
-            return self.admit(name, thing)
+            with run_trusted():
+                return self.admit(name, thing)
         except ShaketableError:
             raise
         except FOREIGN_ERRORS as error:  # in a function or a constructor of its package
@@ -129,7 +130,8 @@ class Registry(Generic[T]):
 
     def _load(self, point: EntryPoint) -> Any:
         try:
-            return point.load()
+            with run_trusted():
+                return point.load()
         except FOREIGN_ERRORS as error:  # whatever its code does when it is imported
             raise InputError(
                 f"{self.kind} {point.name!r} of an installed package cannot be loaded: "

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from shaketable.core.checks import check_copies
 from shaketable.core.errors import ModelError
 from shaketable.core.keys import SCHEME, digest
 from shaketable.core.threads import map_ahead
@@ -57,6 +58,9 @@ class Cell:
     origin: Origin
     model_id: str
     """Identifies the model; models of other runs have other IDs."""
+
+    def __post_init__(self) -> None:
+        check_copies(self.k, len(self.points.rows))
 
     @property
     def is_clean(self) -> bool:
@@ -194,7 +198,7 @@ class _Group:
 
     cells: Sequence[Cell]
     corruptions: Sequence[Corruption]
-    batches: Sequence[tuple[slice, IntArray]]
+    batches: Sequence[tuple[slice, range]]
     """Positions of points, and numbers of their draws."""
 
     @classmethod
@@ -235,7 +239,7 @@ class _Group:
         return [range(i, i + 1) for i in every] if alone and not self.on_device else [every]
 
     def make_inputs(
-        self, batch: slice, draws: IntArray, numbers: range, send: Sender | None
+        self, batch: slice, draws: range, numbers: range, send: Sender | None
     ) -> Iterable[Any]:
         """Return the corrupted points of some cells, on the device of the model if it has one."""
         first = self.cells[0]
@@ -334,19 +338,19 @@ def _count_hits(
     ]
 
 
-def _keys(cell: Cell, rows: IntArray, draws: IntArray) -> Any:
+def _keys(cell: Cell, rows: IntArray, draws: range) -> Any:
     """Keys of every row and draw, (rows, draws); for images in files their positions there."""
     if cell.corruption.by_row:
         places = rows - (cell.data.n_train or 0)
         return np.repeat(places.astype(np.uint64)[:, None], len(draws), axis=1)
-    return cell.noise.keys(cell.data, cell.corruption, rows, draws)
+    return cell.noise.keys(cell.data, cell.corruption, rows, np.array(draws))
 
 
-def _batches(cell: Cell) -> Iterator[tuple[slice, IntArray]]:
+def _batches(cell: Cell) -> Iterator[tuple[slice, range]]:
     """Split points and draws into batches that fit into memory."""
     n, k = len(cell.points.rows), cell.k
     size = max(1, min(BATCH_VALUES // cell.data.d, BATCH_ROWS))
     rows, draws = max(1, size // k), min(k, size)
     for i in range(0, n, rows):
         for j in range(0, k, draws):
-            yield slice(i, min(n, i + rows)), np.arange(j, min(k, j + draws))
+            yield slice(i, min(n, i + rows)), range(j, min(k, j + draws))

@@ -71,10 +71,11 @@ class Store:
 
     def __init__(self, path: str | Path | None = None, *, must_exist: bool = False) -> None:
         self.path = ":memory:" if path is None else str(path)
+        self.in_memory = path is None
+        """Whether there is no file."""
         self._points: set[str] = set()  # IDs of those that were written
-        if must_exist and not Path(self.path).is_file():
-            what = "is a folder" if Path(self.path).is_dir() else "does not exist"
-            raise InputError(f"results file {self.path!r} {what}; check the path")
+        if path is not None:
+            _check_path(self.path, must_exist=must_exist)
         with self._errors():
             self._db = sqlite3.connect(self.path, timeout=30)
             try:
@@ -92,11 +93,6 @@ class Store:
     def close(self) -> None:
         """Close the file; what was added is on disk already."""
         self._db.close()
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether there is no file."""
-        return self.path == ":memory:"
 
     def keys(self) -> set[str]:
         """Keys of all cells in the file."""
@@ -165,7 +161,7 @@ class Store:
 
     def commands(self) -> tuple[CommandRecord, ...]:
         """Commands by which cells were made, in the order they were added."""
-        with self._transaction():
+        with self._transaction(), _explain_values():
             return tuple(map(decode_command, self._rows("commands")))
 
     def add_failure(self, failure: FailureRecord) -> None:
@@ -356,7 +352,7 @@ class Store:
 
     def _read(self, keys: Collection[str] | None = None) -> Records:
         """Check all rows, and return what they hold; of the cells all, or those named."""
-        try:
+        with _explain_values():
             points = {row["id"]: decode_points(row) for row in self._rows("points")}
             return Records(
                 tuple(
@@ -369,8 +365,6 @@ class Store:
                 groupings=tuple(map(decode_grouping, self._rows("groupings"))),
                 failures=tuple(map(decode_failure, self._rows("failures"))),
             )
-        except (zlib.error, ValueError, TypeError, LookupError) as error:
-            raise sqlite3.DatabaseError(describe_error(error)) from error
 
     @contextmanager
     def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:
@@ -384,7 +378,7 @@ class Store:
         """Turn errors of SQLite and of damaged rows into a `StoreError` with a remedy."""
         try:
             yield
-        except (sqlite3.DatabaseError, KeyError) as error:
+        except (sqlite3.DatabaseError, KeyError, UnicodeError) as error:
             remedies = {
                 "readonly": "make it writable, or name another file",
                 "full": "free some space and run again: what was measured before is kept",
@@ -404,3 +398,30 @@ class Store:
             if word in ("full", "locked", "disk I/O"):  # the file itself is fine
                 raised.exit_code = ShaketableError.exit_code
             raise raised from error
+
+
+@contextmanager
+def _explain_values() -> Iterator[None]:
+    """Let values that cannot be read count as damage."""
+    try:
+        yield
+    except (zlib.error, ValueError, TypeError, LookupError) as error:
+        raise sqlite3.DatabaseError(describe_error(error)) from error
+
+
+def _check_path(path: str, *, must_exist: bool) -> None:
+    """Raise `InputError` for a path that cannot be that of a results file.
+
+    SQLite would keep those of some names in memory, and lose them.
+    """
+    if path in ("", ":memory:"):
+        raise InputError(
+            f"results file must be named, got {path!r}; name a file, or leave it out to keep none"
+        )
+    file = Path(path)
+    if file.is_dir():
+        raise InputError(f"results file {path!r} is a folder; name a file in it")
+    if file.exists() and not file.is_file():  # such as /dev/null
+        raise InputError(f"results file {path!r} is a device or a pipe; name a file")
+    if must_exist and not file.exists():
+        raise InputError(f"results file {path!r} does not exist; check the path")

@@ -187,6 +187,8 @@ def encode_command(command: CommandRecord) -> dict[str, Any]:
 def decode_command(row: dict[str, Any]) -> CommandRecord:
     """Command in a row."""
     changes = {name: json.loads(row[name]) for name in _COMMAND_JSON}
+    if not all(isinstance(changes[name], dict) for name in ("settings", "lacks", "models")):
+        raise ValueError(f"command {row['id']} has no settings by name")
     return CommandRecord(**row | changes | {"recipes": tuple(changes["recipes"])})
 
 

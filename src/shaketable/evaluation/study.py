@@ -218,4 +218,4 @@ def _describe_command(
 
 def _make_absolute(path: str | Path | None) -> Path | None:
     """Return a path as workers in other folders need it."""
-    return None if path is None or str(path) == ":memory:" else Path(path).absolute()
+    return None if path is None else Path(path).absolute()

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from shaketable.core.checks import check_whole
+from shaketable.core.checks import check_copies, check_whole
 from shaketable.core.errors import InputError, ShaketableError
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
@@ -263,6 +263,8 @@ def resolve_training(
     resolved = resolve(regimes, data, noise.bounds).corruptions
     for corruption in resolved:
         check_range(corruption, noise.bounds)
+        if not isinstance(corruption, Clean):
+            check_copies(noise.k, len(data.parts(run=noise.run, seed=noise.seed)[0]), data.d)
     return [TrainingNoise(spec, c) for spec, c in {c.spec: c for c in resolved}.items()]
 
 

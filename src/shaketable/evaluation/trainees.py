@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from shaketable.core.checks import check_copies
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
@@ -109,7 +110,7 @@ class ModelFiles:
     @property
     def _checkpoints(self) -> Path | None:
         """Folder of checkpoints."""
-        if self.store is None or str(self.store) == ":memory:":
+        if self.store is None:
             return None
         return Path(f"{self.store}.training")
 
@@ -256,6 +257,7 @@ def train_model(
         )
     x, y = data.rows(rows), data.labels[rows]
     if not isinstance(training.corruption, Clean):
+        check_copies(noise.k, len(rows), data.d)
         keys = noise.keys(data, training.corruption, rows, np.arange(noise.k))
         x = noisy_copies(training.corruption.bind(noise.bounds), x, keys)
         y = np.repeat(y, noise.k)

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from shaketable.core.checks import check_whole
+from shaketable.core.checks import check_copies, check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import digest, row_keys
@@ -111,6 +111,7 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         x, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         if not isinstance(noise, Clean):
+            check_copies(k, *x.shape)
             state = self.random_state
             seed = (
                 int(state)

@@ -13,7 +13,6 @@ only, so one that may hold code is loaded only if the user says that it is trust
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,7 +22,11 @@ from typing import Any
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error
-from shaketable.core.importing import import_object, is_reference
+from shaketable.core.importing import (
+    import_object,
+    is_reference,
+    search_working_directory,
+)
 from shaketable.core.registry import Registry
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.examples import EXAMPLES, example
@@ -79,6 +82,8 @@ class ModelLoader:
         if self.safer is not None and not trust and not self.asks_for_trust:
             raise self.require_trust(path)
         self.import_needed()
+        if trust and (self.asks_for_trust or self.safer is not None):  # it may name classes
+            search_working_directory()
         try:
             return self.load(path, trust=trust) if self.asks_for_trust else self.load(path)
         except InputError:
@@ -161,11 +166,8 @@ def load_model(
         path = next((path / name for name in LOADERS if (path / name).is_file()), path)
     ending = path.suffix or path.name
     if ending in LOADERS:
-        if "" not in sys.path:  # pickles refer to classes, which may be defined in this directory
-            sys.path.insert(0, "")
         return LOADERS.get(ending)(path, trust=trust), False
-    module, _, attribute = source.partition(":")
-    if not module or not attribute:
+    if not is_reference(source):
         files = (f"file{e}" if e.startswith(".") else f"folder with {e}" for e in LOADERS)
         raise unknown_name(
             "model", source, [*BUILTIN, *EXAMPLES, "package.module:attribute", *files]
@@ -174,6 +176,6 @@ def load_model(
     if isinstance(model, type):
         raise InputError(
             f"model {source!r} is a class; name an object of it, made in a module as in model = "
-            f"{attribute}(…)"
+            f"{source.partition(':')[2]}(…)"
         )
     return model, False

@@ -129,7 +129,9 @@ class OnnxModel(Identified):
         options.add_external_initializers_from_files_in_memory(names, parts, [*map(len, parts)])
         providers = choose_providers(onnxruntime.get_available_providers(), self._asked)
         try:
-            return onnxruntime.InferenceSession(self._graph, options, providers=providers)
+            return onnxruntime.InferenceSession(
+                self._graph, options, providers=providers, enable_fallback=0
+            )
         except Exception as error:  # its errors have no type of their own
             raise InputError(
                 f"model file {self.name!r} cannot be loaded by onnxruntime "

@@ -15,7 +15,7 @@ from shaketable.core.importing import import_object, is_reference
 from shaketable.models.failures import report_failures
 from shaketable.models.loading import ModelLoader, declare_loader
 from shaketable.models.networks.files import is_network_file, load_network, make_empty
-from shaketable.models.networks.weights import match_names, read_weights
+from shaketable.models.networks.weights import check_parts, match_names, read_weights
 
 
 def load_file(path: Path, *, trust: bool) -> Any:
@@ -38,7 +38,7 @@ def load_module(path: Path) -> Any:
     """
     import torch
 
-    if zipfile.is_zipfile(path):
+    if check_parts(path):
         with zipfile.ZipFile(path) as archive:
             if any(name.endswith("constants.pkl") for name in archive.namelist()):
                 return _load_script(path)
@@ -71,6 +71,7 @@ def load_exported(path: Path) -> Any:
     """Return the program that ``torch.export.save`` wrote; this unpickles parts of the file."""
     import torch.export
 
+    check_parts(path)
     return wrap(torch.export.load(path), path.name)
 
 

@@ -68,7 +68,7 @@ class Duplicates:
             groups=len(groups),
             points=sum(map(len, groups)),
             first=[[data.source_row(row) for row in g.tolist()] for g in groups[:MAX_GROUPS]],
-            across=None if n_train is None else sum(g[0] < n_train <= g[-1] for g in groups),
+            across=None if n_train is None else int(sum(g[0] < n_train <= g[-1] for g in groups)),
         )
 
     def json(self) -> dict[str, Any]:

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
-from shaketable.core.errors import InputError
-from shaketable.core.writing import check_writable, write_beside
+from shaketable.core.errors import InputError, describe_error
+from shaketable.core.writing import check_writable, make_folder
+from shaketable.models.networks.weights import read_content, write_content
 from shaketable.training.loop import Trainer
 
 FORMAT = "shaketable checkpoint 1"
@@ -83,9 +82,8 @@ class Checkpoint:
     def save(self, trainer: Trainer) -> None:
         """Save the state."""
         content = {"format": FORMAT, "identity": self.identity, **trainer.state()}
-        with write_beside(self.path, "checkpoint") as beside:
-            self.path.parent.mkdir(exist_ok=True)
-            torch.save(content, beside)
+        make_folder(self.path.parent, "folder of checkpoints")
+        write_content(self.path, "checkpoint", content)
         self._last = time.monotonic()
 
     def delete(self) -> None:
@@ -97,19 +95,24 @@ class Checkpoint:
         if not self.path.exists():
             return
         try:
-            content = torch.load(self.path, map_location="cpu", weights_only=True)
+            content = read_content(self.path)
         except Exception as error:  # of many kinds, for damaged files
-            raise InputError(
-                f"checkpoint {str(self.path)!r} cannot be read ({type(error).__name__}); delete it "
-                "to train from the start"
-            ) from error
+            raise self._refuse(f"cannot be read ({type(error).__name__})") from error
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise InputError(
                 f"file {str(self.path)!r} is no checkpoint of this version; delete or move it"
             )
+        if "identity" not in content:
+            raise self._refuse("does not say of which training it is")
         if content["identity"] != self.identity:
             raise InputError(
                 f"checkpoint {str(self.path)!r} is of a training with other data or settings; "
                 "delete it to train from the start, or name another file"
             )
-        trainer.restore(content)
+        try:
+            trainer.restore(content)
+        except Exception as error:  # of many kinds, for parts that are missing or odd
+            raise self._refuse(f"cannot be used ({describe_error(error)[:300]})") from error
+
+    def _refuse(self, why: str) -> InputError:
+        return InputError(f"checkpoint {str(self.path)!r} {why}; delete it to train from the start")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.commands import run_failing, run_json
+from helpers.disks import flip_bit, limit_file_size
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
@@ -114,17 +115,13 @@ def test_evaluate_takes_it_without_trust(capsys, tmp_path):
     assert [cell["mean"] for cell in found["cells"]] == pytest.approx([100 * right / 15] * 2)
 
 
-def test_an_older_file_stays_if_writing_fails(tmp_path, monkeypatch):
+def test_an_older_file_stays_if_the_disk_is_full(tmp_path):
     save(tmp_path / "m.pt")
     before = (tmp_path / "m.pt").read_bytes()
-
-    def fail(content, path):
-        path.write_bytes(b"half")
-        raise OSError("no space left")
-
-    monkeypatch.setattr(torch, "save", fail)
-    with pytest.raises(InputError, match=r"network cannot be written to .*no space left"):
-        save(tmp_path / "m.pt", info={"epochs": 2})
+    message = r"network cannot be written to .*m.pt' \(File too large\); name another file, or free"
+    for size in (0, 700, len(before) - 100):
+        with limit_file_size(size), pytest.raises(InputError, match=message):
+            save(tmp_path / "m.pt", info={"epochs": 2})
     assert (tmp_path / "m.pt").read_bytes() == before
     assert os.listdir(tmp_path) == ["m.pt"]
 
@@ -203,10 +200,7 @@ def test_a_file_cut_short_is_refused_in_one_line(capsys, tmp_path):
 
 def test_a_changed_weight_is_noticed(tmp_path):
     save(tmp_path / "m.pt")
-    content = (tmp_path / "m.pt").read_bytes()
-    weight = make_module().linear.weight.detach().numpy().tobytes()
-    at = content.index(weight)
-    (tmp_path / "m.pt").write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+    flip_bit(tmp_path / "m.pt", make_module().linear.weight.detach().numpy().tobytes())
     with pytest.raises(InputError, match=r"is damaged \(BadZipFile\); restore it, or train"):
         load_model(str(tmp_path / "m.pt"))
 

@@ -1,11 +1,13 @@
 from argparse import Namespace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers.commands import run_command, run_failing
+from helpers.disks import flip_bit
 from shaketable.cli.values import load_declared
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, ShaketableWarning
 from shaketable.data.arrays import make_dataset
 from shaketable.models.loading import load_model
 
@@ -109,3 +111,28 @@ def test_compiled_networks_are_saved_as_what_they_are():
     compiled = torch.compile(make_module(), backend="eager")
     save_network("net.pt", compiled, network="resnet9(width=2)", shape=(8, 8, 3), classes=3)
     assert list(load_network("net.pt").module.state_dict()) == list(make_module().state_dict())
+
+
+def test_a_changed_weight_is_noticed(capsys):
+    state = make_module().state_dict()
+    for tensor in state.values():
+        if tensor.numel() > 8:
+            torch.save(state, "w.pt")
+            read_weights("w.pt")
+            flip_bit("w.pt", tensor.numpy().tobytes(), at=tensor.numel() // 2)
+            with pytest.raises(InputError, match=r"is damaged \(checksum of .*\); restore it"):
+                read_weights("w.pt")
+    np.savez("data.npz", x=np.zeros((4, 8, 8, 3), np.uint8), y=[0, 1, 2, 0])
+    argv = ["--data", "data.npz", "--model", "resnet9(width=2)@w.pt", "--corruptions", "clean"]
+    assert "'w.pt' is damaged" in run_failing(capsys, "evaluate", *argv, "--quiet")
+    Path("w.pt").write_bytes(Path("w.pt").read_bytes()[:2000])
+    with pytest.raises(InputError, match=r"is damaged \(it was cut short\)"):
+        read_weights("w.pt")
+
+
+def test_weights_of_old_files_are_noted_as_unchecked():
+    state = make_module().state_dict()
+    torch.save(state, "old.pt", _use_new_zipfile_serialization=False)
+    with pytest.warns(ShaketableWarning, match=r"'old.pt' has no checksums, .*save it again"):
+        weights = read_weights("old.pt")
+    assert all(torch.equal(weights[name], tensor) for name, tensor in state.items())

@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, ShaketableError, WorkerError, describe_error
+from shaketable.core.importing import check_trusted
 from shaketable.core.registry import Registry
 
 R = TypeVar("R")
@@ -109,6 +110,8 @@ def cluster(
     """
     if workers != -1 and workers is not None:
         workers = check_whole("workers", workers, least=1)
+    if address is not None:  # what answers there sends pickles
+        check_trusted("address", address)
     opened = BACKENDS.get(backend)(address, -1 if workers is None else workers)
     before = _current.set(opened)
     try:

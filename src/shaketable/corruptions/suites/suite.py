@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
+from shaketable.core.importing import trust_also
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.registry import Registry
 from shaketable.core.sizes import read_multiple
@@ -257,12 +258,16 @@ def _is_in_eps_min(spec: str) -> bool:
 
 
 def _admit(name: str, thing: Any) -> Suite:
-    """Return a suite of another package: a Suite, a list of specs, or a function returning one."""
+    """Return a suite of another package: a Suite, a list of specs, or a function returning one.
+
+    What it names may be imported later, as its module is trusted.
+    """
     about = ""
     if inspect.isroutine(thing):
         about = (inspect.getdoc(thing) or "").partition("\n")[0]
         thing = _call(name, thing)
     if isinstance(thing, Suite):
+        trust_also(thing.names)
         return thing
     if not isinstance(thing, list | tuple) or not thing:
         raise InputError(
@@ -270,6 +275,7 @@ def _admit(name: str, thing: Any) -> Suite:
             f"{thing!r}"
         )
     names = tuple(spec_of(member) for member in thing)
+    trust_also(names)
     return Suite(name, about or "corruptions of another package", names)
 
 

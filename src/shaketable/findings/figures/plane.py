@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import altair as alt
 import numpy as np
 
+from shaketable.core.checks import check_copies
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title, pnorm_level
 from shaketable.core.types import Array, FloatArray, IntArray
@@ -137,6 +138,7 @@ def _make_scene(
     """Draw the noisy copies of the points in these rows, and classify them."""
     resolved = resolve([spec], data, noise.bounds)
     (corruption,) = resolved.corruptions
+    check_copies(noise.k, len(rows), data.d)
     keys = noise.keys(data, corruption, rows, np.arange(noise.k))
     x, y = data.rows(rows), data.y[rows]
     copies = noisy_copies(corruption.bind(noise.bounds), x, keys)

@@ -29,7 +29,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.importing import is_reference
 from shaketable.core.spec import parse_call
 from shaketable.core.types import IntArray
-from shaketable.core.writing import check_writable, write_beside
+from shaketable.core.writing import check_writable
 from shaketable.data.dataset import Scaling
 from shaketable.models.adapted import Adapted, adapt
 from shaketable.models.feature_scaling import FeatureScaling
@@ -39,7 +39,7 @@ from shaketable.models.networks.registry import (
     import_torch,
     resolve_network,
 )
-from shaketable.models.networks.weights import match_names
+from shaketable.models.networks.weights import match_names, read_content, write_content
 
 if TYPE_CHECKING:
     from torch import nn
@@ -146,9 +146,8 @@ def save_network(
         if scaling is None
         else {"low": torch.tensor(scaling.low), "span": torch.tensor(scaling.span)},
     }
-    check_writable(path, "network")  # torch raises errors of its own
-    with write_beside(path, "network") as beside:
-        torch.save(content, beside)
+    check_writable(path, "network")
+    write_content(path, "network", content)
 
 
 def is_network_file(path: Path) -> bool:
@@ -189,15 +188,11 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
 
     `trust` is needed only if its network is ``package.module:factory``.
     """
-    torch = import_torch()
     file = Path(path)
     if not file.is_file():
         raise InputError(f"file of a network {str(file)!r} does not exist; check the path")
     try:
-        with zipfile.ZipFile(file) as archive:
-            if (part := archive.testzip()) is not None:  # torch does not compare the checksums
-                raise zipfile.BadZipFile(f"checksum of {part}")
-        content = torch.load(file, map_location="cpu", weights_only=True)
+        content = read_content(file)
     except Exception as error:  # of many kinds, for a damaged file
         raise _damaged(file, type(error).__name__) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
