@@ -244,6 +244,10 @@ def test_losses_are_the_published_ones():
             change = (shares * (log_softmax(clean, 1) - log_softmax(moved, 1))).sum(1).mean()
             expected = ce(clean) + 2 * change
         torch.testing.assert_close(outcome.loss.double(), expected)
+        weights = list(network.parameters())  # both parts of a loss must move them
+        slopes = (torch.autograd.grad(value, weights) for value in (outcome.loss, expected))
+        for slope, by_hand in zip(*slopes, strict=True):
+            torch.testing.assert_close(slope, by_hand, rtol=1e-3, atol=1e-6)
         adversarial = spec == "pgd_at(0.1)"
         torch.testing.assert_close(outcome.scores.double(), moved if adversarial else clean)
 
