@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
+from helpers.evil import check_it_works, make_contents  # noqa: E402
 from helpers.networks import same_weights  # noqa: E402
 from shaketable import make_dataset  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
@@ -120,6 +121,17 @@ def test_damaged_and_foreign_checkpoints_are_refused(tmp_path):
     torch.save({"format": "other"}, path)
     with pytest.raises(InputError, match="is no checkpoint of this version; delete or move it$"):
         train("mlp", POINTS, epochs=1, checkpoint=path)
+
+
+def test_code_in_checkpoints_and_weights_is_not_run(tmp_path):
+    mark, path = tmp_path / "mark", tmp_path / "c.pt"
+    check_it_works(mark)
+    for content in make_contents(mark).values():
+        path.write_bytes(content)
+        for option in ("checkpoint", "weights"):
+            with pytest.raises(InputError):
+                train("mlp", POINTS, epochs=1, **{option: path})
+            assert not mark.exists()
 
 
 @pytest.mark.parametrize(
