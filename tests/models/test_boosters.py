@@ -90,10 +90,11 @@ def test_a_booster_of_xgboost_answers_as_its_library_does(xgboost, objective):
 @pytest.mark.parametrize("swapped", [False, True])
 def test_margins_however_small_decide_for_either_class(xgboost, objective, swapped):
     codes = CODES.clip(max=1) ^ int(swapped)
-    options = {"objective": objective, "nthread": 1, "eta": 0.01, "base_score": 0.5}
+    middle = 0.5 if objective == "binary:logistic" else 0.0
+    options = {"objective": objective, "nthread": 1, "eta": 0.01, "base_score": middle}
     matrix = xgboost.DMatrix(NUMBERS, codes)
     booster = xgboost.train(options, matrix, 1)
-    answer = booster.predict(matrix) - (0.5 if objective == "binary:logistic" else 0)
+    answer = booster.predict(matrix) - middle
     assert 0 < np.abs(answer).max() < 0.02
     data = make_dataset(NUMBERS, codes)
     assert 0 < (answer > 0).mean() < 1
