@@ -187,6 +187,17 @@ def test_models_that_come_fitted_are_kept_beside_those_of_several_copies():
     assert {c.recipe for c in kept} == {"a one 4", "b one 2"}, "the largest of each model"
 
 
+def test_errors_on_clean_points_are_those_of_all_runs():
+    records = study_with((4,), runs=5, models="a")
+    fewer = tuple(c for c in records if c.corruption != SPECS[0] or c.run < 2)
+    for cells in (fewer, tuple(reversed(fewer))):
+        rows = find(replace(records, cells=cells, suites=())).json()["regimes"]["rows"]
+        assert [row["runs"] for row in rows] == [5, 5]
+        for row in rows:
+            clean = [c for c in fewer if (c.train, c.corruption) == (row["group"], "clean")]
+            assert row["metrics"][0]["value"]["mean"] == pytest.approx(100 - share(clean))
+
+
 def test_means_over_data_sets_weigh_them_alike():
     records = study_with((4,), data=("one", "two"))
     for row in find(records).json()["regimes"]["rows"]:

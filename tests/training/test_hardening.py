@@ -16,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
 from shaketable.core.errors import InputError
+from shaketable.evaluation.store import Store
 from shaketable.models.loading import load_model
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
@@ -411,3 +412,24 @@ def test_networks_are_hardened_and_saved(tmp_path):
         for each in (model, found.model.model)
     )
     assert (loaded.cells[0].predictions == own.cells[0].predictions).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 3, "seed": 5, "bounds": (-1, 2)}])
+def test_every_option_reaches_the_trainings_of_the_search_and_of_the_test(options, tmp_path):
+    path, data = tmp_path / "s.sqlite", st.load("bands(n=60)")
+    given = {"noise": ["l2(0.02)"], "target": "l1(0.03)", "runs": 2, "search_runs": 3}
+    found = st.harden(data, DecisionTreeClassifier(), **given, **options, store=path)
+    with Store(path, must_exist=True) as store:
+        cells = list(store.records())
+    assert {c.seed for c in cells} == {options.get("seed", 0)}
+    noisy = [c for c in cells if c.corruption != "clean"]
+    assert {c.corruption for c in noisy} == {"l1(0.03)"}
+    assert {c.k for c in noisy} == {options.get("k", 10)}
+    assert {c.bounds for c in noisy} == {"clip[-1, 2]" if "bounds" in options else "none"}
+    runs = {(c.data.endswith("training part"), c.train): set() for c in cells}
+    for c in cells:
+        runs[c.data.endswith("training part"), c.train].add(c.run)
+    assert runs[True, "linf(0)"] == runs[True, "l2(0.02)"] == {0, 1, 2}
+    assert runs[False, "linf(0)"] == runs[False, "clean"] == {0, 1}
+    assert (found.runs, found.search_runs) == (2, 3)
+    assert st.harden(data, DecisionTreeClassifier(), **given, **options).json() == found.json()
