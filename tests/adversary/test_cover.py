@@ -48,7 +48,7 @@ def asked_points(cover, place, row):
     return points
 
 
-def points_of(place, row, rng, n=20000):
+def points_of(place, row, rng, n=5000):
     """Random points of a row's region, by rejection; many of them near its end."""
     size = rng.uniform(size=(n, 1)) ** 0.3
     if place.constraint == "genuine-exact":

@@ -1,5 +1,8 @@
 """Adversarial training: where the attack may go, what it finds, and what the losses are."""
 
+from copy import deepcopy
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -50,9 +53,14 @@ def make_batch(data=SUNSET, rows=ALL, seed=0):
     return Batch(x, torch.from_numpy(data.y[rows]), rows, keys, keys)
 
 
+@cache
+def _train_network():
+    return train("mlp(width=16)", SUNSET, epochs=2, rows=ALL).module
+
+
 def make_network():
     """A network that knows the data a little, so that it can be fooled."""
-    return train("mlp(width=16)", SUNSET, epochs=2, rows=ALL).module
+    return deepcopy(_train_network())
 
 
 def find_worst(training, network, batch, data=SUNSET, *, bounds=None, rows=None):

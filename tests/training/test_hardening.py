@@ -33,6 +33,7 @@ from shaketable.training.hardening.choice import Candidate, choose
 from shaketable.training.hardening.parts import put_test_aside
 from shaketable.training.hardening.result import Hardening
 from shaketable.training.hardening.search import _Search
+from shaketable.views.numbers import format_entry
 
 FITS: list[np.ndarray] = []
 PREDICTED: list[tuple[int, np.ndarray]] = []
@@ -99,7 +100,7 @@ def test_a_higher_price_buys_no_less(table, price, more):
     assert (anything.robust.value == best) if anything else best <= 0
 
 
-def test_on_bands_noise_that_helps_is_found(tmp_path):
+def test_on_bands_noise_that_helps_is_found(tmp_path, capsys):
     found = st.harden("bands(n=1000)", DecisionTreeClassifier(), runs=5, k=5, seed=0, n_jobs=1)
     assert found.outcome == "helps"
     assert found.noise == found.chosen != "clean"
@@ -113,6 +114,14 @@ def test_on_bands_noise_that_helps_is_found(tmp_path):
     difference = st.metrics.accuracy_difference(records, plain, corruption=found.target)
     assert difference.value == pytest.approx(found.difference.robust.value, abs=0.03)
     assert "helps" in found._repr_html_()
+    found.print()
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    for c in found.candidates:
+        mark = " *" if c.noise == found.chosen else ""
+        clean = f"{100 * c.clean_accuracy:.2f} {format_entry(c.clean, signed=True)}"
+        robust = f"{100 * c.robust_accuracy:.2f} {format_entry(c.robust, signed=True)}"
+        fits = "yes" if c.fits(found.price) else "no"
+        assert f"{c.noise}{mark} {c.size:.3g} {clean} {robust} {fits}" in lines
 
 
 @pytest.mark.parametrize(("peak", "last"), [(2, 8), (16, 32), (1000, 64)])
@@ -312,6 +321,66 @@ def test_measures_are_means_over_runs_and_wider_than_either_source():
     assert difference.clean.low < min(by_points.low, by_runs.low)
     assert difference.clean.high > max(by_points.high, by_runs.high)
     assert difference.clean.again(confidence=0.68).low > difference.clean.low
+
+
+def test_both_sources_have_the_counts_of_all_runs():
+    rng, k, runs, n = np.random.default_rng(4), 3, 4, 50
+    a, b = (
+        Answers(rng.binomial(1, p, (runs, n)), rng.binomial(k, p - 0.1, (runs, n)), k)
+        for p in (0.9, 0.8)
+    )
+
+    def join(by_points, by_runs, low=-np.inf, high=np.inf):
+        """Limits from the distances to those of both sources, in quadrature."""
+        both, value = (by_points, by_runs), by_runs.value
+        below = np.hypot(*(source.value - source.low for source in both))
+        above = np.hypot(*(source.high - source.value for source in both))
+        return value, max(low, value - below), min(high, value + above)
+
+    (clean, noisy), (other, their) = ((each.clean.sum(0), each.robust.sum(0)) for each in (a, b))
+    found, gap = measure(a), compare(a, b)
+    share, gaps = intervals.mean_share, intervals.mean_difference
+    for estimate, expected in (
+        (found.clean, join(share(clean, runs), intervals.mean_share_over_runs(a.clean, 1), 0, 1)),
+        (
+            found.robust,
+            join(share(noisy, k * runs), intervals.mean_share_over_runs(a.robust, k), 0, 1),
+        ),
+        (
+            found.change,
+            join(
+                intervals.relative_change(clean, noisy, k * runs, clean_k=runs),
+                intervals.relative_change_over_runs(a.clean, a.robust, k),
+                -1,
+            ),
+        ),
+        (
+            gap.clean,
+            join(
+                gaps(clean, other, runs),
+                intervals.mean_difference_over_runs(a.clean, b.clean, 1),
+                -1,
+                1,
+            ),
+        ),
+        (
+            gap.robust,
+            join(
+                gaps(noisy, their, k * runs),
+                intervals.mean_difference_over_runs(a.robust, b.robust, k),
+                -1,
+                1,
+            ),
+        ),
+        (
+            gap.change,
+            join(
+                intervals.change_difference((clean, noisy), (other, their), k * runs, clean_k=runs),
+                intervals.change_difference_over_runs((a.clean, a.robust), (b.clean, b.robust), k),
+            ),
+        ),
+    ):
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected)
 
 
 def test_runs_that_are_all_alike_tell_nothing_new_about_points():
