@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
-from shaketable.core.errors import InputError
+from shaketable.core.errors import DIVERGED, InputError
 from shaketable.evaluation.store import Store
 from shaketable.models.loading import load_model
 from shaketable.statistics import intervals
@@ -502,3 +502,30 @@ def test_every_option_reaches_the_trainings_of_the_search_and_of_the_test(option
     assert runs[False, "linf(0)"] == runs[False, "clean"] == {0, 1}
     assert (found.runs, found.search_runs) == (2, 3)
     assert st.harden(data, DecisionTreeClassifier(), **given, **options).json() == found.json()
+
+
+class Fickle:
+    """A model that trains itself, and diverges with large noise in every other training."""
+
+    identity = "fickle"
+
+    def __init__(self):
+        self.trained = 0
+
+    def name_noise(self, noise, data, bounds):
+        return noise
+
+    def train_on(self, data, rows, *, noise, **_):
+        if noise == "linf(0.2)":
+            self.trained += 1
+            if self.trained % 2:
+                raise InputError(f"{DIVERGED}: its loss must be finite, got nan")
+        tree = DecisionTreeClassifier().fit(data.x[rows], data.labels[rows])
+        return SimpleNamespace(model=tree)
+
+
+def test_noise_with_which_some_trainings_diverge_is_no_candidate():
+    options = {"noise": ["linf(0.1)", "linf(0.2)"], "target": "linf(0.05)", "n_jobs": 1}
+    found = st.harden("bands(n=60)", Fickle(), runs=1, search_runs=2, k=1, **options)
+    assert [candidate.noise for candidate in found.candidates] == ["linf(0.1)"]
+    assert found.diverged == ("linf(0.2)",)
