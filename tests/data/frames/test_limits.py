@@ -164,3 +164,16 @@ def test_groups_of_columns_are_named_by_what_they_share(names, group):
     assert data.features == (group, "n")
     assert data.table.columns[0].values == tuple(names)
     np.testing.assert_array_equal(np.asarray(data.decode(data.x)), frame.to_numpy())
+
+
+def test_only_frames_and_groups_of_columns_are_decoded():
+    x = np.eye(3)
+    assert not schema_of_array(x, None).decodes
+    assert not make_dataset(x, [0, 1, 0]).touching(keep="0").table.decodes
+    assert make_dataset(x, [0, 1, 0]).touching(one_hot=[("0", "1")]).table.decodes
+    assert make_dataset(*make_people(20)).table.decodes
+
+
+def test_names_of_features_are_kept_as_they_were_given():
+    for names in (["a", "b"], ("a", "b"), np.array(["a", "b"]), iter("ab")):
+        assert make_dataset(np.eye(2), [0, 1], features=names).features == ("a", "b")
