@@ -103,6 +103,7 @@ def test_a_higher_price_buys_no_less(table, price, more):
 def test_on_bands_noise_that_helps_is_found(tmp_path, capsys):
     found = st.harden("bands(n=1000)", DecisionTreeClassifier(), runs=5, k=5, seed=0, n_jobs=1)
     assert found.outcome == "helps"
+    assert found.price == 0
     assert found.noise == found.chosen != "clean"
     assert 1 <= next(c.size for c in found.candidates if c.noise == found.chosen) <= 4
     assert found.difference.robust.low > 0
