@@ -48,7 +48,7 @@ def asked_points(cover, place, row):
     return points
 
 
-def points_of(place, row, rng, n=20000):
+def points_of(place, row, rng, n=5000):
     """Random points of a row's region, by rejection; many of them near its end."""
     size = rng.uniform(size=(n, 1)) ** 0.3
     if place.constraint == "genuine-exact":
@@ -88,6 +88,22 @@ def test_every_point_of_the_region_is_near_an_asked_one(p, constraint, bounds):
             assert distance.max() <= resolution * 0.4 * (1 + 1e-6)
             if constraint != "genuine-exact" or len(held) > 100:  # not a very short arc
                 assert distance.max() > resolution * 0.4 * 0.05
+
+
+@pytest.mark.parametrize("p", [1, 2, 3.5, math.inf])
+def test_rays_and_rings_are_as_close_as_it_says(p):
+    place = region(np.zeros((1, 2)), p, 2.0)
+    asked = asked_points(Cover(0.1), place, 0)
+    radius, angle = pnorm(asked, p), np.arctan2(asked[:, 1], asked[:, 0])
+    rings = np.unique(radius.round(9))
+    np.testing.assert_allclose(rings, np.linspace(0, 2, 11), atol=1e-9)
+    outer = asked[np.isclose(radius, 2.0)]
+    outer = outer[np.argsort(np.arctan2(outer[:, 1], outer[:, 0]))]
+    gaps = pnorm(np.diff(outer, axis=0, append=outer[:1]), p)
+    assert 0.9 * 0.1 < gaps.max() <= 0.1 * (1 + 1e-6)  # half the resolution, times epsilon
+    for ring in rings[1:]:
+        on_ring = np.unique(angle[np.isclose(radius, ring)].round(9))
+        assert len(on_ring) == len(outer)
 
 
 @pytest.mark.parametrize("bounds", [None, Bounds(-0.5, 0.45)])

@@ -88,6 +88,20 @@ def test_rays_come_close_to_the_distance_of_a_plane_and_never_below(p, d):
     assert (away <= distance * 1.05).all()
 
 
+@pytest.mark.parametrize(
+    ("d", "queries", "p", "beyond"),
+    [(8, 600, 2, 0.032), (8, 600, math.inf, 0.100), (8, 600, 1, 0.092), (3, 300, 2, 0.060)],
+)
+def test_rays_are_no_weaker_than_they_were(d, queries, p, beyond):
+    """Mean of the logarithms of the distance found over the true one, as measured once."""
+    model, x, distance = plane(np.random.default_rng(0), d, p)
+    attack = RayBisection(queries)
+    found = attack(model, region(x, p, 1000.0), np.arange(len(x)), model(x), keys(len(x)))
+    excess = math.expm1(np.log(pnorm(found.moved - x, p) / distance).mean())
+    assert excess < 1.04 * beyond
+    assert 0.85 * queries < found.queries / len(x) <= queries
+
+
 @pytest.mark.parametrize("attack", [RandomSearch(1000), RayBisection(1000)])
 @pytest.mark.parametrize("p", NORMS)
 def test_hits_are_where_a_boundary_is_within_epsilon(attack, p):

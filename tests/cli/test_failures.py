@@ -84,6 +84,7 @@ leaves_when_looked_at, raises, exits, slow = LeavesWhenLookedAt(), Raises(), Exi
 
 MANY_RUNS = ["study", "--data", "bands(n=60)", "--k", "1", "--quiet", "--runs", "200"]
 STUDY = [*MANY_RUNS[:-1], "4"]
+HANGS = 900  # seconds; as long as it takes on a busy machine is no failure
 
 
 @pytest.fixture(autouse=True)
@@ -107,7 +108,7 @@ def start(*argv, **options):
 def run_in_process(*argv, **options):
     """Run a command in a process of its own; return its exit code and its one line of stderr."""
     process = start(*argv, **options)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=HANGS)
     assert out == ""
     assert err.count("\n") == 1, err
     return process.returncode, err
@@ -188,14 +189,12 @@ def list_workers(process):
 def test_sigterm_stops_a_command_and_its_workers():
     argv = [*MANY_RUNS, "--model", "misbehaving:slow", "--jobs", "2"]
     process = start(*argv, "--store", "s.sqlite")
-    for _ in range(6000):
+    while process.poll() is None and count_cells("s.sqlite") < 4:
         time.sleep(0.01)
-        if count_cells("s.sqlite") >= 4:
-            break
     assert len(list_workers(process)) >= 2
     os.kill(process.pid, signal.SIGTERM)
     try:
-        out, err = process.communicate(timeout=60)  # waits for workers that hold the pipes, too
+        out, err = process.communicate(timeout=HANGS)  # waits for workers that hold the pipes, too
     finally:
         for number in list_workers(process):
             os.kill(number, signal.SIGKILL)

@@ -64,10 +64,13 @@ def test_otherwise_there_is_one_thread_per_core(monkeypatch, value):
 def test_results_come_in_order_and_few_are_made_ahead(monkeypatch, ahead):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     started, names = [], set()
+    both = threading.Barrier(2, timeout=600)
 
     def square(i):
         started.append(i)
         names.add(threading.current_thread().name)
+        if ahead == 5 and i < 2:
+            both.wait()  # each for the other, so that there must be two threads
         time.sleep(0.002 * (3 - i % 3))
         return i * i
 
@@ -85,7 +88,7 @@ def test_a_result_is_made_while_the_one_before_is_used():
     made = threading.Event()
     results = map_ahead(lambda i: made.set() if i == 1 else None, range(2), ahead=1)
     next(results)
-    assert made.wait(timeout=10)
+    assert made.wait(timeout=600)
 
 
 def test_compiled_loops_stay_in_the_thread_of_their_item(monkeypatch):

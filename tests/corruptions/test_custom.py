@@ -11,7 +11,7 @@ import pytest
 
 import shaketable as st
 from helpers.commands import run_command, run_failing
-from helpers.noise import shrink
+from helpers.custom_noise import stretch
 from helpers.noise_plugin import install_noise_plugin, remove_noise_plugin
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
@@ -175,10 +175,10 @@ def test_the_gallery_shows_it():
 
 
 def test_it_can_be_sent_to_workers():
-    made = shrink(strength=0.2)
+    made = stretch(strength=0.2)
     again = pickle.loads(pickle.dumps(made))
     assert again == made
-    assert again.decorated is shrink
+    assert again.decorated is stretch
     x = points()
     jobs = [joblib.delayed(made)(x[[i]], keys(6)[[i]]) for i in range(6)]
     rows = joblib.Parallel(n_jobs=2)(jobs)

@@ -33,6 +33,7 @@ def test_arrays_come_back_as_they_were_saved(tmp_path: Path) -> None:
         (
             np.asfortranarray(np.arange(6.0).reshape(2, 3)),
             np.array(["a", "漢", "\udcff"]),
+            np.array([], "<U3"),
             np.array([True, False]),
             np.zeros((0, 3)),
             np.array(3),

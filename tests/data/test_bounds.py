@@ -88,3 +88,18 @@ def test_steps_are_counted_from_the_lower_end(low, width, x):
 )
 def test_whole_steps_need_two_whole_ends(bounds, steps):
     assert Bounds(*bounds).with_whole_steps().steps == steps
+
+
+@pytest.mark.parametrize(
+    ("bounds", "expected"),
+    [
+        (Bounds(0, 1, "clip", 255), True),
+        (Bounds(0, 1, "truncate", 255), False),
+        (Bounds(0, 1), False),
+        (Bounds(0, 1, steps=254), False),
+        (Bounds(0, 2, steps=255), False),
+        (Bounds(-1, 1, steps=255), False),
+    ],
+)
+def test_values_of_bytes_are_clipped_to_their_own_steps(bounds, expected):
+    assert bounds.on_bytes == expected

@@ -10,7 +10,7 @@ import shaketable as st
 from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.data import images
-from shaketable.data.files import as_dataset
+from shaketable.data.files import as_dataset, load
 from shaketable.data.folders import load_folder
 
 
@@ -175,3 +175,14 @@ def test_an_image_that_declares_a_huge_size_is_refused_without_a_warning(tmp_pat
             st.load(tmp_path)
         with pytest.raises(InputError, match=r"p1.png' cannot be read: Image size .*exceeds limit"):
             images.read_images([path], (9, 12, 3))
+
+
+@pytest.mark.parametrize("options", [{"label": "y"}, {"test": "t.npz"}])
+def test_a_folder_has_no_label_and_no_file_as_its_test_part(tmp_path, options):
+    fill(tmp_path / "train")
+    np.savez(tmp_path / "t.npz", x=np.zeros((2, 9, 12, 3)), y=[0, 1])
+    given = {name: tmp_path / v if name == "test" else v for name, v in options.items()}
+    with pytest.raises(InputError, match="is a folder of images: .* and files as test$"):
+        load(tmp_path / "train", **given)
+    fill(tmp_path / "test")
+    assert load(tmp_path / "train", test=tmp_path / "test").n_train == 6

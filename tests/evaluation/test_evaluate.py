@@ -188,6 +188,16 @@ def test_a_mapping_names_models_and_equal_ones_have_results_under_both_names(tmp
         evaluate(models, (X, Y), LEVELS, name="both")
 
 
+def test_each_of_several_equal_models_has_results_under_its_own_name(tmp_path):
+    models = {name: Threshold(0.5) for name in "abcd"}
+    for store in (None, tmp_path / "r.sqlite", tmp_path / "r.sqlite"):
+        records = evaluate(models, (X, Y), LEVELS, store=store)
+        assert records.models == list("abcd")
+        assert len({cell.key for cell in records}) == len(records) == 4 * (1 + len(LEVELS))
+        assert len({tuple(map(tuple, list_hits(records.select(model=m)))) for m in models}) == 1
+        assert len({cell.recipe for cell in records}) == 4
+
+
 def test_stopped_ladders_go_on_where_they_were(tmp_path):
     asked = []
     levels = ["l2(0.02)", "l2(0.1)", "linf(0.05)", "l2(0.3)", "l1(0.1)"]

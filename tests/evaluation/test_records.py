@@ -66,3 +66,15 @@ def test_eps_min_is_that_of_the_norm_of_the_noise_and_of_its_data():
     found = [(c.fingerprint, c.corruption) for c in records if records.at_eps_min(c)]
     own = records.cells[0].fingerprint
     assert found == [(own, f"linf({linf.epsilon_min!r})"), (own, f"l2({l2.epsilon_min!r})")]
+
+
+@pytest.mark.parametrize(("cells", "more"), [(20, ""), (21, "1 more cells: see .to_frame()")])
+def test_up_to_twenty_cells_are_printed(capsys, cells, more):
+    specs = [f"linf({i / 100})" for i in range(1, cells)]
+    records = evaluate(threshold, (X, Y), specs, k=1)
+    records.print()
+    out = capsys.readouterr().out
+    assert f"{cells} cells: shares of draws" in out
+    assert ("more cells" in out) == bool(more)
+    assert more in out
+    assert sum("linf(" in line for line in out.splitlines()) == 19

@@ -3,8 +3,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from helpers.records import make_records
 from shaketable.evaluation.rerun import Rerun, compare_cells
 from shaketable.evaluation.study import study
+from shaketable.statistics.intervals import mean_difference
 
 OPTIONS = {"train_eps": [0], "test_eps": [0.02], "k": 4, "runs": 4}
 
@@ -98,3 +100,29 @@ def test_what_is_missing_does_not_agree(cells):
     result = make_rerun((), missing, versions={"numpy": ("1", "2")})
     assert not result.agrees
     assert f"1 are missing: {missing[0]}" in result.verdict
+
+
+@pytest.mark.parametrize("conditions", [1, 6])
+def test_changes_of_a_rerun(conditions):
+    specs = [f"linf({i / 10:g})" for i in range(1, 1 + conditions)]
+    clean, right = np.ones(200, int), np.full(200, 4)
+
+    def lose(count):
+        return np.where(np.arange(200) < count, 0, 4)
+
+    def is_lost(count, judged):
+        """Whether so many lost points are shown, among several conditions that are judged."""
+        return mean_difference(lose(count), right, 4, confidence=1 - 0.05 / judged).high < 0
+
+    count = next(n for n in range(1, 200) if is_lost(n, 1))  # alone
+    assert not is_lost(count, 6)
+    then = make_records({"clean": clean, **dict.fromkeys(specs, lose(0))}, k=4)
+    now = make_records({"clean": clean, **dict.fromkeys(specs, lose(count))}, k=4)
+    changes, missing = compare_cells(then.cells, now.cells)
+    assert missing == ()
+    assert [change.corruption for change in changes] == specs
+    assert [change.shown for change in changes] == [conditions == 1] * conditions
+    for change in changes:
+        assert change.difference.value == pytest.approx(-count / 200)
+        assert (change.cells, change.points, change.runs) == (1, count, 1)
+        assert (change.then, change.now) == pytest.approx((1, 1 - count / 200))

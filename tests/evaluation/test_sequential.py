@@ -82,6 +82,11 @@ def test_what_a_results_file_holds_is_continued(tmp_path):
     assert model.points == first.cells[0].n * (1 + 3)
     more = evaluate_until(After(900), model, store=store)
     assert model.points == more.cells[0].n * (1 + 3)
+    with Store(store) as kept:
+        assert len({cell.n for cell in kept.records()}) == 2  # both results stay on record
+    longest = evaluate_until(After(150), model, store=store)
+    assert longest.cells[0].n == more.cells[0].n, "the one with the most points is continued"
+    assert model.points == more.cells[0].n * (1 + 3)
     fresh = evaluate_until(After(900))
     for a, b in zip(more, fresh, strict=True):
         np.testing.assert_array_equal(a.hits, b.hits)

@@ -81,7 +81,7 @@ def open_page(browser: Any, page: Path, width: int) -> None:
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(page.as_uri())
     every = "return [...document.querySelectorAll('figure')].every(f => f.dataset.drawn)"
-    WebDriverWait(browser, 20).until(lambda b: b.execute_script(every))
+    WebDriverWait(browser, 300).until(lambda b: b.execute_script(every))
     sizes = browser.execute_script(
         "return [...document.querySelectorAll('figure')]"
         ".map(f => f.querySelector('svg')?.getBoundingClientRect())"
@@ -198,7 +198,7 @@ def test_a_chart_alone_is_drawn_and_runs_no_name(browser: Any, tmp_path: Path) -
     path = drawing.save_chart(drawing.stack_panels([chart], title=name), tmp_path / "m.html")
     browser.get(path.as_uri())
     drawn = "return document.querySelector('#vis :is(svg, canvas)')?.clientWidth > 200"
-    WebDriverWait(browser, 20).until(lambda b: b.execute_script(drawn))
+    WebDriverWait(browser, 300).until(lambda b: b.execute_script(drawn))
     assert browser.execute_script("return window.ran") is None
     assert browser.get_log("browser") == []
     fetched = "return performance.getEntriesByType('resource').length"

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,3 +59,49 @@ class Sum:
         if self.number == 3:
             raise ValueError("no 3")
         return int(self.data.sum()) + self.number
+
+
+@dataclass(frozen=True, eq=False)
+class Waits:
+    """A task that reports nothing, and lasts until its process is ended."""
+
+    started: Path
+
+    name, shared, uses_gpu = "waits", (), False
+
+    def work(self, report):
+        report("")
+        self.started.touch()
+        time.sleep(900)
+
+
+@dataclass(frozen=True, eq=False)
+class Exits:
+    """A task that ends its process as soon as another one has started."""
+
+    started: Path
+
+    name, shared, uses_gpu = "exits", (), False
+
+    def work(self, report):
+        report("counting beans")
+        while not self.started.exists():
+            time.sleep(0.01)
+        os._exit(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A task that takes the difference of two sums."""
+
+    first: np.ndarray
+    second: np.ndarray
+
+    name, uses_gpu = "pair", False
+
+    @property
+    def shared(self):
+        return (self.first, self.second)
+
+    def work(self, report):
+        return int(self.first.sum() - self.second.sum())

@@ -86,6 +86,21 @@ def test_a_booster_of_xgboost_answers_as_its_library_does(xgboost, objective):
     assert as_classifier(other, data).identity not in identities
 
 
+@pytest.mark.parametrize("objective", ["binary:logistic", "binary:logitraw"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_margins_however_small_decide_for_either_class(xgboost, objective, swapped):
+    codes = CODES.clip(max=1) ^ int(swapped)
+    middle = 0.5 if objective == "binary:logistic" else 0.0
+    options = {"objective": objective, "nthread": 1, "eta": 0.01, "base_score": middle}
+    matrix = xgboost.DMatrix(NUMBERS, codes)
+    booster = xgboost.train(options, matrix, 1)
+    answer = booster.predict(matrix) - middle
+    assert 0 < np.abs(answer).max() < 0.02
+    data = make_dataset(NUMBERS, codes)
+    assert 0 < (answer > 0).mean() < 1
+    assert predict(booster, data).tolist() == (answer > 0).astype(int).tolist()
+
+
 @pytest.mark.parametrize("objective", ["multiclass", "binary"])
 def test_a_booster_of_lightgbm_answers_as_its_library_does(lightgbm, objective):
     codes = CODES.clip(max=1) if objective == "binary" else CODES

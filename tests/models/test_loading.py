@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
+from helpers.evil import check_it_works, make_contents
 from helpers.plugin import install_plugin
 from shaketable.core.errors import InputError, ModelError
 from shaketable.data.arrays import make_dataset
@@ -87,6 +88,19 @@ def test_a_file_that_may_hold_code_is_loaded_only_if_it_is_trusted(tmp_path, end
     with suppress(InputError):  # what it holds is None, not a model
         load_model(str(file), trust=True)
     assert mark.exists(), "the code in it runs"
+
+
+def test_code_in_a_file_of_any_kind_is_not_run_unless_it_is_trusted(tmp_path):
+    mark = tmp_path / "mark"
+    check_it_works(mark)
+    for kind, content in make_contents(mark).items():
+        for ending in LOADERS:
+            file = tmp_path / f"{kind.replace(' ', '_')}{ending}"
+            file.write_bytes(content)
+            for source in (str(file), f"resnet9@{file}"):
+                with pytest.raises((InputError, ModelError)):
+                    load_model(source, shape=(32, 32, 3))
+                assert not mark.exists(), (kind, source)
 
 
 class Exits:

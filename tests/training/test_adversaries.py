@@ -1,5 +1,8 @@
 """Adversarial training: where the attack may go, what it finds, and what the losses are."""
 
+from copy import deepcopy
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -50,9 +53,14 @@ def make_batch(data=SUNSET, rows=ALL, seed=0):
     return Batch(x, torch.from_numpy(data.y[rows]), rows, keys, keys)
 
 
+@cache
+def _train_network():
+    return train("mlp(width=16)", SUNSET, epochs=2, rows=ALL).module
+
+
 def make_network():
     """A network that knows the data a little, so that it can be fooled."""
-    return train("mlp(width=16)", SUNSET, epochs=2, rows=ALL).module
+    return deepcopy(_train_network())
 
 
 def find_worst(training, network, batch, data=SUNSET, *, bounds=None, rows=None):
@@ -244,6 +252,10 @@ def test_losses_are_the_published_ones():
             change = (shares * (log_softmax(clean, 1) - log_softmax(moved, 1))).sum(1).mean()
             expected = ce(clean) + 2 * change
         torch.testing.assert_close(outcome.loss.double(), expected)
+        weights = list(network.parameters())  # both parts of a loss must move them
+        slopes = (torch.autograd.grad(value, weights) for value in (outcome.loss, expected))
+        for slope, by_hand in zip(*slopes, strict=True):
+            torch.testing.assert_close(slope, by_hand, rtol=1e-3, atol=1e-6)
         adversarial = spec == "pgd_at(0.1)"
         torch.testing.assert_close(outcome.scores.double(), moved if adversarial else clean)
 

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.commands import run_failing  # noqa: E402
 from helpers.disks import flip_bit, limit_file_size  # noqa: E402
+from helpers.evil import check_it_works, make_contents  # noqa: E402
 from helpers.networks import same_weights  # noqa: E402
 from shaketable import make_dataset  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
@@ -161,6 +162,17 @@ def test_a_full_disk_is_one_line(capsys, own_directory, monkeypatch):
         assert f"{what} cannot be written to 'm.pt" in message
         assert "(File too large); name another file, or free some space" in message
         assert not any(tmp for tmp in Path().iterdir()), "no half of a file is left"
+
+
+def test_code_in_checkpoints_and_weights_is_not_run(tmp_path):
+    mark, path = tmp_path / "mark", tmp_path / "c.pt"
+    check_it_works(mark)
+    for content in make_contents(mark).values():
+        path.write_bytes(content)
+        for option in ("checkpoint", "weights"):
+            with pytest.raises(InputError):
+                train("mlp", POINTS, epochs=1, **{option: path})
+            assert not mark.exists()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
-from shaketable.core.errors import InputError
+from shaketable.core.errors import DIVERGED, InputError
+from shaketable.evaluation.store import Store
 from shaketable.models.loading import load_model
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
@@ -32,6 +33,7 @@ from shaketable.training.hardening.choice import Candidate, choose
 from shaketable.training.hardening.parts import put_test_aside
 from shaketable.training.hardening.result import Hardening
 from shaketable.training.hardening.search import _Search
+from shaketable.views.numbers import format_entry
 
 FITS: list[np.ndarray] = []
 PREDICTED: list[tuple[int, np.ndarray]] = []
@@ -98,9 +100,10 @@ def test_a_higher_price_buys_no_less(table, price, more):
     assert (anything.robust.value == best) if anything else best <= 0
 
 
-def test_on_bands_noise_that_helps_is_found(tmp_path):
+def test_on_bands_noise_that_helps_is_found(tmp_path, capsys):
     found = st.harden("bands(n=1000)", DecisionTreeClassifier(), runs=5, k=5, seed=0, n_jobs=1)
     assert found.outcome == "helps"
+    assert found.price == 0
     assert found.noise == found.chosen != "clean"
     assert 1 <= next(c.size for c in found.candidates if c.noise == found.chosen) <= 4
     assert found.difference.robust.low > 0
@@ -112,6 +115,14 @@ def test_on_bands_noise_that_helps_is_found(tmp_path):
     difference = st.metrics.accuracy_difference(records, plain, corruption=found.target)
     assert difference.value == pytest.approx(found.difference.robust.value, abs=0.03)
     assert "helps" in found._repr_html_()
+    found.print()
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    for c in found.candidates:
+        mark = " *" if c.noise == found.chosen else ""
+        clean = f"{100 * c.clean_accuracy:.2f} {format_entry(c.clean, signed=True)}"
+        robust = f"{100 * c.robust_accuracy:.2f} {format_entry(c.robust, signed=True)}"
+        fits = "yes" if c.fits(found.price) else "no"
+        assert f"{c.noise}{mark} {c.size:.3g} {clean} {robust} {fits}" in lines
 
 
 @pytest.mark.parametrize(("peak", "last"), [(2, 8), (16, 32), (1000, 64)])
@@ -313,6 +324,66 @@ def test_measures_are_means_over_runs_and_wider_than_either_source():
     assert difference.clean.again(confidence=0.68).low > difference.clean.low
 
 
+def test_both_sources_have_the_counts_of_all_runs():
+    rng, k, runs, n = np.random.default_rng(4), 3, 4, 50
+    a, b = (
+        Answers(rng.binomial(1, p, (runs, n)), rng.binomial(k, p - 0.1, (runs, n)), k)
+        for p in (0.9, 0.8)
+    )
+
+    def join(by_points, by_runs, low=-np.inf, high=np.inf):
+        """Limits from the distances to those of both sources, in quadrature."""
+        both, value = (by_points, by_runs), by_runs.value
+        below = np.hypot(*(source.value - source.low for source in both))
+        above = np.hypot(*(source.high - source.value for source in both))
+        return value, max(low, value - below), min(high, value + above)
+
+    (clean, noisy), (other, their) = ((each.clean.sum(0), each.robust.sum(0)) for each in (a, b))
+    found, gap = measure(a), compare(a, b)
+    share, gaps = intervals.mean_share, intervals.mean_difference
+    for estimate, expected in (
+        (found.clean, join(share(clean, runs), intervals.mean_share_over_runs(a.clean, 1), 0, 1)),
+        (
+            found.robust,
+            join(share(noisy, k * runs), intervals.mean_share_over_runs(a.robust, k), 0, 1),
+        ),
+        (
+            found.change,
+            join(
+                intervals.relative_change(clean, noisy, k * runs, clean_k=runs),
+                intervals.relative_change_over_runs(a.clean, a.robust, k),
+                -1,
+            ),
+        ),
+        (
+            gap.clean,
+            join(
+                gaps(clean, other, runs),
+                intervals.mean_difference_over_runs(a.clean, b.clean, 1),
+                -1,
+                1,
+            ),
+        ),
+        (
+            gap.robust,
+            join(
+                gaps(noisy, their, k * runs),
+                intervals.mean_difference_over_runs(a.robust, b.robust, k),
+                -1,
+                1,
+            ),
+        ),
+        (
+            gap.change,
+            join(
+                intervals.change_difference((clean, noisy), (other, their), k * runs, clean_k=runs),
+                intervals.change_difference_over_runs((a.clean, a.robust), (b.clean, b.robust), k),
+            ),
+        ),
+    ):
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx(expected)
+
+
 def test_runs_that_are_all_alike_tell_nothing_new_about_points():
     one = draw_answers(2, runs=1)
     clean, hits = one.clean[0], one.robust[0]
@@ -411,3 +482,51 @@ def test_networks_are_hardened_and_saved(tmp_path):
         for each in (model, found.model.model)
     )
     assert (loaded.cells[0].predictions == own.cells[0].predictions).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 3, "seed": 5, "bounds": (-1, 2)}])
+def test_every_option_reaches_the_trainings_of_the_search_and_of_the_test(options, tmp_path):
+    path, data = tmp_path / "s.sqlite", st.load("bands(n=60)")
+    given = {"noise": ["l2(0.02)"], "target": "l1(0.03)", "runs": 2, "search_runs": 3}
+    found = st.harden(data, DecisionTreeClassifier(), **given, **options, store=path)
+    with Store(path, must_exist=True) as store:
+        cells = list(store.records())
+    assert {c.seed for c in cells} == {options.get("seed", 0)}
+    noisy = [c for c in cells if c.corruption != "clean"]
+    assert {c.corruption for c in noisy} == {"l1(0.03)"}
+    assert {c.k for c in noisy} == {options.get("k", 10)}
+    assert {c.bounds for c in noisy} == {"clip[-1, 2]" if "bounds" in options else "none"}
+    runs = {(c.data.endswith("training part"), c.train): set() for c in cells}
+    for c in cells:
+        runs[c.data.endswith("training part"), c.train].add(c.run)
+    assert runs[True, "linf(0)"] == runs[True, "l2(0.02)"] == {0, 1, 2}
+    assert runs[False, "linf(0)"] == runs[False, "clean"] == {0, 1}
+    assert (found.runs, found.search_runs) == (2, 3)
+    assert st.harden(data, DecisionTreeClassifier(), **given, **options).json() == found.json()
+
+
+class Fickle:
+    """A model that trains itself, and diverges with large noise in every other training."""
+
+    identity = "fickle"
+
+    def __init__(self):
+        self.trained = 0
+
+    def name_noise(self, noise, data, bounds):
+        return noise
+
+    def train_on(self, data, rows, *, noise, **_):
+        if noise == "linf(0.2)":
+            self.trained += 1
+            if self.trained % 2:
+                raise InputError(f"{DIVERGED}: its loss must be finite, got nan")
+        tree = DecisionTreeClassifier().fit(data.x[rows], data.labels[rows])
+        return SimpleNamespace(model=tree)
+
+
+def test_noise_with_which_some_trainings_diverge_is_no_candidate():
+    options = {"noise": ["linf(0.1)", "linf(0.2)"], "target": "linf(0.05)", "n_jobs": 1}
+    found = st.harden("bands(n=60)", Fickle(), runs=1, search_runs=2, k=1, **options)
+    assert [candidate.noise for candidate in found.candidates] == ["linf(0.1)"]
+    assert found.diverged == ("linf(0.2)",)

@@ -107,6 +107,7 @@ def test_augmentations_are_those_of_torch(augmentation, interpolation):
     assert same.min() > 0.9
 
 
+@pytest.mark.filterwarnings("ignore")  # of torch's profiler, about its own events
 @pytest.mark.skipif(INTERPRETED, reason="for a CUDA device")
 @pytest.mark.filterwarnings("ignore:.*[Pp]rofiler")  # torch's own, which differ by version
 def test_cuda_images_are_changed_by_the_kernel():

@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
-from helpers.workers import MortalTree, SickTree, Sum
+from helpers.workers import MortalTree, Pair, SickTree, Sum
 from shaketable.cli.main import main
 from shaketable.core.errors import InputError, ModelError, WorkerError
 from shaketable.core.workers import dask_backend, packing
@@ -76,6 +76,31 @@ def test_results_and_errors_come_one_by_one(dask):
     stopped = run_tasks(Sum(data, number) for number in iter(int, 1))  # without end
     assert next(stopped).get() == 5
     stopped.close()
+
+
+def test_every_task_has_the_data_of_its_own_objects(dask):
+    arrays = [np.full(3, 10 * i) for i in range(4)]
+    tasks = [Sum(arrays[i], 10 * j + i) for i in (2, 0, 1) for j in range(1, 4)]
+    results = {o.task.number: o.get() for o in run_tasks(tasks)}
+    assert results == {10 * j + i: 30 * i + 10 * j + i for i in range(3) for j in range(1, 4)}
+
+
+def test_objects_are_told_apart_though_others_were_where_they_are():
+    sent = packing.Sent()
+    for number in range(10, 60):  # freed memory is used again for the next array
+        task = Sum(np.full(3, number), number)
+        (handle,) = sent.share(task, np.copy)
+        assert packing.work_packed(packing.pack(task), [handle]).result == 4 * number
+    again = Sum(np.full(3, 5), 1)
+    first, second = (sent.share(again, lambda _: object())[0] for _ in range(2))
+    assert first is second, "an object is sent once"
+
+
+def test_several_shared_objects_keep_their_places():
+    task = Pair(np.full(3, 2), np.full(3, 5))
+    packed = packing.pack(task)
+    assert packing.work_packed(packed, task.shared).result == 6 - 15
+    assert packing.work_packed(packed, (np.ones(1), np.zeros(1))).result == 1
 
 
 def test_data_that_are_lost_are_sent_again(dask):

@@ -102,3 +102,45 @@ def test_the_command_prints_json_and_draws(
     assert "<svg" in (tmp_path / "c.svg").read_text()[:5]
     assert "MSCR with mCE_Lp" in run_command(capsys, "correlate", path, "--with", "mce_lp")[1]
     assert "no model has a value of mce" in run_failing(capsys, "correlate", path)
+
+
+def drop(records: Records, model: str, *specs: str) -> Records:
+    """Records without those of one model under some corruptions."""
+    kept = (c for c in records if c.model != model or c.corruption not in specs)
+    return replace(records, cells=tuple(kept))
+
+
+def test_models_that_have_one_of_the_two_are_left_out_and_named() -> None:
+    records = drop(drop(make(8), "m1", "linf(0.1)"), "m6", "l2(1)")
+    for pair in (("mscr", "mce_lp"), ("mce_lp", "mscr")):
+        found = correlate(records, *pair)
+        assert found.models == ("m0", "m2", "m3", "m4", "m5", "m7")
+        assert sorted(found.left_out) == sorted(found.json()["left_out"]) == ["m1", "m6"]
+
+
+def test_a_model_of_several_k_counts_once_with_the_largest() -> None:
+    def study(k: int, models: int) -> Records:
+        """The same counts, as of a study that trained every model with k copies."""
+        cells = (
+            replace(
+                c,
+                key=f"{c.key} {k}",
+                hits=c.hits if c.corruption == "clean" else c.hits * (k // 2),
+                k=1 if c.corruption == "clean" else k,
+                train="clean",
+                recipe=f"{c.recipe} {k}",
+                model_id=f"{c.model_id} {k}",
+            )
+            for c in make(models)
+        )
+        return replace(make(models), cells=tuple(cells))
+
+    def join(*parts: Records) -> Records:
+        return replace(parts[0], cells=tuple(c for part in parts for c in part))
+
+    both = join(study(2, 6), study(4, 6))
+    found = correlate(both, "mscr", "mce_lp")
+    assert len(found.models) == 6
+    assert found.json() == correlate(study(4, 6), "mscr", "mce_lp").json()
+    assert find(RecordGroups(both)) is None, "six models, not twelve"
+    assert find(RecordGroups(join(study(2, 10), study(4, 10)))) is not None

@@ -90,12 +90,19 @@ def _explain(error: BrokenExecutor, folder: str) -> WorkerError:
     if codes is None:  # a task, or the model in it, could not be read
         cause = str(error.__cause__ or error).strip(' \n"').rpartition("\n")[2]
         return WorkerError(f"a worker process could not read its task ({cause}); use --jobs 1")
-    doing = sorted(file.read_text(encoding="utf-8") for file in Path(folder).iterdir())
+    doing = sorted(filter(None, map(_read_report, Path(folder).iterdir())))
     what = f" while at work: {list_names(doing, ' | ')}" if doing else ""
     return WorkerError(
         f"a worker process was killed or exited ({codes[1]}){what}; if memory ran out, use fewer "
         "processes (--jobs)"
     )
+
+
+def _read_report(path: Path) -> str:
+    """Return what a worker reported last; "" if it was about to, or has just finished."""
+    with suppress(OSError):
+        return path.read_text(encoding="utf-8", errors="replace")
+    return ""
 
 
 @contextmanager
