@@ -85,7 +85,7 @@ def test_evaluate_measures_what_is_required(capsys):
         "l2",
         "linf",
     }
-    assert "requirement mscr >= 90 not met: 1nn has " in err
+    assert "requirement mscr >= 90% not met: 1nn has " in err
     assert ElementTree.parse("j.xml").getroot().get("tests") == "2"
     assert "not met: 1 of 2" in Path("summary").read_text()
 
@@ -93,7 +93,7 @@ def test_evaluate_measures_what_is_required(capsys):
 def test_min_mscr_is_a_requirement(capsys):
     code, _, err = run_command(capsys, *EVALUATE, "--min-mscr", "-90.5")
     assert code == 0
-    assert "requirement mscr >= -90.5 met: 1nn has " in err
+    assert "requirement mscr >= -90.5% met: 1nn has " in err
     assert ", 95 % interval " in err
 
 
@@ -103,6 +103,10 @@ def test_min_mscr_is_a_requirement(capsys):
         (["--require", "mce_lp <= 1", "--corruptions", "linf(0.1)"], "add --suite pnorm"),
         (["--min-mscr", "-1", "--corruptions", "linf(0.1)"], "add --corruptions 'linf(eps_min)'"),
         (["--require", "acuracy >= 1"], "did you mean 'accuracy'"),
+        (
+            ["--require", "accuracy >= 0.85"],
+            "did you mean 'accuracy >= 85%' or 'accuracy >= 0.85%'?",
+        ),
         (["--requirements", "none.toml"], "'none.toml' cannot be read"),
     ],
 )
@@ -120,6 +124,6 @@ def test_a_study_has_requirements_too(capsys):
     result = json.loads(out)
     check_schema("study", result)
     assert [d["runs"] for d in result["check"]["requirements"]] == [2, 2]
-    assert err.count("requirement accuracy >= 1 met: 1nn has ") == 1
+    assert err.count("requirement accuracy >= 1% met: 1nn has ") == 1
     message = run_failing(capsys, "study", "s.toml", "--require", "error[linf(0.3)] <= 5")
     assert "needs linf(0.3), which would not be measured; add --corruptions 'linf(0.3)'" in message

@@ -55,6 +55,29 @@ def test_mcv_reads_tables_of_any_task(capsys, tmp_path):
     assert "must end in" in run_failing(capsys, "mcv", "t.csv", "-o", "t.doc")
 
 
+def test_networks_of_a_table_of_summaries_have_their_own_references(capsys, tmp_path):
+    header = "network,training,CV,mean,min,max"
+    rows = ("a,clean,2,80,70,90", "a,x,1,81,70,90", "b,clean,1,60,50,70", "b,x,2,61,50,70")
+    (tmp_path / "t.csv").write_text("\n".join([header, *rows]))
+    code, out, _ = run_command(capsys, "mcv", "t.csv", "-o", "t.svg")
+    assert code == 0
+    assert "references: a(clean), b(clean), of each network the model trained on clean data" in out
+    assert "t.csv: summaries\n" in out
+    drawing = (tmp_path / "t.svg").read_text()
+    assert "against a(clean)" in drawing
+    assert "against b(clean)" in drawing
+    result = run_json(capsys, "mcv", "t.csv")
+    assert result["reference"] is None
+    assert [(m["label"], m["reference"], m["group"]) for m in result["models"]] == [
+        ("a(clean)", "a(clean)", "I"),
+        ("a(x)", "a(clean)", "I"),
+        ("b(clean)", "b(clean)", "I"),
+        ("b(x)", "b(clean)", "II"),
+    ]
+    result = run_json(capsys, "mcv", "t.csv", "--reference", "a(x)")
+    assert {m["reference"] for m in result["models"]} == {"a(x)"} == {result["reference"]}
+
+
 def test_mcv_reads_tables_of_three_columns_and_chosen_conditions(capsys, tmp_path):
     (tmp_path / "long.csv").write_text(
         "model,condition,score\nb,clean,0.9\nb,fog,0.5\na,clean,0.8\na,fog,0.7\n"

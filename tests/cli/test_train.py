@@ -3,17 +3,18 @@
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.commands import run_command, run_failing, run_json  # noqa: E402
-from shaketable import study  # noqa: E402
+from shaketable import load, study  # noqa: E402
 from shaketable.cli.commands import COMMANDS  # noqa: E402
 from shaketable.cli.parser import parse_args  # noqa: E402
 from shaketable.cli.train import read_network  # noqa: E402
 from shaketable.models.networks import build_network, load_network  # noqa: E402
-from shaketable.training import UntrainedNetwork  # noqa: E402
+from shaketable.training import UntrainedNetwork, train  # noqa: E402
 from shaketable.training.loop import Trainer  # noqa: E402
 from shaketable.training.regimes import RegimeStep  # noqa: E402
 
@@ -46,6 +47,21 @@ def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_pa
         "linf(0.1)",
     )
     assert [model["label"] for model in evaluated["models"]] == ["m.pt"]
+
+
+def test_points_are_those_that_the_network_is_trained_on(capsys):
+    whole = load("bands(n=100)")
+    for name, rows in (("train.npz", slice(60)), ("test.npz", slice(60, 100))):
+        np.savez(name, x=whole.x[rows], y=whole.y[rows])
+    files = ["--data", "train.npz", "--test", "test.npz", "--points", 20]
+    found = run_json(capsys, "train", *files, *TINY[2:], "--quiet")
+    some = load("train.npz", test="test.npz", points=20, part="train")
+    assert (some.n_train, some.n) == (20, 60)
+    assert found["data"] == some.fingerprint
+    alone = train("mlp(width=4, depth=1)", some, epochs=2, validate=True)
+    assert [step["accuracy"] for step in found["curve"]] == [100 * s.accuracy for s in alone.curve]
+    assert [step["held_out"] for step in found["curve"]] == [100 * s.held_out for s in alone.curve]
+    assert (found["curve"][-1]["accuracy"] * 20 / 100) % 1 == pytest.approx(0)
 
 
 @pytest.mark.filterwarnings("default")

@@ -50,6 +50,9 @@ def test_npz_files_round_trip(tmp_path: Path, letter: str) -> None:
     path = npz(tmp_path, **{letter: data.x, "y": data.y, "unrelated": np.zeros(3)})
     assert load(path).fingerprint == data.fingerprint
     assert load(str(path)).name == "data.npz"
+    (tmp_path / "test.npz").write_bytes(path.read_bytes())
+    assert load(path, test=tmp_path / "test.npz").name == "test.npz (training part data.npz)"
+    assert load(path, test=path).name == "data.npz"
     parts = {
         f"{letter}_train": data.x[:40],
         "y_train": data.labels[:40],

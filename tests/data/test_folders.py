@@ -54,10 +54,18 @@ def test_parts_are_fixed_and_may_be_named(tmp_path):
     again = st.load(tmp_path / "train", test=tmp_path / "val")
     assert again.fingerprint == data.fingerprint
     assert again.name == data.name
+    for part, n_train in (("train", 3), ("test", 8)):
+        some = st.load(tmp_path, points=3, part=part)
+        assert some.fingerprint == data.sample(3, part=part).fingerprint
+        assert (some.n_train, some.name) == (n_train, data.sample(3, part=part).name)
+        np.testing.assert_array_equal(some.test_places, data.sample(3, part=part).test_places)
     fill(tmp_path / "test")
     with pytest.raises(InputError, match="one test part beside train, got test, train, val"):
         st.load(tmp_path)
     assert st.load(tmp_path / "train", test=tmp_path / "test").n_train == 8
+    fill(tmp_path / "elsewhere" / "photos")
+    other = st.load(tmp_path / "train", test=tmp_path / "elsewhere" / "photos")
+    assert other.name == "photos (training part train)"
 
 
 def test_a_class_may_be_called_train(tmp_path):

@@ -55,7 +55,23 @@ def test_of_a_fixed_split_the_training_part_stays_whole() -> None:
     assert (some.n, some.n_train, some.name) == (48, 40, "rows, 8 of 20 test points, seed 0")
     np.testing.assert_array_equal(some.x[:40, 0], np.arange(40))
     np.testing.assert_array_equal(some.test_places, some.x[40:, 0] - 40)
-    assert "that of the sample and the training part: " in some.notes()[0]
+    assert "that of the sample and the other part: " in some.notes()[0]
+
+
+def test_the_training_part_can_be_sampled_instead() -> None:
+    data = numbered(n_train=40)
+    some = data.sample(8, part="train")
+    assert (some.n, some.n_train, some.name) == (28, 8, "rows, 8 of 40 training points, seed 0")
+    np.testing.assert_array_equal(some.x[8:, 0], np.arange(40, 60))
+    np.testing.assert_array_equal(some.x[:, 0], some.kept)
+    np.testing.assert_array_equal(some.test_places, np.arange(20))
+    assert set(some.x[:8, 0]) == set(Sample(8).choose(40))
+    assert data.sample(40, part="train") is data
+    assert numbered().sample(8, part="train").name == "rows, 8 of 60 points, seed 0"
+    with pytest.raises(InputError, match="at most the number of training points, 40, got 41"):
+        data.sample(41, part="train")
+    with pytest.raises(InputError, match="unknown part 'tset'; did you mean 'test'"):
+        data.sample(1, part="tset")  # type: ignore[arg-type]
 
 
 def test_places_in_the_test_part_survive_dropped_clashes() -> None:

@@ -22,6 +22,7 @@ def test_two_tables_are_read_alike(tmp_path: Path) -> None:
     train.write_text("a,k\n0,1\n1,2\n2,NA\n3,1\n")
     test.write_text("a,k\n0.5,1\n1.5,2\n2.5,1\n")
     assert load(train, test=test, label="k").classes == ("1", "2", "NA")
+    assert load(train, test=test, label="k").name == "test.csv (training part train.csv)"
     train.write_text("a,k\n0,1\n1,2\n2,3\n")
     assert load(train, test=test, label="k").classes == (1, 2, 3)
     train.write_text("a,k\n0,True\n1,False\n")

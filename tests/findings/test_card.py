@@ -1,5 +1,6 @@
 """Model cards hold the metrics of the records; MLflow gets the same metrics and the page."""
 
+import os
 import re
 import sys
 from dataclasses import replace
@@ -99,7 +100,9 @@ def test_the_command_prints_or_writes_a_card(store, tmp_path, capsys):
 
 @pytest.fixture
 def mlflow(monkeypatch, tmp_path):
-    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")  # for the tests' own looks at folders
     return pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
 
 
@@ -156,7 +159,41 @@ def test_a_run_that_fails_is_marked(mlflow, records, tmp_path, monkeypatch):
 def test_without_mlflow_the_error_says_what_to_install(monkeypatch, store, capsys):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     err = run_failing(capsys, "log-mlflow", store)
-    assert err == "shaketable: error: MLflow is not installed; pip install mlflow-skinny\n"
+    hint = "MLflow is not installed; pip install 'shaketable[mlflow]'"
+    assert err == f"shaketable: error: {hint}\n"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_folder_is_written_to_though_mlflow_needs_to_be_told(mlflow, records, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "false")
+    run_id = log_mlflow(records.select(model="b"), tracking_uri="./mlruns")
+    assert os.environ["MLFLOW_ALLOW_FILE_STORE"] == "false"
+    monkeypatch.delenv("MLFLOW_ALLOW_FILE_STORE")
+    again = log_mlflow(records.select(model="b"))  # the folder is the default once it has runs
+    assert "MLFLOW_ALLOW_FILE_STORE" not in os.environ
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    client = mlflow.MlflowClient("./mlruns")
+    assert {client.get_run(each).info.status for each in (run_id, again)} == {"FINISHED"}
+
+
+@pytest.mark.parametrize("package", ["sqlalchemy", "alembic"])
+@pytest.mark.usefixtures("mlflow")
+def test_a_database_without_its_packages_says_what_to_install(store, capsys, monkeypatch, package):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")  # its own default by now
+    monkeypatch.setitem(sys.modules, package, None)
+    err = run_failing(capsys, "log-mlflow", store)
+    assert "'sqlite:///mlflow.db' is a database, for which mlflow-skinny alone lacks the" in err
+    assert "pip install 'shaketable[mlflow]', or name a folder or the address of a server" in err
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_database_is_written_to(mlflow, store, capsys, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")
+    pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
+    pytest.importorskip("alembic", reason="Alembic is not installed")
+    code, out, err = run_command(capsys, "log-mlflow", store)
+    assert code == 0, err
+    assert mlflow.MlflowClient().get_run(out.strip()).info.status == "FINISHED"
 
 
 def test_a_server_that_does_not_answer_is_an_error_of_one_line(mlflow, store, capsys):

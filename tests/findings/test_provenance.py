@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
+import shaketable as st
 from helpers.records import make_records
-from shaketable.findings.provenance import list_settings
+from shaketable.findings.export import export
+from shaketable.findings.page import write_report
+from shaketable.findings.provenance import list_settings, make_title
 
 HITS = {"clean": np.ones(7, int), "linf(0.1)": np.full(7, 3), "l2(0.5)": np.full(7, 2)}
 
@@ -36,3 +39,18 @@ def test_settings_are_those_of_the_cells():
     }
     suites = [(("linf(0.1)",), "suite one")]
     assert list_settings(records, suites)["Noise"] == "suite one, l2(0.5)"
+
+
+def test_results_are_named_by_the_file_that_was_measured(tmp_path):
+    whole = st.load("bands(n=60)")
+    for name, rows in (("train.npz", slice(40)), ("test.npz", slice(40, 60))):
+        np.savez(tmp_path / name, x=whole.x[rows], y=whole.y[rows])
+    data = st.load(tmp_path / "train.npz", test=tmp_path / "test.npz")
+    records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.01)", name="step")
+    assert make_title(records) == "How robust is step on test.npz (training part train.npz)?"
+    assert list_settings(records, [])["Data"] == "test.npz (training part train.npz)"
+    page = write_report(tmp_path / "p.html", records).read_text()
+    assert "<h1>How robust is step on test.npz (training part train.npz)?</h1>" in page
+    cells = export(tmp_path / "cells.csv", records, content="cells").read_text().splitlines()
+    assert len(cells) == 3
+    assert all("test.npz (training part train.npz)" in line for line in cells[1:])

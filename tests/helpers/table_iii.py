@@ -3,7 +3,7 @@
 from shaketable.findings.mcv.variation import Summary, VariationTable
 
 # network, training set, CV, mean, clean, minimum, maximum of the accuracies in per cent
-_PRINTED = """
+PRINTED = """
 AlexNet clean 2.28 85.25 92.08 83.18 92.08
 AlexNet GA0.1 1.50 89.60 90.9 87.22 91.7
 AlexNet GA0.1SP0.1 1.33 89.75 90.82 87.62 91.42
@@ -43,7 +43,7 @@ def _row(line: str) -> tuple[str, str, Summary]:
     return network, trained, Summary(f"{network}({trained})", mean, cv, least, most, clean)
 
 
-ROWS = tuple(map(_row, _PRINTED.strip().splitlines()))
+ROWS = tuple(map(_row, PRINTED.strip().splitlines()))
 """Network, training set and numbers of every model."""
 ALL = VariationTable([row for _, _, row in ROWS])
 TABLES = {name: VariationTable([row for n, _, row in ROWS if n == name]) for name in NETWORKS}

@@ -17,10 +17,14 @@ from shaketable.statistics.intervals import (
     change_difference,
     change_difference_over_runs,
     error_upper_bound,
+    error_upper_bounds,
     mean_difference,
     mean_difference_over_runs,
+    mean_differences,
+    mean_of_values,
     mean_share,
     mean_share_over_runs,
+    means_of_values,
     point_error_upper_bound,
     proportion,
     relative_change,
@@ -406,3 +410,40 @@ def test_import_leaves_scipy_stats_alone() -> None:
     # it takes longer to load than all of the rest
     code = "import sys, shaketable.statistics.intervals; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def assert_same(many: list[Estimate], single: list[Estimate]) -> None:
+    """Estimates that were computed together are those of one after another, also once more."""
+    assert len(many) == len(single)
+    for a, b in zip(many, single, strict=True):
+        assert (a.confidence, a.method) == (b.confidence, b.method)
+        assert (a.value, *limits(a)) == pytest.approx((b.value, *limits(b)), abs=1e-10)
+        if b.limits is not None:
+            again, wanted = (e.again(confidence=0.8, times=3, careful=True) for e in (a, b))
+            assert limits(again) == pytest.approx(limits(wanted), abs=1e-10)
+            assert limits(again) != pytest.approx(limits(a), abs=1e-3)
+
+
+@pytest.mark.parametrize("models", [1, 5])
+@pytest.mark.parametrize("k", [1, 4])
+def test_many_estimates_at_once_are_those_of_each(models: int, k: int) -> None:
+    rng = np.random.default_rng(models)
+    rates = np.linspace(0.3, 1, models)[:, None]  # the last one is always right
+    first, second = (rng.binomial(k, rates, (models, 70)) for _ in range(2))
+    pairs = list(zip(first, second, strict=True))
+    for confidence in (0.95, 0.999):
+        assert_same(
+            mean_differences(first, second, k, confidence=confidence),
+            [mean_difference(a, b, k, confidence=confidence) for a, b in pairs],
+        )
+    assert_same(error_upper_bounds(first, k), [error_upper_bound(a, k) for a in first])
+    values = (first - 0.5 * second) / k
+    values[0] = 2.0  # outside of its range
+    low, high = np.linspace(-0.5, -0.7, models), np.linspace(1, 1.2, models)
+    assert_same(
+        means_of_values(values, low=low, high=high, confidence=0.9),
+        [
+            mean_of_values(row, low=low[i], high=high[i], confidence=0.9)
+            for i, row in enumerate(values)
+        ],
+    )

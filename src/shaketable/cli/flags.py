@@ -255,8 +255,8 @@ def add_requirement_flags(parser: argparse.ArgumentParser) -> None:
         "--require",
         action="append",
         metavar="REQUIREMENT",
-        help="such as 'mscr >= -1', 'error[jitter(0.2)] <= 5' or 'difference(new, old).accuracy >= "
-        "-0.5', in per cent; repeat it. Exit code 1: not met, 3: interval too wide to decide",
+        help="such as 'accuracy >= 90%%', 'mscr >= -1' or 'difference(new, old).accuracy >= -0.5', "
+        "in per cent; repeat it. Exit code 1: not met, 3: interval too wide to decide",
     )
     parser.add_argument(
         "--requirements",

@@ -32,7 +32,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="STORE|TABLE",
-        help="results file, or a table of scores: one row per model, one column per condition",
+        help="results file, or a table of scores: one row per model, one column per condition, or "
+        "columns CV, mean, min and max",
     )
     add_reference_flag(parser)
     parser.add_argument(
@@ -88,19 +89,20 @@ def run(args: argparse.Namespace) -> int:
 def _find_in_table(args: argparse.Namespace) -> ScoreVariation:
     from shaketable.findings.mcv.finding import ScoreVariation
     from shaketable.findings.mcv.score_files import read_scores
-    from shaketable.findings.mcv.variation import VariationTable
+    from shaketable.findings.mcv.variation import Variation, VariationTable
 
     rows = read_scores(args.source, model=args.names, clean=args.clean, conditions=args.conditions)
     table = VariationTable(
         rows, reference=args.reference or "", lower_is_better=args.lower_is_better
     )
-    names = list(rows[0].scores)
-    if len(names) < 2:
+    names = list(rows[0].scores) if isinstance(rows[0], Variation) else []
+    if len(names) == 1:
         raise InputError(f"scores must be of two conditions or more, got {names[0]}; add columns")
     if rows[0].clean is None and any(row.label.lower() == "clean" for row in rows):
         note = "a row is called clean, and no column is; rows must be models, columns conditions"
         print_notes([note])
-    title = f"{Path(args.source).name}: scores over {len(names)} conditions"
+    file = Path(args.source).name
+    title = f"{file}: scores over {len(names)} conditions" if names else f"{file}: summaries"
     return ScoreVariation(table, title, tuple(names))
 
 

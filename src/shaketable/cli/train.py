@@ -38,7 +38,7 @@ _SHOWN = 12  # epochs that are printed at most
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, network, noise, recipe, and where the network goes."""
     parser.add_argument("--data", metavar="DATA", help="file, folder or built-in set")
-    add_data_flags(parser)
+    add_data_flags(parser, "train on only N points, of the training part if the test part is fixed")
     add_network_flags(parser)
     parser.add_argument(
         "--noise",
@@ -173,7 +173,7 @@ def run(args: argparse.Namespace) -> int:
 
     checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")
     with _say_if_kept(checkpoint):
-        data = load_data(args)
+        data = load_data(args, part="train")
         print_notes(read_network(args, get_one_network(args)).for_data(data).notes)
         trained = train(
             get_one_network(args),

@@ -106,9 +106,15 @@ class Registry(Generic[T]):
 
     @property
     def _builtin(self) -> dict[str, T]:
+        assert self._is_loaded
+        return self._declared
+
+    @cached_property
+    def _is_loaded(self) -> bool:
+        """Whether the modules that declare the built-in ones are imported; it imports them."""
         for home in self.homes:
             import_module(home)
-        return self._declared
+        return True
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:

@@ -23,7 +23,7 @@ from shaketable.data.frames.schema import TableSchema, find_least
 from shaketable.data.frames.touching import touching
 from shaketable.data.groupings import Grouping, make_grouping, read_feature
 from shaketable.data.notes import list_notes
-from shaketable.data.sampling import Sample
+from shaketable.data.sampling import Part, Sample
 from shaketable.views.terminal import render_facts
 from shaketable.views.text import to_utf8
 
@@ -284,17 +284,18 @@ class Dataset:
         name = f"{self.name} without {int((~keep).sum())} clashing points"
         return replace(self._take(np.flatnonzero(keep)), name=name)
 
-    def sample(self, points: int, *, seed: int = 0) -> Dataset:
-        """Return so many of the points, drawn at random; of the test part if there is a fixed one.
+    def sample(self, points: int, *, seed: int = 0, part: Part = "test") -> Dataset:
+        """Return so many of the points, drawn at random; of one part if there is a fixed one.
 
-        The same seed gives the same points, and a larger sample holds a smaller one. The draw is
-        not stratified. eps_min of a sample is at least that of all points.
+        `part` is the ``test`` or the ``train`` part; the other one is kept whole. The same seed
+        gives the same points, and a larger sample holds a smaller one. The draw is not stratified.
+        eps_min of a sample is at least that of all points.
 
         >>> from shaketable import load
         >>> load("iris").sample(50).name
         'iris, 50 of 150 points, seed 0'
         """
-        sample = Sample(points, seed)
+        sample = Sample(points, seed, part)
         rows = sample.choose(self.n, self.n_train)
         if len(rows) == self.n:
             return self

@@ -18,8 +18,8 @@ from shaketable.data.builtin import BUILTIN, build
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import load_folder
 from shaketable.data.readers.reader import DataReader, Options, find_reader
-from shaketable.data.sampling import Sample
-from shaketable.data.sources import find_file, read_json
+from shaketable.data.sampling import Part, Sample
+from shaketable.data.sources import find_file, name_parts, read_json
 from shaketable.data.tables import NonNumeric, load_tables
 
 DataLike: TypeAlias = "Dataset | tuple[Any, Any] | str | Path | Any"
@@ -65,6 +65,7 @@ def load(
     drop: str | Iterable[str] = (),
     types: Mapping[str, str] | None = None,
     points: int | None = None,
+    part: Part = "test",
     seed: int = 0,
 ) -> Dataset:
     """`Dataset` from a built-in name, a file, a folder, or an object of torch or Hugging Face.
@@ -96,9 +97,9 @@ def load(
     types
         What columns of a table hold, by name: ``date``, ``text`` or ``category``. CSV files do not
         say it, so dates are text in them and text of digits is numbers.
-    points, seed
-        Take so many points, drawn with this seed, as `Dataset.sample` does: of the test part if
-        there is a fixed one.
+    points, part, seed
+        Take so many points, drawn with this seed, as `Dataset.sample` does: of the ``test`` or the
+        ``train`` part if there is a fixed one.
 
     >>> float(load("iris", scale=True).x.max())
     1.0
@@ -106,7 +107,7 @@ def load(
     if non_numeric not in get_args(NonNumeric):
         raise unknown_name("non_numeric", non_numeric, get_args(NonNumeric))
     columns, dropped = ([names] if isinstance(names, str) else list(names) for names in (by, drop))
-    sample = None if points is None else Sample(points, seed)
+    sample = None if points is None else Sample(points, seed, part)
     reader = find_reader(source)
     if not isinstance(source, str | Path) and reader is None:
         raise InputError(
@@ -138,7 +139,8 @@ def load(
             data = _load_archives(paths)
     _check_unused(source, {"columns to drop": dropped, "columns with a type": types})
     data = data.grouped(columns)
-    data = data if sample is None or data.sampled else data.sample(sample.points, seed=seed)
+    if sample is not None and not data.sampled:
+        data = data.sample(sample.points, seed=seed, part=part)
     data = data.drop_clashes() if drop_clashes else data
     return data.scaled() if scale else data
 
@@ -162,7 +164,7 @@ def _read(reader: DataReader, source: Any, test: Any, options: Options) -> Datas
     first, second = (reader.read(each, replace(options, sample=None)) for each in sources)
     if first.n_train is not None or second.n_train is not None:
         raise InputError(f"test must be left out: {first.name!r} or it has a test part already")
-    return _join(first, second, first.name)
+    return _join(first, second, name_parts(first.name, second.name))
 
 
 def _join(first: Any, second: Any, name: str) -> Dataset:
@@ -179,7 +181,7 @@ def _load_archives(paths: list[Path]) -> Dataset:
         return make_dataset(*pairs[0], name=paths[0].name)
     if len(pairs) > 2:
         raise InputError(f"test must be left out: {str(paths[0])!r} or it has a test part already")
-    return join(*pairs, name=paths[0].name)
+    return join(*pairs, name=name_parts(*(path.name for path in paths)))
 
 
 def _read_archive(path: Path) -> list[tuple[Array, Array]]:

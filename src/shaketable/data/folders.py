@@ -17,6 +17,7 @@ from shaketable.data import images
 from shaketable.data.arrays import make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.data.sampling import Sample
+from shaketable.data.sources import name_parts
 
 PARTS = ("train", "val", "valid", "validation", "test")
 """Names of parts: the training part, and what a test part may be called."""
@@ -63,7 +64,7 @@ def make_image_set(
         [image.label for image in chosen],
         name=name,
         classes=tuple(sorted({image.label for image in images})),
-        n_train=n_train,
+        n_train=None if n_train is None else int(np.searchsorted(rows, n_train)),
     )
     data = replace(data, files=tuple(image.name for image in chosen))
     return data if sample is None else sample.mark(data, rows, n)
@@ -74,7 +75,7 @@ def _name(folder: Path, test: Path | None) -> str:
     first = folder.resolve()
     if test is not None and test.resolve().parent == first.parent:
         return first.parent.name
-    return first.name
+    return name_parts(first.name, "" if test is None else test.resolve().name)
 
 
 def _split_parts(folder: Path) -> tuple[Path, Path | None]:

@@ -16,7 +16,7 @@ def list_notes(data: Dataset) -> list[str]:
     """What a reader of results on these data should know, one sentence per note."""
     notes = []
     if data.sampled:
-        rest = "" if data.n_train is None else " and the training part"
+        rest = "" if data.n_train is None else " and the other part"
         notes.append(
             f"the points are a random sample, and eps_min is that of the sample{rest}: that of all "
             "points may be smaller"

@@ -15,6 +15,15 @@ SUFFIXES = (".npz", ".npy", ".csv", ".csv.gz", ".parquet")
 """Endings of the files that points are read from."""
 
 
+def name_parts(train: str, test: str = "") -> str:
+    """Name data whose test part may be a source of its own: what is measured comes first.
+
+    >>> name_parts("train.csv", "test.csv"), name_parts("all.csv")
+    ('test.csv (training part train.csv)', 'all.csv')
+    """
+    return train if test in ("", train) else f"{test} (training part {train})"
+
+
 def find_file(source: str | Path, builtin: Iterable[str]) -> Path:
     """Path of a file that exists, has one of the `SUFFIXES` and is not empty.
 

@@ -16,7 +16,7 @@ from shaketable.data.arrays import check_columns, find_text_columns, make_datase
 from shaketable.data.column_types import check_types, convert_columns
 from shaketable.data.dataset import Dataset
 from shaketable.data.groupings import make_grouping
-from shaketable.data.sources import explain_read_errors
+from shaketable.data.sources import explain_read_errors, name_parts
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -80,7 +80,8 @@ def load_tables(
     if non_numeric != "keep":
         table = table.astype(dict.fromkeys(table.select_dtypes(bool).columns, float))
     n_train = len(tables[0]) if len(tables) > 1 else None
-    data = make_dataset(table, y, name=paths[0].name, n_train=n_train)
+    name = name_parts(*(path.name for path in paths))
+    data = make_dataset(table, y, name=name, n_train=n_train)
     return replace(data, groupings=groupings)
 
 

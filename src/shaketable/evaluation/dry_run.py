@@ -2,18 +2,20 @@
 
 Nothing is stored. Of every model and training noise one training is timed, on few points first and
 then on twice as many, until it has all points or its share of the time is used up. The rest is
-extrapolated by the growth from the last size but one to the last, and so is an estimate.
+extrapolated by the growth over the last three sizes, and so is an estimate. Time is that of the
+processor, which does not depend on what else the machine does.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, TypeVar, Unpack
 
 import numpy as np
@@ -35,6 +37,7 @@ from shaketable.views.terminal import Displayed, print_lines, print_table
 T = TypeVar("T")
 
 _BUDGET = 20.0  # seconds of the largest samples of all models together
+_SHORT = 0.5  # seconds below which work is timed again, and the shorter time counts
 _LEAST = 100  # training points of the smallest sample
 _FEW = 50  # test points of the smallest sample
 _ROW = 100  # bytes that SQLite needs for a row, its index and its part of unused space
@@ -328,41 +331,56 @@ def _time(work: Callable[[int], T], size: int, n: int, budget: float) -> tuple[T
     times: dict[int, float] = {}
     warm = False  # the first time, code is imported and compiled, which does not count
     while True:
-        started = perf_counter()
         try:
-            result = work(size)
+            result, seconds = _measure(work, size)
         except (InputError, ModelError):  # too few points for the model
             if size == n:
                 raise
             size = min(2 * size, n)
             continue
-        seconds = perf_counter() - started
         if not warm and seconds < _BUDGET:
             warm = True
             continue
+        if seconds < min(_SHORT, budget):
+            seconds = min(seconds, _measure(work, size)[1])
         times[size] = seconds
-        enough = budget if len(times) > 1 else _BUDGET  # one size does not show any growth
+        enough = budget if len(times) > 2 else _BUDGET  # two sizes hardly show how it grows
         if size == n or extrapolate(times, 2 * size) > enough:
             return result, times
         size = min(2 * size, n)
 
 
+def _measure(work: Callable[[int], T], size: int) -> tuple[T, float]:
+    """Return a result, and the seconds that it would take on an idle machine.
+
+    Other programs make the clock run longer, and several threads the processor. Work on a GPU shows
+    on the clock only.
+    """
+    clock, processor = perf_counter(), process_time()
+    result = work(size)
+    clock, processor = perf_counter() - clock, process_time() - processor
+    torch = sys.modules.get("torch")
+    on_device = torch is not None and torch.cuda.is_initialized()
+    return result, clock if on_device else min(clock, processor)
+
+
 def extrapolate(times: Mapping[int, float], n: int) -> float:
-    """Seconds for n points, from those for fewer, by the growth between the two largest sizes.
+    """Seconds for n points, from those for fewer, by the growth over the three largest sizes.
 
     The larger of two laws: a power law, and a line, which is right where a part of the time does
-    not depend on the points.
+    not depend on the points. A cubic law needs three sizes; from two, the growth is at most
+    quadratic, because an error of their times would grow with it.
 
     >>> extrapolate({100: 1.0, 200: 4.0}, 400), extrapolate({100: 5.0, 200: 6.0}, 400)
     (16.0, 8.0)
     """
-    last = max(times)
-    before = max((size for size in times if size < last), default=None)
-    if before is None or not 0 < times[before] <= times[last]:
-        return times[last] * (n / last if before is None else 1.0)
-    line = times[last] + (n - last) * (times[last] - times[before]) / (last - before)
-    power = math.log(times[last] / times[before]) / math.log(last / before)
-    return max(line, times[last] * math.pow(n / last, min(power, 3.0)))
+    *before, last = sorted(times)
+    first = before[-2:][0] if before else None
+    if first is None or not 0 < times[first] <= times[last]:
+        return times[last] * (n / last if first is None else 1.0)
+    line = times[last] + (n - last) * (times[last] - times[first]) / (last - first)
+    power = math.log(times[last] / times[first]) / math.log(last / first)
+    return max(line, times[last] * math.pow(n / last, min(power, 3.0 if len(times) > 2 else 2.0)))
 
 
 def _spread(rows: IntArray, size: int) -> IntArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from shaketable.core.spec import parse_call
 from shaketable.evaluation.records import Record
@@ -37,6 +38,12 @@ class Condition:
     def at_eps_min(self) -> bool:
         """Whether it is noise of size eps_min of its data."""
         return next(iter(self.series.values())).at_eps_min
+
+    @cached_property
+    def mean_accuracy(self) -> float:
+        """Mean accuracy of all models, in the first of their runs."""
+        accuracies = [series.first.accuracy for series in self.series.values()]
+        return sum(accuracies) / len(accuracies)
 
 
 def group_conditions(series: Sequence[Series]) -> list[Condition]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from shaketable.views.text import join_distinct, make_visible
 
 _LONGEST = 500  # characters of a parameter that every version of MLflow takes
 _BATCH = 1000  # metrics that MLflow takes at once
+_INSTALL = "pip install 'shaketable[mlflow]'"
+_DATABASES = ("sqlite:", "mysql", "postgresql", "mssql")  # begins of addresses
 
 
 def log_mlflow(
@@ -48,19 +52,51 @@ def log_mlflow(
     try:
         import mlflow
     except ImportError as error:
-        raise InputError("MLflow is not installed; pip install mlflow-skinny") from error
+        raise InputError(f"MLflow is not installed; {_INSTALL}") from error
     if isinstance(results, Records):
         results = find(results)
+    uri = tracking_uri or mlflow.get_tracking_uri()
+    _check_database(uri)
     try:
-        client = mlflow.MlflowClient(tracking_uri)
-        return _log_runs(client, results, experiment, run_name)
+        with _allow_folders():
+            client = mlflow.MlflowClient(uri)
+            return _log_runs(client, results, experiment, run_name)
     except FOREIGN_ERRORS as error:
         if isinstance(error, ShaketableError):
             raise
         raise InputError(
-            f"MLflow failed: {describe_error(error)}; check the tracking URI, which is "
-            f"{tracking_uri or mlflow.get_tracking_uri()!r}"
+            f"MLflow failed: {describe_error(error)}; check the tracking URI, which is {uri!r}"
         ) from error
+
+
+def _check_database(uri: str) -> None:
+    """Raise an `InputError` if MLflow would need a database that it has no packages for."""
+    if not uri.startswith(_DATABASES):
+        return
+    try:
+        for package in ("sqlalchemy", "alembic"):
+            import_module(package)
+    except ImportError as error:
+        raise InputError(
+            f"tracking URI {uri!r} is a database, for which mlflow-skinny alone lacks the packages "
+            f"({error.name}); {_INSTALL}, or name a folder or the address of a server by "
+            "--tracking-uri (in Python tracking_uri=)"
+        ) from error
+
+
+@contextmanager
+def _allow_folders() -> Iterator[None]:
+    """Context in which MLflow writes to a folder, which it takes as an address, but refuses."""
+    name = "MLFLOW_ALLOW_FILE_STORE"
+    before = os.environ.get(name)
+    os.environ[name] = "true"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _log_runs(client: Any, results: Results, experiment: str, run_name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,7 +16,7 @@ from shaketable.core.spec import Call, parse_call, split_calls
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.error_probability import ErrorProbability, estimate_error_probability
-from shaketable.findings.sequential import allow_for_looks, bound_error
+from shaketable.findings.sequential import allow_for_looks, bound_error, find_unit
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 
@@ -191,6 +191,18 @@ def group_series(records: Records, *, needs_clean: bool = True) -> list[Series]:
         on_clean = shared.setdefault(tuple(map(id, clean_cells)), series.on_clean)
         vars(series)["on_clean"] = on_clean  # the cached property
     return result
+
+
+def bound_errors(series: Iterable[Series]) -> None:
+    """Compute `error_bound` of many fitted models at once, in a fraction of the time."""
+    alike: dict[tuple[int, int], list[Series]] = {}
+    for s in series:
+        if "error_bound" not in vars(s) and find_unit(s.noisy) is None:
+            alike.setdefault((s.first.n, s.first.k), []).append(s)
+    for (_, k), group in alike.items():
+        bounds = intervals.error_upper_bounds([s.first.hits for s in group], k)
+        for s, bound in zip(group, bounds, strict=True):
+            vars(s)["error_bound"] = bound  # the cached property
 
 
 def get_noise_setting(cell: Record) -> tuple[object, ...]:

@@ -33,10 +33,11 @@ from shaketable.statistics.counts import (
     read_runs,
     tabulate,
 )
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, Limits
 from shaketable.statistics.limits import (
     Estimator,
     Imagine,
+    LinearEstimate,
     average_estimators,
     change_estimator,
     compute_limits,
@@ -239,6 +240,52 @@ def mean_difference(
     return _estimate(estimator, counts[0], k, confidence)
 
 
+def mean_differences(
+    first: Runs, second: Runs, k: int, *, confidence: float = 0.95
+) -> list[Estimate]:
+    """`mean_difference` of many pairs of models on the same number of points, all at once.
+
+    Counts have one row per pair. It takes a fraction of the time of one pair after another.
+
+    >>> [print(e) for e in mean_differences([[3] * 20 + [0] * 80], [[0] * 100], k=10)]
+    0.0600 (95 % interval 0.0375 to 0.0868)
+    [None]
+    """
+    estimator, counts = _tabulate_means(first, second, k, _read_models)
+    return _estimate_each(lambda _: estimator, estimator, counts, k, confidence)
+
+
+def means_of_values(
+    values: FloatArray, *, low: FloatArray, high: FloatArray, confidence: float = 0.95
+) -> list[Estimate]:
+    """`mean_of_values` of many quantities of one fixed model, all at once.
+
+    Values have the shape (quantities, points), and each quantity its own range. It takes a fraction
+    of the time of one quantity after another.
+
+    >>> [print(e) for e in means_of_values(np.array([[0.0, 2, 2, 4]]), low=np.zeros(1),
+    ...                                    high=np.full(1, 4.0))]
+    2.00 (95 % interval 0.13 to 3.87)
+    [None]
+    """
+    rows = [
+        np.unique(np.clip(row, *ends), return_counts=True)
+        for row, *ends in zip(values, low, high, strict=True)
+    ]
+    width = max(len(y) for y, _ in rows)  # outcomes that do not occur have no weight
+    y = np.array([np.pad(y, (0, width - len(y)), mode="edge") for y, _ in rows])
+    counts = np.array([np.pad(n, (0, width - len(n))) for _, n in rows], dtype=np.float64)
+
+    def estimate(counts: FloatArray) -> LinearEstimate:
+        mean = np.clip((counts * y).sum(axis=-1) / counts.sum(axis=-1), low, high)
+        return LinearEstimate(mean, y, low, high)
+
+    def estimate_row(row: int) -> Estimator:
+        return mean_estimator(y[row], float(low[row]), float(high[row]))
+
+    return _estimate_each(estimate_row, estimate, counts, 1, confidence)
+
+
 def mean_difference_over_runs(
     first: Runs, second: Runs, k: int, *, confidence: float = 0.95
 ) -> Estimate:
@@ -263,8 +310,30 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
     (h,), counts = tabulate([read_points("hits", hits, check_draws(k))], [k + 1])
     errors = mean_estimator(1 - h / k)(counts[0])
     high = float(find_upper_limit(errors, counts[0], 1 - check_confidence(confidence)))
-    method = f"one-sided, {FIXED_MODEL}: n = {counts.sum():.0f}, k = {k}"
-    return Estimate(float(errors.estimate), 0.0, high, confidence, method)
+    return Estimate(float(errors.estimate), 0.0, high, confidence, _describe_bound(counts[0], k))
+
+
+def error_upper_bounds(hits: Runs, k: int) -> list[Estimate]:
+    """`error_upper_bound` of many models on the same number of points, all at once.
+
+    Hits have one row per model. It takes a fraction of the time of one model after another.
+
+    >>> [print(e) for e in error_upper_bounds([[10] * 100], k=10)]
+    0.0000 (95 % interval 0.0000 to 0.0295)
+    [None]
+    """
+    (h,), counts = tabulate([_read_models("hits", hits, check_draws(k))], [k + 1])
+    errors = mean_estimator(1 - h / k)(counts)
+    limits = find_upper_limit(errors, counts, 1 - 0.95)
+    method = _describe_bound(counts[0], k)
+    return [
+        Estimate(float(value), 0.0, float(high), 0.95, method)
+        for value, high in zip(errors.estimate, limits, strict=True)
+    ]
+
+
+def _describe_bound(counts: FloatArray, k: int) -> str:
+    return f"one-sided, {FIXED_MODEL}: n = {counts.sum():.0f}, k = {k}"
 
 
 def point_error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> FloatArray:
@@ -307,6 +376,40 @@ def _estimate(
     if counts.ndim > 1:
         method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
     return Estimate(*compute(confidence, 1.0, False), confidence, method, limits)
+
+
+def _read_models(name: str, counts: Runs, k: int) -> IntArray:
+    """Counts of one or several models: (models, points)."""
+    return np.concatenate([read_points(name, row, k) for row in counts])
+
+
+def _estimate_each(
+    estimate_row: Callable[[int], Estimator],
+    estimate_all: Estimator,
+    counts: FloatArray,
+    k: int,
+    confidence: float,
+) -> list[Estimate]:
+    """One estimate for a fixed model per row of a table of outcomes, as `_estimate` gives it.
+
+    The limits of all rows are found together.
+    """
+
+    def make_limits(row: int) -> Limits:
+        def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
+            again = _estimate(estimate_row(row), counts[row], k, confidence)
+            again = again.again(times=times, careful=careful)
+            return again.low, again.high
+
+        return limits
+
+    tail = (1 - check_confidence(confidence)) / 2
+    found = zip(*compute_limits(estimate_all, counts, tail), strict=True)
+    method = f"{FIXED_MODEL}: n = {counts[0].sum():.0f}, k = {k}"
+    return [
+        Estimate(float(value), float(low), float(high), confidence, method, make_limits(row))
+        for row, (value, low, high) in enumerate(found)
+    ]
 
 
 def _estimate_changes(

@@ -43,6 +43,8 @@ def test_splits_are_the_parts():
     both = datasets.DatasetDict(train=train, validation=test)
     assert load(both).fingerprint == expected.fingerprint
     assert load(both, points=4).fingerprint == expected.sample(4).fingerprint
+    of_training = expected.sample(4, part="train")
+    assert load(both, points=4, part="train").fingerprint == of_training.fingerprint
     assert load(datasets.DatasetDict(test=test)).n_train is None
     assert as_dataset(train, test=test).n_train == 18
     with pytest.raises(InputError, match=r"got train, test, validation; give two .*'validation'"):

@@ -172,3 +172,26 @@ def test_models_that_share_no_noise_are_not_compared() -> None:
     (pair,) = compare(a + b).pairs
     assert [gap.condition.noise for gap in pair.gaps] == ["clean"]
     assert "comparison" not in find(a).findings
+
+
+def test_differences_that_are_computed_together_are_those_of_each_pair() -> None:
+    names = ("a", "b", "c", "d", "e", "f", "g")
+    records = join(*names, n=60)
+    worse = make_records(draw_hits(1, SPECS, COST | {"linf": 0.6}, n=60), k=4, model="h")
+    records += worse
+    together, alone = compare(records, reference="a"), compare(records, reference="a")
+    found = together.json()["accuracy_differences"]
+    gaps = [gap for pair in alone.pairs for gap in pair.gaps]  # each computes its own
+    assert len(found) == len(gaps) == 7 * 4
+    assert [d["shown"] for d in found] == [gap.shown for gap in gaps]
+    assert {d["shown"] for d in found} == {True, False}
+    for d, gap in zip(found, gaps, strict=True):
+        assert (d["first"], d["second"], d["corruption"]) == (
+            gap.first, gap.second, gap.condition.first.corruption
+        )  # fmt: skip
+        wanted = gap.value.json()
+        assert {name: d[name] for name in wanted} == pytest.approx(wanted)
+    gap = together.pairs[0].gaps[1]
+    assert gap.judged == 21
+    # a difference whose own interval excludes 0 may be chance among so many
+    assert sum(g.value.low > 0 or g.value.high < 0 for g in gaps) > sum(g.shown for g in gaps)

@@ -3,17 +3,20 @@
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers.pages import chart_rows
 from helpers.plugin import install_plugin
+from helpers.records import make_records
 from shaketable import metrics
 from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
+from shaketable.evaluation.store import Store
 from shaketable.findings import figures
 from shaketable.findings.figures.errors import _make_arrow, draw_errors, find_pairs
 from shaketable.findings.figures.plane import make_outline
@@ -131,10 +134,10 @@ def test_transfer_is_relative_to_the_best_model_under_each_corruption(
             train: np.mean([c.accuracy for c in under.select(train=train)])
             for train in ("clean", "l2(0.03)", "linf(0.03)")
         }
-        expected.append(100 * mean["clean"] / max(mean["l2(0.03)"], mean["linf(0.03)"]))
+        expected.append(100 * mean["clean"] / max(mean.values()))
     assert rows["no noise", "L-inf"]["value"] == pytest.approx(np.mean(expected))
     limits = [
-        100 * s.accuracy.low / max(o.accuracy.value for o in others if o.first.train != "clean")
+        100 * s.accuracy.low / max(o.accuracy.value for o in others)
         for k in (1, 2)
         for others in [[s for s in series if s.first.corruption == "linf(0.03)" and s.first.k == k]]
         for s in others
@@ -143,6 +146,30 @@ def test_transfer_is_relative_to_the_best_model_under_each_corruption(
     assert rows["no noise", "L-inf"]["low"] == pytest.approx(np.mean(limits))
     with pytest.raises(InputError, match="two norms or more"):
         figures.draw_transfer(norm_records.select(train="clean"))
+
+
+def test_no_model_of_a_transfer_exceeds_the_best_which_has_100() -> None:
+    right = {"clean": (90, 60), "l2(0.1)": (80, 70), "linf(0.1)": (45, 50)}
+    cells = [
+        replace(cell, train=train)
+        for train, (under_l2, under_linf) in right.items()
+        for cell in make_records(
+            {"clean": np.ones(100), "l2(0.1)": np.arange(100) < under_l2}
+            | {"linf(0.1)": np.arange(100) < under_linf},
+            model=f"net({train})",
+        )
+    ]
+    chart = figures.draw_transfer(Records(tuple(cells)))
+    values = {(r["train"], r["noise"]): (r["value"], r["best"]) for r in chart_rows(chart)}
+    assert values == {
+        ("no noise", "L2"): (100, True),
+        ("L2", "L2"): (pytest.approx(100 * 80 / 90), False),
+        ("L-inf", "L2"): (50, False),
+        ("no noise", "L-inf"): (pytest.approx(100 * 60 / 70), False),
+        ("L2", "L-inf"): (100, True),
+        ("L-inf", "L-inf"): (pytest.approx(100 * 50 / 70), False),
+    }
+    assert "Training without noise is better for 1 of 2." in read_words(chart)[0]
 
 
 def test_errors_are_those_of_the_suite_and_arrows_join_what_is_named(
@@ -208,6 +235,20 @@ def test_learning_curves_are_averaged_over_trainings() -> None:
     )
     with pytest.raises(InputError, match="learning curves"):
         figures.draw_learning(train("clean"))
+
+
+def test_learning_curves_of_other_files_are_refused_without_calling_them_damaged(
+    norm_records: Records, tmp_path: Path
+) -> None:
+    with Store(tmp_path / "r.sqlite") as store:
+        store.add(norm_records)
+    with pytest.raises(InputError, match=r"must be a file of a network, .*--keep-models.*r.sqlite"):
+        figures.draw_learning(tmp_path / "r.sqlite")
+    (tmp_path / "net.pt").write_bytes(b"PK cut short")
+    with pytest.raises(InputError, match=r"net.pt' is damaged"):
+        figures.draw_learning(tmp_path / "net.pt")
+    with pytest.raises(InputError, match="none.pt' does not exist"):
+        figures.draw_learning(tmp_path / "none.pt")
 
 
 def test_the_plane_shows_the_copies_that_evaluate_measures(data: Dataset) -> None:

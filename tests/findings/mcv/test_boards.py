@@ -52,6 +52,34 @@ def test_groups_are_relative_to_the_reference(two_factor_records, board):
         variation_boards(two_factor_records, reference="mlp")
 
 
+def test_each_network_is_compared_with_its_own_clean_one(capsys):
+    specs = ("sp(0.1) as A", "sp(0.2) as B")
+    cells = {
+        model: {"clean": np.arange(50) < right} | {s: np.arange(50) < right - 5 for s in specs}
+        for model, right in {"a(clean)": 40, "a(C1)": 45, "b(C1)": 30, "b(clean)": 35}.items()
+    }
+    models = [
+        make_records({s: h.astype(int) for s, h in hits.items()}, model=model)
+        for model, hits in cells.items()
+    ]
+    records = sum(models, Records(()))
+    (found,) = variation_boards(records)
+    values = {e.label: (e.group, e.mean_change and e.mean_change.value) for e in found.entries}
+    assert values == {
+        "a(clean)": ("I", None),
+        "a(C1)": ("I", pytest.approx(0.1)),
+        "b(C1)": ("IV", pytest.approx(-0.1)),
+        "b(clean)": ("I", None),
+    }
+    assert found.json()["reference"] is None
+    assert [m["reference"] for m in found.json()["models"]] == ["a(clean)"] * 2 + ["b(clean)"] * 2
+    st.find(records).print()
+    assert "minus the reference of its network, on the same points" in capsys.readouterr().out
+    (chosen,) = variation_boards(records, reference="a(C1)")
+    assert chosen.json()["reference"] == "a(C1)"
+    assert sum(e.is_reference for e in chosen.entries) == 1
+
+
 def test_sentences_claim_what_intervals_show(board):
     for entry in board.entries:
         for change, shown, word in (

@@ -5,8 +5,10 @@ import gzip
 import pandas as pd
 import pytest
 
+from helpers.table_iii import PRINTED, ROWS
 from shaketable.core.errors import InputError
 from shaketable.findings.mcv.score_files import read_scores
+from shaketable.findings.mcv.variation import VariationTable
 
 TABLE = "model,Clean,SP0.1,GA0.1\nnet(clean),92.1,83,85.5\nNA,90,88,87\n"
 
@@ -68,6 +70,63 @@ def test_unreadable_files_are_errors_of_one_line(tmp_path, text, options, messag
     with pytest.raises(InputError, match=message) as error:
         read_scores(write_table(tmp_path, text), **options)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "network,training set,CV,mean,clean,min,max",
+        "net,data,CV (%),Mean Accu(all images) (%),Accu(clean images) (%),Min Accu,Max Accu (%)",
+        "n,t,Coefficient of variation,average accuracy,Clean,Minimum,HIGHEST",
+    ],
+)
+def test_summaries_are_read_as_such_with_one_reference_per_network(tmp_path, header):
+    lines = [",".join(line.split()) for line in PRINTED.strip().splitlines()]
+    rows = read_scores(write_table(tmp_path, "\n".join([header, *lines])))
+    assert rows == tuple(row for _, _, row in ROWS)
+    table = VariationTable(rows)
+    assert table.references == {row.label: f"{network}(clean)" for network, _, row in ROWS}
+    by_network = {
+        network: {trained: table.groups[row.label] for n, trained, row in ROWS if n == network}
+        for network in ("AlexNet", "ResNet50", "VGG-19")
+    }
+    for network, (most, others) in {
+        "AlexNet": ("I", {"RL30": "II", "RR30": "II"}),
+        "ResNet50": ("III", {"clean": "I", "RR30": "IV", "SP0.1RR30": "IV"}),
+        "VGG-19": ("III", {"clean": "I", "GA0.1SP0.1": "I"}),
+    }.items():
+        assert by_network[network] == {t: others.get(t, most) for t in by_network[network]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "m,CV,mean,min,fog\na,1,2,1,3\n",
+            "CV, mean, min of .* are summaries .*--conditions fog,…",
+        ),
+        ("m,clean,fog,mean\na,1,2,1\n", "columns mean of .*not conditions;.*clean,fog,…"),
+        ("m,CV,mean,min\na,1,2,1\n", "give summaries alone: CV in per cent, mean, min and max"),
+        ("m,CV,mean,average,min,max\na,1,2,2,1,3\n", "once each"),
+        ("m,CV,mean,min,max\na,1,9,1,3\n", "mean of 'a' must lie between .* got 9, 1 and 3"),
+        ("m,CV,mean,min,max\na,-1,2,1,3\n", "CV of 'a' must be 0 or more, got -1"),
+        ("m,CV,mean,min,max\na,x,2,1,3\nb,1,2,1,3\n", "'CV' must hold a finite number"),
+        ("m,t,CV,mean,min,max\na,,1,2,1,3\na,x,1,2,1,3\n", "name every training set, got none"),
+        ("m,fog,rain,snow\na,1,2,3\nb,1..5,2,3\n", "'fog' must hold a finite number"),
+    ],
+)
+def test_summaries_among_scores_or_incomplete_are_refused(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_scores(write_table(tmp_path, text))
+
+
+def test_columns_that_are_named_are_conditions_whatever_they_are_called(tmp_path):
+    path = write_table(tmp_path, "m,mean,max\na,1,2\n")
+    (row,) = read_scores(path, conditions=["mean", "max"])
+    assert dict(row.scores) == {"mean": 1, "max": 2}
+    more = write_table(tmp_path, "m,CV,mean,min,max,std,group\na,1,2,1,3,9,I\n", "more.csv")
+    (row,) = read_scores(more)  # what is not needed is left out
+    assert (row.cv, row.mean, row.least, row.most, row.clean) == (1, 2, 1, 3, None)
 
 
 def test_only_existing_tables_are_read(tmp_path):

@@ -116,6 +116,7 @@ def rows(*labels):
         (("a", "x(clean)", "y(clean)"), "", "a", "the first of the table"),
         (("a", "unclean"), "", "a", "the first of the table"),
         (("a", "clean"), "a", "a", "as chosen"),
+        (("x(C1)", "x(clean)", "y(clean)"), "y(clean)", "y(clean)", "as chosen"),
     ],
 )
 def test_the_reference_is_named_with_the_reason(labels, asked, reference, why):

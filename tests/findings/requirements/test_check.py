@@ -87,7 +87,7 @@ def test_careful_decisions_allow_for_points_that_were_not_seen():
 
 @pytest.mark.parametrize(("wrong", "limit"), [(0, 0.5), (2, 1), (30, 6), (30, 9)])
 def test_so_many_more_points_would_decide_it(wrong, limit):
-    (d,) = check(records_of(ones(N - wrong), ones(N)), f"error <= {limit}").decisions
+    (d,) = check(records_of(ones(N - wrong), ones(N)), f"error <= {limit}%").decisions
     assert d.outcome == "inconclusive"
 
     def decided(n):  # the limits of Clopper and Pearson, for shares as measured
@@ -207,7 +207,7 @@ def test_models_that_lack_the_noise_are_not_passed_over():
     with pytest.raises(InputError) as error:
         check(records, "mscr >= -50")
     assert str(error.value) == (
-        "requirement 'mscr >= -50' needs linf(eps_min) on record for b, got clean, linf(eps_min); "
+        "requirement 'mscr >= -50%' needs linf(eps_min) on record for b, got clean, linf(eps_min); "
         "measure it by the command that measured these, with --corruptions 'linf(eps_min)' "
         "--store STORE; or name the models that it is about: model(NAME).mscr"
     )
@@ -220,7 +220,7 @@ def test_models_that_lack_the_noise_are_not_passed_over():
     ("requirement", "message"),
     [
         ("group_accuracy >= 1", "group_accuracy is no single rate; it has one number per group"),
-        ("mscrr >= 1", "unknown metric in requirement 'mscrr >= 1': 'mscrr'; did you mean 'mscr'"),
+        ("mscrr >= 1", "unknown metric in requirement 'mscrr >= 1%': 'mscrr'; did you mean 'mscr'"),
         ("mcv <= 1", "mcv is no single rate; it has two numbers: require cv or mean_accuracy"),
         ("mscr_difference >= 0", r"write difference\(FIRST, SECOND\).mscr"),
         ("model(nte).mscr >= 1", "unknown model .* 'nte'; did you mean 'net'"),
@@ -259,7 +259,7 @@ def test_differences_are_known_for_some_metrics_only():
 
 
 def test_an_undefined_metric_names_model_and_requirement():
-    with pytest.raises(UndefinedError, match="'mscr >= -1' on net: clean accuracy is 0"):
+    with pytest.raises(UndefinedError, match="'mscr >= -1%' on net: clean accuracy is 0"):
         check(records_of(ones(0), ones(5)), "mscr >= -1")
     with pytest.raises(InputError, match="at least one cell on record"):
         check(Records(()), "mscr >= -1")

@@ -28,7 +28,7 @@ def test_junit_has_one_case_per_decision(decisions, tmp_path):
     }
     met, open_, not_met = suite
     assert [case.get("name") for case in suite] == [
-        f"accuracy >= {limit} (clean)" for limit in (80, 95, 99)
+        f"accuracy >= {limit}% (clean)" for limit in (80, 95, 99)
     ]
     assert "<script>" in met.get("classname")
     assert "\\x1b[2J" in met.get("classname")
@@ -44,7 +44,7 @@ def test_control_codes_in_a_requirement_leave_the_xml_well_formed(tmp_path):
     records = make_records(HITS, model="net\x1b[2J")
     path = check(records, "model(net\x1b[2J).accuracy >= 80").write_junit(tmp_path / "r.xml")
     ((case,),) = ElementTree.parse(path).getroot()
-    assert case.get("name") == "model(net\\x1b[2J).accuracy >= 80 (clean)"
+    assert case.get("name") == "model(net\\x1b[2J).accuracy >= 80% (clean)"
 
 
 def test_markdown_is_one_table_that_no_name_can_break(decisions, tmp_path):

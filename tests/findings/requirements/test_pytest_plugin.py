@@ -76,8 +76,8 @@ def test_requirements_decide_tests(run):
     result.stdout.fnmatch_lines(
         [
             '*shaketable.require(classify, (X, Y), "error[[]linf(0.5)] <= 1"*',
-            "*error[[]linf(0.5)] <= 1 not met: step has *",
-            "*accuracy >= 99.9 inconclusive: *more points would decide it*",
+            "*error[[]linf(0.5)] <= 1% not met: step has *",
+            "*accuracy >= 99.9% inconclusive: *more points would decide it*",
             "*--shaketable-inconclusive fail|warn|skip*",
             "*difference(new, old).accuracy >= 0 not met: new minus old has *",
         ]

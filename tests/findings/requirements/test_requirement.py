@@ -3,6 +3,7 @@
 import pytest
 
 from shaketable.core.errors import InputError
+from shaketable.findings.requirements.quantities import QUANTITIES
 from shaketable.findings.requirements.requirement import (
     parse_requirement,
     parse_requirements,
@@ -70,9 +71,43 @@ def test_what_cannot_be_read_is_one_line_that_helps(text, message):
     assert "\n" not in str(error.value)
 
 
+RATES = {
+    "accuracy",
+    "error",
+    "error_probability",
+    "mean_accuracy",
+    "cv",
+    *(f"mce{part}" for part in ("", "_lp", "_15", "_xn", "_alexnet")),
+    "relative_mce_alexnet",
+}
+
+
+def test_a_bare_limit_below_1_on_a_rate_is_refused_with_both_readings():
+    assert set(QUANTITIES) - RATES == {"mscr", "relative_loss", "ice"}
+    for metric in RATES:
+        for model in ("", "model(rf)."):
+            with pytest.raises(InputError, match="a fraction or per cent") as error:
+                parse_requirement(f"{model}{metric}[x]  <=.285")
+            assert str(error.value).endswith(
+                f"'{model}{metric}[x] <=28.5%' or '{model}{metric}[x] <=0.285%'?"
+            )
+            for written in (".285%", "0.285 %"):
+                assert parse_requirement(f"{model}{metric} <= {written}").limit == 0.285 / 100
+            assert parse_requirement(f"{model}{metric} <= 1").limit == 0.01
+            assert parse_requirement(f"{model}{metric} >= 0").limit == 0
+
+
+@pytest.mark.parametrize("text", ["mscr >= 0.5", "relative_loss[sp(0.1)] >= 0.5", "ice <= 0.5"])
+def test_changes_and_differences_take_any_bare_number(text):
+    assert parse_requirement(text).limit == 0.005
+    assert parse_requirement(text).text == f"{text}%"
+    assert parse_requirement(f"difference(a, b).{text}").text == f"difference(a, b).{text}"
+    assert parse_requirement("difference(a, b).accuracy >= 0.5").limit == 0.005
+
+
 def test_requirements_are_one_or_several_and_none_counts_twice():
-    assert [r.text for r in parse_requirements("mscr  >= -1")] == ["mscr >= -1"]
-    assert len(parse_requirements(["mscr >= -1", "mscr >=  -1", "mscr >= -2"])) == 2
+    assert [r.text for r in parse_requirements("mscr  >= -1")] == ["mscr >= -1%"]
+    assert len(parse_requirements(["mscr >= -1", "mscr >=  -1 %", "mscr >= -2"])) == 2
     with pytest.raises(InputError, match="at least one requirement"):
         parse_requirements([])
 

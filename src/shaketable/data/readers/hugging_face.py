@@ -55,7 +55,9 @@ def _read(source: Any, options: Options) -> Dataset:
     sample = None if column is None else options.sample  # a table knows the values of all rows
     if sample is not None:
         rows = sample.choose(n, n_train)
-        splits[-1] = last.select(rows[n_train or 0 :] - (n_train or 0))
+        if n_train is not None:
+            splits[0] = first.select(rows[rows < n_train])
+        splits[-1] = last.select(rows[rows >= (n_train or 0)] - (n_train or 0))
     with explain_item_errors("the data set of Hugging Face"):
         pairs = [
             (_read_points(split, label, column), list_labels(split.with_format(None)[label]))

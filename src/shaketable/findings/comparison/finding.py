@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from shaketable.evaluation.records import Record
 from shaketable.findings.comparison import words
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
 from shaketable.findings.reference import choose_reference
-from shaketable.findings.sequential import allow_for_looks
+from shaketable.findings.sequential import allow_for_looks, find_unit
+from shaketable.findings.series import meets_same_noise
 from shaketable.statistics import intervals
-from shaketable.statistics.difference import Difference, is_shown
+from shaketable.statistics.difference import Difference, excludes_zero, is_shown
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.terminal import Displayed
 
@@ -158,6 +160,7 @@ class Comparison(Displayed):
 
     def json(self) -> dict[str, Any]:
         """Return every difference, and the means over corruptions, in percentage points."""
+        compute_gaps(self.pairs)
         means = [pair.json() for pair in self.pairs]
         return {
             "accuracy_differences": [gap.json() for pair in self.pairs for gap in pair.gaps],
@@ -175,6 +178,26 @@ class Comparison(Displayed):
         from shaketable.findings.comparison.section import make_sections  # loads the charts
 
         return make_sections(self, methods)
+
+
+def compute_gaps(pairs: Iterable[Pair]) -> None:
+    """Compute the differences of many pairs of fitted models at once, in a fraction of the time."""
+    alike: dict[tuple[int, int, int], list[tuple[Gap, Record, Record]]] = {}
+    for gap in (gap for pair in pairs for gap in pair.gaps if "value" not in vars(gap)):
+        series = [gap.condition.series[label] for label in (gap.first, gap.second)]
+        a, b = (s.first for s in series)
+        is_stopped = any(find_unit(s.noisy) is not None for s in series)
+        if series[0].runs == 1 and not is_stopped and meets_same_noise(*series):
+            alike.setdefault((id(gap.condition), gap.judged, a.k), []).append((gap, a, b))
+    for (_, judged, k), group in alike.items():
+        first, second = [a.hits for _, a, _ in group], [b.hits for _, _, b in group]
+        values, strict = (
+            intervals.mean_differences(first, second, k, confidence=confidence)
+            for confidence in (0.95, 1 - 0.05 / judged)
+        )
+        for (gap, _, _), value, narrow in zip(group, values, strict, strict=True):
+            shown = excludes_zero(value) and excludes_zero(narrow)
+            vars(gap).update(value=value, shown=shown)  # the cached properties
 
 
 def find(groups: RecordGroups) -> Comparison | None:

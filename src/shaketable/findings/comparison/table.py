@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shaketable.findings.comparison.finding import Comparison, Gap, Pair
+from shaketable.findings.comparison.finding import Comparison, Gap, Pair, compute_gaps
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_entry
 from shaketable.views.terminal import print_lines, print_table
@@ -31,6 +31,7 @@ def print_comparison(finding: Comparison, full: str = "--json or --report") -> N
             rows.append(["mean over corruptions", *map(_format_mean, pairs)])
         print_table(f"{_TITLE}; * {finding.judged}", ["noise", *map(_name, pairs)], rows)
         return
+    compute_gaps(pairs[:MAX_ROWS])
     rows = [_make_row(pair) for pair in pairs[:MAX_ROWS]]
     header = [
         "pair",

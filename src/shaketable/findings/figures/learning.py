@@ -12,7 +12,7 @@ import altair as alt
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.findings.figures.registry import FIGURES, FigureKind
-from shaketable.models.networks.files import TrainedNetwork, load_network
+from shaketable.models.networks.files import TrainedNetwork, is_network_file, load_network
 from shaketable.models.networks.registry import is_network, name_network
 from shaketable.views import drawing
 from shaketable.views.drawing import WIDTH, Chart, Row, make_tooltip
@@ -64,7 +64,13 @@ def _load(networks: Sequence[str | Path | TrainedNetwork], *, trust: bool) -> li
         files = sorted(path.glob("*.pt")) if path.is_dir() else [path]
         if not files:
             raise InputError(f"folder {str(path)!r} must hold files of networks (.pt), got none")
-        loaded += [load_network(file, trust=trust) for file in files]
+        for file in files:
+            if file.suffix != ".pt" and file.exists() and not is_network_file(file):
+                raise InputError(
+                    "source of learning curves must be a file of a network, as train -o and study "
+                    f"--keep-models write, got {str(file)!r}"
+                )
+            loaded.append(load_network(file, trust=trust))
     return loaded
 
 

@@ -26,15 +26,15 @@ def draw_transfer(found: Found) -> Chart:
     """Accuracy by the norm of training and of test noise (Fig. 3 of the p-norm paper).
 
     For each test corruption, accuracies are divided by the highest of all models of the same
-    network that were trained with p-norm noise. They are then averaged over all sizes of the same
-    norm in training and test, over networks and over data.
+    network, so that the best has 100. They are then averaged over all sizes of the same norm in
+    training and test, over networks and over data.
 
     Parameters
     ----------
     found
         Findings, records or a results file of models that were trained with noise of single norms,
         such as by ``--train "l1(50)" --train "l2(1)"``, and tested under p-norm noise. Models that
-        were trained without noise have a row of their own, which may exceed 100.
+        were trained without noise have a row of their own.
     """
     rows = compute_transfer(as_results(found).groups.series)
     if len({row["train"] for row in rows} - {_CLEAN}) < 2:
@@ -44,9 +44,9 @@ def draw_transfer(found: Found) -> Chart:
             '--corruptions "l2(1)" "linf(0.1)"'
         )
     about = (
-        "Accuracy relative to the best model trained with p-norm noise under each corruption, in "
-        "per cent; mean over sizes, networks and data. Bold: the best of its column. In brackets: "
-        "means of the limits of the accuracies' 95 % intervals, the best accuracies taken as known."
+        "Accuracy relative to the best model under each corruption, in per cent; mean over sizes, "
+        "networks and data. Bold: the best of its column. In brackets: means of the limits of the "
+        "accuracies' 95 % intervals, the best accuracies taken as known."
     )
     return drawing.compose_figure([_draw_matrix(rows)], finding=_describe(rows), about=about)
 
@@ -59,9 +59,9 @@ def compute_transfer(series: Iterable[Series]) -> list[Row]:
             conditions.setdefault((get_pairing(s), _name_network(s.first)), []).append(s)
     shares: dict[tuple[str, str], list[Sequence[float]]] = {}
     for group in conditions.values():
-        noisy = [s for s in group if s.first.train != "clean"]
-        best = max((s.accuracies.mean() for s in noisy), default=0.0)
-        for s in group if best else ():
+        best = max(s.accuracies.mean() for s in group)
+        has_noise = any(s.first.train != "clean" for s in group)
+        for s in group if best and has_noise else ():
             place = str(_name_training(s.first)), get_norm_title(s.first)
             e = s.accuracy
             shares.setdefault(place, []).append([100 * x / best for x in (e.value, e.low, e.high)])
@@ -144,7 +144,11 @@ def _describe(rows: Sequence[Row]) -> str:
         t: float(np.mean([values[t, test] for test in tests if (t, test) in values])) for t in noisy
     }
     best = max(means, key=lambda train: means[train])
-    plain = [test for test in tests if values.get((_CLEAN, test), 0.0) > 100]
+    plain = [
+        test
+        for test in tests
+        if values.get((_CLEAN, test), 0.0) > max(values.get((t, test), 0.0) for t in noisy)
+    ]
     rest = f" Training without noise is better for {len(plain)} of {len(tests)}." if plain else ""
     return (
         f"For {len(own)} of {len(both)} norms, the norm that is tested is the best to train on; on "

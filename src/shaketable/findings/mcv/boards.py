@@ -29,7 +29,12 @@ class Entry:
     group: Group
     reference: SuiteResult | None
     """Result of the reference, if both can be paired; None for the reference itself."""
-    is_reference: bool
+    reference_label: str
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is the reference itself."""
+        return self.label == self.reference_label
 
     @cached_property
     def stability(self) -> Stability:
@@ -76,6 +81,7 @@ class Entry:
             "model": self.result.first.model,
             "label": self.label,
             "group": self.group,
+            "reference": self.reference_label,
             **self.stability.json(),
             **{name: None if e is None else e.json() for name, e in changes.items()},
             "effects": self.effects.json(),
@@ -116,20 +122,13 @@ class MCVBoard:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """One entry per model."""
-        reference = self.table.reference
-        base = self.results[reference]
         entries = []
         for label, result in self.results.items():
+            reference = self.table.references[label]
+            base = self.results[reference]
             is_paired = label != reference and meets_same_suite(base, result)
-            entries.append(
-                Entry(
-                    label,
-                    result,
-                    self.table.groups[label],
-                    reference=base if is_paired else None,
-                    is_reference=label == reference,
-                )
-            )
+            group = self.table.groups[label]
+            entries.append(Entry(label, result, group, base if is_paired else None, reference))
         return tuple(entries)
 
     @property

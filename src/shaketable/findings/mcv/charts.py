@@ -40,8 +40,9 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
     panels = []
     for board in boards:
         spans = {e.label: e.stability.cv for e in board.entries}
-        panel = _draw_panel(board.table, score="accuracy, per cent", times=100, spans=spans)
-        panels.append(panel.properties(title=board.title))
+        for table in board.table.split():
+            panel = _draw_panel(table, score="accuracy, per cent", times=100, spans=spans)
+            panels.append(panel.properties(title=_name_panel(board.table, table, board.title)))
     title = "Mean accuracy and its variation"
     if len(boards) == 1:
         title = f"{title}, {boards[0].title}"
@@ -53,9 +54,13 @@ def mcv_plot(boards: Sequence[MCVBoard]) -> Chart:
 def table_plot(table: VariationTable, *, title: str = "Mean score and its variation") -> Chart:
     """Mean score against CV over the conditions of any table; see `mcv_plot`."""
     score = "score, lower is better" if table.lower_is_better else "score"
-    return drawing.stack_panels(
-        [_draw_panel(table, score=score, times=1, spans={})], title=to_one_line(title)
-    )
+    panels = [
+        _draw_panel(part, score=score, times=1, spans={}).properties(
+            title=_name_panel(table, part, "")
+        )
+        for part in table.split()
+    ]
+    return drawing.stack_panels(panels, title=to_one_line(title))
 
 
 def effects_chart(boards: Sequence[MCVBoard]) -> Chart:
@@ -100,6 +105,12 @@ def _draw_effects(board: MCVBoard) -> Chart:
     zero = drawing.vertical_rule(0.0, scale=scale)
     height = len(noises) * (14 + 10 * len(names))
     return alt.layer(zero, *dots).properties(title=board.title, height=height)
+
+
+def _name_panel(table: VariationTable, part: VariationTable, title: str) -> str:
+    """Return the title of a panel, with its reference if panels have their own."""
+    own = "" if table.reference else f"against {to_one_line(part.reference)}"
+    return ", ".join(filter(None, (title, own)))
 
 
 def _draw_panel(

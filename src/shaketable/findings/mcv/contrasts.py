@@ -79,4 +79,28 @@ def estimate_contrast(
     """
     low, high = float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())
     e = intervals.mean_of_values(weights @ shares, low=low, high=high, confidence=confidence)
+    return _describe(e)
+
+
+def estimate_contrasts(
+    shares: FloatArray, weights: FloatArray, *, confidence: float = 0.95
+) -> list[Estimate]:
+    """Several contrasts of the same sets at once; `weights` has one row for each.
+
+    >>> right = np.array([[1] * 80 + [0] * 20, [1] * 90 + [0] * 10])
+    >>> print(*estimate_contrasts(right, np.array([[1.0, -1.0]])))
+    -0.100 (95 % interval -0.172 to -0.045)
+    """
+    if shares.ndim > 2:  # over runs
+        return [estimate_contrast(shares, row, confidence=confidence) for row in weights]
+    low, high = np.minimum(weights, 0).sum(axis=1), np.maximum(weights, 0).sum(axis=1)
+    # one after another: a product of matrices may round otherwise, and then equal values differ
+    values = np.array([row @ shares for row in weights])
+    return [
+        _describe(e)
+        for e in intervals.means_of_values(values, low=low, high=high, confidence=confidence)
+    ]
+
+
+def _describe(e: Estimate) -> Estimate:
     return replace(e, method=f"contrast of sets, paired by point; {e.method}")

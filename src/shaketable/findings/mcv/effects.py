@@ -8,8 +8,9 @@ hold the same factors in the same order have independent draws; their mean is us
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -19,9 +20,15 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.spec import display_name, parse_call, split_calls, split_factors
 from shaketable.core.types import FloatArray
 from shaketable.findings.mcv import words
-from shaketable.findings.mcv.contrasts import estimate_contrast, list_sets, stack_shares
+from shaketable.findings.mcv.contrasts import (
+    estimate_contrast,
+    estimate_contrasts,
+    list_sets,
+    stack_shares,
+)
 from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult
+from shaketable.statistics.difference import excludes_zero
 from shaketable.statistics.estimate import Estimate
 
 Factors: TypeAlias = tuple[str, ...]
@@ -119,25 +126,22 @@ class Effects:
     @cached_property
     def orders(self) -> tuple[OrderEffect, ...]:
         """Effects of the order, one for every two orders of the same levels."""
-        pairs = self._reordered
-        return tuple(
-            OrderEffect(
-                a, b, 1, *self._estimate_mean([self._weigh(a) - self._weigh(b)], len(pairs))
-            )
-            for a, b in pairs
-        )
+        pairs = self._layout.reordered
+        estimates = self._estimate_means([[self._layout.subtract(a, b)] for a, b in pairs])
+        return tuple(OrderEffect(a, b, 1, *e) for (a, b), e in zip(pairs, estimates, strict=True))
 
     @cached_property
     def kind_orders(self) -> tuple[OrderEffect, ...]:
         """Effects of the order, one for every two orders of the same kinds: means over levels."""
         by_kinds: dict[tuple[Factors, Factors], list[FloatArray]] = {}
-        for a, b in self._reordered:
+        for a, b in self._layout.reordered:
             kinds = _list_kinds(a), _list_kinds(b)
             if kinds[0] != kinds[1]:
-                by_kinds.setdefault(kinds, []).append(self._weigh(a) - self._weigh(b))
+                by_kinds.setdefault(kinds, []).append(self._layout.subtract(a, b))
+        estimates = self._estimate_means(by_kinds.values())
         return tuple(
-            OrderEffect(*pair, len(contrasts), *self._estimate_mean(contrasts, len(by_kinds)))
-            for pair, contrasts in by_kinds.items()
+            OrderEffect(*pair, len(contrasts), *e)
+            for (pair, contrasts), e in zip(by_kinds.items(), estimates, strict=True)
         )
 
     @cached_property
@@ -145,47 +149,43 @@ class Effects:
         """Effect of every kind of factor with all its levels, the most expensive kind first."""
         by_level = {
             level: contrasts
-            for level, contrasts in self._removals.items()
+            for level, contrasts in self._layout.removals.items()
             if _drop_missing(contrasts)
         }
+        levels = self._make_mains(by_level)
         kinds = dict.fromkeys(map(_get_kind, by_level))
-        effects = []
-        for kind in kinds:
-            levels = [
-                self._make_main(level, contrasts, len(by_level))
-                for level, contrasts in by_level.items()
-                if _get_kind(level) == kind
-            ]
-            effect = self._make_main(kind, self._list_removals(kind), len(kinds))
-            effects.append(replace(effect, levels=tuple(levels)))
+        effects = [
+            replace(effect, levels=tuple(e for e in levels if _get_kind(e.factor) == effect.factor))
+            for effect in self._make_mains({kind: self._list_removals(kind) for kind in kinds})
+        ]
         return tuple(sorted(effects, key=lambda effect: effect.value.value))
 
     @cached_property
     def interactions(self) -> tuple[Interaction, ...]:
         """Interactions of every two kinds of factors that form a set of their own."""
         by_kinds: dict[tuple[str, str], list[FloatArray | None]] = {}
-        for row, factors in enumerate(self._sets):
+        layout = self._layout
+        for row, factors in enumerate(layout.sets):
             if len(set(_list_kinds(factors))) == len(factors) == 2:
-                first, second = sorted(_list_kinds(factors), key=self._kinds.index)
+                first, second = sorted(_list_kinds(factors), key=layout.kinds.index)
                 alone = [(-1.0, (factor,)) for factor in factors]
                 contrasts = by_kinds.setdefault((first, second), [])
-                contrasts.append(self._add_terms(row, *alone, (1.0, ())))
-        interactions = []
-        for pair, contrasts in by_kinds.items():
-            if complete := _drop_missing(contrasts):
-                counts = len(complete), len(contrasts) - len(complete)
-                estimate = self._estimate_mean(complete, len(by_kinds))
-                interactions.append(Interaction(*pair, *counts, *estimate))
-        return tuple(interactions)
+                contrasts.append(layout.add_terms(row, *alone, (1.0, ())))
+        known = {pair: found for pair, all_ in by_kinds.items() if (found := _drop_missing(all_))}
+        estimates = self._estimate_means(known.values(), effects=len(by_kinds))
+        return tuple(
+            Interaction(*pair, len(complete), len(by_kinds[pair]) - len(complete), *e)
+            for (pair, complete), e in zip(known.items(), estimates, strict=True)
+        )
 
     @property
     def left_out(self) -> tuple[str, ...]:
         """Names of sets for which the suite lacks the same set without one of their factors."""
-        specs = zip(self.result.specs, self._sets, strict=False)
+        specs = zip(self.result.specs, self._layout.sets, strict=False)
         return tuple(
             display_name(spec)
             for spec, factors in specs
-            if any(rest not in self._rows for _, rest in _remove_each(factors))
+            if any(rest not in self._layout.rows for _, rest in _remove_each(factors))
         )
 
     def difference(self, first: str, second: str, *, confidence: float = 0.95) -> Estimate:
@@ -196,7 +196,8 @@ class Effects:
         a, b = (
             np.mean(_drop_missing(self._list_removals(kind)), axis=0) for kind in (first, second)
         )
-        return self._estimate(a - b, confidence=confidence)
+        e = estimate_contrast(stack_shares(self.result), a - b, confidence=confidence)
+        return allow_for_looks(e, self.result.series[0].noisy)
 
     @cached_property
     def main_words(self) -> str:
@@ -224,82 +225,108 @@ class Effects:
             "words": [self.main_words, self.order_words, self.interaction_words],
         }
 
-    # A contrast is a vector of weights, one per row of `_shares`.
+    @property
+    def _layout(self) -> Layout:
+        return _make_layout(list_sets(self.result))
+
+    def _list_removals(self, kind: str) -> list[FloatArray | None]:
+        """Return the contrasts of `Layout.removals` for all levels of a kind."""
+        layout = self._layout
+        if kind not in layout.kinds:
+            raise unknown_name("factor", kind, layout.kinds)
+        by_level = layout.removals.items()
+        return [c for level, contrasts in by_level if _get_kind(level) == kind for c in contrasts]
+
+    def _make_mains(self, by_factor: Mapping[str, list[FloatArray | None]]) -> list[MainEffect]:
+        """Return the main effects of some factors, which are judged together."""
+        complete = {name: _drop_missing(contrasts) for name, contrasts in by_factor.items()}
+        estimates = self._estimate_means(complete.values())
+        return [
+            MainEffect(name, len(found), len(by_factor[name]) - len(found), *e)
+            for (name, found), e in zip(complete.items(), estimates, strict=True)
+        ]
+
+    def _estimate_means(
+        self, contrasts: Collection[list[FloatArray]], *, effects: int | None = None
+    ) -> list[tuple[Estimate, bool]]:
+        """Return the mean of each list of contrasts, and whether it differs from 0.
+
+        They are judged together, as so many effects.
+        """
+        if not contrasts:
+            return []
+        means = np.array([np.mean(listed, axis=0) for listed in contrasts])
+        strict = 1 - 0.05 / (effects or len(contrasts))
+        shares, cells = stack_shares(self.result), self.result.series[0].noisy
+        values, judged = (
+            [allow_for_looks(e, cells) for e in estimate_contrasts(shares, means, confidence=c)]
+            for c in (0.95, strict)
+        )
+        return [(e, excludes_zero(j)) for e, j in zip(values, judged, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Sets of a suite by their factors, the same for all models.
+
+    A contrast is a vector of weights, one per set.
+    """
+
+    sets: tuple[Factors, ...]
+    """Factors of every set; none for clean points."""
 
     @cached_property
-    def _shares(self) -> FloatArray:
-        return stack_shares(self.result)
-
-    @cached_property
-    def _sets(self) -> list[Factors]:
-        """Factors of every row of `_shares`; none for clean points."""
-        return [split_factors(spec) for spec in list_sets(self.result)]
-
-    @cached_property
-    def _rows(self) -> dict[Factors, list[int]]:
-        """Rows of `_shares` by their factors in order."""
+    def rows(self) -> dict[Factors, list[int]]:
+        """Places of sets by their factors in order."""
         rows: dict[Factors, list[int]] = {}
-        for row, factors in enumerate(self._sets):
+        for row, factors in enumerate(self.sets):
             rows.setdefault(factors, []).append(row)
         return rows
 
     @cached_property
-    def _kinds(self) -> list[str]:
-        return list(dict.fromkeys(kind for factors in self._sets for kind in _list_kinds(factors)))
+    def kinds(self) -> list[str]:
+        """Kinds of all factors."""
+        return list(dict.fromkeys(kind for factors in self.sets for kind in _list_kinds(factors)))
 
     @cached_property
-    def _reordered(self) -> list[tuple[Factors, Factors]]:
+    def reordered(self) -> list[tuple[Factors, Factors]]:
         """Every two orders of the same factors, sorted by where their kinds first appear."""
-        order = list(dict.fromkeys(map(_list_kinds, self._rows)))
-        ordered = sorted(self._rows, key=lambda factors: order.index(_list_kinds(factors)))
+        order = list(dict.fromkeys(map(_list_kinds, self.rows)))
+        ordered = sorted(self.rows, key=lambda factors: order.index(_list_kinds(factors)))
         return [(a, b) for a, b in combinations(ordered, 2) if sorted(a) == sorted(b)]
 
     @cached_property
-    def _removals(self) -> dict[str, list[FloatArray | None]]:
+    def removals(self) -> dict[str, list[FloatArray | None]]:
         """By level: every set that holds it minus the set without it; None if there is none."""
         removals: dict[str, list[FloatArray | None]] = {}
-        for row, factors in enumerate(self._sets):
+        for row, factors in enumerate(self.sets):
             for level, rest in _remove_each(factors):
-                removals.setdefault(level, []).append(self._add_terms(row, (-1.0, rest)))
+                removals.setdefault(level, []).append(self.add_terms(row, (-1.0, rest)))
         return removals
 
-    def _list_removals(self, kind: str) -> list[FloatArray | None]:
-        """Return the contrasts of `_removals` for all levels of a kind."""
-        if kind not in self._kinds:
-            raise unknown_name("factor", kind, self._kinds)
-        by_level = self._removals.items()
-        return [c for level, contrasts in by_level if _get_kind(level) == kind for c in contrasts]
-
-    def _make_main(
-        self, factor: str, contrasts: list[FloatArray | None], effects: int
-    ) -> MainEffect:
-        complete = _drop_missing(contrasts)
-        counts = len(complete), len(contrasts) - len(complete)
-        return MainEffect(factor, *counts, *self._estimate_mean(complete, effects))
-
-    def _weigh(self, factors: Factors) -> FloatArray:
+    def weigh(self, factors: Factors) -> FloatArray:
         """Return the contrast that is the mean accuracy over all sets with these factors."""
-        rows = self._rows[factors]
-        return np.asarray(np.isin(np.arange(len(self._sets)), rows) / len(rows))
+        rows = self.rows[factors]
+        return np.asarray(np.isin(np.arange(len(self.sets)), rows) / len(rows))
 
-    def _add_terms(self, row: int, *terms: tuple[float, Factors]) -> FloatArray | None:
+    def subtract(self, first: Factors, second: Factors) -> FloatArray:
+        """Return the contrast of the sets with some factors minus those with others."""
+        return self.weigh(first) - self.weigh(second)
+
+    def add_terms(self, row: int, *terms: tuple[float, Factors]) -> FloatArray | None:
         """Return the contrast of one set plus signed means of others; None if one is missing."""
-        if any(factors not in self._rows for _, factors in terms):
+        if any(factors not in self.rows for _, factors in terms):
             return None
-        unit = np.eye(len(self._sets))[row]
-        return np.asarray(sum((sign * self._weigh(factors) for sign, factors in terms), unit))
-
-    def _estimate_mean(self, contrasts: list[FloatArray], effects: int) -> tuple[Estimate, bool]:
-        """Return the mean of contrasts, and whether it differs from 0 as one of so many effects."""
-        mean = np.mean(contrasts, axis=0)
-        strict = self._estimate(mean, confidence=1 - 0.05 / effects)
-        return self._estimate(mean), strict.low > 0 or strict.high < 0
-
-    def _estimate(self, weights: FloatArray, *, confidence: float = 0.95) -> Estimate:
-        e = estimate_contrast(self._shares, weights, confidence=confidence)
-        return allow_for_looks(e, self.result.series[0].noisy)
+        unit = np.eye(len(self.sets))[row]
+        return np.asarray(sum((sign * self.weigh(factors) for sign, factors in terms), unit))
 
 
+@lru_cache(maxsize=16)
+def _make_layout(specs: tuple[str, ...]) -> Layout:
+    return Layout(tuple(map(split_factors, specs)))
+
+
+@lru_cache(maxsize=1024)
 def _get_kind(factor: str) -> str:
     return " | ".join(dict.fromkeys(parse_call(call).name for call in split_calls(factor)))
 

@@ -53,6 +53,7 @@ class ScoreVariation(Displayed):
     table: VariationTable
     title: str
     conditions: tuple[str, ...]
+    """Empty if only summaries of the scores are known."""
 
     def json(self) -> dict[str, Any]:
         """Return means, CVs and groups."""
@@ -64,7 +65,7 @@ class ScoreVariation(Displayed):
 
         names = list(self.conditions)
         shown = names if len(names) <= 10 else [*names[:9], f"and {len(names) - 9} more"]
-        print_variation(self.table, f"{self.title}: {', '.join(shown)}")
+        print_variation(self.table, ": ".join(filter(None, (self.title, ", ".join(shown)))))
 
     def plot(self) -> Chart:
         """Draw the mCV plot."""

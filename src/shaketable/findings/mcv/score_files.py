@@ -1,25 +1,46 @@
-"""Scores of models from files: one row per model, one column per condition."""
+"""Scores of models from files: one row per model, one column per condition, or summaries."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shaketable.core.checks import unknown_name
+from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import FloatArray
 from shaketable.data.arrays import find_text_columns
 from shaketable.data.sources import find_file
 from shaketable.data.tables import check_column_names, read_table
-from shaketable.findings.mcv.variation import Variation
+from shaketable.findings.mcv.variation import Row, Summary, Variation
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 _SUFFIXES = (".csv", ".csv.gz", ".parquet")
+
+_SUMMARIES = {
+    "cv": ("cv", "coefficient variation"),
+    "mean": ("mean", "average", "avg"),
+    "least": ("min", "minimum", "lowest", "least"),
+    "most": ("max", "maximum", "highest", "most"),
+    "": (
+        "std",
+        "sd",
+        "standard deviation",
+        "sigma",
+        "variance",
+        "median",
+        "range",
+        "group",
+        "rank",
+    ),
+}
+"""Headings of columns that hold a summary of scores, by what `Summary` calls it."""
+_DECORATIONS = {"accu", "accuracy", "score", "scores", "all", "images", "test", "of", "per", "cent"}
 
 
 def read_scores(
@@ -28,7 +49,7 @@ def read_scores(
     model: str | None = None,
     clean: str | None = None,
     conditions: Sequence[str] | None = None,
-) -> tuple[Variation, ...]:
+) -> tuple[Row, ...]:
     r"""Read the scores of models from a ``.csv``, ``.csv.gz`` or ``.parquet`` file.
 
     Scores keep the units of the file.
@@ -37,14 +58,17 @@ def read_scores(
     ----------
     path
         A table with one row per model and one column per condition; or with three columns: model,
-        condition and score. No value may be missing.
+        condition and score; or with summaries in place of the scores, as papers print them: CV in
+        per cent, mean, min and max. No value may be missing.
     model
-        Column with the models' names; by default the first, unless it holds numbers.
+        Column with the models' names; by default the first, unless it holds numbers. If the first
+        two hold text, such as network and training set, models are named ``network(training set)``.
     clean
         Column of the clean condition, which counts as a condition; by default the column named
         ``clean``, in upper or lower case, if there is one.
     conditions
-        Columns with scores; by default all except the names.
+        Columns with scores; by default all except the names. Columns such as mean and CV beside
+        columns of scores are refused unless these are named here.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -62,12 +86,17 @@ def read_scores(
     columns = list(table.columns)
     # a data frame's index is written without a column name; here it holds the models' names
     check_column_names(file, columns[columns[0] == "Unnamed: 0" :])
+    training = None
     if model is None:
-        model = _find_model_column(file, table)
+        model, training = _find_name_columns(file, table)
         table = read_table(file, model)  # again with names as text: a model may be called NA
     if model not in columns:
         raise unknown_name("model column", model, columns)
     _check_names(table, model, "model")
+    if training is not None:
+        _check_names(table, training, "training set")
+        table[model] = [f"{a}({b})" for a, b in zip(table[model], table[training], strict=True)]
+        table = table.drop(columns=training)
     table = _widen(table, model)
     names = _read_names(table, model)
     available = [column for column in map(str, table.columns) if column != model]
@@ -80,13 +109,56 @@ def read_scores(
             f"file {str(file)!r} must have a column of scores beside {model!r}, got none; add one "
             "column per condition"
         )
-    scores = np.column_stack([_read_numbers(table, column, names) for column in chosen])
     clean = _find_clean_column(chosen, clean)
+    if conditions is None and (summaries := _find_summaries(file, chosen, clean)):
+        numbers = {
+            field: map(float, _read_numbers(table, column, names))
+            for field, column in summaries.items()
+        }
+        values = zip(*numbers.values(), strict=True)
+        return tuple(
+            Summary(name, **dict(zip(numbers, row, strict=True)))
+            for name, row in zip(names, values, strict=True)
+        )
+    scores = np.column_stack([_read_numbers(table, column, names) for column in chosen])
     rows = (dict(zip(chosen, map(float, row), strict=True)) for row in scores)
     return tuple(
         Variation(name, row, clean=None if clean is None else row[clean])
         for name, row in zip(names, rows, strict=True)
     )
+
+
+def _find_summaries(file: Path, columns: list[str], clean: str | None) -> dict[str, str]:
+    """Return the column of every field of a `Summary`; nothing if the columns are conditions."""
+    fields = {
+        column: next((f for f, words in _SUMMARIES.items() if _simplify(column) in words), None)
+        for column in columns
+    }
+    fields |= {clean: "clean"} if clean is not None else {}
+    summaries = [c for c in columns if fields[c] not in (None, "clean")]
+    others = [c for c in columns if fields[c] is None]
+    if not summaries:
+        return {}
+    names = [field for field in fields.values() if field]
+    if others or len(names) != len(set(names)) or not {"cv", "mean", "least", "most"} <= {*names}:
+        scores = [*([clean] if clean is not None else []), *others]
+        remedy = f"conditions=[…] (--conditions {','.join(scores[:3] or ['a', 'b'])},…)"
+        raise InputError(
+            f"columns {list_names(summaries)} of {str(file)!r} are summaries of scores, not "
+            f"conditions; leave them out, name the columns with scores by {remedy}, or give "
+            "summaries alone: CV in per cent, mean, min and max, once each"
+        )
+    return {field: column for column, field in fields.items() if field}
+
+
+def _simplify(heading: str) -> str:
+    """Return the words of a heading that say what it is about, in lower case.
+
+    >>> _simplify("Min Accu(all images) (%)")
+    'min'
+    """
+    words = re.findall(r"[^\W_]+", heading.lower())
+    return " ".join(word for word in words if word not in _DECORATIONS)
 
 
 def _widen(table: DataFrame, model: str) -> DataFrame:
@@ -109,10 +181,17 @@ def _widen(table: DataFrame, model: str) -> DataFrame:
     return wide.reset_index()
 
 
-def _find_model_column(file: Path, table: DataFrame) -> str:
-    texts, first = find_text_columns(table), str(table.columns[0])
+def _find_name_columns(file: Path, table: DataFrame) -> tuple[str, str | None]:
+    """Return the column of the models' names, and of their training sets if it is the second."""
+    import pandas as pd  # slow to import, and needed only here
+
+    texts, (first, *others) = find_text_columns(table), map(str, table.columns)
     if first in texts:
-        return first
+        # three columns are model, condition and score; a number among texts is a mistyped score
+        is_second = len(others) > 2 and others[0] in texts
+        if is_second and pd.to_numeric(table[others[0]], errors="coerce").isna().all():
+            return first, others[0]
+        return first, None
     remedy = (
         f"give model={texts[0]!r} (--names)" if texts else "add a column with the models' names"
     )
@@ -175,7 +254,7 @@ def _read_numbers(table: DataFrame, column: str, names: list[str]) -> FloatArray
 def _find_clean_column(conditions: list[str], clean: str | None) -> str | None:
     if clean is not None and clean not in conditions:
         raise unknown_name("clean column", clean, conditions)
-    candidates = [column for column in conditions if column.lower() == "clean"]
+    candidates = [column for column in conditions if _simplify(column) == "clean"]
     if clean is None and len(candidates) > 1:
         raise InputError(
             "clean must name the column of the clean condition, got several: "

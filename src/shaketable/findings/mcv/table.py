@@ -12,8 +12,8 @@ from shaketable.views.numbers import format_entry
 from shaketable.views.terminal import print_lines, print_table
 
 GROUPS = (
-    "groups against it: I better and steadier, II better but less steady, III worse but steadier, "
-    "IV worse and less steady"
+    "groups against the reference: I better and steadier, II better but less steady, III worse but "
+    "steadier, IV worse and less steady"
 )
 _FEW_MODELS = 10
 _PAIRS = {"cv-mean": "CV and mean", "cv-clean": "CV and clean", "mean-clean": "mean and clean"}
@@ -27,7 +27,7 @@ def print_variation(table: VariationTable, title: str) -> None:
         if isinstance(row, Variation):
             low, high = f"{low} ({row.lowest})", f"{high} ({row.highest})"
         clean = "" if row.clean is None else f"{row.clean:.4g}"
-        group = "reference" if row.label == table.reference else table.groups[row.label]
+        group = "reference" if row.label == table.references[row.label] else table.groups[row.label]
         rows.append([row.label, f"{row.cv:.2f}", f"{row.mean:.4g}", clean, low, high, group])
     header = ["model", "CV, %", "mean", "clean", "lowest", "highest", "group"]
     print_table(title, header, rows)
@@ -94,8 +94,9 @@ def _print_changes(board: MCVBoard) -> None:
         if e.mean_change is not None and e.cv_change is not None
     ]
     if rows:
+        reference = board.table.reference or "the reference of its network"
         print_table(
-            f"minus {board.table.reference}, on the same points and noise, in percentage points",
+            f"minus {reference}, on the same points and noise, in percentage points",
             ["model", "mean", "CV", "group", "in words"],
             rows,
         )

@@ -17,10 +17,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.core.checks import HUGE, check_real, unknown_name
+from shaketable.core.checks import HUGE, check_real, list_names, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray
-from shaketable.findings.reference import choose_reference
+from shaketable.findings.reference import choose_references
 
 Group: TypeAlias = Literal["I", "II", "III", "IV"]
 Row: TypeAlias = "Variation | Summary"
@@ -42,6 +42,13 @@ class Summary:
         for name in ("mean", "cv", "least", "most", *(() if self.clean is None else ("clean",))):
             what = f"{name} of {self.label!r}"
             check_real(what, getattr(self, name), "be a finite number", low=-HUGE, high=HUGE)
+        if not self.least <= self.mean <= self.most:
+            raise InputError(
+                f"mean of {self.label!r} must lie between its lowest and highest score, got "
+                f"{self.mean:g}, {self.least:g} and {self.most:g}"
+            )
+        if self.cv < 0:
+            raise InputError(f"CV of {self.label!r} must be 0 or more, got {self.cv:g}")
 
 
 @dataclass(frozen=True)
@@ -208,8 +215,9 @@ class VariationTable:
         One per model: `Variation`, or `Summary` if single scores are not known.
     reference
         Label of the model that others are compared with. By default the only one whose label is
-        ``clean`` or ends in ``(clean)``, which is how models trained on clean data are named; else
-        the first. `reference_words` says which model it is, and why.
+        ``clean`` or ends in ``(clean)``, which is how models trained on clean data are named. If
+        every network has one, as ``a(clean)`` for ``a(C1)``, each network is compared with its own,
+        and this is empty; else the first. `reference_words` says which model it is, and why.
     lower_is_better
         Whether scores are errors, such as RMSE.
 
@@ -223,6 +231,8 @@ class VariationTable:
     reference: str = ""
     lower_is_better: bool = False
     reference_words: str = field(init=False)
+    references: Mapping[str, str] = field(init=False)
+    """Label of the reference of every model."""
 
     def __post_init__(self) -> None:
         labels = [row.label for row in self.rows]
@@ -234,19 +244,36 @@ class VariationTable:
                     f"rows must have different labels, got {label!r} "
                     f"{labels.count(label)} times; rename one"
                 )
-        chosen, why = choose_reference(labels, self.reference)
-        if chosen not in labels:
-            raise unknown_name("reference", chosen, labels)
+        references, why = choose_references(labels, self.reference)
+        chosen = list(dict.fromkeys(references.values()))
+        for label in chosen:
+            if label not in labels:
+                raise unknown_name("reference", label, labels)
+        many = "s" if len(chosen) > 1 else ""
         object.__setattr__(self, "rows", tuple(self.rows))
-        object.__setattr__(self, "reference", chosen)
-        object.__setattr__(self, "reference_words", f"reference: {chosen}, {why}")
+        object.__setattr__(self, "reference", "" if many else chosen[0])
+        object.__setattr__(self, "references", references)
+        object.__setattr__(self, "reference_words", f"reference{many}: {list_names(chosen)}, {why}")
 
     @cached_property
     def groups(self) -> dict[str, Group]:
-        """Group of every model relative to the reference."""
-        (base,) = (row for row in self.rows if row.label == self.reference)
-        reference, low = (base.mean, base.cv), self.lower_is_better
-        return {r.label: group(r.mean, r.cv, reference, lower_is_better=low) for r in self.rows}
+        """Group of every model relative to its reference."""
+        by_label, low = {row.label: row for row in self.rows}, self.lower_is_better
+        groups: dict[str, Group] = {}
+        for row in self.rows:
+            base = by_label[self.references[row.label]]
+            groups[row.label] = group(row.mean, row.cv, (base.mean, base.cv), lower_is_better=low)
+        return groups
+
+    def split(self) -> tuple[VariationTable, ...]:
+        """Return one table per reference."""
+        parts: dict[str, list[Row]] = {}
+        for row in self.rows:
+            parts.setdefault(self.references[row.label], []).append(row)
+        return tuple(
+            VariationTable(rows, reference, self.lower_is_better)
+            for reference, rows in parts.items()
+        )
 
     @cached_property
     def correlations(self) -> dict[str, Correlation | None]:
@@ -266,6 +293,7 @@ class VariationTable:
 
         def row_json(row: Row) -> dict[str, Any]:
             about: dict[str, Any] = {"label": row.label, "group": self.groups[row.label]}
+            about["reference"] = self.references[row.label]
             about |= {name: times * getattr(row, name) for name in ("mean", "least", "most")}
             about |= {"cv": row.cv, "clean": None if row.clean is None else times * row.clean}
             if isinstance(row, Variation):
@@ -274,7 +302,7 @@ class VariationTable:
             return about
 
         return {
-            "reference": self.reference,
+            "reference": self.reference or None,
             "reference_words": self.reference_words,
             "lower_is_better": self.lower_is_better,
             "models": [row_json(row) for row in self.rows],

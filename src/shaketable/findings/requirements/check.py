@@ -196,9 +196,10 @@ def check(
     results
         Records, or a results file.
     requirements
-        Such as ``mscr >= -1`` or ``error[jitter(0.2)] <= 5``, rates in per cent: one or many. Every
-        model on record must meet them, unless one is named: ``model(rf).accuracy >= 90``. Two
-        models are compared by ``difference(new, old).accuracy >= -0.5``, paired.
+        Such as ``mscr >= -1`` or ``error[jitter(0.2)] <= 5%``, rates in per cent: one or many.
+        Limits below 1 on a rate need their % sign. Every model on record must meet them, unless
+        one is named: ``model(rf).accuracy >= 90%``. Two models are compared by
+        ``difference(new, old).accuracy >= -0.5``, paired and in percentage points.
     confidence
         That all decisions are right; they share what is missing to 1.
     careful
@@ -209,10 +210,10 @@ def check(
     >>> x = [[i / 400] for i in range(400)]
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 200 for i in range(400)]),
     ...                       "linf(0.01)", name="step", bounds=None)
-    >>> print(st.check(records, ["accuracy >= 98", "error[linf(0.01)] <= 0.1"]))
+    >>> print(st.check(records, ["accuracy >= 98%", "error[linf(0.01)] <= 0.1%"]))
     not met: 1 of 2 requirements met, 1 not met
-    accuracy >= 98 met: step has 100.00 %, 97.5 % interval 98.91 to 100.00
-    error[linf(0.01)] <= 0.1 not met: step has 0.55 %, 97.5 % interval 0.17 to 1.30
+    accuracy >= 98% met: step has 100.00 %, 97.5 % interval 98.91 to 100.00
+    error[linf(0.01)] <= 0.1% not met: step has 0.55 %, 97.5 % interval 0.17 to 1.30
     """
     check_real("confidence", confidence, "lie between 0 and 1", low=0.5, high=1 - 1e-9)
     wanted = parse_requirements(requirements)

@@ -62,7 +62,7 @@ class Requirer:
         data
             ``(x, y)``, a `Dataset`, or what `load` takes.
         requirements
-            Such as ``mscr >= -1``, rates in per cent; see `shaketable.check`.
+            Such as ``mscr >= -1`` or ``accuracy >= 90%``, in per cent; see `shaketable.check`.
         corruptions
             As in `evaluate`; by default what the requirements need.
         k, bounds, name, model_id, refit

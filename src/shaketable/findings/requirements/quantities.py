@@ -49,6 +49,10 @@ class Case(Generic[_Source]):
 class Quantity(Protocol[_Source]):
     """A metric that can be required."""
 
+    @property
+    def is_rate(self) -> bool:
+        """Whether people write it as a fraction too: 0.85 for 85 %."""
+
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[_Source]]:
         """Return one case per model and setting that the records hold."""
 
@@ -67,6 +71,7 @@ class SeriesQuantity:
     compute_difference: Callable[[Series, Series], Estimate]
     default: str
     """Without brackets: ``clean`` points, noise of size ``eps_min``, or every ``corruption``."""
+    is_rate: bool = True
 
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[Series]]:
         """Return one case per model under the corruption; `under` empty stands for the default."""
@@ -104,6 +109,7 @@ class SuiteQuantity:
     """Metric of the suites that it is computed from."""
     compute: Callable[[SuiteResult], Estimate]
     compute_difference: Callable[[SuiteResult, SuiteResult], Estimate] | None = None
+    is_rate: bool = True
 
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[SuiteResult]]:
         """Return one case per model and suite; `under` chooses a suite by name."""
@@ -143,6 +149,7 @@ class ForeignQuantity:
 
     name: str
     compute: Callable[..., Any]
+    is_rate: bool = True
 
     def list_cases(self, groups: RecordGroups, under: str) -> list[Case[Records]]:
         """Return one case per model."""
@@ -211,13 +218,13 @@ QUANTITIES: Mapping[str, SeriesQuantity | SuiteQuantity] = {
     "accuracy": SeriesQuantity(_accuracy, mscr.estimate_accuracy_difference, "clean"),
     "error": SeriesQuantity(_error, _error_difference, "clean"),
     "error_probability": SeriesQuantity(_error, _error_difference, "corruption"),
-    "relative_loss": SeriesQuantity(_relative_loss, mscr.mscr_difference, "corruption"),
-    "mscr": SeriesQuantity(_relative_loss, mscr.mscr_difference, "eps_min"),
+    "relative_loss": SeriesQuantity(_relative_loss, mscr.mscr_difference, "corruption", False),
+    "mscr": SeriesQuantity(_relative_loss, mscr.mscr_difference, "eps_min", False),
     "mce_lp": SuiteQuantity("mce_lp", mce.mean_error, mce.mean_error_difference),
     "mce": SuiteQuantity("mce", mce.mean_error, mce.mean_error_difference),
     "mce_15": SuiteQuantity("mce_15", mce.mean_error, mce.mean_error_difference),
     "mce_xn": SuiteQuantity("mce_xn", mce.mean_error, mce.mean_error_difference),
-    "ice": SuiteQuantity("ice", mce.ice),
+    "ice": SuiteQuantity("ice", mce.ice, is_rate=False),
     "mce_alexnet": SuiteQuantity("mce_15", mce.mce_alexnet),
     "relative_mce_alexnet": SuiteQuantity("mce_15", mce.relative_mce_alexnet),
     "mean_accuracy": SuiteQuantity("mcv", lambda r: Stability(r).mean, _mean_accuracy_difference),

@@ -12,16 +12,17 @@ from typing import Any, Literal
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
+from shaketable.findings.requirements.quantities import find_quantity
 
 _FORM = (
-    "METRIC >= LIMIT or METRIC <= LIMIT, such as 'mscr >= -1', 'error[jitter(0.2)] <= 5', "
-    "'model(rf).accuracy >= 90' or 'difference(new, old).accuracy >= -0.5', rates in per cent"
+    "METRIC >= LIMIT or METRIC <= LIMIT, such as 'mscr >= -1', 'error[jitter(0.2)] <= 5%', "
+    "'model(rf).accuracy >= 90%' or 'difference(new, old).accuracy >= -0.5', rates in per cent"
 )
 _NAME = r"""(?:"[^"]*"|'[^']*'|(?:[^,()"']|\([^()]*\))+)"""
 _WHOLE = re.compile(
     rf"""\s*(?:(?P<word>[A-Za-z_]\w*)\s*\((?P<names>\s*{_NAME}(?:,{_NAME})*)\)\s*\.\s*)?
     (?P<metric>[A-Za-z_]\w*(?:\.\w+)*)\s*(?:\[(?P<under>.*)\])?\s*
-    (?P<sign>[<>=!]=?)\s*(?P<limit>\S+?)\s*%?\s*""",
+    (?P<sign>[<>=!]=?)\s*(?P<limit>\S+?)\s*(?P<percent>%?)\s*""",
     re.VERBOSE | re.DOTALL,
 )
 _NUMBER_OF_MODELS = {"model": 1, "difference": 2}
@@ -37,6 +38,7 @@ class Requirement:
     """
 
     text: str
+    """As it was written, but for blanks; a limit that is no difference has its % sign."""
     metric: str
     sign: Literal[">=", "<="]
     limit: float
@@ -70,7 +72,14 @@ class Requirement:
 
 
 def parse_requirement(text: str) -> Requirement:
-    """Read a requirement; its metric is looked up when it is checked."""
+    """Read a requirement.
+
+    Limits are in per cent, those of differences in percentage points. A limit such as 0.85 on a
+    rate is refused unless it has a % sign: as likely as not, 85 % is meant.
+
+    >>> parse_requirement("error <= 5").text, parse_requirement("error <= 0.5%").limit
+    ('error <= 5%', 0.005)
+    """
     if not isinstance(text, str):
         raise InputError(f"a requirement must be a text, got {text!r}; write {_FORM}")
     match = _WHOLE.fullmatch(text)
@@ -87,12 +96,24 @@ def parse_requirement(text: str) -> Requirement:
         raise InputError(
             f"requirement {text!r} must end in a number, in per cent, got {match['limit']!r}"
         )
+    models = _read_models(text, match["word"], match["names"])
+    metric = match["metric"]
+    written = " ".join(text.split()).removesuffix("%").rstrip()
+    if len(models) < 2:
+        is_doubtful = 0 < limit < 1 and not match["percent"]
+        if is_doubtful and find_quantity(metric, text).is_rate:
+            left = written.removesuffix(match["limit"])
+            raise InputError(
+                f"requirement {written!r} must say whether its limit is a fraction or per cent; "
+                f"did you mean '{left}{100 * limit:.10g}%' or '{left}{limit:.10g}%'?"
+            )
+        written += "%"
     return Requirement(
-        text=" ".join(text.split()),
-        metric=match["metric"],
+        text=written,
+        metric=metric,
         sign=sign,  # type: ignore[arg-type]  # one of the two
         limit=limit / 100,
-        models=_read_models(text, match["word"], match["names"]),
+        models=models,
         under=(match["under"] or "").strip(),
     )
 

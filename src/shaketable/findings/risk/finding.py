@@ -11,7 +11,7 @@ from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.risk import words
-from shaketable.findings.series import Series
+from shaketable.findings.series import Series, bound_errors
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.terminal import Displayed, print_lines
 
@@ -112,6 +112,8 @@ class Risks(Displayed):
 def find(groups: RecordGroups) -> Risks | None:
     """Take the finding from records; None without a fitted model under a corruption."""
     conditions = groups.conditions
+    for condition in conditions:
+        bound_errors([s for s in condition.series.values() if is_bounded(s)])
     labels = dict.fromkeys(label for c in conditions for label in c.series)
     models = [risk for label in labels if (risk := _make_model(label, conditions)) is not None]
     return Risks(tuple(models)) if models else None

@@ -179,17 +179,12 @@ def _choose_conditions(
     clean = [c for c in conditions if c.is_clean][:1]
     noisy = [c for c in conditions if not c.is_clean]
     single = {spec for s in groups.records.suites if s.metric == METRIC for spec in s.specs}
-    noisy.sort(key=lambda c: (not c.at_eps_min, _mean_accuracy(c)))
+    noisy.sort(key=lambda c: (not c.at_eps_min, c.mean_accuracy))
     noisy = [c for c in noisy if c.first.corruption not in single] or noisy[:1]
     if len(noisy) > most:
         worst = next((c for c in noisy if not c.at_eps_min), None)
         noisy = [c for c in noisy if c.at_eps_min or c is worst][: max(1, most)]
     return clean + noisy
-
-
-def _mean_accuracy(condition: Condition) -> float:
-    accuracies = [series.first.accuracy for series in condition.series.values()]
-    return sum(accuracies) / len(accuracies)
 
 
 def _is_clean(cell: Record) -> bool:
