@@ -100,8 +100,9 @@ class WorstCase(Displayed):
         """What a reader should know about data and models, one sentence per note."""
         notes = self.data.notes()
         for curve in {curve.model: curve for curve in self.curves}.values():
-            right = intervals.mean_share(curve.target.right.astype(int), 1)
-            notes += note_guessing(curve.model, right, curve.target.y, self.data.classes)
+            target = curve.target
+            right = intervals.mean_share(target.right.astype(int), 1)
+            notes += note_guessing(curve.model, right, target.y, target.codes, self.data.classes)
         return notes
 
     @property
