@@ -101,6 +101,7 @@ class WorstCase(Displayed):
         notes = self.data.notes()
         for curve in {curve.model: curve for curve in self.curves}.values():
             target = curve.target
+            notes += target.classifier.notes
             right = intervals.mean_share(target.right.astype(int), 1)
             notes += note_guessing(curve.model, right, target.y, target.codes, self.data.classes)
         return notes

@@ -183,6 +183,7 @@ def read_inputs(
         )
     rule = read_rule(args, requirements)
     runs = read_runs(args, rule)
+    data = load_data(args) if data is None else data
     if models is None:
         models = {}
         if not (args.network or args.recipe):
@@ -190,7 +191,7 @@ def read_inputs(
         if args.model or not (args.network or args.recipe):
             for name, source in read_models(args).items():
                 with run_model(name):
-                    models[name] = load_declared(source, args)[0]
+                    models[name] = load_declared(source, args, data)[0]
         for spec in args.network or ([None] if args.recipe else []):
             network = read_network(args, spec)
             if network.name in models:
@@ -200,7 +201,6 @@ def read_inputs(
                 )
             models[network.name] = network
         check_models(goals, models)
-    data = load_data(args) if data is None else data
     models = load_trainees(models, data, trust=args.trust)
     options: StudyOptions = {
         "norm": args.norm,

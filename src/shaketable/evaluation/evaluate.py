@@ -191,7 +191,8 @@ def evaluate_each(
                 measured = load_records(results, done)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
-            records = add_model(records, measured, store)
+            noted = replace(measured, notes=(*measured.notes, *classifier.notes))
+            records = add_model(records, noted, store)
         return records
 
 

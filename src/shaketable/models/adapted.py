@@ -11,6 +11,7 @@ from shaketable.core.types import Array
 from shaketable.models.preprocess import Preprocess
 
 if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
     from shaketable.models.feature_scaling import FeatureScaling
 
 Classes = Mapping[Any, Any] | Sequence[Any]
@@ -80,6 +81,13 @@ def adapt(
     if len({*texts}) < len(texts):
         raise InputError(f"classes must differ, got {', '.join(texts)}")
     return Adapted(model, meanings, preprocess, scaling)
+
+
+def note_preparation(name: str, model: Any, data: Dataset) -> list[str]:
+    """Say in a sentence how a built-in model prepares a table; nothing of other models and data."""
+    model = model.model if isinstance(model, Adapted) else model
+    words = model.describe(data) if type(model).__name__ == "PreparedModel" else ""
+    return [f"{name} prepares the table: {words}"] if words else []
 
 
 def parse_classes(words: Iterable[str]) -> Classes:

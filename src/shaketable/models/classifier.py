@@ -15,7 +15,7 @@ from shaketable.core.errors import InputError, ModelError
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.readers.maite_data import has_metadata
-from shaketable.models.adapted import Adapted, code_of_classes
+from shaketable.models.adapted import Adapted, code_of_classes, note_preparation
 from shaketable.models.categories import prepare_for
 from shaketable.models.failures import report_failures
 from shaketable.models.identity import Identified, content_hash, is_module
@@ -47,6 +47,8 @@ class Classifier:
     columns: tuple[int, ...] | None = None
     """Class code of every column of scores; None if they are those of the data, in their order."""
     memory: Memory = field(default_factory=Memory)
+    notes: tuple[str, ...] = ()
+    """What a reader of its results should know."""
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
@@ -194,7 +196,8 @@ def as_classifier(
         codes = dict.fromkeys(known, -1) | codes
     if meanings is not None:  # a label that both have means what was declared
         codes = meanings if set(meanings) & set(codes) else codes | meanings
-    return Classifier(name, answer, codes, model_id, device, columns)
+    notes = tuple(note_preparation(name, declared, data))
+    return Classifier(name, answer, codes, model_id, device, columns, notes=notes)
 
 
 def _make_answer(

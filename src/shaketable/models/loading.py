@@ -25,6 +25,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error
 from shaketable.core.importing import import_object, is_reference
 from shaketable.core.registry import Registry
+from shaketable.data.dataset import Dataset
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.examples import EXAMPLES, example
 from shaketable.models.networks.registry import is_network
@@ -129,7 +130,11 @@ def declare_loader(loader: ModelLoader) -> ModelLoader:
 
 
 def load_model(
-    source: str, *, trust: bool = False, shape: Sequence[int] | None = None
+    source: str,
+    *,
+    trust: bool = False,
+    shape: Sequence[int] | None = None,
+    data: Dataset | None = None,
 ) -> tuple[Any, bool]:
     """Return the model that a text names, and whether it still has to be fitted.
 
@@ -146,9 +151,11 @@ def load_model(
         modules, models of MLflow. Weights, boosters and ONNX files hold none.
     shape
         Shape of the points that the model will get; one of our networks with weights needs it.
+    data
+        Data that a built-in model will be fitted on; it brings the preparation that these need.
     """
     if source in BUILTIN:
-        return builtin(source), True
+        return builtin(source, data), True
     if source in EXAMPLES:
         return example(source), False
     network, _, weights = source.rpartition("@")
