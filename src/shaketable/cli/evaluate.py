@@ -214,7 +214,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.failures import check_complete
     from shaketable.evaluation.records import Records
     from shaketable.findings.results import find
-    from shaketable.separations.pair import note_pairs
+    from shaketable.separations.pair import note_eps_min
 
     inputs = read_inputs(args)
     data, notes = inputs.data, []
@@ -222,7 +222,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.fit:
         notes += inputs.notes + note_training_points(inputs.models, data)
     notes += note_shortfall(inputs.rule, records, "points")
-    notes += note_pairs(data, records.separations)
+    notes += note_eps_min(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)
     code = conclude(args, results, dataset=data)
     check_complete(records)

@@ -265,7 +265,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.failures import check_complete
     from shaketable.evaluation.records import Records
     from shaketable.findings.results import find
-    from shaketable.separations.pair import note_pairs
+    from shaketable.separations.pair import note_eps_min
 
     if args.file == INIT:
         return _write_file(args)
@@ -278,7 +278,7 @@ def run(args: argparse.Namespace) -> int:
     data = inputs.data
     records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
     notes = note_shortfall(inputs.rule, records, "runs")
-    notes += note_pairs(data, records.separations)
+    notes += note_eps_min(data, records.separations)
     try:
         results = find(records, baseline=args.baseline or "", group=group, notes=notes)
     except InputError:  # the flags do not fit the results, which must not be lost
