@@ -18,7 +18,7 @@ from shaketable.adversary.curve import Curve, compute_curve
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Target
 from shaketable.core.checks import check_whole, unknown_name
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.sizes import read_multiple
 from shaketable.core.types import Array, IntArray
@@ -184,7 +184,7 @@ class WorstCase(Displayed):
         if self.data.table is not None and self.data.table.decodes:
             raise InputError(
                 "examples of a data frame are no plain numbers, which an .npz file holds; leave "
-                "out --examples, the page (--report) shows them"
+                f"{either('out --examples', 'it')}, the page shows them"
             )
         classes = np.array([*map(str, self.data.classes), "none"])  # code -1 is the last
         columns: dict[str, list[Array]] = {}

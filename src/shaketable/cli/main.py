@@ -23,6 +23,7 @@ from shaketable.core.errors import (
     ShaketableError,
     ShaketableWarning,
     describe_error,
+    speak_of_flags,
 )
 from shaketable.views.formats import TABLE_FORMATS
 from shaketable.views.terminal import print_lines, print_notes, write_as
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print_lines(f"shaketable {version('shaketable')}")
             return 0
         args = parse_args(argv, COMMANDS)
-        with _catch_interrupts(), warnings.catch_warnings():
+        with speak_of_flags(), _catch_interrupts(), warnings.catch_warnings():
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
             return _run(args)
     except KeyboardInterrupt as interrupt:  # a command may say what it kept

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.core.writing import write_beside
@@ -161,8 +161,9 @@ def check_trainable(name: str, model: Any) -> None:
     if not trains_itself(inner) and not (is_estimator(inner) and hasattr(inner, "fit")):
         raise InputError(
             f"model {name} cannot be trained here: it is no scikit-learn estimator; wrap it in "
-            "one, name a network (--network; training.UntrainedNetwork), or train it first and use "
-            "evaluate"
+            f"one, name a network, with or without weights to start from ("
+            f"{either('--network, --weights', 'training.UntrainedNetwork')}), or train it first "
+            "and use evaluate"
         )
 
 
@@ -224,8 +225,8 @@ def choose_training_bounds(
     if len(chosen) > 1:
         raise InputError(
             f"recipes of the networks must keep noise in range by the same rule, got {rules[0]} "
-            f"and {rules[1]}; choose one (--bounds; bounds=Bounds(low, high, rule)), or study "
-            "them one by one"
+            f"and {rules[1]}; choose one ({either('--bounds', 'bounds=Bounds(low, high, rule)')}), "
+            "or study them one by one"
         )
     return chosen.pop() if chosen else limits
 

@@ -84,7 +84,7 @@ def _knows_classes(y: IntArray, answers: IntArray) -> bool:
     beyond = float((y == answers).sum() - expected)
     least = _KAPPA * (n - expected)
     others = both @ ((n - true) * (n - given)) + both.sum() ** 2 - both @ both
-    return beyond > max(least, _NORMAL * np.sqrt(others / (n * n * max(n - 1, 1))))
+    return bool(beyond > max(least, _NORMAL * np.sqrt(others / (n * n * max(n - 1, 1)))))
 
 
 def note_guessing_models(series: Iterable[Series]) -> list[str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error, either
 from shaketable.core.importing import import_object, is_reference
 from shaketable.core.registry import Registry
 from shaketable.data.dataset import Dataset
@@ -69,8 +69,8 @@ class ModelLoader:
         """Error to raise for a file that may hold code and is not trusted."""
         return InputError(
             f"model file {str(path)!r} must be trusted: a {path.suffix or path.name} file may hold "
-            "code, which runs when it is loaded; if you know who made it, add --trust (trust=True "
-            f"in Python), else use {self.safer}"
+            "code, which runs when it is loaded; if you know who made it, add "
+            f"{either('--trust', 'trust=True')}, else use {self.safer}"
         )
 
     def __call__(self, path: Path, *, trust: bool = False) -> Any:

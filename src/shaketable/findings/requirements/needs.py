@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from shaketable.core.checks import list_names, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.corruptions.parse import has_size_eps_min, parse
 from shaketable.corruptions.registry import EpsMin
 from shaketable.corruptions.suites.suite import Suite, suite
@@ -108,7 +108,7 @@ def _find_need(requirement: Requirement) -> tuple[str, str]:
     if not isinstance(quantity, SeriesQuantity):
         raise InputError(
             f"requirement {requirement.text!r} does not say which corruptions {requirement.metric} "
-            "needs; name them: corruptions=, or --corruptions"
+            f"needs; name them with {either('--corruptions', 'corruptions=')}"
         )
     default = {"clean": "clean", "eps_min": "linf(eps_min)"}.get(quantity.default, "")
     if not under and not default:
