@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
+from shaketable.adversary.one_nn.fitted import extract_one_nn
 from shaketable.cli.main import main
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.fitting import clone_seeded
@@ -226,3 +227,17 @@ def test_labels_that_are_no_text_name_columns_by_their_places():
     frame.loc[4, 3] = np.nan
     model = builtin("svm", st.make_dataset(frame, y)).fit(frame, y)
     assert (model.predict(frame) == y).all()
+
+
+def test_nearest_neighbours_behind_filled_gaps_are_still_exact():
+    x = RNG.normal(size=(12, 2))
+    frame = pd.DataFrame(x, columns=["b", "a"])
+    frame.loc[3, "a"] = np.nan
+    y = np.arange(12) % 2
+    model = builtin("1nn", st.make_dataset(frame, y)).fit(frame, y)
+    found = extract_one_nn(model, features=["a", "b"])
+    filled = frame.fillna({"a": frame["a"].median()})
+    np.testing.assert_array_equal(found.points, filled[["a", "b"]])
+    beside_text = frame.assign(job=list("xy") * 6)
+    model = builtin("1nn", st.make_dataset(beside_text, y)).fit(beside_text, y)
+    assert extract_one_nn(model, features=["a", "b"]) is None

@@ -172,7 +172,9 @@ def _encode_one_hot(table: DataFrame, text_columns: list[str]) -> DataFrame:
         if values.isna().any():
             raise InputError(
                 f"column {column!r} has no value in row {int(values.isna().argmax())} (from 0); "
-                "drop or fill such rows"
+                "drop or fill such rows, or keep text as it is ("
+                + either("--non-numeric keep", "non_numeric='keep'")
+                + "), which built-in models take"
             )
         if (odd := values.map(lambda value: isinstance(value, bytes))).any():
             raise InputError(

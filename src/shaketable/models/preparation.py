@@ -26,6 +26,12 @@ NO_TEXT = ""
 class PreparedModel(Pipeline):  # type: ignore[misc]  # scikit-learn is untyped
     """A built-in model behind the preparation of a table."""
 
+    @property
+    def fills_only(self) -> bool:
+        """Whether numbers that are not missing reach the model as they are."""
+        (_, numbers, _), (_, _, texts) = self[0].transformers
+        return not texts and not isinstance(numbers[-1], StandardScaler)
+
     def describe(self, data: Dataset) -> str:
         """Say what is done to a table; nothing of one that has neither text nor dates nor gaps."""
         table = data.table
