@@ -122,7 +122,7 @@ def _find_need(requirement: Requirement) -> tuple[str, str]:
 def suggest_command(
     groups: RecordGroups, requirement: Requirement, lacking: Iterable[str], store: str
 ) -> str:
-    """Say what is not on record for which models, and the flags that measure it."""
+    """Say what is not on record for which models, and the flags or arguments that measure it."""
     try:
         spec, suite_name = _find_need(requirement)
     except InputError as error:
@@ -135,7 +135,9 @@ def suggest_command(
     others = ""
     if len(labels) < len(known) and not requirement.models:
         others = f"; or name the models that it is about: model(NAME).{requirement.metric}"
-    remedy = f"measure it by the command that measured these, with {command}{others}"
+    call = f"corruptions={f'suite({suite_name!r})' if suite_name else repr(spec)}, store="
+    how = either(f"the command that measured these, with {command}", f"evaluate(…, {call})")
+    remedy = f"measure it by {how}{others}"
     if not suite_name:
         try:
             parse(spec, eps_min=lambda _: 1.0)
