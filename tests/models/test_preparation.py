@@ -221,6 +221,15 @@ def test_models_of_users_are_told_what_they_lack():
         st.evaluate(LogisticRegression(), (frame, y), "linf(0.1)", refit=True)
 
 
+def test_gaps_in_booleans_are_said_and_a_complete_table_has_nothing_to_say():
+    y = ["no", "yes"] * 3
+    flags = pd.DataFrame({"flag": pd.array([True, None, False] * 2, dtype="boolean")})
+    data = st.make_dataset(flags, y)
+    assert builtin("svm", data).describe(data).startswith("missing numbers become the median")
+    whole = st.make_dataset(flags.fillna(False).astype(bool), y)
+    assert builtin("svm", whole).describe(whole) == ""
+
+
 def test_labels_that_are_no_text_name_columns_by_their_places():
     y = np.array(["no", "yes"] * 10)
     frame = pd.DataFrame({7: np.where(y == "yes", "cook", "clerk"), 3: np.arange(20.0)})

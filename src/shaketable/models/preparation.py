@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 
 from shaketable.core.types import Array, FloatArray
 from shaketable.data.dataset import Dataset
+from shaketable.data.frames.columns import NUMBERS
 
 NO_TEXT = ""
 """What stands for missing text; files cannot hold it as a value."""
@@ -34,17 +35,17 @@ class PreparedModel(Pipeline):  # type: ignore[misc]  # scikit-learn is untyped
 
     def describe(self, data: Dataset) -> str:
         """Say what is done to a table; nothing of one that has neither text nor dates nor gaps."""
-        table = data.table
-        parts = {part: (steps, columns) for part, steps, columns in self[0].transformers}
-        (numbers, others), (encode, texts) = parts["numbers"], parts["texts"]
+        (_, numbers, others), (_, encode, texts) = self[0].transformers
+        kinds = [] if data.table is None else [column.kind for column in data.table.columns]
+        filled = [kind in (*NUMBERS, "date", "boolean") for kind in kinds]
         done = []
         if texts:
             ordinal = isinstance(encode[-1], OrdinalEncoder)
             how = "numbers in alphabetical order" if ordinal else "0/1 columns"
             done.append(f"text becomes {how}, and missing text a value of its own")
-        if table is not None and any(column.kind == "date" for column in table.columns):
+        if "date" in kinds:
             done.append("dates become days")
-        if table is not None and np.isnan(data.x[:, table.ordered]).any():
+        if filled and np.isnan(data.x[:, filled]).any():
             fills = any(isinstance(step, SimpleImputer) for _, step in numbers.steps)
             done.append(f"missing numbers {'become the median' if fills else 'stay missing'}")
         if done and others and isinstance(numbers[-1], StandardScaler):
