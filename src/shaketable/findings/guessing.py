@@ -106,4 +106,4 @@ def note_guessing_models(series: Iterable[Series]) -> list[str]:
 
 def _list_answers(cell: Record) -> IntArray:
     """Class codes that a model answers on clean points; -1 where they were not kept."""
-    return np.full(cell.n, -1) if cell.predictions is None else cell.predictions
+    return np.full_like(cell.points.y, -1) if cell.predictions is None else cell.predictions

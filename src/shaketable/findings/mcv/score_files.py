@@ -114,7 +114,7 @@ def _find_model_column(file: Path, table: DataFrame) -> str:
     if first in texts:
         return first
     remedy = (
-        f"give {either('--names', 'model=')} {texts[0]!r}"
+        f"give {either('--names ', 'model=')}{texts[0]!r}"
         if texts
         else "add a column with the models' names"
     )
@@ -181,6 +181,6 @@ def _find_clean_column(conditions: list[str], clean: str | None) -> str | None:
     if clean is None and len(candidates) > 1:
         raise InputError(
             "clean must name the column of the clean condition, got several: "
-            f"{', '.join(candidates)}; give {either('--clean', 'clean=')} {candidates[0]!r}"
+            f"{', '.join(candidates)}; give {either('--clean ', 'clean=')}{candidates[0]!r}"
         )
     return clean or (candidates[0] if candidates else None)
