@@ -26,6 +26,13 @@ def test_python_is_told_arguments_and_commands_are_told_flags(tmp_path, capsys):
         st.study("iris", str(tmp_path / "m.joblib"), runs=1)
 
 
+def test_an_evaluation_without_eps_min_is_told_of_noise_that_does_without():
+    with pytest.raises(
+        st.UndefinedError, match=r"drop_clashes\(\); or measure noise that needs no"
+    ):
+        st.evaluate(lambda x: np.where(x[:, 0] > 0.5, "b", "a"), CLASHING, "linf(eps_min)")
+
+
 def test_flags_are_spoken_of_while_a_command_runs_and_no_longer():
     assert either("--k", "k=") == "k="
     with speak_of_flags():

@@ -225,7 +225,8 @@ def test_gaps_in_booleans_are_said_and_a_complete_table_has_nothing_to_say():
     y = ["no", "yes"] * 3
     flags = pd.DataFrame({"flag": pd.array([True, None, False] * 2, dtype="boolean")})
     data = st.make_dataset(flags, y)
-    assert builtin("svm", data).describe(data).startswith("missing numbers become the median")
+    words = "missing numbers become the median; numbers are standardised"
+    assert builtin("svm", data).describe(data) == words
     whole = st.make_dataset(flags.fillna(False).astype(bool), y)
     assert builtin("svm", whole).describe(whole) == ""
 
