@@ -46,9 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print_lines(f"shaketable {version('shaketable')}")
             return 0
-        args = parse_args(argv, COMMANDS)
         with speak_of_flags(), _catch_interrupts(), warnings.catch_warnings():
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
+            args = parse_args(argv, COMMANDS)
             return _run(args)
     except KeyboardInterrupt as interrupt:  # a command may say what it kept
         store = getattr(args, "store", None)
