@@ -12,9 +12,10 @@ from sklearn.neighbors import KNeighborsClassifier
 import shaketable as st
 from shaketable.adversary.one_nn.fitted import extract_one_nn
 from shaketable.cli.main import main
+from shaketable.models.adapted import note_preparation
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.fitting import clone_seeded
-from shaketable.models.preparation import PreparedModel, as_numbers, as_texts
+from shaketable.models.preparation import as_numbers, as_texts
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -81,10 +82,14 @@ def test_the_preparation_is_the_usual_one():
 def test_plain_numbers_are_not_prepared(model, tmp_path):
     x, y = RNG.normal(size=(40, 3)), np.arange(40) % 2
     path = write(tmp_path, pd.DataFrame(x, columns=list("abc")), y)
-    for data in (st.make_dataset(x, y), st.load(path, label="label")):
-        assert not isinstance(builtin(model, data), PreparedModel)
-    chosen = st.make_dataset(x, y).touching(keep="0")
-    assert repr(builtin(model, chosen)) == repr(builtin(model))
+    for data in (st.make_dataset(x, y), st.make_dataset(x, y).touching(keep="0")):
+        assert repr(builtin(model, data)) == repr(builtin(model))
+    table = st.load(path, label="label")
+    points = table.decode(table.x)
+    given = clone_seeded(builtin(model, table), 1).fit(points[:30], y[:30])
+    bare = clone_seeded(builtin(model), 1).fit(x[:30], y[:30])
+    assert (given.predict(points) == bare.predict(x)).all()
+    assert note_preparation(model, given, table) == []
 
 
 def test_a_gap_changes_neither_seeds_nor_other_features():

@@ -36,7 +36,7 @@ def builtin(name: str, data: Dataset | None = None) -> Any:
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
     }
     model = makers[name]()
-    if data is None or data.table is None:
+    if data is None:
         return model
     from shaketable.models.preparation import prepare_for_table
 

@@ -62,17 +62,20 @@ def prepare_for_table(model: Any, data: Dataset) -> Any:
     in training is 0 in all of them. A forest takes missing numbers, and gets text as numbers in
     alphabetical order. Plain numbers need nothing: the model is returned as it is.
     """
-    table = data.table
-    if table is None:
+    given = data.decode(data.rows(slice(0, 1)))  # as the model gets it
+    is_frame = hasattr(given, "columns")
+    if data.table is None and not is_frame:
         return model
-    kinds = {label: column.kind for column in table.columns for label in column.labels}
-    labels = table.labels or tuple(range(len(kinds)))
+    labels = tuple(given.columns) if is_frame else tuple(range(given.shape[1]))
+    columns = () if data.table is None else data.table.columns
+    kinds = dict.fromkeys(labels, "number")
+    kinds |= {label: column.kind for column in columns for label in column.labels}
     places = dict(zip(labels, labels if _are_names(labels) else range(len(labels)), strict=True))
     texts = [places[label] for label in labels if kinds[label] in ("text", "category")]
     others = [places[label] for label in labels if kinds[label] not in ("text", "category")]
     last = model[-1] if isinstance(model, Pipeline) else model
     takes_gaps = get_tags(last).input_tags.allow_nan
-    has_gaps = table.is_frame or bool(np.isnan(data.x).any())  # a frame may get some
+    has_gaps = is_frame or bool(np.isnan(data.x).any())  # faults may empty cells of a frame
     if not texts and "date" not in kinds.values() and (takes_gaps or not has_gaps):
         return model
     steps: list[Any] = [FunctionTransformer(as_numbers)]
