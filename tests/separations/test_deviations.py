@@ -47,7 +47,7 @@ def test_every_door_shows_it(tmp_path, capsys) -> None:
     words = f"{low:.4g} ('monthly pay') to {high:.4g} (age) standard deviations of a column"
     code, out, _ = run_command(capsys, "separation", path, *flags)
     assert code == 0
-    assert f"eps_min = 10.0\n  {words}\n" in out
+    assert f"eps_min = 10.0\n  that is {words}\n" in out
     found = run_json(capsys, "separation", path, *flags)
     assert found["epsilon_min_deviations"] == pytest.approx({"monthly pay": low, "age": high})
     evaluate = ["evaluate", "--data", path, *flags, "--model", "1nn", "--quiet"]

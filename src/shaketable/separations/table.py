@@ -67,7 +67,7 @@ def print_separation(
         print_lines(f"  {differing}")
     print_lines(f"eps_min = {result.epsilon_min!r}")
     if size := describe_deviations(compare_with_columns(data, result.epsilon_min)):
-        print_lines(f"  {size}")
+        print_lines(f"  that is {size}")
     for part, value in result.by_part.items():
         print_lines(f"  2r {part}: {'no pair of classes' if value is None else repr(value)}")
     if audit.nearest is not None:
