@@ -85,6 +85,6 @@ def test_a_column_that_the_model_does_not_know_must_be_left_out(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     message = run_failing(capsys, *list_arguments(folder))
-    assert "only one of them has town; leave them out of the data (--drop; in Python" in message
+    assert "the model lacks town; leave them out of the data (--drop)" in message
     message = run_failing(capsys, *list_arguments(folder), "--drop", "twon")
     assert "unknown column 'twon'; did you mean 'town'?" in message

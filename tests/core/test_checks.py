@@ -11,7 +11,9 @@ from shaketable.core.checks import (
     check_copies,
     check_real,
     check_whole,
+    describe_lacks,
     list_names,
+    quote,
     unknown_name,
 )
 from shaketable.core.errors import InputError
@@ -58,6 +60,26 @@ def test_unknown_names_suggest_similar_ones_in_any_case():
 def test_long_lists_are_cut():
     assert list_names(list("abcde"), "; ") == "a; b; c; d; e"
     assert list_names(list("abcdef")) == "a, b, c, d, e and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("age", "age"),
+        ("job title", "'job title'"),
+        ("a,b", "'a,b'"),
+        ("", "''"),
+        ("x\ty", "'x\\ty'"),
+    ],
+)
+def test_names_that_would_run_together_are_quoted(name, shown):
+    assert quote(name) == shown
+
+
+def test_only_the_side_that_lacks_something_is_named():
+    assert describe_lacks("a", ["x", "y"], "b", ["x"]) == "b lacks y"
+    assert describe_lacks("a", ["x"], "b", ["x", "z", "y"]) == "a lacks y, z"
+    assert describe_lacks("a", ["x", "y"], "b", ["y", "x"]) == ""
 
 
 def test_copies_are_counted_before_they_are_made():

@@ -183,7 +183,7 @@ def suite_on(data, folder, name="common-19"):
 def test_what_is_missing_is_named_with_the_suite_that_fits(data, tmp_path):
     write_arrays(tmp_path / "c", data, kinds=BENCHMARK)
     with pytest.raises(
-        InputError, match=r"lacks 4 of 19 .*speckle_noise.npy.*use --suite common-15"
+        InputError, match=r"lacks 4 of 19 .*speckle_noise.npy.*use the suite common-15"
     ):
         suite_on(data, tmp_path / "c")
     assert len(suite_on(data, tmp_path / "c", "common-15")) == 76

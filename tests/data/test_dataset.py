@@ -128,7 +128,7 @@ def test_a_note_says_how_much_ranges_differ_and_claims_nothing_about_eps_min() -
     assert "factor of 250" in note
     assert "eps_min" not in note
     assert "mass spans 500, age only 2" in note
-    assert "--scale" in note
+    assert ".scaled() scales every feature" in note
     assert data.scaled().notes() == []
     assert make_dataset([[0, 0], [100, 1]], [0, 1]).notes() == []
     assert make_dataset(np.reshape(x, (2, 3, 1)), [0, 1]).notes() == []

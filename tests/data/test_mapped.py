@@ -87,7 +87,7 @@ def test_what_needs_all_points_says_so(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr(module, "measure_memory", lambda: 1 << 20)
     data = load(path)
     assert not data.x.flags.writeable, "a system may refuse to map a large file for writing"
-    with pytest.raises(InputError, match=r"separation needs all points in memory, .* --points N"):
+    with pytest.raises(InputError, match=r"separation needs all points in memory, .* data.sample"):
         separation(data)
     with pytest.raises(InputError, match="1-NN needs all points in memory"):
         one_nn(data)

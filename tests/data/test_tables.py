@@ -12,7 +12,7 @@ import pytest
 
 from helpers.tables import TABLE, write_table
 from shaketable.core.errors import InputError
-from shaketable.data.arrays import make_dataset
+from shaketable.data.arrays import join, make_dataset
 from shaketable.data.files import load
 from shaketable.evaluation.copies import corrupted
 
@@ -67,7 +67,7 @@ def test_a_second_table_is_the_test_part_with_columns_in_any_order(tmp_path: Pat
     assert data.n_train == 4
     assert data.classes == ("a", "b", "c")
     assert data.x[4:].tolist() == [[9, 10], [11, 12], [13, 14]]
-    with pytest.raises(InputError, match="same columns, but only one of them has depth, height"):
+    with pytest.raises(InputError, match="but train lacks depth and test lacks height$"):
         load(
             train,
             test=write_table(tmp_path, "odd.csv", TABLE.replace("height", "depth")),
@@ -108,7 +108,11 @@ def test_text_columns_are_refused_dropped_or_encoded(tmp_path: Path) -> None:
         ("a.csv", "a,kind\n1,x\n2,y,z\n", "cannot be read: .*Expected 2 fields in line 3, saw 3"),
         ("a.csv", "a,kind\n1,x,3\n2,y,3\n", "cannot be read: Length of header"),
         ("a.csv", "a,kind\n1,x\ninf,y\n", r"finite, got inf in row 1 \(from 0\), a"),
-        ("a.csv", "a,kind\n1,x\n2,\n", "label in every row, got nan in row 1"),
+        (
+            "a.csv",
+            "a,kind\n1,x\n2,\n",
+            "got none in 1 row of 2, first in row 1",
+        ),
         ("a.csv", "kind\nx\ny\n", r"at least one row and one feature, got shape \(2, 0\)"),
         ("a.csv", "a,kindred\n1,x\n2,y\n", "unknown label column 'kind'; did you mean 'kindred'"),
         ("a.csv.gz", "no gzip at all", "cannot be read"),
@@ -212,3 +216,24 @@ def test_labels_and_missing_values_are_those_that_pandas_reads(tmp_path: Path) -
     assert data.classes == (False, True)
     assert np.isnan(data.x[:, 0]).tolist() == [True, False, True]
     assert np.array_equal(pd.read_csv(path)["a"].isna(), np.isnan(data.x[:, 0]))
+
+
+def test_missing_labels_are_counted_and_their_column_is_named(tmp_path: Path) -> None:
+    path = write_table(tmp_path, "gaps.csv", "width,my kind\n1,a\n2,\n3,b\n4,\n")
+    message = (
+        "^column 'my kind' must have a label in every row, got none in 2 rows of 4, first in row 1 "
+        r"\(from 0\); leave these rows out, or label them$"
+    )
+    with pytest.raises(InputError, match=message):
+        load(path, label="my kind")
+    with pytest.raises(InputError, match="its columns: width, 'my kind'$"):
+        load(path)
+    with pytest.raises(InputError, match="Known: 'my kind', width$"):
+        load(path, label="height")
+
+
+def test_frames_that_differ_in_columns_say_which_one_lacks_which() -> None:
+    first = pd.DataFrame({"a": ["x", "y"], "job title": [1, 2]}), [0, 1]
+    second = pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), [0, 1]
+    with pytest.raises(InputError, match="but train lacks b and test lacks 'job title'$"):
+        join(first, second)

@@ -94,7 +94,7 @@ def test_an_assessment_says_which_columns_noise_changes():
 def test_a_model_without_an_encoder_is_told_so():
     from sklearn.linear_model import LogisticRegression
 
-    with pytest.raises(ModelError, match="with text, categories or dates, which a pipeline can"):
+    with pytest.raises(ModelError, match="with text, dates or gaps, which a pipeline can"):
         st.evaluate(LogisticRegression(), (FRAME, Y), ["linf(1)"], refit=True)
     with pytest.raises(InputError, match="device_noise is for points that are plain numbers"):
         st.evaluate(lambda frame: frame["job"], (FRAME, Y), ["linf(1)"], device_noise=True)

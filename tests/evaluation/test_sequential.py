@@ -115,7 +115,7 @@ def test_a_rule_that_is_never_content_gets_all_points():
 
 
 def test_draws_are_chosen_by_their_variance():
-    with pytest.raises(InputError, match="got 'auto'; add --precision"):
+    with pytest.raises(InputError, match="got 'auto'; add until="):
         evaluate_until(None, k="auto")
     # a tenth of the points is wrong whatever the draw, under weak noise
     weak = evaluate_until(After(100), Threshold(0.6), ["linf(0.01)"], k="auto")

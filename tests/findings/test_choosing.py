@@ -134,7 +134,7 @@ def test_advice_about_runs_and_shared_draws_leads_out() -> None:
     assert follow(metrics.error_probability, one).k == 2
     follow(metrics.mscr, RUNS)
     shared = evaluate(crooked, DATA, "linf(0.1)", draws="shared", k=2)
-    with pytest.raises(InputError, match=r"evaluate with draws='independent' \(--draws indep") as e:
+    with pytest.raises(InputError, match="evaluate with draws='independent'") as e:
         metrics.error_probability(shared)
     assert "study" not in str(e.value)  # whose several runs this metric refuses
     with pytest.raises(InputError, match="or measure several runs in a study"):

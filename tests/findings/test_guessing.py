@@ -62,7 +62,51 @@ def test_a_model_in_its_range_is_not_pointed_out():
 def test_the_rate_of_the_most_frequent_class_decides(value, low, high, near):
     y = np.array([1] * 6 + [0] * 2 + [2] * 2)
     clean = Estimate(value, low, high, 0.95, "by hand")
-    assert bool(note_guessing("net", clean, y, ("a", "b", "c"))) == near
+    always = np.ones(10, dtype=int)
+    assert bool(note_guessing("net", clean, y, always, ("a", "b", "c"))) == near
+
+
+def make_uneven(found, false, n=600, rare=72):
+    """Classes of which one is rare, and answers that find some of it and raise false alarms."""
+    y, answers = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
+    y[:rare], answers[:found], answers[rare : rare + false] = 1, 1, 1
+    return y, answers
+
+
+@pytest.mark.parametrize(
+    ("found", "false", "points_out"),
+    [
+        (24, 12, False),  # a sound model: 90.00 %, always answering 0 has 88.00 %
+        (40, 60, False),  # sound and trained for balanced classes: 84.67 %
+        (0, 0, True),  # always answers 0
+        (4, 6, True),  # nearly always
+        (12, 88, True),  # as often by chance
+        (2, 0, True),  # too few to speak of
+    ],
+)
+def test_answers_decide_where_classes_are_uneven(found, false, points_out):
+    y, answers = make_uneven(found, false)
+    records = st.evaluate(lambda x: answers[x[:, 0].astype(int)], (np.arange(600), y), (), k=1)
+    assert any("outside the range" in note for note in find(records).notes) == points_out
+
+
+@pytest.mark.parametrize(("noise", "knows"), [(0.0, True), (0.5, True), (1.0, False)])
+def test_agreement_by_chance_has_its_law(noise, knows):
+    # kappa and its variance are those over all orders of the answers
+    y, answers = np.arange(90) % 3, np.arange(90) % 3
+    rng = np.random.default_rng(1)
+    mixed = np.where(rng.random(90) < noise, rng.permutation(answers), answers)
+    orders = [(rng.permutation(mixed) == y).sum() for _ in range(4000)]
+    far = ((mixed == y).sum() - np.mean(orders)) / np.std(orders)
+    assert (far > 1.96) == knows
+    clean = Estimate(0.33, 0.2, 0.4, 0.95, "by hand")
+    assert bool(note_guessing("net", clean, y, mixed, ("a", "b", "c"))) == (not knows)
+
+
+def test_answers_that_are_no_class_of_the_data_are_no_knowledge():
+    y = np.array([0, 1] * 20)
+    clean = Estimate(0.0, 0.0, 0.1, 0.95, "by hand")
+    assert note_guessing("net", clean, y, np.full(40, -1), ("a", "b"))
 
 
 def test_a_model_trained_here_has_other_causes():

@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
+import shaketable as st
 from shaketable.core.errors import InputError, ModelError
 from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
@@ -97,8 +98,11 @@ def test_columns_are_matched_by_name():
     model = LogisticRegression().fit(frame, DATA.labels)
     swapped = make_dataset(frame[["b", "a"]], DATA.labels)
     assert as_classifier(model, swapped)(swapped.x).tolist() == [0, 0, 1, 1]
-    with pytest.raises(InputError, match="columns of the data, but only one of them has a, c"):
-        as_classifier(model, make_dataset(frame.rename(columns={"a": "c"}), DATA.labels))
+    with pytest.raises(InputError, match="the table lacks a and the model lacks 'c d'; give it"):
+        as_classifier(model, make_dataset(frame.rename(columns={"a": "c d"}), DATA.labels))
+    more = make_dataset(frame.assign(c=0.0), DATA.labels)
+    with pytest.raises(InputError, match=r"the model lacks c; leave them out .* .load\(…, drop="):
+        as_classifier(model, more)
 
 
 def test_what_a_model_refuses_is_an_input_error():
@@ -209,3 +213,86 @@ def test_an_estimator_that_lost_a_parameter_is_named():
     data = make_dataset(np.eye(4), [0, 0, 1, 1])
     with pytest.raises(ModelError, match=r"model Solved failed: .*solver"):
         as_classifier(model, data)
+
+
+class TestColumnsOfScores:
+    """Networks with a score per label, of which the data hold some."""
+
+    labels = np.array([3, 7, 7, 900])
+    x = np.arange(4.0)[:, None]
+
+    def score(self, x):
+        """Scores of 1000 labels: right but at the last point, where label 5 is the highest."""
+        scores = np.zeros((len(x), 1000))
+        answers = np.array([3, 7, 7, 5])[np.clip(np.rint(x[:, 0]), 0, 3).astype(int)]
+        scores[np.arange(len(x)), answers] = 1
+        return scores
+
+    def test_column_j_is_label_j_and_a_note_says_so(self):
+        for labels in (self.labels, self.labels.astype(str)):  # folders name classes by text
+            records = st.evaluate(self.score, (self.x, labels), "linf(0.1)", k=2, name="net")
+            assert [record.accuracy for record in records] == [0.75, 0.75]
+            assert records.cells[0].predictions[-1] == -1
+            assert records.notes[-1] == (
+                "net returns 1000 scores, and the data have 3 classes: the score in column j, "
+                "counted from 0, is taken as that of label j"
+            )
+
+    def test_labels_without_a_hole_may_be_followed_by_other_columns(self):
+        records = st.evaluate(
+            lambda x: np.eye(5)[np.rint(x[:, 0]).astype(int)],
+            (self.x, [0, 1, 2, 0]),
+            (),
+            name="net",
+        )
+        assert records.cells[0].predictions.tolist() == [0, 1, 2, -1]
+        assert any("net returns 5 scores, and the data have 3 classes" in n for n in records.notes)
+
+    def test_as_many_scores_as_classes_are_those_of_the_classes_in_order(self):
+        records = st.evaluate(
+            lambda x: np.eye(3)[[0, 1, 1, 2]][: len(x)], (self.x, self.labels), (), name="net"
+        )
+        assert records.cells[0].accuracy == 1
+        assert not records.notes
+
+    @pytest.mark.parametrize(
+        ("labels", "message"),
+        [
+            ([3, 7, 7, 1000], "those of labels 0 to 999, but the data have label 1000; name all"),
+            ([-1, 7, 7, 3], r"got shape \(4, 1000\) for 3 classes; name all classes"),
+            ([0.5, 7, 7, 3], r"got shape \(4, 1000\) for 3 classes"),
+            (["03", "7", "7", "9"], r"got shape \(4, 1000\) for 3 classes"),
+        ],
+    )
+    def test_labels_that_are_no_columns_are_refused(self, labels, message):
+        with pytest.raises(InputError, match=message):
+            st.evaluate(self.score, (self.x, labels), "linf(0.1)")
+
+    def test_labels_beyond_the_columns_are_refused_before_any_work(self):
+        asked = []
+
+        def answer(x):
+            asked.append(len(x))
+            return self.score(x)
+
+        with pytest.raises(InputError, match="adapt"):
+            st.evaluate(answer, (self.x, [3, 7, 7, 1000]), "linf(0.1)")
+        assert asked == [1]
+
+    def test_the_model_is_the_same_as_one_whose_classes_are_declared(self):
+        torch = pytest.importorskip("torch")
+        module = torch.nn.Linear(1, 10)
+        data = make_dataset(np.arange(6.0)[:, None], [2, 9, 4, 4, 9, 2])
+        found = as_classifier(module, data)
+        declared = as_classifier(st.adapt(module, classes=range(10)), data)
+        points = np.linspace(-9, 9, 50)[:, None]
+        assert (found(points) == declared(points)).all()
+        assert found.columns == declared.columns
+        assert (
+            found.identity == as_classifier(module, make_dataset(points, [*range(10)] * 5)).identity
+        )
+        worst = st.worst_case(module, data, [1.0], norm="inf", attacks=["pgd"])
+        told = st.worst_case(
+            st.adapt(module, classes=range(10)), data, [1.0], norm="inf", attacks=["pgd"]
+        )
+        assert worst.curves[0].accuracies[0].value == told.curves[0].accuracies[0].value

@@ -82,7 +82,7 @@ def test_a_file_that_may_hold_code_is_loaded_only_if_it_is_trusted(tmp_path, end
         torch.save(Marks(mark), file)
     else:
         file.write_bytes(pickle.dumps(Marks(mark)))
-    with pytest.raises(InputError, match=rf"a {ending} file may hold code.* add --trust .trust=Tr"):
+    with pytest.raises(InputError, match=rf"a {ending} file may hold code.* add trust=True, else"):
         load_model(str(file))
     assert not mark.exists()
     with suppress(InputError):  # what it holds is None, not a model

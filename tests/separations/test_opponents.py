@@ -67,7 +67,7 @@ def test_kept_numbers_count_by_their_range_in_gowers_distance():
 
 def test_points_without_opponents_leave_eps_min_undefined():
     data = make_dataset(pd.DataFrame({"n": [1.0, 2, 3, 4], "id": list("abcd")}), [0, 1, 0, 1])
-    with pytest.raises(UndefinedError, match=r"leaves alone \(id\) .*--others gower"):
+    with pytest.raises(UndefinedError, match=r"leaves alone \(id\) .*touching.others='gower'"):
         separation(data)
     assert separation(data.touching(others="gower")).two_r == 1
     with pytest.raises(UndefinedError, match="a column of numbers that noise may change"):

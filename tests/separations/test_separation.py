@@ -115,7 +115,7 @@ def test_eps_min_noise_cannot_carry_a_point_over():
 
 def test_coinciding_classes_are_named_with_the_remedy():
     x, y = [[0.0], [0.0], [1.0]], ["a", "b", "a"]
-    with pytest.raises(UndefinedError, match=r"rows \(0, 1\).*--drop-clashes"):
+    with pytest.raises(UndefinedError, match=r"rows \(0, 1\).*Dataset.drop_clashes"):
         separation(x, y)
     data = make_dataset([[0.0], [0.0], [1.0], [3.0]], ["a", "b", "a", "b"]).drop_clashes()
     assert isinstance(data, Dataset)

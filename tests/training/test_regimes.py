@@ -172,7 +172,7 @@ def test_what_is_for_networks_is_called_so_elsewhere():
     names = {*AUGMENTATIONS.declared, *AdversarialTraining.WEIGHTS}
     assert {name.lower() for name in names} == FOR_NETWORKS
     for spec in ("TA + linf(0.1)", "pgd_at(1)", "AugMix"):
-        with pytest.raises(InputError, match=r"is no corruption, but for training networks \(t"):
+        with pytest.raises(InputError, match=r"is no corruption, but for training networks; name"):
             as_corruption(spec)
 
 

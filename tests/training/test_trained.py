@@ -292,7 +292,7 @@ def test_points_on_disk_train_alike(tmp_path):
             r"one score per class, of shape \(16, 2\) .*, got \(16, 1\); give its last layer 2 ",
         ),
         ({"network": nn.Linear(3, 2)}, "^model network failed: RuntimeError: mat1 and mat2 shapes"),
-        ({"batch": 1}, "^a step must have 2 points or more for batch normal.* a larger --batch"),
+        ({"batch": 1}, "^a step must have 2 points or more for batch normal.* a larger batch="),
         ({"precision": "fp8"}, "^unknown precision 'fp8'; Known: auto, bfloat16, float32$"),
         ({"rate": 1e39}, "rate must be a positive number of float32, got 1e\\+39"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
@@ -341,7 +341,7 @@ def test_evaluate_takes_what_was_trained():
 
 
 def test_columns_that_were_chosen_are_named_as_what_networks_do_not_take():
-    with pytest.raises(InputError, match="got columns that were chosen; leave out --only, --keep"):
+    with pytest.raises(InputError, match="columns that were chosen; leave out Dataset.touching"):
         train(
             "mlp",
             make_dataset(POINTS.x, POINTS.y, features=["a", "b"]).touching(keep="a"),

@@ -108,7 +108,7 @@ def test_training_that_diverges_is_not_to_be_tried_again():
     records = study(POINTS, NETWORK, train=["clean", "linf(1e38)"], **options)
     (failure,) = records.failures
     assert str(failure).startswith("failed: training has diverged: its loss must be finite, got")
-    assert "study and harden: another --recipe" in str(failure)
+    assert "a smaller learning rate (rate=, or a Recipe)" in str(failure)
     with pytest.raises(ShaketableError, match="results are not complete: 1 failure") as error:
         check_complete(records)
     assert "same command" not in f"{error.value}{failure}"

@@ -12,7 +12,7 @@ from shaketable.adversary.one_nn.fitted import FittedOneNN, extract_one_nn
 from shaketable.adversary.region import Constraint, Held, Region
 from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.data.bounds import Bounds, BoundsLike
@@ -141,7 +141,8 @@ class Target:
         if voronoi.find_clashes(self.y).any():
             raise InputError(
                 "points of different classes must not coincide: their Voronoi cells have no unique "
-                "label; leave them out with drop_clashes (--drop-clashes)"
+                "label; leave them out with "
+                f"{either('--drop-clashes', 'Dataset.drop_clashes()')}"
             )
         return replace(region, voronoi=voronoi)
 

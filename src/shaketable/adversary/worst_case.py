@@ -18,7 +18,7 @@ from shaketable.adversary.curve import Curve, compute_curve
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Target
 from shaketable.core.checks import check_whole, unknown_name
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.sizes import read_multiple
 from shaketable.core.types import Array, IntArray
@@ -100,8 +100,10 @@ class WorstCase(Displayed):
         """What a reader should know about data and models, one sentence per note."""
         notes = self.data.notes()
         for curve in {curve.model: curve for curve in self.curves}.values():
-            right = intervals.mean_share(curve.target.right.astype(int), 1)
-            notes += note_guessing(curve.model, right, curve.target.y, self.data.classes)
+            target = curve.target
+            notes += target.classifier.notes
+            right = intervals.mean_share(target.right.astype(int), 1)
+            notes += note_guessing(curve.model, right, target.y, target.codes, self.data.classes)
         return notes
 
     @property
@@ -182,7 +184,7 @@ class WorstCase(Displayed):
         if self.data.table is not None and self.data.table.decodes:
             raise InputError(
                 "examples of a data frame are no plain numbers, which an .npz file holds; leave "
-                "out --examples, the page (--report) shows them"
+                f"{either('out --examples', 'it')}, the page shows them"
             )
         classes = np.array([*map(str, self.data.classes), "none"])  # code -1 is the last
         columns: dict[str, list[Array]] = {}

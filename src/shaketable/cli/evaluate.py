@@ -215,7 +215,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.failures import check_complete
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
-    from shaketable.separations.pair import note_pairs
+    from shaketable.separations.pair import note_eps_min
 
     inputs = read_inputs(args)
     data, notes = inputs.data, []
@@ -226,7 +226,7 @@ def run(args: argparse.Namespace) -> int:
     notes += note_devices(args, list_devices(records))
     if args.device_noise:
         notes += _note_noise_of_the_cpu(records, data)
-    notes += note_pairs(data, records.separations)
+    notes += note_eps_min(data, records.separations)
     results = find(records, reference=args.reference or "", notes=notes)
     code = conclude(args, results, dataset=data)
     check_complete(records)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from contextlib import redirect_stdout
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import (
     add_bounds_flags,
@@ -31,6 +31,9 @@ from shaketable.cli.train import (
 from shaketable.cli.values import load_data, load_declared, read_models, run_model
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
+
+if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
 
 ABOUT = "find the training noise that buys the most robustness"
 SCHEMA = "training/hardening/schema.json"
@@ -104,10 +107,10 @@ def run(args: argparse.Namespace) -> int:
 
     if args.target is not None and args.suite is not None:
         raise InputError("--target and --suite both say what to be robust to; leave one out")
-    name, model = _read_model(args)
+    data = load_data(args)
+    name, model = _read_model(args, data)
     if args.out is not None and not args.out.lower().endswith(ending := choose_ending(model)):
         raise InputError(f"--out of this model must end in {ending}, got {args.out!r}")
-    data = load_data(args)
     with redirect_stdout(sys.stderr):  # whatever models print must not end up in the results
         result = harden(
             data,
@@ -133,13 +136,13 @@ def run(args: argparse.Namespace) -> int:
         else:
             result.print()
     notes = note_training_device(args) if args.network or args.recipe else []
-    print_notes([*data.notes(), *list_notes([model]), *notes])
+    print_notes([*data.notes(), *list_notes({name: model}, data), *notes])
     if args.out is not None:
         print_lines(f"model, trained with {result.noise}: {args.out}", to_stderr=True)
     return 0
 
 
-def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
+def _read_model(args: argparse.Namespace, data: Dataset) -> tuple[str, Any]:
     """Return the model and its name."""
     if args.network or args.recipe:
         if args.model:
@@ -152,4 +155,4 @@ def _read_model(args: argparse.Namespace) -> tuple[str, Any]:
         raise InputError(f"--model must name one model, got {len(models)}; harden one at a time")
     ((name, source),) = models.items()
     with run_model(name):
-        return name, load_declared(source, args, place=False)[0]
+        return name, load_declared(source, args, data, place=False)[0]

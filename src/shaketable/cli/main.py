@@ -23,6 +23,7 @@ from shaketable.core.errors import (
     ShaketableError,
     ShaketableWarning,
     describe_error,
+    speak_of_flags,
 )
 from shaketable.core.importing import trust_only
 from shaketable.views.formats import TABLE_FORMATS
@@ -46,9 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print_lines(f"shaketable {version('shaketable')}")
             return 0
-        with trust_only(argv):
+        with speak_of_flags(), trust_only(argv):
             args = parse_args(argv, COMMANDS)
-        with _catch_interrupts(), _limit_trust(args, argv), warnings.catch_warnings():
+        with (
+            speak_of_flags(),
+            _catch_interrupts(),
+            _limit_trust(args, argv),
+            warnings.catch_warnings(),
+        ):
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
             return _run(args)
     except KeyboardInterrupt as interrupt:  # a command may say what it kept

@@ -77,7 +77,7 @@ def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | N
     with ignore_broken_pipe():
         if args.json:
             extra = {} if decisions is None else {"check": decisions.json()}
-            print_json({**results.json(), **extra})
+            print_json({**results.json(), **_list_sizes(results, dataset), **extra})
         else:
             results.print()
     if args.report is not None:
@@ -92,6 +92,22 @@ def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | N
         write_decisions(args, decisions)
     results.robustness.check_defined()
     return 0 if decisions is None else decisions.exit_code
+
+
+def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:
+    """Return eps_min in standard deviations of every column, by norm; nothing for images."""
+    from shaketable.core.norms import norm_to_json
+    from shaketable.separations.deviations import compare_with_columns
+
+    if data is None:
+        return {}
+    sizes = [
+        {"norm": norm_to_json(s.norm), "columns": compare_with_columns(data, s.epsilon_min)}
+        for s in results.records.separations
+        if s.fingerprint == data.fingerprint
+    ]
+    sizes = [size for size in sizes if size["columns"]]
+    return {"eps_min_deviations": sizes} if sizes else {}
 
 
 def _decide(args: argparse.Namespace, results: Results) -> Check | None:

@@ -184,6 +184,7 @@ def read_inputs(
         )
     rule = read_rule(args, requirements)
     runs = read_runs(args, rule)
+    data = load_data(args) if data is None else data
     if models is None:
         models = {}
         if not (args.network or args.recipe):
@@ -191,7 +192,7 @@ def read_inputs(
         if args.model or not (args.network or args.recipe):
             for name, source in read_models(args).items():
                 with run_model(name):
-                    models[name] = load_declared(source, args, place=False)[0]
+                    models[name] = load_declared(source, args, data, place=False)[0]
         for spec in args.network or ([None] if args.recipe else []):
             network = read_network(args, spec)
             if network.name in models:
@@ -201,7 +202,6 @@ def read_inputs(
                 )
             models[network.name] = network
         check_models(goals, models)
-    data = load_data(args) if data is None else data
     models = load_trainees(models, data, trust=args.trust)
     options: StudyOptions = {
         "norm": args.norm,
@@ -266,7 +266,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.failures import check_complete
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
-    from shaketable.separations.pair import note_pairs
+    from shaketable.separations.pair import note_eps_min
 
     if args.file == INIT:
         return _write_file(args)
@@ -280,7 +280,7 @@ def run(args: argparse.Namespace) -> int:
     records = sum((measure(each, inputs) for each in split_copies(args)), start=Records(()))
     notes = note_shortfall(inputs.rule, records, "runs")
     notes += note_devices(args, list_devices(records))
-    notes += note_pairs(data, records.separations)
+    notes += note_eps_min(data, records.separations)
     try:
         results = find(records, baseline=args.baseline or "", group=group, notes=notes)
     except InputError:  # the flags do not fit the results, which must not be lost

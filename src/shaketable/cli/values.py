@@ -75,9 +75,10 @@ def load_declared(
 ) -> tuple[Any, bool]:
     """Load a model with what the flags declare; and return whether it still has to be fitted.
 
-    `data` are those that it will get; without them a network is refused whose form they decide. A
-    fitted network is put on the device of the flags; for a cluster, whose devices are not known
-    here, only if they name one. With `place` false it stays where it is.
+    `data` are those that it will get; without them a network is refused whose form they decide, and
+    a built-in model has no preparation. A fitted network is put on the device of the flags; for a
+    cluster, whose devices are not known here, only if they name one. With `place` false it stays
+    where it is.
     """
     from shaketable.models.adapted import adapt, parse_classes
     from shaketable.models.loading import load_model
@@ -88,7 +89,7 @@ def load_declared(
     shape = None if data is None else data.shape
     if shape is not None and preprocess is not None:
         shape = preprocess.change_shape(shape)
-    model, unfitted = load_model(source, trust=args.trust, shape=shape)
+    model, unfitted = load_model(source, trust=args.trust, shape=shape, data=data)
     if args.classes or preprocess is not None:
         classes = parse_classes(args.classes) if args.classes else None
         model = adapt(model, classes=classes, preprocess=preprocess)

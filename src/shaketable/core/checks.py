@@ -84,7 +84,33 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     near = [known for known in names if known.lower() == name.lower()]
     near = near or difflib.get_close_matches(name, names, n=2, cutoff=0.5)
     hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return InputError(f"unknown {kind} {name!r}; {hint}Known: {', '.join(names)}")
+    return InputError(f"unknown {kind} {name!r}; {hint}Known: {', '.join(map(quote, names))}")
+
+
+def quote(name: str) -> str:
+    """Return a name as lists in sentences show it: in quotes if it has a blank or a comma.
+
+    >>> quote("age"), quote("job title")
+    ('age', "'job title'")
+    """
+    return (
+        name if name and not any(sign.isspace() or sign in ",;'" for sign in name) else repr(name)
+    )
+
+
+def describe_lacks(first: str, names: Iterable[str], second: str, others: Iterable[str]) -> str:
+    """Say which of two things lacks which names that the other one has; nothing if none does.
+
+    >>> describe_lacks("train", ["a", "b"], "test", ["b", "c d"])
+    "train lacks 'c d' and test lacks a"
+    """
+    known, wanted = set(names), set(others)
+    lacks = [
+        f"{side} lacks {list_names([quote(name) for name in sorted(missing)])}"
+        for side, missing in ((first, wanted - known), (second, known - wanted))
+        if missing
+    ]
+    return " and ".join(lacks)
 
 
 def list_names(names: Sequence[str], separator: str = ", ") -> str:

@@ -1,7 +1,14 @@
 """The errors that shaketable raises; `ShaketableError` is the base of all of them.
 
-Every message names the argument, the rule, the value that broke it, and the remedy.
+Every message names the argument, the rule, the value that broke it, and the remedy: a flag where a
+command runs, an argument for callers in Python (`either`).
 """
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_COMMAND = "SHAKETABLE_COMMAND"  # in the environment, so that worker processes know it too
 
 
 class ShaketableError(Exception):
@@ -43,6 +50,30 @@ DIVERGED = "training has diverged"
 
 FOREIGN_ERRORS = (Exception, SystemExit)
 """What code of models and of other packages may raise; it must not end the program either."""
+
+
+@contextmanager
+def speak_of_flags() -> Iterator[None]:
+    """Let messages name flags: a command runs, here and in the processes that it starts."""
+    before = os.environ.get(_COMMAND)
+    os.environ[_COMMAND] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_COMMAND]
+
+
+def either(flag: str, argument: str) -> str:
+    """Return the flag while a command runs, else what callers in Python write.
+
+    >>> with speak_of_flags():
+    ...     either("--trust", "trust=True")
+    '--trust'
+    >>> either("--trust", "trust=True")
+    'trust=True'
+    """
+    return flag if _COMMAND in os.environ else argument
 
 
 def describe_error(error: BaseException) -> str:

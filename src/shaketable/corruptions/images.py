@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.image_layout import find_channels
 from shaketable.core.types import Array
 from shaketable.corruptions.corruption import Corruption
@@ -70,7 +70,7 @@ def check_finite_range(bounds: Bounds | None, corruption: Corruption) -> Bounds:
     if bounds is None or math.inf in (-bounds.low, bounds.high):
         raise InputError(
             f"{corruption.spec} needs a finite value range, and none is declared; give "
-            "bounds=(low, high), or --range LOW,HIGH"
+            + either("--range LOW,HIGH", "bounds=(low, high)")
         )
     return bounds
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.spec import join_names, parse_call
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.compose import Named, Sequence
@@ -183,7 +183,7 @@ def _check_suits(corruption: Corruption, column: Column) -> None:
     if not column.touched:
         raise InputError(
             f"{corruption.spec} must not change column {column.name!r}, which is kept as it is "
-            "(--only, --keep); name another one"
+            f"({either('--only, --keep', 'Dataset.touching')}); name another one"
         )
     if column.kind not in corruption.kinds_to_name:
         raise InputError(

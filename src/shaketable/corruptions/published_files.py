@@ -82,7 +82,7 @@ def check_source(folder: str, source: Source, wanted: Sequence[tuple[str, int]])
     if missing := [kind for kind in kinds if not source.has(kind)]:
         present = {kind for kind in NAMES if source.has(kind)}
         fitting = [suite for suite, members in _SUITES.items() if present >= set(members)]
-        hint = f"use --suite {fitting[0]}, or get the others" if fitting else "get them"
+        hint = f"use the suite {fitting[0]}, or get the others" if fitting else "get them"
         raise InputError(
             f"folder {folder!r} lacks {len(missing)} of {len(kinds)} kinds of corruption: "
             f"{list_names([source.file(kind) for kind in missing])}; {hint}"

@@ -68,7 +68,7 @@ class CorruptionRegistry(Registry[Declaration]):
         """
         if is_for_networks(name):
             raise InputError(
-                f"{name} is no corruption, but for training networks (train, study --network); "
+                f"{name} is no corruption, but for training networks; "
                 "name a corruption here, such as linf(0.1)"
             )
         return self._find_family(name) or super().get(name)

@@ -10,6 +10,7 @@ import numpy as np
 
 from shaketable.core.array_checks import check_exact
 from shaketable.core.blocks import split_rows
+from shaketable.core.checks import describe_lacks
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.types import Array
@@ -237,12 +238,25 @@ def _read_labels(y: Any) -> list[Label]:
             "y.argmax(axis=1)"
         )
     labels = [v.item() if isinstance(v, np.generic) else v for v in array.tolist()]
+    check_no_gaps([_is_missing(label) for label in labels], "y")
     for i, label in enumerate(labels):
-        if label is None or (label != label) is not False:  # noqa: PLR0124  (NaN is not itself)
-            raise InputError(f"y must have a label in every row, got {label} in row {i} (from 0)")
         if not isinstance(label, str | int | float):
             raise InputError(f"y must hold text, numbers or booleans, got {label!r} in row {i}")
     return labels
+
+
+def _is_missing(label: Any) -> bool:
+    return label is None or (label != label) is not False  # noqa: PLR0124  (NaN is not itself)
+
+
+def check_no_gaps(missing: Sequence[bool], what: str) -> None:
+    """Raise `InputError` if labels are missing; `what` names them."""
+    if count := sum(missing):
+        rows = "1 row" if count == 1 else f"{count} rows"
+        raise InputError(
+            f"{what} must have a label in every row, got none in {rows} of {len(missing)}, first "
+            f"in row {missing.index(True)} (from 0); leave these rows out, or label them"
+        )
 
 
 def _sort_labels(labels: Iterable[Label]) -> tuple[Label, ...]:
@@ -293,11 +307,8 @@ def _check_whole(data: Dataset, argument: str) -> None:
 
 def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
     """Raise `InputError` unless both parts have the same columns, in any order."""
-    if only := {*train} ^ {*test}:
-        raise InputError(
-            "train and test must have the same columns, but only one of them has "
-            f"{', '.join(sorted(only))}"
-        )
+    if lacks := describe_lacks("train", train, "test", test):
+        raise InputError(f"train and test must have the same columns, but {lacks}")
 
 
 def _refuse_not_finite(data: Dataset) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from shaketable.core.blocks import check_fits_memory, split_rows
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
@@ -216,7 +216,9 @@ class Dataset:
         """Return the data with every feature scaled to [0, 1] over all rows, and without bounds."""
         if self.scaling is not None:
             return self
-        check_fits_memory(self.x, "scaling", "take fewer with --points N (in Python .sample(N))")
+        check_fits_memory(
+            self.x, "scaling", f"take fewer with {either('--points N', '.sample(N)')}"
+        )
         x = self.rows(slice(None))
         flat = x.reshape(self.n, -1)
         low, span, table = flat.min(axis=0), np.ptp(flat, axis=0), self.table

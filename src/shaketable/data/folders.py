@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shaketable.core.checks import list_names
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.types import Array
 from shaketable.data import images
 from shaketable.data.arrays import make_dataset
@@ -88,8 +88,8 @@ def _split_parts(folder: Path) -> tuple[Path, Path | None]:
     if len(parts) > 2 or "train" not in parts:
         raise InputError(
             f"folder {str(folder)!r} must have one test part beside train, got "
-            f"{', '.join(parts)}; name the two parts: DIR/train, and DIR/{parts[-1]} as test "
-            "(--test)"
+            f"{', '.join(parts)}; name the two parts: DIR/train, and DIR/{parts[-1]} as "
+            + either("--test", "test=")
         )
     (test,) = set(parts) - {"train"}
     return folder / "train", folder / test

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shaketable.core.errors import either
 from shaketable.views.numbers import format_distance
 
 if TYPE_CHECKING:
@@ -41,5 +42,5 @@ def _describe_ranges(data: Dataset) -> str:
         f"{data.range_ratio:,.0f}: {data.feature_name(wide)} spans "
         f"{format_distance(ranges[wide])}, {data.feature_name(narrow)} only "
         f"{format_distance(ranges[narrow])}; "
-        "--scale (in Python .scaled()) scales every feature to [0, 1]"
+        f"{either('--scale', '.scaled()')} scales every feature to [0, 1]"
     )

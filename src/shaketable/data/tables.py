@@ -9,10 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.checks import quote, unknown_name
+from shaketable.core.errors import InputError, either
 from shaketable.core.table_files import restore_text, restore_texts
-from shaketable.data.arrays import check_columns, find_text_columns, make_dataset
+from shaketable.data.arrays import (
+    check_columns,
+    check_no_gaps,
+    find_text_columns,
+    make_dataset,
+)
 from shaketable.data.column_types import check_types, convert_columns
 from shaketable.data.dataset import Dataset
 from shaketable.data.groupings import make_grouping
@@ -54,7 +59,7 @@ def load_tables(
     if label is None:
         raise InputError(
             f"label must name the column of the classes in {str(paths[0])!r}; "
-            f"its columns: {', '.join(columns)}"
+            f"its columns: {', '.join(map(quote, columns))}"
         )
     if label not in columns:
         raise unknown_name("label column", label, columns)
@@ -66,12 +71,14 @@ def load_tables(
     table = convert_columns(table, types)
     groupings = tuple(make_grouping(column, table[column]) for column in by)
     y = _parse_labels(table.pop(label))
+    check_no_gaps(y.isna().tolist(), f"column {label!r}")
     table = table.drop(columns=list(drop))
     text_columns = find_text_columns(table)
     if text_columns and non_numeric == "error":
         raise InputError(
             f"columns must be numeric, got others in {str(paths[0])!r}: "
-            f"{', '.join(text_columns)}; choose 'drop' or 'onehot' (--non-numeric, non_numeric=)"
+            f"{', '.join(text_columns)}; choose 'drop' or 'onehot' "
+            f"({either('--non-numeric', 'non_numeric=')})"
         )
     if non_numeric == "drop":
         table = table.drop(columns=text_columns)
@@ -166,7 +173,9 @@ def _encode_one_hot(table: DataFrame, text_columns: list[str]) -> DataFrame:
         if values.isna().any():
             raise InputError(
                 f"column {column!r} has no value in row {int(values.isna().argmax())} (from 0); "
-                "drop or fill such rows"
+                "drop or fill such rows, or keep text as it is ("
+                + either("--non-numeric keep", "non_numeric='keep'")
+                + "), which built-in models take"
             )
         if (odd := values.map(lambda value: isinstance(value, bytes))).any():
             raise InputError(

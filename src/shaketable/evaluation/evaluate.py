@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shaketable.core.errors import InputError, ModelError, WorkerError
+from shaketable.core.errors import InputError, ModelError, WorkerError, either
 from shaketable.core.keys import digest
 from shaketable.core.workers.tasks import on_cluster, run_tasks
 from shaketable.corruptions import Clean, Corruption
@@ -160,7 +160,10 @@ def evaluate_each(
     """
     spread = on_cluster() and until is None
     if k == "auto" and until is None:
-        raise InputError("k must be a number without a stopping rule, got 'auto'; add --precision")
+        raise InputError(
+            "k must be a number without a stopping rule, got 'auto'; add "
+            f"{either('--precision', 'until=')}"
+        )
     with Store(store) as results:
         plans: Iterable[_Plan] = (
             _plan_cells(
@@ -193,7 +196,8 @@ def evaluate_each(
                 measured = load_records(results, done)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
-            records = add_model(records, measured, store)
+            noted = replace(measured, notes=(*measured.notes, *classifier.notes))
+            records = add_model(records, noted, store)
         return records
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.importing import is_reference
 from shaketable.core.spec import parse_call, split_calls
 from shaketable.corruptions import Corruption, as_corruption, parse
@@ -21,7 +21,7 @@ from shaketable.evaluation.noise import Draws, Noise, choose_range
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.separations.record import SeparationRecord
-from shaketable.separations.separation import separation
+from shaketable.separations.separation import Separation, separation
 
 Corruptions: TypeAlias = "Iterable[str | Corruption | Suite] | str | Corruption | Suite"
 
@@ -64,7 +64,7 @@ def resolve(
         if known is None and find_separation is not None:
             known = find_separation(data.fingerprint, p)
         if known is None:
-            known = SeparationRecord.of(separation(data, norm=p), data.fingerprint)
+            known = SeparationRecord.of(_measure(data, p), data.fingerprint)
             measured[p] = known
         return known.epsilon_min
 
@@ -85,6 +85,16 @@ def resolve(
         if c != c.bind(None):
             raise InputError(f"bounds of {c.spec} must be left out; give them to evaluate instead")
     return Resolved(tuple(ready), tuple(measured.values()), tuple(suites))
+
+
+def _measure(data: Dataset, p: float) -> Separation:
+    """Measure the separation; where it is undefined, noise that does without is named."""
+    try:
+        return separation(data, norm=p)
+    except UndefinedError as error:
+        raise UndefinedError(
+            f"{error}; or measure noise that needs no eps_min, such as jitter(0.1) or swap(0.1)"
+        ) from error
 
 
 def resolve_and_record(

@@ -184,7 +184,7 @@ def study(
             records = carry_out(runs) if until is None else add_runs(carry_out, runs, until)
         finally:
             files.remove_folder()
-    notes = [*list_notes(trainees.values()), *_note_files(trained_again, keep_models)]
+    notes = [*list_notes(trainees, data), *_note_files(trained_again, keep_models)]
     return replace(records, notes=(*records.notes, *notes))
 
 

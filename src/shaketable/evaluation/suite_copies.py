@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array, IntArray
 from shaketable.core.versions import list_versions
@@ -84,7 +84,8 @@ def write_suite(
     if data.table is not None and data.table.decodes:
         raise InputError(
             "a suite is written as arrays of plain numbers, and these data are a frame of several "
-            "kinds; write one corruption at a time (shaketable corrupt --corruption … -o noisy.csv)"
+            "kinds; write one corruption at a time "
+            f"({either('--corruption … -o noisy.csv', 'corrupt(…)')})"
         )
     limits = choose_range(data, bounds)
     members = resolve(suite, data, limits).corruptions

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from shaketable.core.checks import check_copies
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.core.writing import write_beside
@@ -19,7 +19,7 @@ from shaketable.corruptions import Clean, Corruption, noisy_copies
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise, apply_rule, choose_bounds
-from shaketable.models.adapted import Adapted
+from shaketable.models.adapted import Adapted, note_preparation
 from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.loading import load_model
@@ -162,8 +162,9 @@ def check_trainable(name: str, model: Any) -> None:
     if not trains_itself(inner) and not (is_estimator(inner) and hasattr(inner, "fit")):
         raise InputError(
             f"model {name} cannot be trained here: it is no scikit-learn estimator; wrap it in "
-            "one, name a network (--network; training.UntrainedNetwork), or train it first and use "
-            "evaluate"
+            f"one, name a network, with or without weights to start from ("
+            f"{either('--network, --weights', 'training.UntrainedNetwork')}), or train it first "
+            "and use evaluate"
         )
 
 
@@ -185,7 +186,7 @@ def load_trainees(models: Any, data: Dataset, *, trust: bool) -> dict[str, Any]:
     if not named:
         raise InputError("models must name at least one model, got none")
     loaded = {
-        name: load_model(m, trust=trust)[0] if isinstance(m, str) else m
+        name: load_model(m, trust=trust, data=data)[0] if isinstance(m, str) else m
         for name, m in named.items()
     }
     for name, model in loaded.items():
@@ -198,10 +199,16 @@ def _fit_to_data(model: Any, data: Dataset) -> Any:
     return model.for_data(data) if trains_itself(model) and hasattr(model, "for_data") else model
 
 
-def list_notes(trainees: Iterable[Any]) -> list[str]:
-    """What networks say that a reader of their results should know, each once."""
-    networks = filter(trains_itself, trainees)
-    return list(dict.fromkeys(note for each in networks for note in getattr(each, "notes", ())))
+def list_notes(trainees: Mapping[str, Any], data: Dataset) -> list[str]:
+    """What a reader of the models' results should know, each once.
+
+    Networks bring notes, and built-in models may prepare a table.
+    """
+    notes: dict[str, None] = {}
+    for name, trainee in trainees.items():
+        own = getattr(trainee, "notes", ()) if trains_itself(trainee) else ()
+        notes |= dict.fromkeys((*own, *note_preparation(name, trainee, data)))
+    return list(notes)
 
 
 def choose_training_bounds(
@@ -219,8 +226,8 @@ def choose_training_bounds(
     if len(chosen) > 1:
         raise InputError(
             f"recipes of the networks must keep noise in range by the same rule, got {rules[0]} "
-            f"and {rules[1]}; choose one (--bounds; bounds=Bounds(low, high, rule)), or study "
-            "them one by one"
+            f"and {rules[1]}; choose one ({either('--bounds', 'bounds=Bounds(low, high, rule)')}), "
+            "or study them one by one"
         )
     return chosen.pop() if chosen else limits
 

@@ -19,7 +19,7 @@ from shaketable.findings.mscr.words import describe_risk, verdict
 from shaketable.findings.results import Results, find
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
-from shaketable.separations.pair import note_pairs
+from shaketable.separations.pair import note_eps_min
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_distance, format_full
@@ -36,7 +36,7 @@ class Assessment:
     @cached_property
     def results(self) -> Results:
         """All findings."""
-        return find(self.records, notes=note_pairs(self.data, self.records.separations))
+        return find(self.records, notes=note_eps_min(self.data, self.records.separations))
 
     @property
     def notes(self) -> tuple[str, ...]:

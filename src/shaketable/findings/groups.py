@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
+from shaketable.core.errors import either
 from shaketable.evaluation.records import AS_GIVEN, Records
 from shaketable.findings.conditions import Condition, group_conditions
 from shaketable.findings.series import Series, group_series
@@ -109,7 +110,7 @@ class RecordGroups:
             if suite not in complete and count:
                 sentences.append(
                     f"suite {suite.name} is not finished, {count} of {len(suite.specs)} "
-                    "corruptions were evaluated, so it has no metric; run the same command again "
-                    "with the same --store"
+                    "corruptions were evaluated, so it has no metric; run the same again with the "
+                    f"same {either('--store', 'store=')}"
                 )
         return sentences

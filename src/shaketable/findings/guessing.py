@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.types import IntArray
-from shaketable.evaluation.records import AS_GIVEN
+from shaketable.evaluation.records import AS_GIVEN, Record
 from shaketable.findings.series import Series
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_full, format_share, format_spec
 
 _NEAR = 0.25  # of the way from guessing to always right
+_KAPPA = 0.1  # share of the agreement beyond chance that is too little to speak of
+_NORMAL = 1.96  # 97.5 % of a normal variable lie below it
 
 
 _CAUSES = {
@@ -25,9 +27,19 @@ _CAUSES = {
 
 
 def note_guessing(
-    model: str, clean: Estimate, y: IntArray, classes: Sequence[Any], *, trained: bool = False
+    model: str,
+    clean: Estimate,
+    y: IntArray,
+    answers: IntArray,
+    classes: Sequence[Any],
+    *,
+    trained: bool = False,
 ) -> list[str]:
-    """Return a sentence if a clean accuracy is about that of the most frequent class, or below.
+    """Return a sentence about a model whose answers tell little or nothing of the classes.
+
+    Its clean accuracy is about that of the most frequent class, or below, and its answers agree
+    with the classes no more than by chance. Where classes are uneven, a sound model may be hardly
+    more accurate than always answering the most frequent one; its answers show that it knows more.
 
     Parameters
     ----------
@@ -35,19 +47,22 @@ def note_guessing(
         Name of the model.
     clean
         Its accuracy on clean points.
-    y, classes
-        Class codes of these points, and the labels that they stand for.
+    y, answers
+        Class codes of these points, and those that the model answers; -1 for none of them.
+    classes
+        Labels that the codes stand for.
     trained
         Whether it was trained here, on these data.
 
     >>> about = Estimate(0.52, 0.45, 0.59, 0.95, "by hand")
-    >>> len(note_guessing("net", about, np.array([0, 1, 1, 0]), ("a", "b")))
+    >>> y, always_a = np.array([0, 1, 1, 0]), np.zeros(4, dtype=int)
+    >>> len(note_guessing("net", about, y, always_a, ("a", "b")))
     1
     """
     counts = np.bincount(y, minlength=len(classes))
     frequent = int(counts.argmax())
     rate = float(counts[frequent] / len(y))
-    if clean.low > rate or clean.value > rate + _NEAR * (1 - rate):
+    if clean.low > rate or clean.value > rate + _NEAR * (1 - rate) or _knows_classes(y, answers):
         return []
     return [
         f"{model} has a clean accuracy of {format_full(clean)}, and always answering "
@@ -55,16 +70,40 @@ def note_guessing(
     ]
 
 
+def _knows_classes(y: IntArray, answers: IntArray) -> bool:
+    """Whether answers agree with the classes more than the same answers in random order would.
+
+    Both the significance and the size of the agreement count: Cohen's kappa, and its variance
+    under all orders.
+    """
+    n, size = len(y), int(max(y.max(), answers.max())) + 2  # answers of no class are the last
+    true = np.bincount(y, minlength=size)
+    given = np.bincount(answers % size, minlength=size)
+    both = true * given.astype(float)
+    expected = both.sum() / n
+    beyond = float((y == answers).sum() - expected)
+    least = _KAPPA * (n - expected)
+    others = both @ ((n - true) * (n - given)) + both.sum() ** 2 - both @ both
+    return bool(beyond > max(least, _NORMAL * np.sqrt(others / (n * n * max(n - 1, 1)))))
+
+
 def note_guessing_models(series: Iterable[Series]) -> list[str]:
     """Return one sentence per model and training noise whose clean accuracy is near guessing."""
     notes: dict[str, None] = {}
     for clean in {id(s.on_clean): s.on_clean for s in series if s.clean}.values():
-        cell, y = clean.first, np.concatenate([c.points.y for c in clean.noisy])  # of all runs
+        cell = clean.first
+        y = np.concatenate([c.points.y for c in clean.noisy])  # of all runs
+        answers = np.concatenate([_list_answers(c) for c in clean.noisy])
         name = cell.model
         if cell.train_epsilon:
             name += f" trained with {format_spec(cell.train)}"
         trained = cell.train != AS_GIVEN
         notes |= dict.fromkeys(
-            note_guessing(name, clean.accuracy, y, cell.points.classes, trained=trained)
+            note_guessing(name, clean.accuracy, y, answers, cell.points.classes, trained=trained)
         )
     return list(notes)
+
+
+def _list_answers(cell: Record) -> IntArray:
+    """Class codes that a model answers on clean points; -1 where they were not kept."""
+    return np.full_like(cell.points.y, -1) if cell.predictions is None else cell.predictions

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import norm_name, norm_title, pnorm_level
 from shaketable.core.sizes import name_multiple
 from shaketable.core.spec import Call, parse_call, split_calls
@@ -264,6 +264,7 @@ def refuse_shared(cell: Record, *, over_runs: bool = True) -> None:
     if cell.draws == "shared":
         raise InputError(
             "draws must be independent for an interval from one run, got shared draws: all points "
-            "have the same noise; evaluate with draws='independent' (--draws independent)"
+            "have the same noise; evaluate with "
+            + either("--draws independent", "draws='independent'")
             + (", or measure several runs in a study" if over_runs else "")
         )

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.types import Array
 from shaketable.models.preprocess import Preprocess
 
 if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
     from shaketable.models.feature_scaling import FeatureScaling
 
 Classes = Mapping[Any, Any] | Sequence[Any]
@@ -80,6 +81,44 @@ def adapt(
     if len({*texts}) < len(texts):
         raise InputError(f"classes must differ, got {', '.join(texts)}")
     return Adapted(model, meanings, preprocess, scaling)
+
+
+def may_be_columns(classes: Sequence[Any]) -> bool:
+    """Whether labels are whole numbers from 0 on, not all of which occur.
+
+    >>> may_be_columns((3, 17)), may_be_columns((0, 1)), may_be_columns(("no", "yes"))
+    (True, False, False)
+    """
+    whole = all((type(label) is int and label >= 0) or _is_written(label) for label in classes)
+    return whole and list(classes) != list(range(len(classes)))
+
+
+def name_columns(classes: Sequence[Any], n: int, name: str) -> dict[int, int]:
+    """Return what columns of n scores mean: labels from 0 on; `name` is the model's.
+
+    Raises `InputError` if a label of the data is none of them.
+    """
+    odd = [label for label in classes if not int(label) < n]
+    if odd:
+        raise InputError(
+            f"model {name} must return labels or one score per class, got {n} scores for "
+            f"{len(classes)} classes; they would be those of labels 0 to {n - 1}, but the data "
+            f"have label {odd[0]!r}; name all classes, in the scores' order "
+            f"({either('--classes', 'adapt(model, classes=[…])')})"
+        )
+    return {column: column for column in range(n)}
+
+
+def _is_written(label: Any) -> bool:
+    """Whether this is a whole number as text, such as the name of a folder."""
+    return isinstance(label, str) and label.isdecimal() and str(int(label)) == label
+
+
+def note_preparation(name: str, model: Any, data: Dataset) -> list[str]:
+    """Say in a sentence how a built-in model prepares a table; nothing of other models and data."""
+    model = model.model if isinstance(model, Adapted) else model
+    words = model.describe(data) if type(model).__name__ == "PreparedModel" else ""
+    return [f"{name} prepares the table: {words}"] if words else []
 
 
 def parse_classes(words: Iterable[str]) -> Classes:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shaketable.data.dataset import Dataset
 
 BUILTIN: Mapping[str, str] = {
     "rf": "random forest, 100 trees",
@@ -15,8 +18,8 @@ BUILTIN: Mapping[str, str] = {
 """Names of the built-in models, with their descriptions."""
 
 
-def builtin(name: str) -> Any:
-    """Return a built-in model, not yet fitted."""
+def builtin(name: str, data: Dataset | None = None) -> Any:
+    """Return a built-in model, not yet fitted, with the preparation that `data` need."""
     from sklearn.ensemble import RandomForestClassifier  # heavy
     from sklearn.linear_model import LogisticRegression
     from sklearn.neighbors import KNeighborsClassifier
@@ -32,4 +35,9 @@ def builtin(name: str) -> Any:
         "mlp": lambda: make_pipeline(StandardScaler(), MLPClassifier(max_iter=1000)),
         "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)),
     }
-    return makers[name]()
+    model = makers[name]()
+    if data is None:
+        return model
+    from shaketable.models.preparation import prepare_for_table
+
+    return prepare_for_table(model, data)

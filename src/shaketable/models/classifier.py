@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from shaketable.core.errors import InputError, ModelError
+from shaketable.core.checks import describe_lacks
+from shaketable.core.errors import InputError, ModelError, either
 from shaketable.core.types import Array, IntArray
 from shaketable.data.dataset import Dataset, as_floats
 from shaketable.data.readers.maite_data import has_metadata
-from shaketable.models.adapted import Adapted, code_of_classes
+from shaketable.models.adapted import (
+    Adapted,
+    code_of_classes,
+    may_be_columns,
+    name_columns,
+    note_preparation,
+)
 from shaketable.models.categories import prepare_for
 from shaketable.models.devices import find_device
 from shaketable.models.failures import report_failures
@@ -50,6 +57,8 @@ class Classifier:
     memory: Memory = field(default_factory=Memory)
     computed_on: str | None = None
     """Where a network computes, in words; None for other models."""
+    notes: list[str] = field(default_factory=list)
+    """What a reader of its results should know; answers may add to it."""
 
     def __call__(self, x: Array | Tensor) -> IntArray:
         """Return the class code of every row."""
@@ -63,10 +72,22 @@ class Classifier:
         """
         return self.memory.start(self._start, x)
 
+    def count_scores(self, x: Array) -> int | None:
+        """Return the number of scores per point; None if the model returns labels."""
+        answer = self._ask(x)()
+        return answer.shape[1] if answer.ndim == 2 and answer.shape[1] > 1 else None
+
     def _start(self, x: Array | Tensor) -> Callable[[], IntArray]:
+        wait = self._ask(x)
         if self.device is not None:
-            wait = self._module.start(x)
             return lambda: self._codes(wait(), len(x))
+        codes = self._codes(wait(), len(x))
+        return lambda: codes
+
+    def _ask(self, x: Array | Tensor) -> Callable[[], Array]:
+        """Start to compute what the model itself returns."""
+        if self.device is not None:
+            return self._module.start(x)
         with report_failures(self.name):
             try:
                 answer = np.asarray(self.answer(as_floats(np.asarray(x))))
@@ -77,8 +98,7 @@ class Classifier:
                 raise ModelError(
                     f"model {self.name} refused points of shape {tuple(x.shape[1:])}: {reason}"
                 ) from error
-        codes = self._codes(answer, len(x))
-        return lambda: codes
+        return lambda: answer
 
     def sender(self) -> Sender | None:
         """Return what sends points to the device of a module; None for other models."""
@@ -99,13 +119,18 @@ class Classifier:
         return self._from_labels(answer) if answer.ndim == 1 else self._from_scores(answer)
 
     def _from_scores(self, scores: Array) -> IntArray:
-        columns = self.columns or range(len({code for code in self.codes.values() if code >= 0}))
-        n_classes = len(columns)
-        if scores.ndim != 2 or scores.shape[1] != n_classes:
+        classes = [label for label, code in self.codes.items() if code >= 0]
+        columns = self.columns or tuple(range(len(set(self.codes.values()) - {-1})))
+        n = scores.shape[1]
+        if self.columns is None and n > len(columns) and classes == [*columns]:
+            columns += (-1,) * (n - len(columns))  # labels 0, 1, … are columns
+            if (note := _note_columns(self.name, n, classes)) not in self.notes:
+                self.notes.append(note)
+        if scores.ndim != 2 or n != len(columns):
             raise InputError(
                 f"model {self.name} must return labels or one score per class, got shape "
-                f"{scores.shape} for {n_classes} classes; name all classes, in the scores' order "
-                "(--classes; in Python adapt(model, classes=[…]))"
+                f"{scores.shape} for {len(columns)} classes; name all classes, in the scores' "
+                f"order ({either('--classes', 'adapt(model, classes=[…])')})"
             )
         if np.isnan(scores).any():
             raise InputError(
@@ -126,7 +151,7 @@ class Classifier:
                 "scores of one column are not labels; return one score per class or the labels"
                 if labels.dtype.kind == "f" and len(distinct) > len(self.codes)
                 else f"the data's are {known}; if its labels mean these, say so in their order "
-                "(--classes; in Python adapt(model, classes=[…]))"
+                f"({either('--classes', 'adapt(model, classes=[…])')})"
             )
             raise InputError(
                 f"model {self.name} must answer with the data's labels, got {unexpected!r}; "
@@ -197,8 +222,25 @@ def as_classifier(
         codes = dict.fromkeys(known, -1) | codes
     if meanings is not None:  # a label that both have means what was declared
         codes = meanings if set(meanings) & set(codes) else codes | meanings
-    computed_on = find_device(declared)
-    return Classifier(name, answer, codes, model_id, device, columns, computed_on=computed_on)
+    notes, computed_on = note_preparation(name, declared, data), find_device(declared)
+    classifier = Classifier(
+        name, answer, codes, model_id, device, columns, computed_on=computed_on, notes=notes
+    )
+    if meanings is not None or is_estimator(declared.model) or not may_be_columns(data.classes):
+        return classifier
+    n = classifier.count_scores(data.rows(slice(0, 1)))
+    if n is None or n == len(data.classes):
+        return classifier
+    declared = replace(declared, classes=name_columns(data.classes, n, name))
+    again = as_classifier(declared, data, name=name, model_id="", unscale=unscale)
+    return replace(again, identity=model_id, notes=[*notes, _note_columns(name, n, data.classes)])
+
+
+def _note_columns(name: str, n: int, classes: Sequence[Any]) -> str:
+    return (
+        f"{name} returns {n} scores, and the data have {len(classes)} classes: the score in column "
+        "j, counted from 0, is taken as that of label j"
+    )
 
 
 def _make_answer(
@@ -281,7 +323,8 @@ def _require_fitted(model: Any, name: str) -> None:
             check_is_fitted(model)
         except NotFittedError as error:
             raise InputError(
-                f"model {name} must be fitted; fit it first, or ask for it (--fit, refit=True)"
+                f"model {name} must be fitted; fit it first, or ask for it "
+                f"({either('--fit', 'refit=True')})"
             ) from error
 
 
@@ -301,13 +344,12 @@ def _estimator_answer(
     if not {*columns} <= {*(features or ())} and len(written) == len(features or ()):
         columns = [written.get(column, column) for column in columns]  # LightGBM has no blanks
     if columns and features is not None and sorted(columns) != sorted(features):
-        odd = sorted({*columns} ^ {*features})
         remedy = "give it the same columns"
         if {*columns} < {*features}:
-            remedy = "leave them out of the data (--drop; in Python load(…, drop=[…]))"
+            remedy = f"leave them out of the data ({either('--drop', 'load(…, drop=[…])')})"
         raise InputError(
-            f"model {name} must have been fitted on the columns of the data, but only one of them "
-            f"has {', '.join(odd[:5])}; {remedy}"
+            f"model {name} must have been fitted on the columns of the data, but "
+            f"{describe_lacks('the table', features, 'the model', columns)}; {remedy}"
         )
     prepare = prepare_for(model)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from shaketable.core.checks import list_names, quote
 from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset, Scaling
 from shaketable.models.adapted import Adapted
@@ -72,7 +73,7 @@ class FeatureScaling:
         if missing := [str(label) for label in self.labels if label not in names]:
             raise InputError(
                 f"model {name} must get the columns that it was trained on, which were scaled, got "
-                f"data without {', '.join(missing[:5])}; give it the same columns"
+                f"data without {list_names([quote(m) for m in missing])}; give it the same columns"
             )
         return self.transform if frame else lambda x: self.transform(_make_frame(x, names))
 

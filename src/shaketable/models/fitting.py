@@ -34,10 +34,10 @@ def fit_arrays(model: Any, x: Any, y: Array, *, name: str | None = None) -> Any:
         x = x if model.preprocess is None else model.preprocess(x)
         return replace(model, model=fit_arrays(model.model, x, model.encode_labels(y), name=name))
     what, is_frame = "could not be trained", hasattr(x, "columns")
-    if is_frame and not all(dtype.kind in "biuf" for dtype in x.dtypes):
+    if is_frame and not (all(t.kind in "biuf" for t in x.dtypes) and x.notna().to_numpy().all()):
         what += (
-            " on a frame with text, categories or dates, which a pipeline can encode (or "
-            "--non-numeric onehot)"
+            " on a frame with text, dates or gaps, which a pipeline can prepare (built-in models "
+            "bring one)"
         )
     with report_failures(name or model_name(model), what):
         return model.fit(x if is_frame else x.reshape(len(x), -1), y)

@@ -21,13 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error
-from shaketable.core.importing import (
-    import_object,
-    is_reference,
-    search_working_directory,
-)
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error, either
+from shaketable.core.importing import import_object, is_reference, search_working_directory
 from shaketable.core.registry import Registry
+from shaketable.data.dataset import Dataset
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.examples import EXAMPLES, example
 from shaketable.models.networks.registry import is_network
@@ -71,8 +68,8 @@ class ModelLoader:
         """Error to raise for a file that may hold code and is not trusted."""
         return InputError(
             f"model file {str(path)!r} must be trusted: a {path.suffix or path.name} file may hold "
-            "code, which runs when it is loaded; if you know who made it, add --trust (trust=True "
-            f"in Python), else use {self.safer}"
+            "code, which runs when it is loaded; if you know who made it, add "
+            f"{either('--trust', 'trust=True')}, else use {self.safer}"
         )
 
     def __call__(self, path: Path, *, trust: bool = False) -> Any:
@@ -134,7 +131,11 @@ def declare_loader(loader: ModelLoader) -> ModelLoader:
 
 
 def load_model(
-    source: str, *, trust: bool = False, shape: Sequence[int] | None = None
+    source: str,
+    *,
+    trust: bool = False,
+    shape: Sequence[int] | None = None,
+    data: Dataset | None = None,
 ) -> tuple[Any, bool]:
     """Return the model that a text names, and whether it still has to be fitted.
 
@@ -151,9 +152,11 @@ def load_model(
         modules, models of MLflow. Weights, boosters and ONNX files hold none.
     shape
         Shape of the points that the model will get; one of our networks with weights needs it.
+    data
+        Data that a built-in model will be fitted on; it brings the preparation that these need.
     """
     if source in BUILTIN:
-        return builtin(source), True
+        return builtin(source, data), True
     if source in EXAMPLES:
         return example(source), False
     network, _, weights = source.rpartition("@")

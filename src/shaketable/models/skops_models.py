@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.checks import list_names
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.models.loading import ModelLoader, declare_loader
 
 
@@ -19,7 +19,7 @@ def load_skops(path: Path, *, trust: bool) -> Any:
         raise InputError(
             f"model file {str(path)!r} must be trusted: it holds {list_names(unknown)}, which "
             "skops does not trust, as such parts may run code or crash; if you know who made it, "
-            "add --trust (trust=True in Python), else use an .onnx file"
+            f"add {either('--trust', 'trust=True')}, else use an .onnx file"
         )
     return load(path, trusted=unknown)
 

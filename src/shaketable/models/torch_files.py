@@ -10,7 +10,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.importing import import_object, is_reference
 from shaketable.models.failures import report_failures
 from shaketable.models.loading import ModelLoader, declare_loader
@@ -97,13 +97,13 @@ def load_weights(network: str, path: Path, *, shape: Sequence[int] | None = None
     if not named and shape is None:
         raise InputError(
             f"network {network!r} must be made for points of some shape, which is not known here; "
-            "give it (in Python load_model(…, shape=data.shape)), or to train it from these "
-            "weights write --network and --weights"
+            f"give it ({either('--data', 'load_model(…, shape=data.shape)')}), or train it from "
+            f"these weights ({either('--network, --weights', 'training.UntrainedNetwork')})"
         )
     if is_network_file(path):
         raise InputError(
             f"file {str(path)!r} holds a whole network, with its labels and scaling; name it as it "
-            f"is, --model {path}"
+            f"is, {either('--model ', '')}{path}"
         )
     module = _import_network(network) if named else None
     weights = read_weights(path, place=_restore)

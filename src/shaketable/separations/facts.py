@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
+from shaketable.separations.deviations import compare_with_columns, describe_deviations
 from shaketable.separations.pair import describe_gaps, list_gaps
 from shaketable.separations.record import SeparationRecord, rank_class_pairs
 
@@ -53,6 +54,8 @@ class SeparationFacts:
     """Number of pairs of classes that are not listed."""
     by_class_known: bool
     """Whether the minima between classes were kept."""
+    deviations: str
+    """eps_min in standard deviations of columns; empty for images and if the data are not known."""
     half: str
     """Which fraction of 2r eps_min is, as the beginning of a sentence."""
 
@@ -77,6 +80,9 @@ class SeparationFacts:
             class_pairs=pairs[:MAX_PAIRS],
             more_pairs=len(pairs[MAX_PAIRS:]),
             by_class_known=s.by_class is not None,
+            deviations=""
+            if data is None
+            else describe_deviations(compare_with_columns(data, s.epsilon_min)),
             half="Half of it" if s.norm >= 1 else "The 2^(1/p)-th part of it",
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.blocks import check_fits_memory
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.norms import as_p
 from shaketable.core.parts import Parts
 from shaketable.core.types import Array, FloatArray, IntArray
@@ -115,7 +115,7 @@ def one_nn(
             "1-NN compares points that are plain numbers, all of which count, got a table of "
             "several kinds, with missing values or with columns chosen"
         )
-    check_fits_memory(data.x, "1-NN", "take fewer with --points N (in Python data.sample(N))")
+    check_fits_memory(data.x, "1-NN", f"take fewer with {either('--points N', 'data.sample(N)')}")
     train_rows, test_rows = data.parts(seed=seed)
     x = np.ascontiguousarray(data.x.reshape(data.n, -1))
     role = np.zeros(data.n, np.int64)

@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.checks import list_names, quote
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
 from shaketable.data.frames.schema import TableSchema, find_least, find_strata
@@ -69,7 +70,8 @@ def _place_others(x: Array, table: TableSchema, p: float) -> FloatArray:
     if sum(part.shape[1] for part in places) > MAX_CATEGORIES:
         raise InputError(
             f"Gower's distance can compare at most {MAX_CATEGORIES} different values, of all text "
-            "and categories together; leave out columns of free text, or choose 'agree' (--others)"
+            "and categories together; leave out columns of free text, or choose "
+            + either("--others agree", "others='agree'")
         )
     return np.hstack(places) if places else np.empty((len(x), 0))
 
@@ -106,9 +108,11 @@ def explain_no_opponents(data: Dataset) -> UndefinedError:
     """Error to raise if no two points of different classes are opponents."""
     assert data.table is not None, "without a table all points are opponents"
     names = [column.name for column in data.table.columns if not column.moved]
-    which = f" ({', '.join(names[:5])}{' …' if len(names) > 5 else ''})" if names else ""
+    which = f" ({list_names([quote(name) for name in names])})" if names else ""
     return UndefinedError(
         "eps_min needs two points of different classes that agree in all columns that noise leaves "
         f"alone{which} and in which numbers are missing, and there are none; let these columns "
-        "count by Gower's distance (--others gower, touching(others='gower')), or give a size"
+        "count by Gower's distance ("
+        + either("--others gower", "touching(others='gower')")
+        + "), or give a size"
     )

@@ -11,9 +11,10 @@ import numpy as np
 
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
+from shaketable.separations.deviations import compare_with_columns, describe_deviations
 from shaketable.separations.opponents import compare_columns
 from shaketable.separations.record import SeparationRecord
-from shaketable.views.numbers import format_distance
+from shaketable.views.numbers import format_distance, format_short_distance
 
 MAX_FEATURES = 3
 """Largest number of features that a sentence names."""
@@ -73,16 +74,17 @@ def describe_gaps(gaps: list[FeatureGap] | None) -> str:
     return f"they differ {', '.join(first)} and {last}" if first else f"they differ only {last}"
 
 
-def note_pairs(data: Dataset, separations: Iterable[SeparationRecord]) -> list[str]:
-    """Say what makes eps_min of a table whose features have very different ranges."""
-    if not data.has_uneven_ranges:
-        return []
+def note_eps_min(data: Dataset, separations: Iterable[SeparationRecord]) -> list[str]:
+    """Say how large eps_min of a table is; where ranges of features differ much, what makes it."""
     notes = []
-    for s in separations:
-        if s.fingerprint == data.fingerprint:
+    for s in (s for s in separations if s.fingerprint == data.fingerprint):
+        title = f"{norm_title(s.norm)} eps_min"
+        if size := describe_deviations(compare_with_columns(data, s.epsilon_min)):
+            notes.append(f"{title} = {format_short_distance(s.epsilon_min)} is {size}")
+        if data.has_uneven_ranges:
             i, j = (data.source_row(row) for row in s.pair)
             what = describe_gaps(list_gaps(data, s.pair, s.norm))
-            notes.append(f"{norm_title(s.norm)} eps_min is set by rows {i} and {j}: {what}")
+            notes.append(f"{title} is set by rows {i} and {j}: {what}")
     return notes
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from shaketable.core.blocks import check_fits_memory
 from shaketable.core.checks import check_whole
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import as_p, half_separation, norm_title
 from shaketable.core.parts import Parts
 from shaketable.core.types import FloatArray, IntArray
@@ -157,8 +157,8 @@ def separation(
     check_fits_memory(
         data.x,
         "the separation",
-        "name sizes of noise, such as linf(0.1), or take fewer points with --points N (in Python "
-        "data.sample(N))",
+        "name sizes of noise, such as linf(0.1), or take fewer points with "
+        + either("--points N", "data.sample(N)"),
     )
     unit = data.unit
     _refuse_clashes(data)
@@ -236,5 +236,6 @@ def _refuse_clashes(data: Dataset) -> None:
         more = f" and {len(clashes) - 5} more" if len(clashes) > 5 else ""
         raise UndefinedError(
             f"eps_min must not be 0, but points of different classes coincide: rows {shown}{more}; "
-            "correct their labels, or leave them out with --drop-clashes (Dataset.drop_clashes())"
+            "correct their labels, or leave them out with "
+            + either("--drop-clashes", "Dataset.drop_clashes()")
         )

@@ -7,6 +7,7 @@ from typing import Any
 from shaketable.core.norms import norm_title, norm_to_json
 from shaketable.data.dataset import Dataset
 from shaketable.separations.audit import Audit
+from shaketable.separations.deviations import compare_with_columns, describe_deviations
 from shaketable.separations.facts import MAX_CLASSES
 from shaketable.separations.one_nn import OneNN
 from shaketable.separations.pair import describe_gaps, list_gaps
@@ -26,6 +27,7 @@ def separation_json(
         "norm": norm_to_json(result.p),
         "two_r": result.two_r,
         "epsilon_min": result.epsilon_min,
+        "epsilon_min_deviations": compare_with_columns(data, result.epsilon_min) or None,
         "pair": [data.source_row(row) for row in result.pair],
         "pair_features": None if gaps is None else [gap.json() for gap in gaps],
         "closest": [pair.json() for pair in audit.pairs],
@@ -64,6 +66,8 @@ def print_separation(
     if differing := describe_gaps(list_gaps(data, result.pair, result.p)):
         print_lines(f"  {differing}")
     print_lines(f"eps_min = {result.epsilon_min!r}")
+    if size := describe_deviations(compare_with_columns(data, result.epsilon_min)):
+        print_lines(f"  that is {size}")
     for part, value in result.by_part.items():
         print_lines(f"  2r {part}: {'no pair of classes' if value is None else repr(value)}")
     if audit.nearest is not None:

@@ -23,7 +23,7 @@ from shaketable.adversary.region_tensors import TensorRegion
 from shaketable.adversary.voronoi.cells import VoronoiCells
 from shaketable.adversary.voronoi.tensors import voronoi_on
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
 from shaketable.core.sizes import resolve_size
@@ -138,7 +138,8 @@ class AdversarialTraining:
             if cells.find_clashes(data.y[rows]).any():
                 raise InputError(
                     "points of different classes must not coincide: their Voronoi cells have no "
-                    "unique label; leave them out with drop_clashes (--drop-clashes)"
+                    "unique label; leave them out with "
+                    f"{either('--drop-clashes', 'Dataset.drop_clashes()')}"
                 )
         region = Region(
             points,

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from shaketable.core.errors import DIVERGED, InputError
+from shaketable.core.errors import DIVERGED, InputError, either
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.tensors import move
 from shaketable.core.types import IntArray, KeyArray
@@ -233,8 +233,9 @@ class Trainer:
         last = self.curve[-1]
         return InputError(
             f"{DIVERGED}: its loss must be finite, got {last.loss} in epoch {last.epoch} of "
-            f"{self.recipe.epochs}; try a smaller learning rate (train: --rate; study and harden: "
-            "another --recipe; in Python rate=, or that of a Recipe), or less noise"
+            f"{self.recipe.epochs}; try a smaller learning rate ("
+            + either("train: --rate; study and harden: another --recipe", "rate=, or a Recipe")
+            + "), or less noise"
         )
 
     def _score_held_out(self) -> float | None:

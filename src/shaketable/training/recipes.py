@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.data.bounds import Rule
 from shaketable.training.schedules import read_schedule
 
@@ -108,8 +108,8 @@ class Recipe:
         if not self.pretrained or weights is not None:
             return []
         return [
-            f"the recipe is for trained weights, and none are given (--weights): {self.network} "
-            "starts from random ones"
+            "the recipe is for trained weights, and none are given "
+            f"({either('--weights', 'weights=')}): {self.network} starts from random ones"
         ]
 
 

@@ -18,7 +18,7 @@ from torch.nn.functional import cross_entropy
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, ModelError
+from shaketable.core.errors import InputError, ModelError, either
 from shaketable.core.image_layout import find_channels
 from shaketable.core.importing import import_object, is_reference
 from shaketable.core.keys import fold
@@ -324,7 +324,7 @@ def score_points(network: nn.Module, x: Tensor, classes: int) -> Tensor:
             raise
         raise InputError(
             "a step must have 2 points or more for batch normalisation, which this network has, "
-            "got 1; give a larger --batch (in Python batch=), or a network without it"
+            f"got 1; give a larger {either('--batch', 'batch=')}, or a network without it"
         ) from error
     if not isinstance(scores, Tensor) or scores.shape != (len(x), classes):
         got = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from shaketable.core.checks import check_whole, list_names, unknown_name
-from shaketable.core.errors import InputError, ShaketableWarning
+from shaketable.core.errors import InputError, ShaketableWarning, either
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.data.bounds import BoundsLike
@@ -67,7 +67,7 @@ class Trained(TrainedNetwork):
         if not self.by_name:
             weights = (
                 ", or save its weights, torch.save(trained.module.state_dict(), 'weights.pt'), for "
-                "evaluate --model package.module:factory@weights.pt"
+                "the model package.module:factory@weights.pt"
             )
             raise InputError(
                 f"network must be known by name to be saved, got a module ({self.network}); train "
@@ -232,10 +232,11 @@ def refuse_table(data: Dataset) -> None:
     if data.table is None:
         return
     found = (
-        "got a table of several kinds; encode it, or train a pipeline with study or NoiseAugmented"
+        "got a table of several kinds or with gaps; encode it, or train a built-in model, such as "
+        "mlp, with study or harden, which prepares it"
         if data.table.is_frame
-        else "all of which may change, got columns that were chosen; leave out --only, --keep, "
-        "--step and the like (in Python Dataset.touching)"
+        else "all of which may change, got columns that were chosen; leave out "
+        + either("--only, --keep, --step and the like", "Dataset.touching")
     )
     raise InputError(f"networks are trained on points that are plain numbers, {found}")
 

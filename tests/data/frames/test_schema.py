@@ -6,7 +6,7 @@ import pytest
 
 from helpers.frames import make_people
 from shaketable import load, make_dataset
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, speak_of_flags
 from shaketable.data.arrays import join
 from shaketable.data.facts import describe_data
 from shaketable.data.frames.schema import read_frame
@@ -203,3 +203,11 @@ def test_frames_are_written_and_read(tmp_path, ending):
     with pytest.raises(InputError, match="a frame of several kinds"):
         write_dataset(tmp_path / "a.npz", data)
     assert describe_data(data)["Columns that noise changes"] == "age, income, weight"
+
+
+def test_the_note_on_whole_numbers_names_the_step_in_the_words_of_its_reader():
+    frame = pd.DataFrame({"my age": [1, 2, 3], "n": [4, 5, 6], "job": ["a", "b", "c"]})
+    data = make_dataset(frame, [0, 1, 0])
+    assert data.notes()[-1].endswith("in 'my age', n; steps={'my age': 1} keeps them whole")
+    with speak_of_flags():
+        assert data.notes()[-1].endswith("; --step 'my age=1' keeps them whole")

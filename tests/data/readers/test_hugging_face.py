@@ -89,5 +89,7 @@ def test_streams_and_tables_without_a_label_are_refused():
         load(make_split().to_iterable_dataset())
     with pytest.raises(InputError, match="column of the classes, as there are a, b; give label="):
         load(datasets.Dataset.from_dict({"a": [1, 2], "b": [3, 4]}))
-    with pytest.raises(InputError, match="y must have a label in every row, got None in row 1"):
+    with pytest.raises(
+        InputError, match="a label in every row, got none in 1 row of 2, first in row 1"
+    ):
         load(datasets.Dataset.from_dict({"a": [1, 2], "y": [3, None]}))

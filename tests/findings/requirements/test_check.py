@@ -208,11 +208,11 @@ def test_models_that_lack_the_noise_are_not_passed_over():
         check(records, "mscr >= -50")
     assert str(error.value) == (
         "requirement 'mscr >= -50%' needs linf(eps_min) on record for b, got clean, linf(eps_min); "
-        "measure it by the command that measured these, with --corruptions 'linf(eps_min)' "
-        "--store STORE; or name the models that it is about: model(NAME).mscr"
+        "measure it by evaluate(…, corruptions='linf(eps_min)', store=); or name the models that "
+        "it is about: model(NAME).mscr"
     )
     assert check(records, "model(a).mscr >= -50")
-    with pytest.raises(InputError, match="measure it by the command .* with --suite pnorm"):
+    with pytest.raises(InputError, match=r"evaluate\(…, corruptions=suite\('pnorm'\), store="):
         check(records, "mce_lp <= 30")
 
 

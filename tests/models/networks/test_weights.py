@@ -96,14 +96,14 @@ def test_commands_make_networks_for_their_data(capsys, command):
 def test_a_study_says_how_to_train_from_weights(capsys):
     torch.save(make_module().state_dict(), "w.pt")
     argv = ["study", "--data", "shapes(n=20)", "--model", "resnet9(width=2)@w.pt"]
-    assert "to train it from these weights write --network and --weights" in run_failing(
+    assert "with or without weights to start from (--network, --weights)" in run_failing(
         capsys, *argv
     )
 
 
 def test_a_whole_network_is_not_taken_for_weights():
     save_network("net.pt", make_module(), network="resnet9(width=2)", shape=(8, 8, 3), classes=3)
-    with pytest.raises(InputError, match="^file 'net.pt' holds a whole network.* --model net.pt$"):
+    with pytest.raises(InputError, match="^file 'net.pt' holds a whole network.* it is, net.pt$"):
         load_model("resnet9(width=2)@net.pt", shape=(8, 8, 3))
 
 

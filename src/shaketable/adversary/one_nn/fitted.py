@@ -94,7 +94,8 @@ def extract_one_nn(model: Any, *, features: Sequence[str] | None = None) -> Fitt
     """Training points, labels and norm of a fitted scikit-learn classifier, if it is a 1-NN.
 
     It is one if it is a `KNeighborsClassifier` with one neighbour and any p-norm without feature
-    weights, fitted on an array or a frame. None otherwise, and where training points of different
+    weights, fitted on an array or a frame, also behind a preparation that fills gaps alone. None
+    otherwise, and where training points of different
     labels coincide: which of them a tree finds varies from place to place.
 
     Parameters
@@ -107,6 +108,9 @@ def extract_one_nn(model: Any, *, features: Sequence[str] | None = None) -> Fitt
     """
     from sklearn.neighbors import KNeighborsClassifier  # heavy
 
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if getattr(model, "fills_only", False):  # it is behind a preparation that fills gaps
+        model = model[-1]
     if type(model) is not KNeighborsClassifier or model.n_neighbors != 1 or model.outputs_2d_:
         return None
     metric, options = getattr(model, "effective_metric_", ""), model.effective_metric_params_
@@ -119,7 +123,6 @@ def extract_one_nn(model: Any, *, features: Sequence[str] | None = None) -> Fitt
     points = np.asarray(points, np.float64)
     if any((labels[rows] != labels[rows[0]]).any() for rows in find_equal_rows(points)):
         return None
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if names and features is not None:
         if sorted(set(names)) != sorted(features):
             return None

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from shaketable.core.checks import list_names
-from shaketable.core.errors import InputError, ShaketableError, WorkerError
+from shaketable.core.errors import InputError, ShaketableError, WorkerError, either
 from shaketable.core.workers.tasks import BACKENDS, Outcome, Task, attempt
 
 R = TypeVar("R")
@@ -89,12 +89,15 @@ def _explain(error: BrokenExecutor, folder: str) -> WorkerError:
     codes = re.search(r"exit codes of the workers are \{(.*?)\}", str(error))
     if codes is None:  # a task, or the model in it, could not be read
         cause = str(error.__cause__ or error).strip(' \n"').rpartition("\n")[2]
-        return WorkerError(f"a worker process could not read its task ({cause}); use --jobs 1")
+        return WorkerError(
+            f"a worker process could not read its task ({cause}); use "
+            + either("--jobs 1", "n_jobs=1")
+        )
     doing = sorted(filter(None, map(_read_report, Path(folder).iterdir())))
     what = f" while at work: {list_names(doing, ' | ')}" if doing else ""
     return WorkerError(
         f"a worker process was killed or exited ({codes[1]}){what}; if memory ran out, use fewer "
-        "processes (--jobs)"
+        f"processes ({either('--jobs', 'n_jobs=')})"
     )
 
 

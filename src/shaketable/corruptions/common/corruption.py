@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.spec import Call, Value, format_value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import (
@@ -134,7 +134,7 @@ class CommonCorruption(Corruption):
             remedy = "leave jpeg out, or " if self.jpeg else ""
             raise InputError(
                 f"{what} needs images of 1 or 3 channels, got {layout.channels}; {remedy}name the "
-                "other corruptions, without it, with --corruptions"
+                f"other corruptions, without it, with {either('--corruptions', 'corruptions=')}"
             )
         profile = self.profile or profile_of(layout.height, layout.width)
         return replace(self, profile=profile, id=self.id or self._texture_id())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.spec import join_names, parse_call, split_calls, split_names
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import parse
@@ -39,7 +39,7 @@ def per_feature(data: Dataset, *noises: str) -> Suite:
     if len(data.shape) != 1:
         raise InputError(
             f"noise in one feature at a time is for tables, got points of shape {data.shape}; "
-            "leave it out (--features, per_feature)"
+            f"leave it out ({either('--features', 'per_feature')})"
         )
     chosen = [(spec, _check(spec)) for spec in noises or NOISES]
     names = [

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error, either
 from shaketable.core.importing import trust_also
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.registry import Registry
@@ -142,7 +142,8 @@ class Suite:
         if bounds is None or math.inf in (-bounds.low, bounds.high):
             raise InputError(
                 f"suite {self.name!r} needs a finite value range, and none is declared; give "
-                "bounds=(low, high), --range LOW,HIGH, or put the features on [0, 1] (--scale)"
+                f"{either('--range LOW,HIGH', 'bounds=(low, high)')}, or put the features on [0, "
+                f"1] ({either('--scale', '.scaled()')})"
             )
         unit = (bounds.low, bounds.high) == (0, 1)
         if self.d is not None and not unit:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,8 +11,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.checks import list_names, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.checks import describe_lacks, list_names, quote, unknown_name
+from shaketable.core.errors import InputError, either
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.duplicates import find_equal_rows
 from shaketable.data.frames.columns import NUMBERS, Column, merge_one_hot, read_column
@@ -225,7 +226,7 @@ class TableSchema:
         still = [column.name for column in self.columns if not column.moved]
         notes = []
         if moved and still:
-            them = still[0] if len(still) == 1 else "them"
+            them = quote(still[0]) if len(still) == 1 else "them"
             how = f"points must agree in {them} to be opponents"
             if self.others == "gower":
                 how = (
@@ -238,8 +239,9 @@ class TableSchema:
         whole = [c.name for c in self.columns if c.kind == "integer" and c.moved and not c.step]
         if whole:
             notes.append(
-                f"whole numbers become floats under noise in {_list_columns(whole)}; --step "
-                f"{whole[0]}=1 keeps them whole"
+                f"whole numbers become floats under noise in {_list_columns(whole)}; "
+                + either(f"--step {shlex.quote(f'{whole[0]}=1')}", f"steps={{{whole[0]!r}: 1}}")
+                + " keeps them whole"
             )
         return notes
 
@@ -279,11 +281,9 @@ def concat_frames(first: Any, second: Any) -> Any:
     """
     import pandas as pd  # slow to import
 
-    if odd := {*map(str, first.columns)} ^ {*map(str, second.columns)}:
-        raise InputError(
-            "train and test must have the same columns, but only one of them has "
-            f"{', '.join(sorted(odd))}"
-        )
+    names = [list(map(str, frame.columns)) for frame in (first, second)]
+    if lacks := describe_lacks("train", names[0], "test", names[1]):
+        raise InputError(f"train and test must have the same columns, but {lacks}")
     second = second[list(first.columns)].copy()
     for label, dtype in first.dtypes.items():
         if isinstance(dtype, pd.CategoricalDtype) and second[label].dtype != dtype:
@@ -352,4 +352,4 @@ def _name_group(names: Sequence[str]) -> str:
 
 
 def _list_columns(names: Sequence[str]) -> str:
-    return list_names(names) if len(names) > 1 else names[0]
+    return list_names([quote(name) for name in names])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.core.checks import list_names
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.types import Array
 from shaketable.data.array_files import MAX_DEFLATED
 from shaketable.data.arrays import join, make_dataset
@@ -84,8 +84,8 @@ def _read(source: Path, options: Options) -> Dataset:
     if len(parts) > 2 or not (train and test):
         raise InputError(
             f"folder {str(source)!r} must hold one training and one test part in idx files, got "
-            f"{list_names(sorted(parts))}; name the two files of images, the second as test "
-            "(--test)"
+            f"{list_names(sorted(parts))}; name the two files of images, the second as "
+            + either("--test", "test=")
         )
     first, second = (_read_part(parts[part], source) for part in (*train, *test))
     return join(first, second, name=name)

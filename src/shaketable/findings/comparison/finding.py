@@ -13,6 +13,7 @@ import numpy as np
 
 from shaketable.evaluation.records import Record
 from shaketable.findings.comparison import words
+from shaketable.findings.comparison.ranking import Ranking, rank_models
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
@@ -153,6 +154,11 @@ class Comparison(Displayed):
         """All conditions of the pairs, in order."""
         return list(dict.fromkeys(gap.condition for pair in self.pairs for gap in pair.gaps))
 
+    @cached_property
+    def rankings(self) -> list[Ranking]:
+        """Which models may be the most accurate, of three or more on the same data."""
+        return rank_models(self.pairs)
+
     @property
     def judged(self) -> str:
         """How differences are judged, as a sentence."""
@@ -165,6 +171,7 @@ class Comparison(Displayed):
         return {
             "accuracy_differences": [gap.json() for pair in self.pairs for gap in pair.gaps],
             "mean_accuracy_differences": [mean for mean in means if mean is not None],
+            "accuracy_rankings": [ranking.json() for ranking in self.rankings],
         }
 
     def print(self) -> None:

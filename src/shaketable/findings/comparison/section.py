@@ -29,7 +29,12 @@ def make_sections(finding: Comparison, methods: Methods) -> list[Section]:
         is_open=len(finding.conditions) <= FEW_CONDITIONS,
     )
     return [
-        Section("answer", "Answer", _render("answer", few=few, all=finding.pairs), 5),
+        Section(
+            "answer",
+            "Answer",
+            _render("answer", few=few, all=finding.pairs, rankings=finding.rankings),
+            5,
+        ),
         Section("comparison", "Comparison", html, 15),
     ]
 

@@ -30,6 +30,7 @@ def print_comparison(finding: Comparison, full: str = "--json or --report") -> N
         if any(pair.mean is not None for pair in pairs):
             rows.append(["mean over corruptions", *map(_format_mean, pairs)])
         print_table(f"{_TITLE}; * {finding.judged}", ["noise", *map(_name, pairs)], rows)
+        _print_rankings(finding)
         return
     compute_gaps(pairs[:MAX_ROWS])
     rows = [_make_row(pair) for pair in pairs[:MAX_ROWS]]
@@ -49,6 +50,14 @@ def print_comparison(finding: Comparison, full: str = "--json or --report") -> N
     if more := len(pairs[MAX_ROWS:]):
         print_lines(f"{more} more pairs are not listed")
     print_lines(f"every difference with its interval: {full}")
+    _print_rankings(finding)
+
+
+def _print_rankings(finding: Comparison) -> None:
+    """Print which models may be the most accurate, and of which data if there are several."""
+    several = len({ranking.data for ranking in finding.rankings}) > 1
+    for ranking in finding.rankings:
+        print_lines(f"{ranking.data}, {ranking.words}" if several else ranking.words)
 
 
 def _make_row(pair: Pair) -> list[str]:

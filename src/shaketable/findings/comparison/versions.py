@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.checks import list_names
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.comparison.finding import Comparison, Pair, group_by_data, make_pairs
@@ -100,7 +100,8 @@ def _match_models(both: Sequence[Records], names: Sequence[str]) -> list[tuple[S
         models = [list_names(list(dict.fromkeys(name for name, _ in s))) for s in (old, new)]
         raise InputError(
             f"results files must hold models of the same names, or one model each, got {models[0]} "
-            f"in {names[0]!r} and {models[1]} in {names[1]!r}; evaluate with --model NAME=MODEL"
+            f"in {names[0]!r} and {models[1]} in {names[1]!r}; evaluate with "
+            + either("--model NAME=MODEL", "name=")
         )
     return [(old[0], new[0])]
 

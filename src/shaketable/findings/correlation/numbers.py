@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shaketable.core.checks import list_names, unknown_name
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.evaluation.records import Records
 from shaketable.findings.correlation import words
 from shaketable.findings.finding import list_metrics
@@ -133,7 +133,8 @@ def correlate_all(groups: RecordGroups, first: str, second: str) -> list[Correla
         most = max(counts.values(), default=0)
         raise InputError(
             f"a correlation needs {LEAST} models or more with both {first} and {second} on the "
-            f"same data, got {most}; evaluate more models with the same --store"
+            f"same data, got {most}; evaluate more models with the same "
+            f"{either('--store', 'store=')}"
         )
     return found
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.evaluation.records import Records
 from shaketable.findings.conditions import name_training
 from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
@@ -49,7 +49,7 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
     if not panels:
         raise InputError(
             f"the figure needs {metric} of two runs or more, and none is on record; run a study, "
-            "or name another metric with metric= (--metric)"
+            f"or name another metric with {either('--metric', 'metric=')}"
         )
     title = {"mscr": "MSCR", **TITLES}.get(name, name.replace("_", " "))
     about = f"{title} under {under}" if under else title

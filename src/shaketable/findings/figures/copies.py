@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import altair as alt
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.findings.choosing import list_first, matches
 from shaketable.findings.conditions import name_training
 from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
@@ -45,7 +45,7 @@ def draw_copies(found: Found, *, corruption: str = "") -> Chart:
     if not several:
         raise InputError(
             "the figure needs models that were measured with several k in the same runs; run the "
-            "study or the evaluation with --k 1,2,5,10"
+            f"study or the evaluation with {either('--k 1,2,5,10', 'k=1, 2, 5 and 10')}"
         )
     firsts = [next(iter(line.values())).first for line in several]
     facts = [{"data": c.data, **list_training_facts(c, name_training(c))} for c in firsts]
@@ -80,7 +80,8 @@ def _choose(series: Sequence[Series], corruption: str) -> list[Series]:
         known = names or dict.fromkeys(map(name_noise, series))
         raise InputError(
             f"the figure is about one corruption, got {corruption or 'none'!r} of "
-            f"{list_first(known)}; name one of these with corruption= (--corruption)"
+            f"{list_first(known)}; name one of these with "
+            f"{either('--corruption', 'corruption=')}"
         )
     return chosen
 

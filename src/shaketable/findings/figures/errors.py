@@ -66,7 +66,7 @@ def _choose_boards(finding: object, metric: str) -> list[Scoreboard]:
     if not boards:
         raise InputError(
             "the figure needs models under a suite that is scored by its mean error; run study or "
-            "evaluate with --suite common-19 or --suite pnorm"
+            "evaluate with the suite common-19 or pnorm"
         )
     if metric and metric not in boards:
         raise unknown_name("metric", metric, boards)

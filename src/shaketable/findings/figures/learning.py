@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.spec import display_name
 from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.models.networks.files import TrainedNetwork, is_network_file, load_network
@@ -42,8 +42,10 @@ def draw_learning(*networks: str | Path | TrainedNetwork, trust: bool = False) -
     rows = [row for name, same in curves.items() for row in _average(name, same)]
     if not rows:
         raise InputError(
-            "the figure needs learning curves, and the files hold none; train with shaketable "
-            "train -o, or study --keep-models"
+            "the figure needs learning curves, and the files hold none; keep what is "
+            + either(
+                "trained with train -o, or study --keep-models", "trained with study(keep_models=)"
+            )
         )
     return drawing.compose_figure(
         [_draw_curves(rows)],

@@ -32,8 +32,8 @@ def draw_models(found: Found) -> Chart:
     subjects = [s for s in as_results(found).groups.subjects if s.is_study and s.norm]
     if len(subjects) < 2:
         raise InputError(
-            "the figure needs a study of two models or more under p-norm noise, such as "
-            f"--model rf --model 1nn, got {len(subjects)}"
+            "the figure needs a study of two models or more under p-norm noise, such as rf and "
+            f"1nn, got {len(subjects)}"
         )
     clean = [make_row(x, s, s.on_clean.accuracy) for x in subjects for s in x.clean]
     panels = [_draw_lines(clean, "a  Clean accuracy", "clean accuracy, per cent", at_most=100)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
 from shaketable.findings.study.charts import draw_matrix
 from shaketable.findings.subjects import Subject
@@ -24,7 +24,8 @@ def draw_optima(found: Found) -> Chart:
     if not subjects:
         raise InputError(
             "the figure needs a study with several sizes of training noise and of test noise; run "
-            "one with --train-eps 0,eps_min,0.1 --test-eps 0,0.1"
+            "one with "
+            + either("--train-eps 0,eps_min,0.1 --test-eps 0,0.1", "train_eps= and test_eps=")
         )
     panels = [draw_matrix(s).properties(width=WIDTH) for s in subjects]
     return drawing.compose_figure(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
 from shaketable.findings.mscr.charts import make_mscr_rows
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference, mscr_difference
@@ -56,7 +56,7 @@ def draw_tradeoff(found: Found, *, baseline: str = "") -> Chart:
     if not panels:
         raise InputError(
             "the figure needs MSCR at two sizes of training noise, or of two models; run a study "
-            "with --train-eps 0,eps_min"
+            + either("with --train-eps 0,eps_min", "with train_eps=[0, 'eps_min']")
         )
     return drawing.compose_figure(
         panels,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import altair as alt
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.norms import norm_title, pnorm_level
 from shaketable.core.spec import display_name
 from shaketable.evaluation.records import Record
@@ -40,8 +40,11 @@ def draw_transfer(found: Found) -> Chart:
     if len({row["train"] for row in rows} - {_CLEAN}) < 2:
         raise InputError(
             "the figure needs models that were trained with noise of two norms or more and tested "
-            'under p-norm noise; run a study with --train "l2(1)" --train "linf(0.1)" and '
-            '--corruptions "l2(1)" "linf(0.1)"'
+            "under p-norm noise; run a study with "
+            + either(
+                '--train "l2(1)" --train "linf(0.1)" and --corruptions "l2(1)" "linf(0.1)"',
+                "train=['l2(1)', 'linf(0.1)'] and the same corruptions=",
+            )
         )
     about = (
         "Accuracy relative to the best model under each corruption, in per cent; mean over sizes, "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shaketable.core.checks import list_names, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.types import FloatArray
 from shaketable.data.arrays import find_text_columns
 from shaketable.data.sources import find_file
@@ -193,7 +193,9 @@ def _find_name_columns(file: Path, table: DataFrame) -> tuple[str, str | None]:
             return first, others[0]
         return first, None
     remedy = (
-        f"give model={texts[0]!r} (--names)" if texts else "add a column with the models' names"
+        f"give {either('--names ', 'model=')}{texts[0]!r}"
+        if texts
+        else "add a column with the models' names"
     )
     raise InputError(
         f"model must name the column of the models in {str(file)!r}, since the first one, "
@@ -258,6 +260,6 @@ def _find_clean_column(conditions: list[str], clean: str | None) -> str | None:
     if clean is None and len(candidates) > 1:
         raise InputError(
             "clean must name the column of the clean condition, got several: "
-            f"{', '.join(candidates)}; give clean={candidates[0]!r} (--clean)"
+            f"{', '.join(candidates)}; give {either('--clean ', 'clean=')}{candidates[0]!r}"
         )
     return clean or (candidates[0] if candidates else None)

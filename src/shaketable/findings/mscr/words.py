@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shaketable.core.errors import either
 from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.subjects import Subject, name_noise
 from shaketable.statistics.estimate import Estimate
@@ -46,7 +47,7 @@ def describe_risk(error: ErrorProbability) -> str:
         f"probability of a wrong answer under this noise: {format_percent(error.overall)}, below "
         f"{format_bound(error.overall.high)} with 95 % confidence (worst class {label!r}: below "
         f"{format_bound(worst.high)}); {draws} cannot certify a single input below "
-        f"{format_bound(error.least_provable)} error; raise --k"
+        f"{format_bound(error.least_provable)} error; raise {either('--k', 'k')}"
         + (f"; no test points of {unseen}, so nothing is known about it" if unseen else "")
     )
 

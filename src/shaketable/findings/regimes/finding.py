@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.evaluation.records import AS_GIVEN
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import Grouping, RecordGroups
@@ -61,7 +61,8 @@ def find(groups: RecordGroups) -> Regimes | None:
         if groups.baseline or by != "regime":
             raise InputError(
                 f"records must hold two groups of models to compare, got {len(formed)}; evaluate "
-                "models with other training, or leave out --baseline and --group"
+                "models with other training, or leave out "
+                + either("--baseline and --group", "baseline= and group=")
             )
         return None
     return Regimes(RegimeTable(by, tuple(formed), choose_baseline(formed, by, groups.baseline)))

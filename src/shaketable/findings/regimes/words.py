@@ -16,7 +16,7 @@ UNLIKE = (
     "values in one column are means over other networks or data in some rows, so only differences "
     "can be compared"
 )
-NO_BASELINE = "no differences: there is no regime clean; name another baseline with --baseline"
+NO_BASELINE = "no differences: there is no regime clean; name another baseline"
 COPIES = (
     "with noise, estimators were trained on k copies of every point (--k, 10 by default), and "
     "without it on one; to tell apart what copies do, --k 1 has none, and noise of size 0 has the "

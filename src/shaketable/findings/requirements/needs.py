@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from shaketable.core.checks import list_names, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.corruptions.parse import has_size_eps_min, parse
 from shaketable.corruptions.registry import EpsMin
 from shaketable.corruptions.suites.suite import Suite, suite
@@ -108,7 +108,7 @@ def _find_need(requirement: Requirement) -> tuple[str, str]:
     if not isinstance(quantity, SeriesQuantity):
         raise InputError(
             f"requirement {requirement.text!r} does not say which corruptions {requirement.metric} "
-            "needs; name them: corruptions=, or --corruptions"
+            f"needs; name them with {either('--corruptions', 'corruptions=')}"
         )
     default = {"clean": "clean", "eps_min": "linf(eps_min)"}.get(quantity.default, "")
     if not under and not default:
@@ -122,7 +122,7 @@ def _find_need(requirement: Requirement) -> tuple[str, str]:
 def suggest_command(
     groups: RecordGroups, requirement: Requirement, lacking: Iterable[str], store: str
 ) -> str:
-    """Say what is not on record for which models, and the flags that measure it."""
+    """Say what is not on record for which models, and the flags or arguments that measure it."""
     try:
         spec, suite_name = _find_need(requirement)
     except InputError as error:
@@ -135,7 +135,9 @@ def suggest_command(
     others = ""
     if len(labels) < len(known) and not requirement.models:
         others = f"; or name the models that it is about: model(NAME).{requirement.metric}"
-    remedy = f"measure it by the command that measured these, with {command}{others}"
+    call = f"corruptions={f'suite({suite_name!r})' if suite_name else repr(spec)}, store="
+    how = either(f"the command that measured these, with {command}", f"evaluate(…, {call})")
+    remedy = f"measure it by {how}{others}"
     if not suite_name:
         try:
             parse(spec, eps_min=lambda _: 1.0)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.importing import is_reference
 from shaketable.core.spec import parse_call
 from shaketable.core.types import IntArray
@@ -212,8 +212,8 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
     if is_reference(parse_call(spec).name) and not trust:
         raise InputError(
             f"model file {str(file)!r} must be trusted: its network is {spec}, and importing "
-            "that module runs its code; if you know who made the file, add --trust (trust=True in "
-            "Python)"
+            "that module runs its code; if you know who made the file, add "
+            f"{either('--trust', 'trust=True')}"
         )
     module = make_empty(spec, shape=shape, classes=content["classes"])
     try:
