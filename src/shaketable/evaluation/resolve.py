@@ -166,6 +166,8 @@ def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
 
 def _fit_to_data(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
     """Fill in what the data decide, except the value range, and open folders of images."""
+    if data.schema is not None and data.table is None:
+        corruptions = [c.for_frame() for c in corruptions]
     return open_published(
         [fit_to_columns(c.for_shape(_find_shape(data)), data.columns) for c in corruptions], data
     )
