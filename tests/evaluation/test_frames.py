@@ -182,8 +182,20 @@ def test_a_model_that_refuses_missing_values_is_named():
 
     x = FRAME[["age", "weight"]]
     model = LogisticRegression().fit(x, Y)
-    with pytest.raises(ModelError, match=r"under missing\(0.1, empty\): .*NaN"):
-        st.evaluate(model, (x, Y), ["missing(0.1, empty)"], k=1)
+    with pytest.raises(ModelError, match=r"(?s)under missing\(0.1, empty\): .*NaN.*, mean\) fills"):
+        st.evaluate(model, (x, Y), ["missing(0.1)"], k=1)
+
+    def scores(frame):
+        return np.stack([frame["age"] - 50.0, 50.0 - frame["age"]], axis=1)
+
+    with pytest.raises(
+        InputError, match=r"under missing\(0.1, empty\): .*NaN scores.*mean\) fills"
+    ):
+        st.evaluate(scores, (x, Y), ["missing(0.1)"], k=1)
+    with pytest.raises(
+        InputError, match=r"^model scores returned NaN scores; no class can be read"
+    ):
+        st.evaluate(lambda x: scores(x) * np.nan, (x, Y), ["linf(1)"], k=1, name="scores")
 
 
 def test_an_assessment_says_which_columns_noise_changes():

@@ -144,8 +144,8 @@ def test_gaps_make_a_frame_of_numbers_a_table(tmp_path):
 TEXT = gaps(["nurse", "chef"] * 6, object)
 DAYS = pd.Series(pd.date_range("2020-01-01", periods=N, freq="31h17min"))
 SAME = {
-    "text": [TEXT, *(TEXT.astype(kind) for kind in ("str", "string[python]"))],
-    "arrow text": [TEXT, *(TEXT.astype(kind) for kind in ("string[pyarrow]", "str"))],
+    "text": [gaps(["nurse", "chef"] * 6, kind) for kind in (object, "str", "string[python]")],
+    "arrow text": [gaps(["nurse", "chef"] * 6, kind) for kind in (object, "string[pyarrow]")],
     "category": [
         TEXT.astype(pd.CategoricalDtype(pd.Index(["chef", "nurse"], dtype=kind)))
         for kind in (object, "str", "string[python]")
