@@ -127,7 +127,7 @@ def read_table(path: Path, label: str | None, types: Mapping[str, str] | None = 
 def _read_exactly(version: str) -> dict[str, Any]:
     """Options of pandas with which every number is the float nearest to its digits.
 
-    >>> _read_exactly("2.3.3"), _read_exactly("3.1.0")  # the latter does so anyway
+    >>> _read_exactly("3.0.6"), _read_exactly("3.1.0")  # the latter does so anyway
     ({'float_precision': 'round_trip'}, {})
     """
     old = tuple(map(int, version.split(".")[:2])) < (3, 1)
