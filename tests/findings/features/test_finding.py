@@ -198,6 +198,18 @@ def test_the_feature_that_a_model_uses_is_the_fragile_one() -> None:
     assert find(records).groups.subjects[0].noisy == ()
 
 
+def test_a_date_that_a_model_uses_is_ranked() -> None:
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(200), "D")
+    frame = pd.DataFrame({"age": np.linspace(20, 70, 200), "since": day})
+    y = (day > day[99]).astype(int)
+    data = make_dataset(frame, y)
+    records = evaluate(lambda x: (x["since"] > day[99]).astype(int), data, per_feature(data), k=4)
+    losses = metrics.feature_losses(records)
+    assert list(losses) == ["since", "age"]
+    assert losses["since"].low > 0.05
+    assert losses["age"].value == 0
+
+
 def test_a_part_of_the_features_has_no_ranking(records: Records) -> None:
     part = tuple(cell for cell in records if cell.corruption != SPECS[0])
     assert "features" not in find(replace(records, cells=part)).findings
