@@ -87,7 +87,7 @@ def test_plain_numbers_are_no_table_and_keep_their_fingerprint():
     data, same = make_dataset(frame, y), make_dataset(x, y)
     assert data.table is None
     assert data.fingerprint == same.fingerprint == "df3f099573da0ba3b34eb8cb459019b9"
-    assert make_dataset(frame + np.nan, y).table is not None
+    assert make_dataset(frame.assign(a=[np.nan, 1, 2, 3]), y).table is not None
 
 
 @pytest.mark.parametrize(
