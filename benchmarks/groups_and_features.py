@@ -138,7 +138,7 @@ def try_features(regime: Margins | SmallLosses, seed: int) -> list[bool]:
     cells = [_make_cell(spec, hits, regime.k) for spec, hits in zip(specs, noisy, strict=True)]
     series = tuple(Series((cell,), (first,), at_eps_min=False) for cell in cells)
     result = SuiteResult(SuiteRecord("f", "per-feature", METRIC, "", tuple(specs)), series)
-    losses = make_losses(result, len(specs))
+    (losses,) = make_losses(result, len(specs)).values()
     truth = regime.losses
     best = str(truth.argmax())
     names = [loss.feature for loss in choose_most_fragile(losses)]

@@ -4,6 +4,9 @@ import math
 
 import joblib
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from helpers.commands import run_command, run_failing, run_json
 from helpers.frames import make_people, make_pipeline_for_people
@@ -42,6 +45,26 @@ def test_a_table_with_text_and_gaps_is_evaluated(capsys, folder):
     rows = found["models"][0]["cells"]
     assert rows[0]["mean"] == pytest.approx(clean)
     assert any("Gower" in note for note in found["notes"])
+
+
+def test_categories_alone_are_measured_by_default(capsys, tmp_path):
+    frame, y = make_people()
+    words = frame[["size", "member"]].assign(job=frame["job"].fillna("other"))
+    words.assign(risk=y).to_csv(tmp_path / "words.csv", index=False)
+    encoder = OneHotEncoder(handle_unknown="ignore")
+    model = make_pipeline(encoder, LogisticRegression()).fit(words.astype({"size": str}), y)
+    joblib.dump(model, tmp_path / "m.joblib")
+    subject = ["--model", tmp_path / "m.joblib", "--trust", "--data", tmp_path / "words.csv"]
+    subject += ["--label", "risk", "--quiet", "--k", "2"]
+    found = run_json(capsys, "evaluate", *subject)
+    (entry,) = found["models"]
+    assert [cell["corruption"] for cell in entry["cells"]] == ["clean", "swap(0.1)", "missing(0.1)"]
+    why = "no column holds numbers that noise may change, so eps_min and MSCR are undefined"
+    assert why in found["notes"]
+    message = run_failing(capsys, "evaluate", *subject, "--require", "mscr >= -1")
+    assert f"{why}; measure other corruptions, such as swap(0.1)" in message
+    found = run_json(capsys, "evaluate", *subject, "--features")
+    assert [entry["noise"] for entry in found["feature_losses"]] == ["swap(0.1)"]
 
 
 def test_separation_names_the_columns(capsys, folder):

@@ -4,6 +4,7 @@ import math
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -184,6 +185,17 @@ def test_one_row_has_no_columns_to_go_by(spec):
         corrupt(np.ones((1, 5)), spec)
     assert np.isnan(corrupt(np.ones((1, 5)), "missing(1, empty)")).all()
     assert corrupt(np.ones((1, 5)), 'linf(0.1, only="2") | sp(0.1)', bounds=(0, 1)).shape == (1, 5)
+
+
+def test_a_frame_gets_gaps_and_an_array_means():
+    frame = pd.DataFrame({"a": np.arange(60.0), "b": np.arange(60.0) ** 2})
+    for spec in ("missing(0.4)", 'missing(0.4, only="b")', "clean + missing(0.4)"):
+        holes = corrupt(frame, spec, rng=0)
+        assert 10 < np.isnan(holes).sum() < 80
+        filled = corrupt(frame, spec.replace("0.4", "0.4, mean"), rng=0)
+        assert np.isfinite(filled).all()
+    array = corrupt(frame.to_numpy(), "missing(0.4)", rng=0)
+    assert np.isin(array[array != frame], frame.mean()).all()
 
 
 def test_gaps_are_for_floats():

@@ -204,6 +204,14 @@ def test_types_that_columns_cannot_have_are_refused(
         load(write_shop(tmp_path / "shop.csv"), label="y", types=types)
 
 
+def test_numbers_are_the_floats_nearest_to_their_digits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=500) * 10.0 ** rng.integers(-8, 9, 500)
+    rows = "\n".join(f"{value!r},{i % 2}" for i, value in enumerate(values.tolist()))
+    path = write_table(tmp_path, "a.csv", f"a,y\n{rows}\n")
+    np.testing.assert_array_equal(load(path, label="y").x[:, 0], values)
+
+
 def test_types_are_for_tables() -> None:
     with pytest.raises(InputError, match="columns with a type are those of CSV and parquet files"):
         load("iris", types={"a": "text"})

@@ -71,13 +71,131 @@ def test_arrays_with_gaps_are_arrays_for_models():
     assert accuracies(st.evaluate(model, (frame, Y), ["linf(1)"], k=1))["clean"] == found["clean"]
 
 
+NUMBERS = FRAME[["age", "weight"]].assign(rooms=np.arange(200) % 7)
+
+
+def test_models_of_a_frame_of_numbers_get_the_frame():
+    seen = []
+
+    def model(frame):
+        seen.append(frame)
+        return np.where(frame["age"] > 50, "yes", "no")
+
+    specs = ["linf(2)", "missing(0.2)", "swap(0.2, only=rooms)"]
+    records = st.evaluate(model, (NUMBERS, Y), specs, k=1)
+    clean, noisy, holes, swapped = seen
+    pd.testing.assert_frame_equal(clean, NUMBERS)
+    assert noisy.dtypes.astype(str).tolist() == ["float64", "float32", "float64"]
+    assert 60 < holes.isna().to_numpy().sum() < 180
+    assert holes.isna().any(axis=0).all()
+    pd.testing.assert_frame_equal(swapped.drop(columns="rooms"), NUMBERS.drop(columns="rooms"))
+    assert swapped["rooms"].dtype == NUMBERS["rooms"].dtype
+    names = [record.corruption for record in records]
+    assert names == ["clean", "linf(2)", "missing(0.2, empty)", 'swap(0.2, only="rooms")']
+    assert st.metrics.accuracy(records, corruption="missing(0.2)").value > 0.5
+
+
+def test_a_csv_file_of_numbers_is_a_frame_too(tmp_path):
+    NUMBERS.assign(risk=Y).to_csv(tmp_path / "numbers.csv", index=False)
+    data = st.load(tmp_path / "numbers.csv", label="risk")
+    types = []
+
+    def model(frame):
+        types.append(frame.dtypes.astype(str).tolist())
+        return np.where(frame["age"] > 50, "yes", "no")
+
+    st.evaluate(model, data, "linf(2)", k=1)
+    assert types == [["int64", "float64", "int64"], ["float64"] * 3]
+    with pytest.raises(
+        ModelError, match=r"failed on a data frame \(frame.to_numpy\(\) is an array"
+    ):
+        st.evaluate(lambda x: x[:, 0], data, "linf(2)")
+
+
+def test_a_pipeline_by_names_is_trained_on_a_frame_of_numbers():
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    encoder = ColumnTransformer([("some", StandardScaler(), ["rooms", "age"])])
+    model = make_pipeline(encoder, LogisticRegression())
+    data = st.make_dataset(NUMBERS, Y, n_train=120)
+    found = accuracies(st.evaluate(model, data, "linf(2)", k=1, refit=True))
+    fitted = model.fit(NUMBERS[TRAIN], Y[TRAIN])
+    assert found["clean"] == fitted.score(NUMBERS[TEST], Y[TEST])
+
+
+@pytest.mark.parametrize("order", [["age", "weight", "rooms"], ["rooms", "age", "weight"]])
+def test_noise_in_a_frame_of_numbers_is_that_of_the_array(order, tmp_path):
+    from sklearn.tree import DecisionTreeClassifier
+
+    x = NUMBERS.to_numpy(np.float64)
+    specs = ["linf(3)", "jitter(0.5)", "missing(0.3, mean)", 'swap(0.5, only="{}")']
+    on_array = DecisionTreeClassifier(random_state=0).fit(x, Y)
+    on_frame = DecisionTreeClassifier(random_state=0).fit(NUMBERS.astype(float)[order], Y)
+    array = st.make_dataset(x, Y, features=tuple(NUMBERS))
+    given, types = (array, (NUMBERS.astype(float), Y)), []
+
+    class Spy(DecisionTreeClassifier):
+        def predict(self, x):
+            types.append(type(x))
+            return super().predict(x)
+
+    on_array.__class__ = Spy
+    for model in (on_array, on_frame):
+        first, second = [
+            st.evaluate(model, data, [s.format("rooms") for s in specs], k=3) for data in given
+        ]
+        assert [r.corruption for r in first] == [r.corruption for r in second]
+        for a, b in zip(first, second, strict=True):
+            np.testing.assert_array_equal(a.hits, b.hits)
+            assert (a.k, a.n, a.fingerprint) == (b.k, b.n, b.fingerprint)
+    assert set(types) == {np.ndarray}  # it was fitted on one
+
+
+def test_gaps_of_a_frame_and_means_of_an_array_are_kept_apart(tmp_path):
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    model = HistGradientBoostingClassifier(max_iter=5).fit(NUMBERS.to_numpy(), Y)
+    store = tmp_path / "r.sqlite"
+    found = [
+        accuracies(st.evaluate(model, (x, Y), "missing(0.5)", k=5, store=store))
+        for x in (NUMBERS.to_numpy(), NUMBERS)
+    ]
+    assert found[0]["clean"] == found[1]["clean"]
+    assert found[0]["missing(0.5)"] != found[1]["missing(0.5, empty)"]
+
+
+def test_a_requirement_may_leave_the_gaps_of_a_frame_unsaid():
+    def model(frame):
+        return np.where(frame["age"] > 50, "yes", "no")
+
+    checked = st.check(
+        st.evaluate(model, (NUMBERS, Y), ["missing(0.1)"], k=2), "error[missing(0.1)] <= 90"
+    )
+    assert checked
+
+
 def test_a_model_that_refuses_missing_values_is_named():
     from sklearn.linear_model import LogisticRegression
 
     x = FRAME[["age", "weight"]]
     model = LogisticRegression().fit(x, Y)
-    with pytest.raises(ModelError, match=r"under missing\(0.1, empty\): .*NaN"):
-        st.evaluate(model, (x, Y), ["missing(0.1, empty)"], k=1)
+    with pytest.raises(ModelError, match=r"(?s)under missing\(0.1, empty\): .*NaN.*, mean\) fills"):
+        st.evaluate(model, (x, Y), ["missing(0.1)"], k=1)
+
+    def scores(frame):
+        return np.stack([frame["age"] - 50.0, 50.0 - frame["age"]], axis=1)
+
+    with pytest.raises(
+        InputError, match=r"under missing\(0.1, empty\): .*NaN scores.*mean\) fills"
+    ):
+        st.evaluate(scores, (x, Y), ["missing(0.1)"], k=1)
+    with pytest.raises(
+        InputError, match=r"^model scores returned NaN scores; no class can be read"
+    ):
+        st.evaluate(lambda x: scores(x) * np.nan, (x, Y), ["linf(1)"], k=1, name="scores")
 
 
 def test_an_assessment_says_which_columns_noise_changes():

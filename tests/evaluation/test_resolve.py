@@ -2,6 +2,7 @@ import math
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.threshold import X, Y, list_hits, threshold
@@ -13,7 +14,7 @@ from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation import resolve as resolve_module
 from shaketable.evaluation.evaluate import evaluate
-from shaketable.evaluation.resolve import check_range, resolve
+from shaketable.evaluation.resolve import check_range, list_usual, resolve
 from shaketable.evaluation.store import Store
 from shaketable.separations.separation import separation
 
@@ -71,6 +72,17 @@ def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
         model, data, [suite("ice")], store=store, model_id="m", draws="independent", k=3
     )
     assert {(c.draws, c.k) for c in again} == {("none", 1), ("independent", 3)}
+
+
+def test_dates_alone_can_only_be_left_out():
+    day = pd.date_range("2024-01-01", periods=6)
+    dates = make_dataset(pd.DataFrame({"day": day, "n": range(6)}), [0, 1] * 3)
+    assert list_usual(dates) == ["linf(eps_min)"]
+    assert list_usual(dates.touching(keep="n")) == ["missing(0.1)"]
+    words = make_dataset(pd.DataFrame({"day": day, "word": list("ababab")}), [0, 1] * 3)
+    assert list_usual(words) == ["swap(0.1)", "missing(0.1)"]
+    assert list_usual(words.touching(only="day"), "l2") == ["l2(eps_min)"]
+    assert list_usual(words.touching(keep="word")) == ["missing(0.1)"]
 
 
 def test_what_was_resolved_is_returned_not_written():

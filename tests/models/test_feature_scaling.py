@@ -44,6 +44,10 @@ KINDS = {
     ),
     "chosen": (ARRAY.touching(only=["age"]), DecisionTreeClassifier(max_depth=3)),
     "one-hot": (ARRAY.touching(one_hot=[["a", "b"]]), DecisionTreeClassifier(max_depth=3)),
+    "numbers": (
+        make_dataset(pd.DataFrame(NUMBERS, columns=NAMES).astype({"age": int}), LABELS),
+        KNeighborsClassifier(1),
+    ),
     "frame": (make_dataset(FRAME, LABELS), BOOSTED.set_params(categorical_features="from_dtype")),
 }
 
@@ -106,6 +110,20 @@ def test_a_frame_with_other_columns_is_refused():
     model = attach_scaling(fit(KNeighborsClassifier(1), scaled, np.arange(N), seed=0), scaled)
     with pytest.raises(InputError, match="must get the 4 features .* got 3; give it the same"):
         as_classifier(model, make_dataset(NUMBERS[:, :3], LABELS))
+
+
+def test_a_model_of_a_frame_of_numbers_takes_arrays_and_columns_in_any_order():
+    raw, unfitted = KINDS["numbers"]
+    scaled = raw.scaled()
+    model = attach_scaling(fit(unfitted, scaled, np.arange(N), seed=0), scaled)
+    frame = raw.decode(raw.x)
+    for x in (frame, NUMBERS):
+        assert model.predict(x).tolist() == LABELS.tolist()
+    for x in (frame[NAMES[::-1]], NUMBERS):
+        data = make_dataset(x, LABELS)
+        assert (as_classifier(model, data)(data.x) == data.y).all()
+    with pytest.raises(InputError, match="must get the columns .* got data without age, income"):
+        as_classifier(model, make_dataset(NUMBERS[:, 1:], LABELS))
 
 
 def test_columns_of_a_frame_are_scaled_by_name():

@@ -70,8 +70,15 @@ def test_points_without_opponents_leave_eps_min_undefined():
     with pytest.raises(UndefinedError, match=r"leaves alone \(id\) .*touching.others='gower'"):
         separation(data)
     assert separation(data.touching(others="gower")).two_r == 1
-    with pytest.raises(UndefinedError, match="a column of numbers that noise may change"):
+    with pytest.raises(UndefinedError, match="no column holds numbers that noise may change"):
         separation(data.touching(keep="n"))
+
+
+def test_categories_alone_have_no_eps_min_though_points_coincide():
+    frame = pd.DataFrame({"job": ["a", "b"] * 20, "member": [True, False] * 20})
+    for y in (["x", "y"] * 20, ["x", "y", "y", "x"] * 10):
+        with pytest.raises(UndefinedError, match=r"no column holds numbers .*swap\(0.1\)"):
+            separation(make_dataset(frame, y))
 
 
 def test_gowers_distance_has_a_limit_and_1nn_refuses_tables():

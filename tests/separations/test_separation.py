@@ -114,12 +114,20 @@ def test_eps_min_noise_cannot_carry_a_point_over():
 
 
 def test_coinciding_classes_are_named_with_the_remedy():
-    x, y = [[0.0], [0.0], [1.0]], ["a", "b", "a"]
+    x, y = [[0.0], [0.0], [1.0], [3.0]], ["a", "b", "a", "b"]
     with pytest.raises(UndefinedError, match=r"rows \(0, 1\).*Dataset.drop_clashes"):
         separation(x, y)
-    data = make_dataset([[0.0], [0.0], [1.0], [3.0]], ["a", "b", "a", "b"]).drop_clashes()
+    data = make_dataset(x, y).drop_clashes()
     assert isinstance(data, Dataset)
     assert separation(data).two_r == 2.0
+
+
+def test_clashes_are_not_to_be_left_out_if_a_class_goes_with_them():
+    x = np.array([[0.0], [1.0], [0.0], [0.0]])
+    with pytest.raises(UndefinedError, match=r"no class may be left out with them, name sizes"):
+        separation(x, ["a", "a", "b", "b"])
+    with pytest.raises(UndefinedError, match="leave them out with --drop-clashes"):
+        separation(np.vstack([x, [[5.0]]]), ["a", "a", "b", "b", "b"])
 
 
 def test_below_p_1_the_balls_of_eps_min_are_still_disjoint():

@@ -64,7 +64,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="SPEC",
         help="such as 'linf(0.1)', or 'package.module:name(…)' for your own (default: what "
-        "--require needs, else 'linf(eps_min)')",
+        "--require needs, else 'linf(eps_min)', and "
+        "'swap(0.1)' 'missing(0.1)' for a table without numbers)",
     )
     parser.add_argument(
         "--suite",
@@ -79,7 +80,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="SPEC",
         help="noise in one column of a table at a time, which shows the most fragile feature "
-        "(default: 'jitter(0.5)' in numbers, 'swap(0.1)' in text and categories)",
+        "(default: 'jitter(0.5)' in numbers and dates, 'swap(0.1)' in text, categories and numbers "
+        "of few values)",
     )
     parser.add_argument(
         "--published",
@@ -128,6 +130,7 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     """Load the data as the flags say, or take those given, and find models and corruptions."""
     from shaketable.corruptions import parse
     from shaketable.corruptions.suites.per_feature import per_feature
+    from shaketable.evaluation.resolve import list_usual
     from shaketable.findings.requirements.needs import check_models, check_needs, list_needs
 
     models = read_models(args)
@@ -139,8 +142,7 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     rule = read_rule(args, requirements, models=len(models))
     levels: list[str | Suite] = [*args.corruptions, *read_suites(args)]
     levels = levels or list_needs(goals)
-    if args.features is None:
-        levels = levels or ["linf(eps_min)"]
+    if levels and args.features is None:
         check_needs(goals, levels)
     specs = [s for level in levels for s in ([level] if isinstance(level, str) else level.names)]
     for spec in specs:
@@ -151,7 +153,8 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
         data, notes = take_held_out(models, data)
     if args.features is not None:
         levels.append(per_feature(data, *args.features))
-        check_needs(goals, levels)
+    levels = levels or [*list_usual(data)]
+    check_needs(goals, levels)
     return Inputs(data, models, levels, rule, notes)
 
 

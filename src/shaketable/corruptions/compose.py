@@ -96,6 +96,10 @@ class Named(Alone, Wrapper):
         """Return the same corruption for this shape."""
         return replace(self, corruption=self.corruption.for_shape(shape))
 
+    def for_frame(self) -> Named:
+        """Return the same corruption for a data frame."""
+        return replace(self, corruption=self.corruption.for_frame())
+
     def for_columns(self, columns: Columns) -> Named:
         """Return the same corruption for these columns."""
         return replace(self, corruption=self.corruption.for_columns(columns))

@@ -94,7 +94,9 @@ def corrupt(
         dtype = out.dtype if dtype is None else dtype
     _check_values(x, given)
     limits = choose_limits(x, bounds)
-    names = tuple(map(str, given.columns)) if is_frame(given) else None
+    names = None
+    if is_frame(given):
+        names, corruption = tuple(map(str, given.columns)), as_corruption(corruption).for_frame()
     chosen = prepare(corruption, x, limits, names)
     from shaketable.corruptions.compiled.streams import first_keys  # compiled code, slow to load
 

@@ -143,6 +143,13 @@ class Corruption(Protocol):
         """Fill in what the shape of a point decides, which becomes part of the spec."""
         return self
 
+    def for_frame(self) -> Corruption:
+        """Fill in what it means on a data frame of plain numbers, which becomes part of the spec.
+
+        There it may mean something else than on an array of the same numbers.
+        """
+        return self
+
     def for_columns(self, columns: Columns) -> Corruption:  # noqa: ARG002  (of use to some)
         """Fill in what the points decide, such as column means, which the spec does not contain."""
         return self
@@ -255,6 +262,10 @@ class Compound(Alone):
     def for_shape(self, shape: tuple[int, ...]) -> Corruption:
         """Return the same corruption with every member for this shape."""
         return self.with_members(tuple(member.for_shape(shape) for member in self.members))
+
+    def for_frame(self) -> Corruption:
+        """Return the same corruption with every member for a data frame."""
+        return self.with_members(tuple(member.for_frame() for member in self.members))
 
     def for_columns(self, columns: Columns) -> Corruption:
         """Return the same corruption with every member for these columns."""

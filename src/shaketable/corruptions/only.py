@@ -91,6 +91,10 @@ class Only(Wrapper):
             )
         return self
 
+    def for_frame(self) -> Only:
+        """Return the same corruption for a data frame."""
+        return replace(self, corruption=self.corruption.for_frame())
+
     def for_columns(self, columns: Columns) -> Only:
         """Return the same corruption with the places of the columns filled in."""
         if self.names is not None:

@@ -91,9 +91,9 @@ class Missing(Corruption):
 
     ``fill`` says what is there instead: ``mean``, the mean of the column, or its most frequent
     value if it holds no numbers; or ``empty``, nothing: NaN, or the column's own sign for missing
-    values, for models that take them. Without it, tables of several kinds and tables with missing
-    values get the latter, plain numbers the former. What is missing at a lower share is missing at
-    a higher one in the same draw as well.
+    values, for models that take them. Without it, data frames and tables get the latter, arrays
+    of plain numbers the former. What is missing at a lower share is missing at a higher one in the
+    same draw as well.
 
     >>> Missing(0.1).spec, Missing(0.1, "empty").spec
     ('missing(0.1)', 'missing(0.1, empty)')
@@ -141,6 +141,10 @@ class Missing(Corruption):
         """Whether means of columns may replace values."""
         return self.fill != "empty"
 
+    def for_frame(self) -> Missing:
+        """Return the same corruption, which leaves values empty unless it says otherwise."""
+        return replace(self, fill=self.fill or "empty")
+
     def for_columns(self, columns: Columns) -> Missing:
         """Return the same corruption with what replaces the values of each column filled in."""
         empty = self.fill == "empty" or (self.fill is None and columns.table is not None)
@@ -168,8 +172,8 @@ declare(
     Missing,
     arguments=("share", "fill"),
     forms={
-        "missing(share)": "every value is missing with that probability: in frames and tables with "
-        "missing values it is left empty, in others set to its column's mean",
+        "missing(share)": "every value is missing with that probability: in data frames and tables "
+        "it is left empty, in arrays of plain numbers set to its column's mean",
         "missing(share, mean)": "missing values are set to their column's mean or most frequent "
         "value",
         "missing(share, empty)": "missing values are left empty (NaN), for models that take them",

@@ -20,7 +20,6 @@ from shaketable.data.frames.schema import (
     TableSchema,
     concat_frames,
     is_frame,
-    is_plain,
     read_frame,
     schema_of_array,
 )
@@ -44,9 +43,9 @@ def make_dataset(
         Points, one per row: an array, a torch tensor, a list or a data frame. uint8 stands for
         x/255 in images: arrays with more than two axes or at least 64 columns. Smaller uint8
         tables, data frames and all other integers become float64 in their own units; integers
-        beyond 2**53, which float64 cannot tell apart, are refused. In a data frame, text,
-        categories, booleans, dates and missing values stay what they are: models get a frame of the
-        same types, and noise changes the numbers alone (see `Dataset.touching`).
+        beyond 2**53, which float64 cannot tell apart, are refused. A data frame stays one: models
+        get a frame of the same columns and types. Text, categories, booleans, dates and missing
+        values stay what they are, and noise changes the numbers alone (see `Dataset.touching`).
     y
         One label per row: text, numbers or booleans.
     name
@@ -63,7 +62,9 @@ def make_dataset(
     >>> make_dataset([[0, 1], [2, 3]], [True, False], name="tiny").classes
     (False, True)
     """
-    x, columns, table = _read_points(x)
+    if features is not None and is_frame(x) and len(features) == x.shape[1]:
+        x = x.set_axis(list(features), axis=1)
+    x, columns, schema = _read_points(x)
     labels = _read_labels(y)
     classes = _sort_labels(labels) if classes is None else tuple(classes)
     if len(classes) > max(20, len(labels) // 2) and isinstance(classes[0], float):
@@ -89,11 +90,11 @@ def make_dataset(
         n_train=n_train,
         bounds=bounds,
         features=features,
-        table=table,
+        schema=schema,
     )
     if x.dtype != np.uint8 and not all(np.isfinite(part).all() for part in split_rows(x)):
-        if table is None and x.ndim == 2:
-            data = replace(data, table=schema_of_array(x, features))
+        if schema is None and x.ndim == 2:
+            data = replace(data, schema=schema_of_array(x, features))
         _refuse_not_finite(data)
     if bounds is not None and x.dtype != np.uint8:
         bounds.check(np.array(data.span, dtype=x.dtype))
@@ -119,16 +120,33 @@ def join(
     >>> join(([0, 1, 2], [0, 1, 0]), ([3, 4], [1, 1])).n_train
     3
     """
-    if frames := _read_frames(train, test):
-        (first_frame, first_labels), (second_frame, second_labels) = frames
-        return make_dataset(
-            concat_frames(first_frame, second_frame),
-            [*_read_labels(first_labels), *_read_labels(second_labels)],
-            name=name,
-            n_train=len(first_frame),
-        )
     first, labels, columns, bounds = _read_part(train, "train")
     second, more_labels, more_columns, more_bounds = _read_part(test, "test")
+    if "auto" not in (bounds, more_bounds) and bounds != more_bounds:
+        raise InputError(
+            f"train and test must have the same bounds, got {bounds} and {more_bounds}"
+        )
+    frame = _join_frames(train, test)
+    if frame is None:
+        first, second = _align(first, second, columns, more_columns)
+    return make_dataset(
+        np.concatenate([first, second]) if frame is None else frame,
+        [*labels, *more_labels],
+        name=name,
+        classes=classes,
+        n_train=len(first),
+        bounds=more_bounds if bounds == "auto" else bounds,
+        features=columns or more_columns if frame is None else None,
+    )
+
+
+def _align(
+    first: Array,
+    second: Array,
+    columns: tuple[str, ...] | None,
+    more_columns: tuple[str, ...] | None,
+) -> tuple[Array, Array]:
+    """Points of both parts in one type, with the columns in the order of the first."""
     if first.shape[1:] != second.shape[1:]:
         raise InputError(
             "train and test must have points of the same shape, "
@@ -137,42 +155,23 @@ def join(
     if columns and more_columns:
         check_columns(columns, more_columns)
         second = second[:, [more_columns.index(column) for column in columns]]
-    if "auto" not in (bounds, more_bounds) and bounds != more_bounds:
-        raise InputError(
-            f"train and test must have the same bounds, got {bounds} and {more_bounds}"
-        )
     if first.dtype != second.dtype:
         _check_same_units(first, second)
         first, second = as_floats(first), as_floats(second)
-    return make_dataset(
-        np.concatenate([first, second]),
-        [*labels, *more_labels],
-        name=name,
-        classes=classes,
-        n_train=len(first),
-        bounds=more_bounds if bounds == "auto" else bounds,
-        features=columns or more_columns,
-    )
+    return first, second
 
 
-def _read_frames(
-    train: Dataset | tuple[Any, Any], test: Dataset | tuple[Any, Any]
-) -> list[tuple[Any, Any]]:
-    """Frames and labels of both parts if one of them is a frame of more than plain numbers."""
+def _join_frames(train: Dataset | tuple[Any, Any], test: Dataset | tuple[Any, Any]) -> Any:
+    """Rows of both parts as one frame; None if one of them is an array."""
     parts = [
-        (data.decode(data.x), data.labels) if isinstance(data, Dataset) else data
-        for data in (train, test)
+        data.decode(data.x) if isinstance(data, Dataset) else data[0] for data in (train, test)
     ]
-    if any(not isinstance(part, tuple) or len(part) != 2 for part in parts):
-        return []
-    if not any(is_frame(x) and not is_plain(x) for x, _ in parts):
-        return []
-    if not all(is_frame(x) for x, _ in parts):
+    frames = [x for x in parts if is_frame(x)]
+    if len(frames) == 2:
+        return concat_frames(*frames)
+    if any(dtype.kind not in "iuf" for frame in frames for dtype in frame.dtypes):
         raise InputError("train and test must both be data frames, got one of them as an array")
-    for data, argument in ((train, "train"), (test, "test")):
-        if isinstance(data, Dataset):
-            _check_whole(data, argument)
-    return parts
+    return None
 
 
 def _check_same_units(first: Array, second: Array) -> None:
@@ -189,7 +188,7 @@ def _read_points(x: Any) -> tuple[Array, tuple[str, ...] | None, TableSchema | N
     """Points as float32, float64 or the uint8 of images, and the columns of a data frame."""
     if is_frame(x):
         table, values = read_frame(x)
-        return values, table.names, None if is_plain(x) else table
+        return values, table.names, table
     given = x
     try:
         x = np.asarray(to_host(x))
@@ -297,7 +296,7 @@ def _read_part(
 
 def _check_whole(data: Dataset, argument: str) -> None:
     """Raise `InputError` for a part that was split, scaled, grouped, or has columns chosen."""
-    chosen = data.table is not None and data.table.is_chosen
+    chosen = data.schema is not None and data.schema.chosen
     if data.n_train is not None or data.scaling is not None or data.groupings or chosen:
         raise InputError(
             f"{argument} must be neither split nor scaled nor grouped yet, nor have its columns "
@@ -314,7 +313,7 @@ def check_columns(train: Sequence[str], test: Sequence[str]) -> None:
 def _refuse_not_finite(data: Dataset) -> None:
     """Raise `InputError` for infinite values, and for missing ones unless a table holds them."""
     x = data.x.reshape(data.n, -1)
-    bad = ~np.isfinite(x) if data.table is None else np.isinf(x)
+    bad = ~np.isfinite(x) if data.schema is None else np.isinf(x)
     if bad.any():
         row, column = divmod(int(bad.argmax()), data.d)
         raise InputError(

@@ -14,6 +14,9 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.frames.schema import TableSchema
 
+FEW_VALUES = 10
+"""Different numbers that are few."""
+
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -73,6 +76,25 @@ class Columns:
         values = self._get_one(place)
         distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
         return distinct, counts
+
+    def has_steps(self, place: int) -> bool:
+        """Whether a feature has few different values, or small noise seldom reaches the next one.
+
+        Such are flags, ratings and counts: at most 10 different values, each of them 5 times on
+        average, or neighbours that are mostly farther apart than a standard deviation.
+
+        >>> x = np.array([[0.0, 0.1], [1.0, 0.7], [1.0, 0.2], [0.0, 0.9]])
+        >>> Columns(lambda: x).has_steps(0), Columns(lambda: x).has_steps(1)
+        (True, False)
+        """
+        values, counts = self.count_values(place)
+        if len(values) < 2:
+            return False
+        if len(values) <= min(FEW_VALUES, counts.sum() / 5):
+            return True
+        gaps = np.diff(values.astype(np.float64), prepend=-np.inf, append=np.inf)
+        nearest = np.minimum(gaps[:-1], gaps[1:]).repeat(counts)
+        return bool(np.std(values.repeat(counts)) < np.median(nearest))
 
     @cached_property
     def mean(self) -> FloatArray:

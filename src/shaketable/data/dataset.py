@@ -89,9 +89,9 @@ class Dataset:
         that are not from image files.
     groupings
         Groups of rows, by columns that need not be features; results are reported for each group.
-    table
-        What the numbers of every column stand for, and which columns may change; None for points
-        that are plain numbers, of which all may change.
+    schema
+        What the numbers of every column of a data frame stand for, and which columns of a table may
+        change; None for arrays of plain numbers, of which all may change.
 
     >>> from shaketable import make_dataset
     >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
@@ -112,7 +112,7 @@ class Dataset:
     sampled: bool = field(default=False, repr=False)
     files: tuple[str, ...] | None = field(default=None, repr=False)
     groupings: tuple[Grouping, ...] = field(default=(), repr=False)
-    table: TableSchema | None = field(default=None, repr=False)
+    schema: TableSchema | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", to_utf8(self.name))
@@ -149,6 +149,14 @@ class Dataset:
         same = len({type(label) for label in self.classes}) == 1
         return np.array(self.classes, dtype=None if same else object)[self.y]
 
+    @property
+    def table(self) -> TableSchema | None:
+        """The schema of a table; None for plain numbers of which all may change, in frames too.
+
+        To noise, distances and attacks such a frame is an array; models get the frame.
+        """
+        return None if self.schema is None or self.schema.is_plain else self.schema
+
     @cached_property
     def columns(self) -> Columns:
         """Mean and spread of every feature, of the training part or, without one, of all points."""
@@ -175,7 +183,7 @@ class Dataset:
 
     def decode(self, x: Array) -> Any:
         """Return rows, such as those of `rows`, as models take them: of a frame, a data frame."""
-        return x if self.table is None else self.table.decode(x)
+        return x if self.schema is None else self.schema.decode(x)
 
     def parts(self, *, run: int = 0, seed: int = 0) -> tuple[IntArray, IntArray]:
         """Row numbers of the training and of the test part.
@@ -221,16 +229,16 @@ class Dataset:
         )
         x = self.rows(slice(None))
         flat = x.reshape(self.n, -1)
-        low, span, table = flat.min(axis=0), np.ptp(flat, axis=0), self.table
-        if table is not None:
+        low, span = flat.min(axis=0), np.ptp(flat, axis=0)
+        if self.table is not None:
             least = find_least(flat)
-            low = np.where(table.numeric & np.isfinite(least), least, 0)
-            span = np.where(table.numeric, self.ranges, 1)
-            table = table.scaled(low, span)
+            low = np.where(self.table.numeric & np.isfinite(least), least, 0)
+            span = np.where(self.table.numeric, self.ranges, 1)
+        schema = None if self.schema is None else self.schema.scaled(low, span)
         scaling = Scaling(low, span)
         name = f"{self.name}, scaled to [0, 1]"
         x = scaling.apply(x)
-        return replace(self, name=name, x=x, bounds=None, scaling=scaling, table=table)
+        return replace(self, name=name, x=x, bounds=None, scaling=scaling, schema=schema)
 
     touching = touching
 

@@ -124,11 +124,22 @@ def read_table(path: Path, label: str | None, types: Mapping[str, str] | None = 
                 dtype=dict.fromkeys([*labels, *texts], str),
                 keep_default_na=False,
                 na_values={column: _MISSING for column in columns if column not in labels},
+                **_read_exactly(pd.__version__),
             )
             table = restore_texts(table)
     if table.empty:
         raise InputError(f"file {str(path)!r} holds no rows")
     return table.set_axis([str(column) for column in table.columns], axis=1)
+
+
+def _read_exactly(version: str) -> dict[str, Any]:
+    """Options of pandas with which every number is the float nearest to its digits.
+
+    >>> _read_exactly("3.0.6"), _read_exactly("3.1.0")  # the latter does so anyway
+    ({'float_precision': 'round_trip'}, {})
+    """
+    old = tuple(map(int, version.split(".")[:2])) < (3, 1)
+    return {"float_precision": "round_trip"} if old else {}
 
 
 def check_column_names(path: Path, columns: list[str]) -> None:

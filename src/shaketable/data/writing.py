@@ -47,8 +47,9 @@ def write_dataset(
     if ending is None:
         raise unknown_name("ending of a data file", path.suffix, ENDINGS)
     x: Any = data.x if data.scaling is None else data.scaling.undo(data.x)
-    if data.table is not None:
-        x = (data.table.raw or data.table).decode(x)
+    schema = data.table if ending == ".npz" else data.schema
+    if schema is not None:
+        x = (schema.raw or schema).decode(x)
     if hasattr(x, "columns") and ending == ".npz":
         raise InputError(
             "an .npz file holds plain numbers, and these data are a frame of several kinds; write "

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from shaketable.core.checks import check_copies
-from shaketable.core.errors import ModelError
+from shaketable.core.errors import InputError, ModelError
 from shaketable.core.keys import SCHEME, digest
 from shaketable.core.threads import map_ahead
 from shaketable.core.types import IntArray
@@ -151,12 +151,18 @@ class Cell:
 
 
 @contextmanager
-def locate_errors(place: str) -> Iterator[None]:
-    """Say in errors of a model where they happened."""
+def locate_errors(place: str, corruption: Corruption | None = None) -> Iterator[None]:
+    """Say in errors of a model where they happened, and what to do if values were left empty."""
+    gaps = corruption is not None and corruption.leaves_gaps
+    remedy = (
+        "; missing(share, mean) fills what is left empty, for models that need it" if gaps else ""
+    )
     try:
         yield
-    except ModelError as error:
-        raise ModelError(f"{place}: {error}") from error
+    except InputError as error:
+        if not gaps and not isinstance(error, ModelError):
+            raise
+        raise type(error)(f"{place}: {error}{remedy}") from error
 
 
 def make_points(data: Dataset, rows: IntArray) -> Points:
@@ -296,11 +302,11 @@ def _answer(
 
 def _start(cell: Cell, model: Classifier, x: Any) -> Callable[[], IntArray]:
     """Start to compute the answers for a cell; the function returned waits for them."""
-    with locate_errors(cell.place):
+    with locate_errors(cell.place, cell.corruption):
         wait = model.start(x)
 
     def finish() -> IntArray:
-        with locate_errors(cell.place):
+        with locate_errors(cell.place, cell.corruption):
             return wait()
 
     return finish

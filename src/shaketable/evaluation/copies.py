@@ -62,4 +62,7 @@ def corrupted(
             rows = np.arange(start, min(data.n, start + step))
             x[rows] = bound(data.rows(rows), noise.keys(data, resolved, rows, np.arange(1))[:, 0])
     check_noisy(x if data.table is None else np.where(np.isnan(x), 0, x), resolved)
-    return replace(data, name=f"{data.name} under {resolved.spec}", x=x)
+    schema = data.schema
+    if schema is not None and resolved.leaves_gaps:
+        schema = replace(schema, complete=False)
+    return replace(data, name=f"{data.name} under {resolved.spec}", x=x, schema=schema)

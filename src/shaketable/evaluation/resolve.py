@@ -26,6 +26,23 @@ from shaketable.separations.separation import Separation, separation
 Corruptions: TypeAlias = "Iterable[str | Corruption | Suite] | str | Corruption | Suite"
 
 
+WITHOUT_NUMBERS = ("swap(0.1)", "missing(0.1)")
+"""What is measured by default on a table in which noise moves no column."""
+
+
+def list_usual(data: Dataset, norm: str = "linf") -> list[str]:
+    """Corruptions that are measured if none are named: noise of size eps_min, where it is defined.
+
+    >>> from shaketable import load
+    >>> list_usual(load("iris"))
+    ['linf(eps_min)']
+    """
+    if data.table is None or data.table.moved.any():
+        return [f"{norm}(eps_min)"]
+    kinds = {column.kind for column in data.table.columns if column.touched}
+    return [spec for spec in WITHOUT_NUMBERS if not kinds.isdisjoint(parse(spec).kinds)]
+
+
 @dataclass(frozen=True, eq=False)
 class Resolved:
     """Corruptions with everything filled in that the data decide, except the value range."""
@@ -176,6 +193,8 @@ def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
 
 def _fit_to_data(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
     """Fill in what the data decide, except the value range, and open folders of images."""
+    if data.schema is not None and data.table is None:
+        corruptions = [c.for_frame() for c in corruptions]
     return open_published(
         [fit_to_columns(c.for_shape(_find_shape(data)), data.columns) for c in corruptions], data
     )

@@ -183,7 +183,7 @@ class Task:
         checkpoint = None
         if self.training.corruption is None:
             checkpoint = self.files.find_checkpoint(first.model_id)
-        with locate_errors(self._place):
+        with locate_errors(self._place, self.training.corruption):
             trained = train_model(
                 self.trainee,
                 self.training,

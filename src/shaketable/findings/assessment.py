@@ -14,11 +14,13 @@ from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
+from shaketable.evaluation.resolve import list_usual
 from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.mscr.words import describe_risk, verdict
 from shaketable.findings.results import Results, find
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
+from shaketable.separations.opponents import check_moving
 from shaketable.separations.pair import note_eps_min
 from shaketable.separations.record import SeparationRecord
 from shaketable.statistics.estimate import Estimate
@@ -28,7 +30,11 @@ from shaketable.views.terminal import render_facts
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """How robust one model is on its data; it can be printed or written as a page."""
+    """How robust one model is on its data; it can be printed or written as a page.
+
+    On a table in which noise moves no column, eps_min and what depends on it are undefined; `clean`
+    and `records` tell what was measured instead.
+    """
 
     data: Dataset
     records: Records
@@ -46,6 +52,7 @@ class Assessment:
     @property
     def separation(self) -> SeparationRecord:
         """The class separation that set the size of the noise."""
+        check_moving(self.data)
         assert self._subject.separation is not None, "assess measures it"
         return self._subject.separation
 
@@ -57,7 +64,7 @@ class Assessment:
     @property
     def clean(self) -> Estimate:
         """Accuracy on the test points as they are."""
-        return self._series.on_clean.accuracy
+        return self._subject.clean[0].accuracy
 
     @property
     def robust(self) -> Estimate:
@@ -92,6 +99,7 @@ class Assessment:
 
     @property
     def _series(self) -> Series:
+        check_moving(self.data)
         (series,) = self._subject.noisy
         return series
 
@@ -109,6 +117,13 @@ class Assessment:
     @property
     def _facts(self) -> list[tuple[str, str]]:
         """Names and facts, in the order in which they are shown."""
+        if self._subject.separation is None:
+            measured = [s for s in self._subject.all_series if s not in self._subject.clean]
+            return [
+                ("accuracy", f"clean  {format_full(self.clean)}"),
+                *(("", f"under {s.first.corruption}  {format_full(s.accuracy)}") for s in measured),
+                *(("note", note) for note in self.notes),
+            ]
         first, second = self.separation.pair
         title, bounds = norm_title(self.separation.norm), self.records.cells[-1].bounds
         return [
@@ -145,6 +160,9 @@ def assess(
 ) -> Assessment:
     """Measure the separation, evaluate the model under noise of size eps_min, and compute MSCR.
 
+    On a table in which noise moves no column, such as one of categories alone, MSCR is undefined;
+    ``swap(0.1)`` and ``missing(0.1)`` are measured instead.
+
     Parameters
     ----------
     model
@@ -174,7 +192,7 @@ def assess(
     records = evaluate(
         model,
         data,
-        [f"{norm_name(as_p(norm))}(eps_min)"],
+        list_usual(data, norm_name(as_p(norm))),
         k=k,
         seed=seed,
         store=store,

@@ -81,13 +81,16 @@ def matches(series: Series, corruption: str) -> bool:
 
 
 def list_ways(spec: str, eps_min: EpsMin | None = None) -> set[str]:
-    """Return a spec as it is written, and in its canonical form if it has one.
+    """Return a spec as it is written, and in its canonical forms if it has any.
 
     >>> sorted(list_ways("linf( eps_min / 2 )", lambda p: 0.2)), list_ways("RO30")
     (['linf( eps_min / 2 )', 'linf(0.1)'], {'RO30'})
+    >>> sorted(list_ways("missing(0.10)"))  # on arrays, and on data frames
+    ['missing(0.1)', 'missing(0.1, empty)', 'missing(0.10)']
     """
     try:
-        return {spec, parse(spec, eps_min=eps_min).spec}
+        corruption = parse(spec, eps_min=eps_min)
+        return {spec, corruption.spec, corruption.for_frame().spec}
     except InputError:  # the name of a set, or eps_min is not known
         return {spec}
 

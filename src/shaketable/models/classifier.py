@@ -54,6 +54,8 @@ class Classifier:
     """Torch device of a module, which also takes tensors there; None for other models."""
     columns: tuple[int, ...] | None = None
     """Class code of every column of scores; None if they are those of the data, in their order."""
+    gets_frame: bool = False
+    """Whether the model gets a data frame, and not an array."""
     memory: Memory = field(default_factory=Memory)
     computed_on: str | None = None
     """Where a network computes, in words; None for other models."""
@@ -88,7 +90,10 @@ class Classifier:
         """Start to compute what the model itself returns."""
         if self.device is not None:
             return self._module.start(x)
-        with report_failures(self.name):
+        what = (
+            "failed on a data frame (frame.to_numpy() is an array)" if self.gets_frame else "failed"
+        )
+        with report_failures(self.name, what):
             try:
                 answer = np.asarray(self.answer(as_floats(np.asarray(x))))
             except InputError:
@@ -199,7 +204,8 @@ def as_classifier(
     if scaling is not None:
         unscale = not scaling.is_of(data)
         scaling = scaling if unscale else None
-    table = data.table if data.table is None or not unscale else data.table.raw or data.table
+    table = data.table if data.table is not None or _takes_arrays(declared) else data.schema
+    table = table if table is None or not unscale else table.raw or table
     answer, device, columns = _make_answer(declared, meanings, data, table, name)
     model_id = _identify(declared) if model_id is None else to_utf8(model_id)
     if scaling is not None:
@@ -224,7 +230,15 @@ def as_classifier(
         codes = meanings if set(meanings) & set(codes) else codes | meanings
     notes, computed_on = note_preparation(name, declared, data), find_device(declared)
     classifier = Classifier(
-        name, answer, codes, model_id, device, columns, computed_on=computed_on, notes=notes
+        name,
+        answer,
+        codes,
+        model_id,
+        device,
+        columns,
+        gets_frame=table is not None and table.is_frame,
+        computed_on=computed_on,
+        notes=notes,
     )
     if meanings is not None or is_estimator(declared.model) or not may_be_columns(data.classes):
         return classifier
@@ -241,6 +255,25 @@ def _note_columns(name: str, n: int, classes: Sequence[Any]) -> str:
         f"{name} returns {n} scores, and the data have {len(classes)} classes: the score in column "
         "j, counted from 0, is taken as that of label j"
     )
+
+
+def _takes_arrays(declared: Adapted) -> bool:
+    """Whether a model gets plain numbers as an array, though the data are a frame.
+
+    Networks do, models behind preprocessing, and those that were fitted on arrays.
+    """
+    model = declared.model
+    if declared.preprocess is not None or is_module(model):
+        return True
+    known = isinstance(model, Identified) or hasattr(model, "n_features_in_")
+    return known and not _list_fitted(model)
+
+
+def _list_fitted(model: Any) -> list[str]:
+    """Names of the columns that a model was fitted on; none if that was an array."""
+    columns = [str(feature) for feature in getattr(model, "feature_names_in_", ())]
+    # LightGBM's names for the columns of arrays
+    return [] if all(c == f"Column_{i}" for i, c in enumerate(columns)) else columns
 
 
 def _make_answer(
@@ -335,9 +368,7 @@ def _estimator_answer(
 
     The frame has the columns in the order of the fit.
     """
-    columns = [str(feature) for feature in getattr(model, "feature_names_in_", ())]
-    if all(column == f"Column_{i}" for i, column in enumerate(columns)):
-        columns = []  # LightGBM's names for the columns of arrays
+    columns = _list_fitted(model)
     if table is not None and (features is not None or table.is_frame):
         features = table.flat_names
     written = {feature.replace(" ", "_"): feature for feature in features or ()}
@@ -356,7 +387,8 @@ def _estimator_answer(
     def answer(x: Any) -> Any:
         if hasattr(x, "columns"):
             if columns:
-                return model.predict(prepare(x[columns]))
+                in_order = list(map(str, x.columns)) == columns
+                return model.predict(prepare(x if in_order else x[columns]))
             # fitted on an array: a frame would be warned about
             return model.predict(x.to_numpy() if hasattr(model, "n_features_in_") else x)
         flat = x.reshape(len(x), math.prod(x.shape[1:]))

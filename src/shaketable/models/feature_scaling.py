@@ -36,7 +36,7 @@ class FeatureScaling:
     @classmethod
     def of(cls, data: Dataset) -> FeatureScaling | None:
         """Return the scaling of data as their models see it; None if they were not scaled."""
-        scaling, table = data.scaling, data.table
+        scaling, table = data.scaling, data.schema
         if scaling is None or table is None or not table.decodes:
             return None if scaling is None else cls(scaling)
         numbers = np.flatnonzero(table.numeric)
@@ -61,7 +61,6 @@ class FeatureScaling:
     def bind(self, data: Dataset, table: TableSchema | None, name: str) -> Callable[[Any], Any]:
         """Return what scales points of these data, in their own units; `name` is the model's."""
         frame = table is not None and table.is_frame
-        names = table.labels if table is not None and frame else data.features or ()
         if self.labels is None:
             d = data.d if table is None else len(table.flat_names)
             if d != len(self.scaling.low):
@@ -70,6 +69,11 @@ class FeatureScaling:
                     f"trained on, which were scaled, got {d}; give it the same columns"
                 )
             return self.transform
+        names: tuple[Any, ...] = (
+            table.labels if table is not None and frame else data.features or ()
+        )
+        if not names and data.d == len(self.labels):
+            names = self.labels  # columns without names are those of the fit, in its order
         if missing := [str(label) for label in self.labels if label not in names]:
             raise InputError(
                 f"model {name} must get the columns that it was trained on, which were scaled, got "
@@ -86,7 +90,11 @@ class FeatureScaling:
         if self.labels is None:
             return self.scaling.apply(np.asarray(x))
         if not hasattr(x, "columns"):
-            raise InputError(f"x must be a data frame with the columns {self.labels}, got an array")
+            if np.shape(x)[1:] != (len(self.labels),):
+                raise InputError(
+                    f"x must be a data frame with the columns {self.labels}, got an array"
+                )
+            x = _make_frame(x, self.labels)
         columns, scaled = list(self.labels), x.copy()
         numbers = x[columns].to_numpy(np.float64, na_value=np.nan)
         scaled[columns] = self.scaling.apply(numbers)

@@ -14,7 +14,7 @@ from shaketable.core.checks import list_names, quote
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
-from shaketable.data.frames.schema import TableSchema, find_least, find_strata
+from shaketable.data.frames.schema import NO_NUMBERS, TableSchema, find_least, find_strata
 
 MAX_CATEGORIES = 1000
 """Number of different values, of all columns together, that Gower's distance can compare."""
@@ -28,16 +28,21 @@ def place_points(data: Dataset, p: float) -> tuple[Array, IntArray | None]:
     x, table = np.ascontiguousarray(data.x.reshape(data.n, -1)), data.table
     if table is None:
         return x, None
-    if not table.moved.any():
-        raise UndefinedError(
-            "eps_min needs a column of numbers that noise may change, and the data have none; keep "
-            "fewer columns"
-        )
+    check_moving(data)
     moved = np.nan_to_num(x[:, table.moved])
     if table.others == "agree":
         return moved, find_strata(x, table.moved)
     placed = np.hstack([moved, _place_others(x, table, p)])
     return placed, find_strata(x, np.ones_like(table.ordered), table.ordered)
+
+
+def check_moving(data: Dataset) -> None:
+    """Raise `UndefinedError` for a table in which noise moves no column."""
+    if data.table is not None and not data.table.moved.any():
+        raise UndefinedError(
+            f"{NO_NUMBERS}; measure other corruptions, such as swap(0.1) and missing(0.1), or keep "
+            "fewer columns as they are"
+        )
 
 
 def place_beside(data: Dataset, rows: IntArray, p: float, reach: float) -> FloatArray:

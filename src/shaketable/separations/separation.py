@@ -18,7 +18,7 @@ from shaketable.core.types import FloatArray, IntArray
 from shaketable.data.arrays import find_device, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import DataLike, as_dataset
-from shaketable.separations.opponents import explain_no_opponents, place_points
+from shaketable.separations.opponents import check_moving, explain_no_opponents, place_points
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import search
 from shaketable.separations.search.strata import search_strata
@@ -161,6 +161,7 @@ def separation(
         + either("--points N", "data.sample(N)"),
     )
     unit = data.unit
+    check_moving(data)
     _refuse_clashes(data)
     per_class = per_class and len(data.classes) <= MAX_CLASSES
     x, strata = place_points(data, p)
@@ -234,8 +235,13 @@ def _refuse_clashes(data: Dataset) -> None:
     if clashes:
         shown = ", ".join(f"({i}, {j})" for i, j in clashes[:5])
         more = f" and {len(clashes) - 5} more" if len(clashes) > 5 else ""
+        remedy = "leave them out with " + either("--drop-clashes", "Dataset.drop_clashes()")
+        if len(np.unique(np.delete(data.y, np.ravel(clashes)))) < len(np.unique(data.y)):
+            remedy = (
+                "as no class may be left out with them, name sizes of noise or other corruptions, "
+                "such as jitter(0.1) and swap(0.1)"
+            )
         raise UndefinedError(
             f"eps_min must not be 0, but points of different classes coincide: rows {shown}{more}; "
-            "correct their labels, or leave them out with "
-            + either("--drop-clashes", "Dataset.drop_clashes()")
+            f"correct their labels, or {remedy}"
         )

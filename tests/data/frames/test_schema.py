@@ -1,5 +1,7 @@
 """Data frames as numbers and back: every value and every type comes back."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,12 +73,112 @@ def test_whole_numbers_and_booleans_become_floats_where_they_must():
     assert schema.decode(x).dtypes.astype(str).tolist() == ["float64", "Int64", "float64"]
 
 
+def test_whole_numbers_are_floats_wherever_noise_comes_late():
+    schema, x = read_frame(pd.DataFrame({"a": range(200), "b": range(200)}))
+    x[150, 0] += 0.5
+    shown = schema.decode(x)
+    assert shown.dtypes.astype(str).tolist() == ["float64", "int64"]
+    assert shown["a"][150] == 150.5
+
+
 def test_plain_numbers_are_no_table_and_keep_their_fingerprint():
     x, y = np.arange(8.0).reshape(4, 2), [0, 1, 0, 1]
     frame = pd.DataFrame(x.astype(int), columns=["a", "b"])
     data, same = make_dataset(frame, y), make_dataset(x, y)
     assert data.table is None
     assert data.fingerprint == same.fingerprint == "df3f099573da0ba3b34eb8cb459019b9"
+    assert make_dataset(frame.assign(a=[np.nan, 1, 2, 3]), y).table is not None
+
+
+@pytest.mark.parametrize(
+    ("choice", "fingerprint"),
+    [
+        ({"keep": "a"}, "223f4963157453c5f25d420625ee2b11"),
+        ({"steps": {"a": 2}, "column_bounds": {"a": (0, 9)}}, "6d954f654132f9ee27be14abc03b1f18"),
+        ({"one_hot": [["c", "d"]]}, "706dc91292b35983789e5281b5aae226"),
+        ({"only": ["a", "c", "d"], "others": "gower"}, "33d588a2dbff1a2c5290a20603f369d2"),
+    ],
+)
+def test_a_frame_of_numbers_with_chosen_columns_has_the_fingerprint_of_an_array(
+    choice, fingerprint
+):
+    x = np.array([[0.0, 1, 0], [2, 0, 1], [4, 0, 0], [6, 1, 0]])
+    frame = pd.DataFrame(x.astype(int), columns=list("acd"))
+    data = make_dataset(frame, [0, 1, 0, 1]).touching(**choice)
+    array = make_dataset(x, [0, 1, 0, 1], features=tuple("acd")).touching(**choice)
+    assert data.fingerprint == array.fingerprint == fingerprint
+    pd.testing.assert_frame_equal(data.decode(data.x), frame)
+
+
+def test_a_frame_of_numbers_is_a_frame():
+    frame = pd.DataFrame({"n": np.arange(6), 1: np.linspace(0, 1, 6, dtype=np.float32)})
+    y = [0, 1] * 3
+    data = make_dataset(frame, y)
+    pd.testing.assert_frame_equal(data.decode(data.x), frame)
+    shown = data.decode(data.x)
+    shown.loc[0, "n"] = 99
+    assert data.x[0, 0] == 0
+    moved = data.decode(data.x + 0.25)
+    assert moved.dtypes.astype(str).tolist() == ["float64", "float32"]
+    joined = join((frame[:4], y[:4]), make_dataset(frame[4:], y[4:]))
+    pd.testing.assert_frame_equal(joined.decode(joined.x), frame)
+    half = join((frame[:4], y[:4]), (frame[4:].to_numpy(), y[4:]))
+    assert isinstance(half.decode(half.x), np.ndarray)
+    named = make_dataset(frame, y, features=("a", "b"))
+    assert list(named.decode(named.x)) == list(named.touching(keep="b").features) == ["a", "b"]
+
+
+def test_gaps_make_a_frame_of_numbers_a_table(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(40.0), "b": np.arange(40)})
+    data = make_dataset(frame, [0, 1] * 20)
+    holes = corrupted(data, "missing(0.3)")
+    assert data.table is None
+    assert holes.table is not None
+    assert 5 < np.isnan(holes.x).sum() < 45
+    again = load(write_dataset(tmp_path / "a.csv", holes, label="y"), label="y")
+    np.testing.assert_array_equal(again.x, holes.x)
+    whole = np.load(write_dataset(tmp_path / "a.npz", data))
+    np.testing.assert_array_equal(whole["x"], frame)
+
+
+TEXT = gaps(["nurse", "chef"] * 6, object)
+DAYS = pd.Series(pd.date_range("2020-01-01", periods=N, freq="31h17min"))
+SAME = {
+    "text": [gaps(["nurse", "chef"] * 6, kind) for kind in (object, "str", "string[python]")],
+    "arrow text": [gaps(["nurse", "chef"] * 6, kind) for kind in (object, "string[pyarrow]")],
+    "category": [
+        TEXT.astype(pd.CategoricalDtype(pd.Index(["chef", "nurse"], dtype=kind)))
+        for kind in (object, "str", "string[python]")
+    ],
+    "whole": [COLUMNS["Int64"], COLUMNS["Int64"].astype("int64[pyarrow]")],
+    "number": [COLUMNS["Float64"].astype(kind) for kind in ("float64", "Float64")],
+    "boolean": [COLUMNS["bool"], COLUMNS["bool"].astype("boolean")],
+    "date": [DAYS.astype(f"datetime64[{unit}]") for unit in ("ns", "us", "s")],
+    "zone": [DAYS.dt.tz_localize("UTC").astype(f"datetime64[{u}, UTC]") for u in ("ns", "us")],
+    "span": [pd.to_timedelta(np.arange(N) * 977, "s").astype(f"m8[{u}]") for u in ("ns", "ms")],
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_content_decides_not_the_type_that_holds_it(kind):
+    if "arrow" in "".join(str(series.dtype) for series in SAME[kind]):
+        pytest.importorskip("pyarrow", reason="pyarrow is an optional package")
+    other = pd.Series(["x", "y", "x"] * 4)
+    data = [make_dataset(pd.DataFrame({"a": s, "b": other}), CODES) for s in SAME[kind]]
+    types = {getattr(s.dtype, "categories", s).dtype for s in SAME[kind]}
+    assert len(set(map(repr, types))) > 1
+    assert len({d.fingerprint for d in data}) == 1
+    noisy = [corrupted(d, "missing(0.4)").x for d in data]
+    np.testing.assert_array_equal(noisy[0], noisy[-1])
+
+
+def test_contents_that_differ_have_other_fingerprints():
+    zones = ["UTC", "Europe/Berlin"]
+    days = [DAYS, DAYS + pd.Timedelta("1s"), *(DAYS.dt.tz_localize(zone) for zone in zones)]
+    columns = [*days, TEXT, TEXT.replace("chef", "cook"), TEXT.astype("category")]
+    columns += [COLUMNS["float32"], COLUMNS["float32"].astype(float), COLUMNS["bool"]]
+    frames = [pd.DataFrame({"a": column, "b": list("xyx") * 4}) for column in columns]
+    assert len({make_dataset(frame, CODES).fingerprint for frame in frames}) == len(columns)
 
 
 def test_fingerprints_tell_values_and_choices_apart():
@@ -121,6 +223,35 @@ def test_whole_numbers_survive_scaling_and_steps_stay_whole():
         assert back["n"].dtype == frame["n"].dtype
         assert (back["n"] % 3 == 0).all()
     pd.testing.assert_frame_equal(data.table.raw.decode(data.scaling.undo(data.x)), frame)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(
+    ("low", "high", "step", "ends"),
+    [
+        (0, 35, 10, (0, 30)),
+        (0, 79.5, 1, (0, 79)),
+        (0, 80, 10, (0, 80)),
+        (-5, 44, 7, (-5, 44)),
+        (-math.inf, 35, 10, (-math.inf, 30)),
+        (0.1, 0.7, 0.1, (0.1, 0.7)),
+    ],
+)
+def test_values_are_clipped_to_the_first_and_last_step(low, high, step, ends, scaled):
+    start = low if math.isfinite(low) else 0
+    values = start + step * np.arange(4)
+    frame = pd.DataFrame({"a": np.repeat(values, 10), "b": list("xy") * 20})
+    data = make_dataset(frame, [0, 0, 1, 1] * 10)
+    data = data.touching(column_bounds={"a": (low, high)}, steps={"a": step})
+    data = data.scaled() if scaled else data
+    far = corrupted(data, "linf(999, only=a)", bounds=None).x
+    shown = (data.table.raw or data.table).decode(data.scaling.undo(far) if scaled else far)
+    steps = (shown["a"] - start) / step
+    np.testing.assert_allclose(steps, steps.round(), atol=1e-9)
+    assert shown["a"].dtype == frame["a"].dtype
+    assert shown["a"].max() == pytest.approx(ends[1])
+    if math.isfinite(ends[0]):
+        assert shown["a"].min() == pytest.approx(ends[0])
 
 
 def test_missing_values_are_equal_among_each_other():

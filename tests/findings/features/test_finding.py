@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.findings import print_results
@@ -14,6 +16,7 @@ from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.evaluation.records import Records
 from shaketable.findings.features.charts import features_chart
 from shaketable.findings.features.finding import Features
+from shaketable.findings.features.words import note_unnoticed
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.statistics import intervals
@@ -88,18 +91,94 @@ def test_terminal_page_and_chart_have_the_losses(
     assert [row[0] for row in rows[1:]] == ["big", "mid", "tiny"]
     for row, first in zip(rows[1:], board.rows, strict=True):
         (line,) = [li for li in out.splitlines() if li.split()[:1] == [first.feature]]
-        for cell, loss in zip(row[2:], board.at(first), strict=True):
+        for cell, loss in zip(row[1:], board.at(first), strict=True):
             assert format_points(loss.value) in cell
             assert format_entry(loss.value, signed=True) + (" *" if loss.shown else "") in line
-    sentence = "net: the most fragile feature is big: 20.00 ["
+    sentence = "net: the most fragile of 3 features under jitter(0.5) is big: 20.00 ["
     assert sentence in out
     assert page.text.index(sentence) < page.text.index("Which model is more accurate?")
-    assert "b: in none of 3 features a loss is shown; the largest as measured is 1.00 [" in out
+    none = "b: under jitter(0.5) in none of 3 features a loss is shown; the largest as measured is"
+    assert f"{none} 1.00 [" in out
     drawn = [row for row in chart_rows(features_chart(finding.boards)) if "model" in row]
     assert {(r["model"], r["group"], r["value"]) for r in drawn} == {
         (m.label, x.feature, 100 * x.value.value) for m in board.models for x in m.losses
     }
-    assert "jitter" not in out.split("which model is more accurate")[0].partition("\n\n")[0]
+    assert "ranked apart" not in out + page.text
+    assert "no answer changes" not in out + page.text
+
+
+def test_losses_under_different_noise_are_ranked_apart(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    lost = {'swap(0.1, only="job")': 30, 'jitter(0.5, only="age")': 60}
+    lost |= {'swap(0.1, only="flag")': 45, 'jitter(0.5, only="rooms")': 0}
+    hits = {spec: np.where(np.arange(N) < n, 0, K) for spec, n in lost.items()}
+    records = make_records({"clean": np.ones(N, int), **hits}, k=K, metric=METRIC, sets=tuple(lost))
+    swap, jitter = find(records).json()["feature_losses"]
+    assert (swap["noise"], [f["feature"] for f in swap["features"]]) == (
+        "swap(0.1)",
+        ["flag", "job"],
+    )
+    assert (jitter["noise"], [f["feature"] for f in jitter["features"]]) == (
+        "jitter(0.5)",
+        ["age", "rooms"],
+    )
+    assert (swap["most_fragile"], jitter["most_fragile"]) == (["flag"], ["age"])
+    assert list(metrics.feature_losses(records)) == ["flag", "job", "age", "rooms"]
+    boards = take(records).boards
+    assert [board.judged for board in boards] == [4, 4]
+    out = print_results(capsys, records)
+    page = read_page(write_report(tmp_path / "p.html", records))
+    for text in (out, page.text):
+        assert "the most fragile of 2 features under swap(0.1) is flag" in text
+        assert "the most fragile of 2 features under jitter(0.5) is age" in text
+        assert text.count("features under different noise are ranked apart") == 1
+        assert "no answer changes under jitter(0.5) in rooms: models do not use" in text
+    for board in boards:
+        rows = page.tables[f"Losses by feature, {board.noise}"]
+        assert [row[0] for row in rows[1:]] == [loss.feature for loss in board.rows]
+    titles = [panel["title"] for panel in features_chart(boards).to_dict()["vconcat"]]
+    assert titles == ["swap(0.1), by hand", "jitter(0.5), by hand"]
+
+
+@pytest.mark.parametrize(
+    ("lost", "end"),
+    [(40, "20.00 [14.66, 26.06] percentage points of accuracy are lost"), (0, "no loss is shown;")],
+)
+def test_one_feature_under_a_noise_is_not_called_the_most_fragile(lost: int, end: str) -> None:
+    spec = 'swap(0.1, only="flag")'
+    hits = {"clean": np.ones(N, int), spec: np.where(np.arange(N) < lost, 0, K)}
+    (board,) = take(make_records(hits, k=K, metric=METRIC, sets=(spec,))).boards
+    assert board.models[0].words.startswith(f"net: under swap(0.1) in flag {end}")
+
+
+def test_answers_that_change_are_not_called_unchanged() -> None:
+    def note(*models: tuple[int, ...]) -> str:
+        return note_unnoticed(take(make_both(*models)).boards[0])
+
+    assert "jitter(0.5) in tiny:" in note((0, 4, 5), (0, 0, 9))
+    assert "jitter(0.5) in tiny, mid:" in note((0, 4, 0), (0, 0, 0))
+    assert note((1, 4, 5), (0, 9, 0)) == ""
+
+
+def test_a_flag_of_0_and_1_loses_what_the_same_text_loses() -> None:
+    def answer(x: Any) -> Any:
+        values = x["flag"] if hasattr(x, "columns") else pd.Series(x[:, 1])
+        return values.isin(["yes", 1]).astype(int)
+
+    rng = np.random.default_rng(0)
+    flag, age = rng.integers(0, 2, 1500), rng.normal(size=1500)
+    y = np.where(rng.random(1500) < 0.1, 1 - flag, flag)
+    text = pd.DataFrame({"age": age, "flag": np.where(flag == 1, "yes", "no")})
+    losses = []
+    for x in (text, text.assign(flag=flag), text.assign(flag=flag).to_numpy(float)):
+        data = make_dataset(x, y)
+        records = evaluate(answer, data, per_feature(data), k=3)
+        losses.append(metrics.feature_losses(records).values())
+    # one row of ten is flipped, and the model is right in nine of ten
+    for moved, flipped in losses:
+        assert moved.value == 0
+        assert flipped.value == pytest.approx(0.1 * (0.9 - 0.1), abs=0.015)
 
 
 def test_the_feature_that_a_model_uses_is_the_fragile_one() -> None:
@@ -117,6 +196,18 @@ def test_the_feature_that_a_model_uses_is_the_fragile_one() -> None:
     assert entry["most_fragile"] == ["b"]
     # the verdict and the table of corruptions leave these to the finding
     assert find(records).groups.subjects[0].noisy == ()
+
+
+def test_a_date_that_a_model_uses_is_ranked() -> None:
+    day = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(200), "D")
+    frame = pd.DataFrame({"age": np.linspace(20, 70, 200), "since": day})
+    y = (day > day[99]).astype(int)
+    data = make_dataset(frame, y)
+    records = evaluate(lambda x: (x["since"] > day[99]).astype(int), data, per_feature(data), k=4)
+    losses = metrics.feature_losses(records)
+    assert list(losses) == ["since", "age"]
+    assert losses["since"].low > 0.05
+    assert losses["age"].value == 0
 
 
 def test_a_part_of_the_features_has_no_ranking(records: Records) -> None:

@@ -10,13 +10,13 @@ from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import parse
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.dataset import Dataset
-from shaketable.data.frames.columns import Column, Kind
+from shaketable.data.frames.columns import CATEGORIES, Kind
 
 METRIC = "feature_losses"
 """Metric that is computed from these suites."""
 
-NOISES = ("jitter(0.5)", "swap(0.1)")
-"""Noise in numbers, and in text, categories, booleans and one-hot groups."""
+MOVED, SWAPPED = "jitter(0.5)", "swap(0.1)"
+"""Noise in numbers and dates, and in text, categories, booleans and numbers of few values."""
 
 
 def per_feature(data: Dataset, *noises: str) -> Suite:
@@ -28,9 +28,10 @@ def per_feature(data: Dataset, *noises: str) -> Suite:
         A table.
     noises
         Specs of noise; each is applied to every column that it suits. By default
-        ``jitter(0.5)``, normal noise of half a standard deviation of the column, for numbers, and
-        ``swap(0.1)``, another value of the column in one row of ten, for text, categories and
-        booleans.
+        ``jitter(0.5)``, normal noise of half a standard deviation of the column, for numbers and
+        dates, and ``swap(0.1)``, another value of the column in one row of ten, for text,
+        categories, booleans, and numbers of few values, such as flags, ratings and counts (see
+        `Columns.has_steps`): smaller noise would seldom change the answer of a model.
 
     >>> from shaketable import load
     >>> per_feature(load("iris"), "jitter(1)").names[0]
@@ -41,19 +42,23 @@ def per_feature(data: Dataset, *noises: str) -> Suite:
             f"noise in one feature at a time is for tables, got points of shape {data.shape}; "
             f"leave it out ({either('--features', 'per_feature')})"
         )
-    chosen = [(spec, _check(spec)) for spec in noises or NOISES]
+    chosen = [(spec, _check(spec)) for spec in noises]
     names = [
         _add_column(spec, name)
-        for name, column in _list_columns(data)
-        for spec, noise in chosen
-        if _suits(noise, column, named=bool(noises))
+        for place, (name, kind) in enumerate(_list_columns(data))
+        for spec in (
+            [spec for spec, noise in chosen if kind in noise.kinds_to_name]
+            if noises
+            else [SWAPPED if kind in CATEGORIES or data.columns.has_steps(place) else MOVED]
+        )
+        if kind is not None
     ]
     if not names:
         raise InputError(
-            f"no feature of {data.name!r} can be changed by {', '.join(noises or NOISES)}; name "
-            "noise that suits its columns, such as swap(0.1) for text"
+            f"no feature of {data.name!r} can be changed by {', '.join(noises)}; name noise that "
+            "suits its columns, such as swap(0.1) for text"
         )
-    about = f"{' or '.join(noises or NOISES)} in one column at a time"
+    about = f"{' or '.join(noises or (MOVED, SWAPPED))} in one column at a time"
     return Suite("per-feature", about, tuple(dict.fromkeys(names)), METRIC)
 
 
@@ -84,19 +89,10 @@ def _add_column(spec: str, name: str) -> str:
     return str(replace(call, options={**call.options, "only": join_names([name])}))
 
 
-def _list_columns(data: Dataset) -> list[tuple[str, Column | None]]:
-    """Names of the columns, and what is known of them: None for plain numbers."""
+def _list_columns(data: Dataset) -> list[tuple[str, Kind | None]]:
+    """Names of the columns and what they hold; None for columns that must not change."""
     names = data.features or tuple(map(str, range(data.d)))
-    columns = data.table.columns if data.table else (None,) * data.d
-    return list(zip(names, columns, strict=True))
-
-
-def _suits(noise: Corruption, column: Column | None, *, named: bool) -> bool:
-    """Whether noise applies to a column; noise that was `named` also to kinds that it may take."""
-    if column is None:
-        kind: Kind = "number"
-    elif not column.touched or (column.kind == "date" and not column.moved):
-        return False
-    else:
-        kind = column.kind
-    return kind in (noise.kinds_to_name if named or kind == "date" else noise.kinds)
+    if data.table is None:
+        return [(name, "number") for name in names]
+    kinds = [column.kind if column.touched else None for column in data.table.columns]
+    return list(zip(names, kinds, strict=True))

@@ -24,6 +24,7 @@ NUMBERS: tuple[Kind, ...] = ("number", "integer")
 CATEGORIES: tuple[Kind, ...] = ("category", "text", "boolean", "one-hot")
 
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+_FEW = 64
 _NO_DATE = np.iinfo(np.int64).min  # what pandas stores for a missing date
 
 
@@ -61,14 +62,35 @@ class Column:
     """Corrupted values are a whole number of steps away from `anchor`; 0 for no steps."""
     anchor: float = 0.0
 
-    @property
-    def text(self) -> str:
-        """All that decides what numbers mean and which may change; for fingerprints."""
-        dtypes = tuple(map(str, self.dtypes))
+    def write(self, *, plain: bool) -> str:
+        """Return all that decides what numbers mean and which may change, for fingerprints.
+
+        The content decides: how a version of pandas stores text, dates or missing values is no part
+        of it. A column of plain numbers is written as that of an array.
+        """
+        kind = "number" if plain and self.kind in NUMBERS else self.kind
+        types = tuple(self._name_type(dtype, plain=plain) for dtype in self.dtypes)
         limits = (self.touched, self.moved, self.low, self.high, self.step)
-        words = "\n".join(map(repr, self.values)).encode()
+        words = "\n".join(map(_write_value, self.values)).encode()
         values = hashlib.blake2b(words, digest_size=16).hexdigest() if len(self.values) else ""
-        return repr((self.name, self.kind, dtypes, values, self.start, self.unit, *limits))
+        start = self.start * (_PER_DAY["ns"] // _PER_DAY[self.unit]) if self.unit else 0
+        return repr((self.name, kind, types, values, start, self.unit and "ns", *limits))
+
+    def _name_type(self, dtype: Any, *, plain: bool) -> str:
+        """Name of the type of a column, the same for all types that hold the same values."""
+        if self.kind in ("text", "boolean"):
+            return {"text": "str", "boolean": "bool"}[self.kind]
+        if plain or dtype is None:
+            return "float64" if self.kind == "one-hot" else "None"
+        if self.kind == "date":
+            return f"{dtype.kind} {_find_zone(dtype) or ''}"
+        return str(getattr(dtype, "numpy_dtype", dtype))
+
+    def holds(self, x: FloatArray) -> bool:
+        """Whether the frame holds these numbers as they are: floats, as noise leaves them."""
+        if self.kind == "integer":
+            return isinstance(self.dtypes[0], np.dtype) and not _are_whole(x[:_FEW])
+        return self.kind == "number" and self.dtypes[0] == x.dtype
 
     def decode(self, x: FloatArray) -> dict[Any, Any]:
         """Return the column, or all columns of a one-hot group, by label."""
@@ -141,13 +163,23 @@ def _read_dates(series: Series[Any], known: dict[str, Any]) -> tuple[Column, Flo
     index: Any = (pd.DatetimeIndex if series.dtype.kind == "M" else pd.TimedeltaIndex)(series)
     ticks, there = index.asi8, ~index.isna()
     start = int(ticks[there].min()) if there.any() and series.dtype.kind == "M" else 0
-    days = np.where(there, (ticks - start) / _PER_DAY[index.unit], np.nan)
+    whole, rest = np.divmod(ticks - start, _PER_DAY[index.unit])  # the same days in every unit
+    days = np.where(there, whole + rest / _PER_DAY[index.unit], np.nan)
     if (_ticks(days[there], index.unit, start) != ticks[there]).any():
         raise InputError(
             f"column {known['name']!r} has dates that float64 cannot tell apart; round them, as in "
             ".dt.round('us')"
         )
     return Column(kind="date", start=start, unit=index.unit, **known), days
+
+
+def _write_value(value: Any) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _find_zone(dtype: Any) -> Any:
+    """Time zone of a type of dates; None if it has none."""
+    return getattr(dtype, "tz", None) or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
 
 
 def _ticks(days: FloatArray, unit: str, start: int) -> Array:
@@ -167,14 +199,17 @@ def _decode_integer(column: Column, x: FloatArray, dtype: Any) -> Any:
 
     They may have been scaled and back, which leaves rounding errors.
     """
-    gaps, whole = np.isnan(x), np.rint(x)
     is_plain = isinstance(dtype, np.dtype)
-    if np.allclose(x, whole, rtol=1e-12, atol=1e-9, equal_nan=True):
-        x = whole
-    else:
+    if not all(map(_are_whole, (x[:_FEW], x))):  # noise shows in few values
         nullable = "double[pyarrow]" if "pyarrow" in str(dtype) else "Float64"
         return x if is_plain else _decode_number(column, x, nullable)
-    return x if is_plain and gaps.any() else _decode_number(column, x, dtype)
+    whole = np.rint(x)
+    return whole if is_plain and np.isnan(x).any() else _decode_number(column, whole, dtype)
+
+
+def _are_whole(x: FloatArray) -> bool:
+    whole = np.rint(x)
+    return np.array_equal(x, whole) or np.allclose(x, whole, rtol=1e-12, atol=1e-9, equal_nan=True)
 
 
 def _decode_boolean(column: Column, x: FloatArray, dtype: Any) -> Any:
@@ -225,7 +260,7 @@ def _decode_date(column: Column, x: FloatArray, dtype: Any) -> Any:
     if dtype.kind == "m":
         return pd.Series(ticks.view(f"m8[{column.unit}]")).astype(dtype).array
     dates: Any = pd.Series(ticks.view(f"M8[{column.unit}]"))
-    zone = getattr(dtype, "tz", None) or getattr(getattr(dtype, "pyarrow_dtype", None), "tz", None)
+    zone = _find_zone(dtype)
     dates = dates.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else dates
     return dates.astype(dtype).array
 

@@ -20,7 +20,9 @@ from shaketable.data.frames.columns import NUMBERS, Column, merge_one_hot, read_
 Others: TypeAlias = Literal["agree", "gower"]
 Names: TypeAlias = "str | Iterable[str] | None"
 
-_NO_LIMITS = (-math.inf, math.inf, 0.0)
+NO_NUMBERS = "no column holds numbers that noise may change, so eps_min and MSCR are undefined"
+
+_ROUNDING = 1e-6  # of a step
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,10 @@ class TableSchema:
     """How columns that noise does not change count between points: see `touching.touching`."""
     raw: TableSchema | None = None
     """The same before features were scaled to [0, 1]; None if they were not."""
+    complete: bool = False
+    """Whether no value is missing."""
+    chosen: bool = False
+    """Whether columns that may change, their limits, or groups of them were chosen."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,12 +69,9 @@ class TableSchema:
         return tuple(name for _, name in sorted(named))
 
     @property
-    def is_chosen(self) -> bool:
-        """Whether columns that may change, their limits, or groups of them were chosen."""
-        return any(
-            not c.touched or c.kind == "one-hot" or (c.low, c.high, c.step) != _NO_LIMITS
-            for c in self.columns
-        )
+    def is_plain(self) -> bool:
+        """Whether all columns are numbers, none is missing, and all may change."""
+        return self.complete and not self.chosen and bool(self.numeric.all())
 
     @cached_property
     def moved(self) -> Array:
@@ -88,7 +91,10 @@ class TableSchema:
     @property
     def text(self) -> str:
         """All that decides what the numbers mean and which may change; for fingerprints."""
-        return repr((tuple(column.text for column in self.columns), self.others, self.is_frame))
+        kinds = {column.kind for column in self.columns}
+        plain = self.is_frame and self.complete and kinds <= {*NUMBERS, "one-hot"}
+        columns = tuple(column.write(plain=plain) for column in self.columns)
+        return repr((columns, self.others, self.is_frame and not plain))
 
     def take(self, places: Sequence[int]) -> TableSchema:
         """Return the schema of some columns."""
@@ -102,13 +108,15 @@ class TableSchema:
         """
         if not self.decodes:
             return x
+        import pandas as pd  # slow to import
+
+        if all(column.holds(x[:, i]) for i, column in enumerate(self.columns)):
+            return pd.DataFrame(x.copy(), columns=list(self.labels), copy=False)  # in one piece
         decoded: dict[Any, Any] = {}
         for i, column in enumerate(self.columns):
             decoded |= column.decode(np.ascontiguousarray(x[:, i]))
         if not self.is_frame:
             return np.stack([decoded[i] for i in range(len(decoded))], axis=1).astype(x.dtype)
-        import pandas as pd  # slow to import
-
         return pd.DataFrame({label: decoded[label] for label in self.labels})
 
     def enforce(self, x: Array) -> Array:
@@ -116,17 +124,22 @@ class TableSchema:
         low, high, step, anchor = self._limits
         if not (np.isfinite(low).any() or np.isfinite(high).any() or step.any()):
             return x
-        grain = np.where(step > 0, step, 1.0)
-        stepped = np.rint((x - anchor) / grain) * grain + anchor
-        # a step down where rounding has gone beyond the upper bound
-        stepped = np.where(stepped > high, stepped - grain, stepped)
+        stepped = np.rint((x - anchor) / np.where(step > 0, step, 1.0)) * step + anchor
         return np.clip(np.where(step > 0, stepped, x), low, high).astype(x.dtype)
 
     @cached_property
     def _limits(self) -> tuple[FloatArray, ...]:
-        """Low and high ends, steps and their anchors, one value per column each."""
+        """Low and high ends, steps and their anchors, one value per column each.
+
+        In a column with steps, the ends are the first and the last step within its bounds.
+        """
         limits = [(c.low, c.high, c.step, c.anchor) for c in self.columns]
-        return tuple(np.array(limits, dtype=np.float64).T)
+        low, high, step, anchor = np.array(limits, dtype=np.float64).T
+        grain = np.where(step > 0, step, 1.0)
+        # ends that are on a step up to rounding, as those of scaled features, are on it
+        first = np.ceil((low - anchor) / grain - _ROUNDING) * grain + anchor
+        last = np.floor((high - anchor) / grain + _ROUNDING) * grain + anchor
+        return np.where(step > 0, first, low), np.where(step > 0, last, high), step, anchor
 
     def scaled(self, low: FloatArray, span: FloatArray) -> TableSchema:
         """Return the schema of the data with numbers scaled by (x - low) / span."""
@@ -165,7 +178,7 @@ class TableSchema:
             )
         if not any(column.touched for column in columns):
             raise InputError("at least one column must be left that may change; keep fewer columns")
-        return replace(self, columns=tuple(columns), others=others or self.others)
+        return replace(self, columns=tuple(columns), others=others or self.others, chosen=True)
 
     def with_limits(
         self, x: Array, bounds: Mapping[str, tuple[float, float]], steps: Mapping[str, float]
@@ -224,7 +237,7 @@ class TableSchema:
         """What a reader should know: which columns noise changes, and how the others count."""
         moved = [column.name for column in self.columns if column.moved]
         still = [column.name for column in self.columns if not column.moved]
-        notes = []
+        notes = [] if moved else [NO_NUMBERS]
         if moved and still:
             them = quote(still[0]) if len(still) == 1 else "them"
             how = f"points must agree in {them} to be opponents"
@@ -271,7 +284,8 @@ def read_frame(frame: Any) -> tuple[TableSchema, FloatArray]:
     for i, label in enumerate(labels):
         column, numbers[:, i] = read_column(label, frame[label])
         columns.append(column)
-    return TableSchema(tuple(columns), labels), numbers
+    complete = not np.isnan(numbers).any()
+    return TableSchema(tuple(columns), labels, complete=complete), numbers
 
 
 def concat_frames(first: Any, second: Any) -> Any:
@@ -317,11 +331,6 @@ def is_frame(x: Any) -> bool:
             f"{type(x).__module__.partition('.')[0]}; convert it, as in x.to_pandas()"
         )
     return True
-
-
-def is_plain(frame: Any) -> bool:
-    """Whether a data frame holds numbers alone, and none is missing."""
-    return all(dtype.kind in "iuf" for dtype in frame.dtypes) and not frame.isna().to_numpy().any()
 
 
 def find_strata(x: Array, free: Array, gapped: Array | None = None) -> IntArray:

@@ -54,7 +54,7 @@ def touching(
         raise InputError("columns must be chosen before the data are scaled; scale last")
     if data.x.ndim != 2 or data.x.dtype == np.uint8:
         raise InputError(f"columns are those of tables, got points of shape {data.shape}")
-    table, x = data.table or schema_of_array(data.x, data.features), data.x
+    table, x = data.schema or schema_of_array(data.x, data.features), data.x
     groups = [
         [name for name in table.names if name.startswith(group)]
         if isinstance(group, str)
@@ -66,4 +66,4 @@ def touching(
     table = table.with_limits(x, column_bounds or {}, steps or {})
     table = table.touching(only=only, keep=keep, others=others)
     features = table.names if groups or data.features else None
-    return replace(data, x=x, table=table, features=features)
+    return replace(data, x=x, schema=table, features=features)

@@ -18,7 +18,10 @@ _TIPS = {"value": "accuracy lost, points", "low": "95 % interval from", "high": 
 
 
 def features_chart(boards: Sequence[FeatureBoard]) -> Chart:
-    """Accuracy lost under noise in every feature, one panel per data set, one dot per model."""
+    """Accuracy lost under noise in every feature, one dot per model.
+
+    There is one panel per data set and noise.
+    """
     title = "Accuracy lost under noise in one feature"
     if len(boards) == 1:
         title = f"{title}, {to_one_line(boards[0].data)}"
@@ -30,18 +33,16 @@ def features_chart(boards: Sequence[FeatureBoard]) -> Chart:
 
 
 def _draw_board(board: FeatureBoard) -> Chart:
-    shown = board.rows[:MAX_FEATURES]
-    several = len(shown) > len({loss.feature for loss in shown})
     rows: list[Row] = [
         {
             "model": model.label,
-            "group": loss.series.first.corruption if several else loss.feature,
+            "group": loss.feature,
             "noise": loss.noise,
             "value": 100 * loss.value.value,
             "low": 100 * loss.value.low,
             "high": 100 * loss.value.high,
         }
-        for first in shown
+        for first in board.rows[:MAX_FEATURES]
         for model, loss in zip(board.models, board.at(first), strict=True)
     ]
     names, features = [m.label for m in board.models], list(dict.fromkeys(r["group"] for r in rows))
@@ -55,4 +56,5 @@ def _draw_board(board: FeatureBoard) -> Chart:
     dots = drawing.dots_with_bars(base, title="accuracy lost, percentage points", scale=scale)
     height = 20 + len(features) * (14 + 12 * len(names))
     chart = alt.layer(drawing.vertical_rule(0, scale=scale), *dots)
-    return chart.properties(title=to_one_line(board.data), height=height)
+    title = to_one_line(f"{board.noise}, {board.data}")
+    return chart.properties(title=title, height=height)

@@ -22,16 +22,21 @@ from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.risk.finding import is_bounded
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.terminal import Displayed
+from shaketable.views.terminal import Displayed, print_lines
 
 
 @dataclass(frozen=True, eq=False)
 class ModelLosses:
-    """One fitted model under noise in every column."""
+    """One fitted model under the same noise in every column that it suits."""
 
     label: str
     losses: tuple[FeatureLoss, ...]
     """The largest as measured first."""
+
+    @property
+    def noise(self) -> str:
+        """The noise, without a column."""
+        return self.losses[0].noise
 
     @property
     def clean(self) -> Estimate:
@@ -63,7 +68,8 @@ class ModelLosses:
             "n": cell.n,
             "k": cell.k,
             "clean": self.clean.json(),
-            "most_fragile": list(dict.fromkeys(loss.feature for loss in self.most_fragile)),
+            "noise": self.noise,
+            "most_fragile": [loss.feature for loss in self.most_fragile],
             "features": [
                 {
                     "feature": loss.feature,
@@ -79,7 +85,7 @@ class ModelLosses:
 
 @dataclass(frozen=True, eq=False)
 class FeatureBoard:
-    """All models on the same data, under noise in the same columns."""
+    """All models on the same data, under the same noise in the same columns."""
 
     data: str
     models: tuple[ModelLosses, ...]
@@ -98,9 +104,9 @@ class FeatureBoard:
         )
 
     @property
-    def noises(self) -> list[str]:
-        """Kinds of noise."""
-        return list(dict.fromkeys(loss.noise for loss in self.models[0].losses))
+    def noise(self) -> str:
+        """The noise, without a column."""
+        return self.models[0].noise
 
     def at(self, loss: FeatureLoss) -> list[FeatureLoss]:
         """Return the losses of all models under the same corruption."""
@@ -118,11 +124,13 @@ class Features(Displayed):
         return {"feature_losses": [model.json() for b in self.boards for model in b.models]}
 
     def print(self) -> None:
-        """Print one table per data set, and a sentence per model."""
+        """Print one table per data set and noise, and a sentence per model."""
         from shaketable.findings.features.table import print_board
 
         for board in self.boards:
             print_board(board)
+        if len({board.data for board in self.boards}) < len(self.boards):
+            print_lines(words.APART)
 
     def sections(self, methods: Methods) -> list[Section]:
         """Return one section with all data."""
@@ -145,8 +153,10 @@ def find(groups: RecordGroups) -> Features | None:
     boards = []
     for labelled in by_noise.values():
         judged = sum(len(result.series) for _, result in labelled)
-        models = [ModelLosses(label, make_losses(result, judged)) for label, result in labelled]
-        boards.append(FeatureBoard(labelled[0][1].first.data, tuple(models)))
+        losses = {label: make_losses(result, judged) for label, result in labelled}
+        for noise in losses[labelled[0][0]]:
+            models = tuple(ModelLosses(label, each[noise]) for label, each in losses.items())
+            boards.append(FeatureBoard(labelled[0][1].first.data, models))
     return Features(tuple(boards)) if boards else None
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+
+import numpy as np
 
 from shaketable.corruptions.suites.per_feature import METRIC, split_column
 from shaketable.evaluation.records import Records
@@ -40,20 +43,31 @@ class FeatureLoss:
         return allow_for_looks(e, [noisy])
 
     @cached_property
+    def is_unnoticed(self) -> bool:
+        """Whether every answer is right or wrong as it was, in all draws."""
+        noisy = self.series.first
+        return np.array_equal(self.series.clean[0].hits * noisy.k, noisy.hits)
+
+    @cached_property
     def shown(self) -> bool:
         """Whether accuracy is lost, among all losses that are judged together."""
         return self.value.value > 0 and is_shown(self.value, self.judged)
 
 
-def make_losses(result: SuiteResult, judged: int) -> tuple[FeatureLoss, ...]:
-    """Return the losses in all columns, the largest as measured first."""
+def make_losses(result: SuiteResult, judged: int) -> dict[str, tuple[FeatureLoss, ...]]:
+    """Return the losses in all columns by noise, each the largest as measured first.
+
+    A loss depends on the size of the noise, so losses under different noise have no common ranking.
+    """
     refuse_shared(result.first, over_runs=False)
-    losses = [
-        FeatureLoss(feature, noise, series, judged)
-        for series in result.series
-        for feature, noise in [split_column(series.first.corruption)]
-    ]
-    return tuple(sorted(losses, key=lambda loss: -loss.value.value))
+    losses: dict[str, list[FeatureLoss]] = {}
+    for series in result.series:
+        feature, noise = split_column(series.first.corruption)
+        losses.setdefault(noise, []).append(FeatureLoss(feature, noise, series, judged))
+    return {
+        noise: tuple(sorted(each, key=lambda loss: -loss.value.value))
+        for noise, each in losses.items()
+    }
 
 
 def choose_most_fragile(losses: tuple[FeatureLoss, ...]) -> tuple[FeatureLoss, ...]:
@@ -76,11 +90,12 @@ def choose_most_fragile(losses: tuple[FeatureLoss, ...]) -> tuple[FeatureLoss, .
 def feature_losses(records: Records | SuiteResult) -> dict[str, Estimate]:
     """Accuracy that one fitted model loses under noise in one column at a time, the largest first.
 
-    The model was evaluated with ``st.per_feature(data)``. Keys are names of columns or, if there
-    are several kinds of noise per column, specs.
+    The model was evaluated with ``st.per_feature(data)``. Losses under different noise, such as
+    that of numbers and that of categories, are ranked one after the other. Keys are names of
+    columns or, if there are several kinds of noise per column, specs.
     """
     result = choose_suite_result(records, METRIC)
-    losses = make_losses(result, len(result.series))
+    losses = list(chain.from_iterable(make_losses(result, len(result.series)).values()))
     names = [loss.feature for loss in losses]
     if len(set(names)) < len(names):
         names = [loss.series.first.corruption for loss in losses]

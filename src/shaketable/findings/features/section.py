@@ -24,12 +24,17 @@ def make_sections(finding: Features, methods: Methods) -> list[Section]:
     """Return the section with all data."""
     for board in finding.boards:
         methods.note("Accuracy lost under noise in one feature", board.rows[0].value)
-    parts = [FeaturePart(number, board) for number, board in enumerate(finding.boards, start=1)]
+    several = len({board.data for board in finding.boards}) > 1
+    parts = [
+        FeaturePart(number, board, several=several)
+        for number, board in enumerate(finding.boards, start=1)
+    ]
     models = [model for board in finding.boards for model in board.models]
+    apart = words.APART if len(finding.boards) > len({b.data for b in finding.boards}) else ""
     answer = _render("answer", models=models[:FEW_MODELS], more=len(models[FEW_MODELS:]))
     return [
         Section("fragile", "Fragile features", answer, 6),
-        Section("features", "Features", _render("features", parts=parts), 43),
+        Section("features", "Features", _render("features", parts=parts, apart=apart), 43),
     ]
 
 
@@ -39,10 +44,22 @@ def _render(macro: str, **content: object) -> Markup:
 
 @dataclass(frozen=True, eq=False)
 class FeaturePart:
-    """Content of the part about one data set, as the template needs it."""
+    """Content of the part about one data set and noise, as the template needs it."""
 
     number: int
     board: FeatureBoard
+    several: bool
+    """Whether there are several data sets."""
+
+    @property
+    def title(self) -> str:
+        """The noise, and of several data sets the name of this one."""
+        return f"{self.board.noise}, {self.board.data}" if self.several else self.board.noise
+
+    @property
+    def note(self) -> str:
+        """In which features the noise shows nowhere; empty if there is none."""
+        return words.note_unnoticed(self.board)
 
     @property
     def rows(self) -> list[FeatureLoss]:

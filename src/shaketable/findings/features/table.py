@@ -14,22 +14,17 @@ MAX_ROWS = 20
 
 def print_board(board: FeatureBoard) -> None:
     """Print the losses of all models, the largest mean first, and the most fragile features."""
-    several = len(board.noises) > 1
-    header = ["feature", *(["noise"] if several else []), *(m.label for m in board.models)]
-    rows = [
-        [loss.feature, *([loss.noise] if several else []), *map(_format, board.at(loss))]
-        for loss in board.rows[:MAX_ROWS]
-    ]
-    under = "noise" if several else board.noises[0]
     print_table(
-        f"{board.data}: accuracy lost under {under} in one feature at a time, in percentage "
+        f"{board.data}: accuracy lost under {board.noise} in one feature at a time, in percentage "
         f"points; * {words.describe_judging(board)}",
-        header,
-        rows,
+        ["feature", *(model.label for model in board.models)],
+        [[loss.feature, *map(_format, board.at(loss))] for loss in board.rows[:MAX_ROWS]],
     )
     if more := len(board.rows[MAX_ROWS:]):
         print_lines(f"{more} more features have smaller losses: --json or --report")
     print_lines(*(model.words for model in board.models))
+    if note := words.note_unnoticed(board):
+        print_lines(note)
 
 
 def _format(loss: FeatureLoss) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shaketable.core.checks import list_names
+from shaketable.core.spec import parse_call
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
@@ -15,23 +16,48 @@ CHART = (
     "one dot per model. The column with the largest mean loss is at the top."
 )
 
+APART = (
+    "features under different noise are ranked apart, as a loss depends on the size of the noise; "
+    "for one ranking name one noise that suits all columns, such as swap(0.1)"
+)
+
 
 def describe_model(model: ModelLosses) -> str:
     """Say which feature is most fragile, or which ones may be."""
     number = len(model.losses)
     top, size = model.losses[0], format_entry(model.losses[0].value)
+    loss = f"{size} percentage points of accuracy are lost"
+    if number == 1:
+        seen = loss if model.most_fragile else f"no loss is shown; as measured it is {size} points"
+        return f"{model.label}: under {model.noise} in {top.feature} {seen}"
     if not model.most_fragile:
         return (
-            f"{model.label}: in none of {number} features a loss is shown; the largest as measured "
-            f"is {size} percentage points under {top.noise} in {top.feature}"
+            f"{model.label}: under {model.noise} in none of {number} features a loss is shown; the "
+            f"largest as measured is {size} percentage points in {top.feature}"
         )
-    loss = f"{size} percentage points of accuracy are lost under {top.noise}"
-    names = list(dict.fromkeys(loss.feature for loss in model.most_fragile))
+    names = [loss.feature for loss in model.most_fragile]
+    most = f"{model.label}: the most fragile of {number} features under {model.noise}"
     if len(names) == 1:
-        return f"{model.label}: the most fragile feature is {top.feature}: {loss}"
+        return f"{most} is {top.feature}: {loss}"
     return (
-        f"{model.label}: the most fragile feature as measured is {top.feature}: {loss}; with 95 % "
-        f"confidence it is one of {len(names)}: {list_names(names)}"
+        f"{most} as measured is {top.feature}: {loss}; with 95 % confidence it is one of "
+        f"{len(names)}: {list_names(names)}"
+    )
+
+
+def note_unnoticed(board: FeatureBoard) -> str:
+    """Say under noise in which numbers no answer of any model changes; empty if there is none.
+
+    A model that uses a column of few values may miss noise that does not reach the next value.
+    """
+    if parse_call(board.noise).name in ("swap", "missing", "typo"):
+        return ""
+    names = [r.feature for r in board.rows if all(loss.is_unnoticed for loss in board.at(r))]
+    if not names:
+        return ""
+    return (
+        f"no answer changes under {board.noise} in {list_names(names)}: models do not use such a "
+        "column, or the noise does not reach its next value, as swap(0.1) does"
     )
 
 
