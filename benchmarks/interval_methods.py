@@ -13,10 +13,17 @@ _coverage.py` lets them compete.
 - ``bootstrap t`` and ``BCa`` (Efron 1987), from 400 resamples, of the linearised estimate.
 - ``Gaffke``: one imagined point at the end of the range with weight 1, two for a difference of
   relative changes; the method of shaketable before the imagined point followed the data.
+- ``before``: that of shaketable until 2026-11-17. The imagined point did not allow for common kinds
+  that few points do not show, nor for clean errors; ratios were linearised.
+
+For ratios only:
+
+- ``Fieller``: t of y - r c, for all ratios r (1954); without end if c may be 0.
+- ``log ratio``: t of the logarithm (delta method; Katz et al. 1978).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -63,10 +70,30 @@ class Studies:
 
     def first(self, number: int) -> "Studies":
         """Return the first studies."""
-        a = self.linear
-        part = slice(number)
-        linear = LinearEstimate(a.estimate[part], a.values[part], a.low[part], a.high[part])
-        return Studies(linear, self.counts[part], self.n, self.imagined)
+        linear = choose(self.linear, lambda x: x[:number], lambda x: x[:number])
+        return Studies(linear, self.counts[:number], self.n, self.imagined)
+
+
+def choose(
+    linear: LinearEstimate,
+    studies: Callable[[FloatArray], FloatArray],
+    outcomes: Callable[[FloatArray], FloatArray],
+) -> LinearEstimate:
+    """Choose some of the studies, from arrays with one value each, and some of the outcomes."""
+
+    def of_studies(end: FloatArray | float) -> FloatArray | float:
+        return studies(end) if isinstance(end, np.ndarray) else end
+
+    return LinearEstimate(
+        studies(linear.estimate),
+        outcomes(linear.values),
+        studies(linear.low),
+        studies(linear.high),
+        tuple(choose(part, studies, outcomes) for part in linear.parts),
+        None if linear.bases is None else outcomes(linear.bases),
+        of_studies(linear.base_low),
+        of_studies(linear.base_high),
+    )
 
 
 Limits: TypeAlias = tuple[FloatArray, FloatArray]
@@ -203,8 +230,45 @@ def imagined(studies: Studies, imagine: Imagine = imagine_point) -> Limits:
     )
 
 
+def before(studies: Studies, _: np.random.Generator) -> Limits:
+    """Limits of shaketable before common kinds, clean errors and ratios had their own rules."""
+    plain = replace(studies, linear=replace(studies.linear, parts=(), bases=None))
+    return imagined(plain, partial(imagine_point, common=1.0))
+
+
+def fieller(studies: Studies, _: np.random.Generator) -> Limits:
+    """Ratios r for which the mean of y - r c does not differ from 0 by Student's t."""
+    steps, bases = studies.steps, studies.linear.bases
+    assert bases is not None
+    factor = special.stdtrit(studies.n - 1, 1 - TAIL) ** 2 / (studies.n - 1)
+
+    def covariance(a: FloatArray, b: FloatArray) -> FloatArray:
+        return np.asarray((studies.counts * a * b).sum(axis=-1) / studies.n) * factor
+
+    # t^2 <= variance of steps - t (bases - 1), times the factor
+    own = bases - 1
+    square, cross, constant = (
+        covariance(*pair) for pair in ((own, own), (own, steps), (steps,) * 2)
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(cross**2 + (1 - square) * constant, 0))
+        low, high = ((-cross + sign * root) / (1 - square) for sign in (-1, 1))
+    open_end = square >= 1
+    value = studies.linear.estimate
+    return np.where(open_end, -1, value + low), np.where(open_end, np.inf, value + high)
+
+
+def log_ratio(studies: Studies, _: np.random.Generator) -> Limits:
+    """Student's t of the logarithm of the ratio."""
+    ratio = np.maximum(1 + studies.linear.estimate, 1e-9)
+    error = np.sqrt(studies.moment(2) / (studies.n - 1)) / ratio
+    factor = np.exp(float(special.stdtrit(studies.n - 1, 1 - TAIL)) * error)
+    return ratio / factor - 1, ratio * factor - 1
+
+
 METHODS: dict[str, Method] = {
     "shaketable": lambda studies, _: imagined(studies),
+    "before": before,
     "Gaffke": lambda studies, _: imagined(studies, partial(imagine_worst, points=studies.imagined)),
     "t": student,
     "skewness": skewness,
@@ -212,4 +276,7 @@ METHODS: dict[str, Method] = {
     "Agresti–Coull": with_points_at_the_ends(Z**2 / 2),
     "likelihood": likelihood,
     "betting": betting,
+    "Fieller": fieller,
+    "log ratio": log_ratio,
 }
+FOR_RATIOS = ("Fieller", "log ratio")

@@ -7,10 +7,13 @@ noise with probability 0.6 + 0.4 q), or fragile (right without noise, mostly wro
 models are evaluated on the same points under the same noise: half of all draws affect both alike,
 the others independently. With a run shift, a random share of a run's points gets worse, more in
 some runs than in others: for both models, or for one of the two, which spreads their difference.
+One way: the answers of two models are nested, so that in every run all points at which they differ
+differ the same way, in some runs more than in others, in some the other way.
 
 At the edge of what a fixed model may do: few points, 30 draws, an accuracy near 0, a few points
 that change completely, one way or both, among points that do not change or among many that change
-a little, many points that change completely, and points that are all alike.
+a little, many points that change completely, points that are all alike, also with few clean errors,
+and groups of 20 to 40 points of which a tenth is hard.
 
 A fixed model's truth is computed from the probabilities. For splits, a population of runs is
 drawn once and studies are drawn from it with replacement, so the truth is the population's mean.
@@ -39,6 +42,12 @@ POPULATION = 4000
 STEADY = np.zeros(1)
 SHIFTING = special.gammaincinv(4, (np.arange(9) + 0.5) / 9) / 8
 """Levels of the run shift, in units of the error: mean 0.5, skewed, standard deviation 0.25."""
+LEVELS = 99
+"""Number of levels of a run effect that is normal."""
+
+NESTED = "nested answers"
+RUN_EFFECTS = ((0.0, 0.005), (0.0, 0.02), (0.0, 0.05), (0.02, 0.02), (0.03, 0.01))
+"""Mean and standard deviation of the share of points in which one model of two is worse."""
 
 Component: TypeAlias = tuple[float, int, float, int, float]
 """Probability, first model's clean answer and q, second model's clean answer and q."""
@@ -58,6 +67,8 @@ def boundary(q: float) -> list[Component]:
 def point_types(kind: str, accuracy: float) -> Types:
     """Shares of the point types that give the first model this clean accuracy."""
     error = 1 - accuracy
+    if kind == NESTED:
+        return [(accuracy, RIGHT), (error, WRONG)]
     hesitant = {
         "hardly any loss": 0.2 * error,
         "some loss": min(2 * error, 0.3),
@@ -91,12 +102,17 @@ def complete_types(accuracy: float) -> Types:
     return [*types, (0.8 * accuracy, RIGHT), (0.8 * (1 - accuracy), WRONG)]
 
 
-def alike_types(accuracy: float) -> Types:
-    """Every point is right with the same probability, and a little less often under noise."""
+def alike_types(accuracy: float, noisy: float, worse: float) -> Types:
+    """Every point is right with the same probability, and less often under noise."""
     clean = {1: accuracy, 0: 1 - accuracy}
     both = itertools.product((0, 1), (0, 1))
-    q, worse = 0.9 * accuracy, 0.8 * accuracy
-    return [(1.0, [(clean[a] * clean[b], a, q, b, worse) for a, b in both])]
+    return [(1.0, [(clean[a] * clean[b], a, noisy, b, worse) for a, b in both])]
+
+
+def hard_types(hard: float, accuracy: float) -> Types:
+    """A share of the points is always wrong, the others are alike."""
+    rest = alike_types(accuracy, accuracy, accuracy**2)
+    return [(hard, WRONG), *((share * (1 - hard), components) for share, components in rest)]
 
 
 @dataclass(frozen=True)
@@ -142,11 +158,24 @@ def fixed_model_regimes() -> Iterator[Regime]:
         kind = "many change completely"
         yield Regime(kind, accuracy, n, k, complete_types(accuracy))
     for n, k in itertools.product((20, 100, 1000), (1, 10, 30)):
-        yield Regime("all points alike", 0.7, n, k, alike_types(0.7))
+        yield Regime("all points alike", 0.7, n, k, alike_types(0.7, 0.63, 0.56))
     for lost, n in itertools.product((1, 3), (100, 1000)):
         few: Types = [(lost / n, [(1.0, 1, 0.0, 1, 1.0)])]
         many = [(share * (1 - lost / n), c) for share, c in point_types("some loss", 0.9)]
         yield Regime(f"some loss, and {lost} lost", 0.9, n, 10, few + many)
+    yield from small_regimes()
+
+
+def small_regimes() -> Iterator[Regime]:
+    """Regimes of few points, or few clean errors."""
+    for n, k in itertools.product((20, 30, 50, 100), (1, 10, 30)):
+        yield Regime("all alike, 90 % noisy", 0.95, n, k, alike_types(0.95, 0.9, 0.85))
+    for error, n in itertools.product((0.03, 0.04, 0.05), (50, 100)):
+        types = alike_types(1 - error, 1 - 2 * error, 1 - 3 * error)
+        yield Regime("all alike, errors double", 1 - error, n, 6, types)
+    for n, rest in itertools.product((20, 30, 40, 100), (0.9, 0.95, 0.99)):
+        kind = f"10 % hard, rest {100 * rest:g} %"
+        yield Regime(kind, round(0.9 * rest, 3), n, 10, hard_types(0.1, rest))
 
 
 def outcome_probabilities(components: list[Component], k: int) -> FloatArray:
@@ -190,14 +219,20 @@ class SplitRegime:
     accuracy: float
     split: tuple[int, int]
     k: int
-    shift: Literal["no", "both models", "one model"]
+    shift: Literal["no", "both models", "one model", "one way"]
     """Which models have more wrong answers in some runs than in others."""
+    mean: float = 0.0
+    """One way: mean share of the points that the second model loses, and its spread."""
+    spread: float = 0.0
 
     @property
     def labels(self) -> list[str]:
         """Cells that name it."""
         sizes = map(str, (*self.split, self.k))
-        return [self.kind, f"{100 * self.accuracy:g}", *sizes, self.shift]
+        shift: str = self.shift
+        if shift == "one way":
+            shift += f", {100 * self.mean:g} ± {100 * self.spread:g} %"
+        return [self.kind, f"{100 * self.accuracy:g}", *sizes, shift]
 
 
 def split_regimes() -> Iterator[SplitRegime]:
@@ -206,6 +241,8 @@ def split_regimes() -> Iterator[SplitRegime]:
         yield SplitRegime(kind, accuracy, split, k, "no")
         yield SplitRegime(kind, accuracy, split, k, "both models")
         yield SplitRegime(kind, accuracy, split, k, "one model")
+    for n, (mean, spread) in itertools.product((100, 1000), RUN_EFFECTS):
+        yield SplitRegime(NESTED, 0.9, (n, n), 1, "one way", mean, spread)
 
 
 def population_of_runs(
@@ -217,6 +254,9 @@ def population_of_runs(
     """
     kind, accuracy, k, (n, part) = regime.kind, regime.accuracy, regime.k, regime.split
     shift = STEADY if regime.shift == "no" else levels * (1 - accuracy)
+    if regime.shift == "one way":
+        quantiles = special.ndtri((np.arange(LEVELS) + 0.5) / LEVELS)
+        shift = regime.mean + regime.spread * quantiles / quantiles.std()
     parts = point_types(kind, accuracy)
     exact = n * np.array([share for share, _ in parts])
     sizes = np.floor(exact + 1e-9).astype(np.int64)
@@ -230,13 +270,16 @@ def population_of_runs(
         guesses: list[Component] = [(0.5, 1, 1.0, b, 0.5) for b in (0, 1)]
     else:
         guesses = [(0.25, a, 0.5, b, 0.5) for a in (0, 1) for b in (0, 1)]
-    worse = outcome_probabilities(guesses, k)
+    worse = better = outcome_probabilities(guesses, k)
+    if regime.shift == "one way":
+        worse = outcome_probabilities([(1.0, 1, 1.0, 1, 0.0)], k)
+        better = outcome_probabilities([(1.0, 1, 0.0, 1, 1.0)], k)
     tested = rng.multivariate_hypergeometric(sizes, part, size=POPULATION, method="marginals")
     level = rng.integers(len(shift), size=POPULATION)
     counts = np.zeros((POPULATION, tables.shape[1]))
     for i, share in enumerate(shift):
         runs = level == i
-        mixed = (1 - share) * tables + share * worse
+        mixed = (1 - abs(share)) * tables + abs(share) * (worse if share > 0 else better)
         for j, probabilities in enumerate(mixed):
             counts[runs] += rng.multinomial(tested[runs, j], probabilities / probabilities.sum())
     return keep_defined(counts, k)
