@@ -234,8 +234,8 @@ class TestColumnsOfScores:
             assert [record.accuracy for record in records] == [0.75, 0.75]
             assert records.cells[0].predictions[-1] == -1
             assert records.notes[-1] == (
-                "net: 1000 scores are returned, and the data have 3 classes; the score in column j, "
-                "counted from 0, is taken as that of label j"
+                "net: 1000 scores are returned, and the data have 3 classes; the score in column "
+                "j, counted from 0, is taken as that of label j"
             )
 
     def test_labels_without_a_hole_may_be_followed_by_other_columns(self):

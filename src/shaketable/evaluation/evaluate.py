@@ -14,8 +14,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError, ModelError, WorkerError, either
 from shaketable.core.keys import digest
-from shaketable.core.norms import pnorm_level
-from shaketable.core.spec import split_calls
+from shaketable.core.norms import depends_on_distances
 from shaketable.core.workers.tasks import on_cluster, run_tasks
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.bounds import BoundsLike
@@ -390,8 +389,7 @@ def load_records(store: Store, cells: Sequence[Cell]) -> Records:
     records = store.records(dict.fromkeys(cell.key for cell in cells))
     specs = {r.corruption for r in records}
     groupings = {g.name for g in cells[0].data.groupings}
-    calls = (call for spec in specs for call in split_calls(spec))
-    distances = bool(records.separations) or any(map(pnorm_level, calls))
+    distances = bool(records.separations) or any(map(depends_on_distances, specs))
     return replace(
         records,
         suites=tuple(s for s in records.suites if specs.issuperset(s.specs)),
