@@ -102,10 +102,11 @@ class WorstCase(Displayed):
         notes = self.data.notes()
         targets = {curve.model: curve.target for curve in self.curves}
         notes += name_notes((m, note) for m, t in targets.items() for note in t.classifier.notes)
+        guessing: list[tuple[str, str]] = []
         for model, target in targets.items():
             right = intervals.mean_share(target.right.astype(int), 1)
-            notes += note_guessing(model, right, target.y, target.codes, self.data.classes)
-        return notes
+            guessing += note_guessing(model, right, target.y, target.codes, self.data.classes)
+        return notes + name_notes(guessing)
 
     @property
     def models(self) -> list[str]:
