@@ -97,7 +97,7 @@ def test_terminal_page_and_chart_have_the_losses(
     sentence = "net: the most fragile of 3 features under jitter(0.5) is big: 20.00 ["
     assert sentence in out
     assert page.text.index(sentence) < page.text.index("Which model is more accurate?")
-    none = "b: under jitter(0.5) in none of 3 features a loss is shown; the largest as measured is"
+    none = "b: no loss is shown under jitter(0.5) in any of 3 features; the largest as measured is"
     assert f"{none} 1.00 [" in out
     drawn = [row for row in chart_rows(features_chart(finding.boards)) if "model" in row]
     assert {(r["model"], r["group"], r["value"]) for r in drawn} == {
@@ -141,9 +141,17 @@ def test_losses_under_different_noise_are_ranked_apart(
     assert titles == ["swap(0.1), by hand", "jitter(0.5), by hand"]
 
 
+def test_the_top_of_the_page_counts_answers_not_models(tmp_path: Path) -> None:
+    specs = ('swap(0.1, only="job")', 'jitter(0.5, only="age")')
+    hits = {"clean": np.ones(N, int)} | {spec: np.full(N, K) for spec in specs}
+    made = [make_records(hits, k=K, model=m, metric=METRIC, sets=specs) for m in "abcdef"]
+    page = read_page(write_report(tmp_path / "p.html", sum(made, start=Records(()))))
+    assert "7 more answers, by model and noise, are in Features" in " ".join(page.text.split())
+
+
 @pytest.mark.parametrize(
     ("lost", "end"),
-    [(40, "20.00 [14.66, 26.06] percentage points of accuracy are lost"), (0, "no loss is shown;")],
+    [(40, "20.00 [14.60, 26.06] percentage points of accuracy are lost"), (0, "no loss is shown;")],
 )
 def test_one_feature_under_a_noise_is_not_called_the_most_fragile(lost: int, end: str) -> None:
     spec = 'swap(0.1, only="flag")'
