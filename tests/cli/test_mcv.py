@@ -50,10 +50,6 @@ def test_mcv_reads_tables_of_any_task(capsys, tmp_path):
     assert "t.csv: scores over 3 conditions" in out
     assert (tmp_path / "t.html").stat().st_size > 1000
     assert "is for a results file" in run_failing(capsys, "mcv", "t.csv", "--suite", "x")
-    (tmp_path / "s.csv").write_text("name,rain,fog,CV\na,1,2,3\n")
-    assert "those with scores (--conditions rain,fog)" in run_failing(capsys, "mcv", "s.csv")
-    (tmp_path / "s.csv").write_text("name,CV,mean\na,1,2\n")
-    assert "or name the conditions (--conditions CV,mean)" in run_failing(capsys, "mcv", "s.csv")
     assert "does not exist" in run_failing(capsys, "mcv", "no.sqlite")
     assert "no.csv" in run_failing(capsys, "mcv", "no.csv")
     assert "must end in" in run_failing(capsys, "mcv", "t.csv", "-o", "t.doc")

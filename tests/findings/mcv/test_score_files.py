@@ -103,10 +103,10 @@ def test_summaries_are_read_as_such_with_one_reference_per_network(tmp_path, hea
     [
         (
             "m,CV,mean,min,fog\na,1,2,1,3\n",
-            r"no conditions, got the columns CV, mean, min in .*scores \(conditions=\[…\]\)",
+            "CV, mean, min of .* are summaries .*--conditions fog,…",
         ),
-        ("m,clean,fog,mean\na,1,2,1\n", "no conditions, got the columns mean in .*leave them out"),
-        ("m,CV,mean,min\na,1,2,1\n", "; give CV in per cent, mean, min and max"),
+        ("m,clean,fog,mean\na,1,2,1\n", "columns mean of .*not conditions;.*clean,fog,…"),
+        ("m,CV,mean,min\na,1,2,1\n", "give summaries alone: CV in per cent, mean, min and max"),
         ("m,CV,mean,average,min,max\na,1,2,2,1,3\n", "once each"),
         ("m,CV,mean,min,max\na,1,9,1,3\n", "mean of 'a' must lie between .* got 9, 1 and 3"),
         ("m,CV,mean,min,max\na,-1,2,1,3\n", "CV of 'a' must be 0 or more, got -1"),

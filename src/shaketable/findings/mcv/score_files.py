@@ -142,13 +142,11 @@ def _find_summaries(file: Path, columns: list[str], clean: str | None) -> dict[s
     names = [field for field in fields.values() if field]
     if others or len(names) != len(set(names)) or not {"cv", "mean", "least", "most"} <= {*names}:
         scores = [*([clean] if clean is not None else []), *others]
-        remedy = "give CV in per cent, mean, min and max, once each, or name the conditions"
-        if others:
-            remedy = "leave them out, or name those with scores"
-        flag = f"--conditions {','.join(scores[:3] or summaries)}{',…' * (len(scores) > 3)}"
+        remedy = f"conditions=[…] (--conditions {','.join(scores[:3] or ['a', 'b'])},…)"
         raise InputError(
-            f"summaries of scores are no conditions, got the columns {list_names(summaries)} in "
-            f"{str(file)!r}; {remedy} ({either(flag, 'conditions=[…]')})"
+            f"columns {list_names(summaries)} of {str(file)!r} are summaries of scores, not "
+            f"conditions; leave them out, name the columns with scores by {remedy}, or give "
+            "summaries alone: CV in per cent, mean, min and max, once each"
         )
     return {field: column for column, field in fields.items() if field}
 
