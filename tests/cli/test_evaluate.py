@@ -294,3 +294,36 @@ def test_too_many_copies_are_refused_with_their_number(capsys, argv):
     message = run_failing(capsys, *argv, "--data", "bands(n=40)", *copies)
     assert "k must be at most 10000000 for " in message
     assert "got 1000000000000: that would be " in message
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [
+        ("gone.joblib", "model file 'gone.joblib' does not exist"),
+        ("code.joblib", "model file 'code.joblib' must be trusted"),
+        ("nothing", "unknown model 'nothing'"),
+    ],
+)
+def test_a_second_model_that_cannot_be_loaded_is_refused_before_the_first_is_measured(
+    capsys, second, message
+):
+    Path("code.joblib").touch()
+    argv = ["evaluate", "--data", "iris", "--store", "r.sqlite", "--model", "1nn"]
+    assert message in run_failing(capsys, *argv, "--model", second)
+    assert not Path("r.sqlite").exists()
+
+
+def test_notes_on_distances_come_with_results_that_depend_on_them(capsys):
+    rows = "".join(f"{i % 7},{1000 * i},{'ab'[i % 2]},{i % 2}\n" for i in range(60))
+    Path("t.csv").write_text(f"age,pay,job,y\n{rows}")
+    base = ["evaluate", "--data", "t.csv", "--label", "y", "--model", "rf", "--quiet"]
+    for flags, depends in (
+        (["--features"], False),
+        (["--corruptions", "swap(0.1)"], False),
+        (["--corruptions", "swap(0.1) + linf(0.1)"], True),
+        (["--corruptions", "linf(eps_min)", "--others", "gower"], True),
+    ):
+        _, _, err = run_command(capsys, *base, *flags)
+        assert ("distances are in the units" in err) is depends
+        assert ("leaves job; " in err) is depends
+        assert "numeric noise changes age, pay and leaves job" in err

@@ -25,7 +25,7 @@ def networks(own_directory):
 
 def test_evaluate_says_which_points_a_model_was_trained_on(capsys):
     _, _, err = run_command(capsys, *EVALUATE, "--model", "a=m0.pt", "--model", "1nn")
-    note = "note: a was trained on 80 of these 100 points; evaluate the other 20 with --held-out\n"
+    note = "note: a: trained on 80 of these 100 points; evaluate the other 20 with --held-out\n"
     assert note in err
     assert "points were used" not in err
 
@@ -37,7 +37,7 @@ def test_rows_that_were_chosen_are_known_too(capsys):
     ):
         train("mlp(width=4, depth=1)", load(BANDS), epochs=1, rows=range(n)).save("m.pt")
         _, _, err = run_command(capsys, *EVALUATE, "--model", "m.pt")
-        assert f"m.pt was trained on {n} of these 100 points; {remedy}" in err
+        assert f"m.pt: trained on {n} of these 100 points; {remedy}" in err
     failing = run_failing(capsys, *EVALUATE, "--model", "m.pt", "--held-out")
     assert "--held-out leaves no points: m.pt was trained on all of them; pass held-out" in failing
 
@@ -86,7 +86,7 @@ def test_models_are_named_whose_training_points_are_not_known(capsys):
     train("mlp(width=4, depth=1)", load(BANDS, points=60), epochs=1).save("other.pt")
     flags = ["--model", "m0.pt", "--model", "other.pt", "--model", "1nn", "--held-out"]
     _, _, err = run_command(capsys, *EVALUATE, *flags)
-    assert "note: it is not known on which points other.pt was trained; if on some of" in err
+    assert "note: other.pt: it is not known on which points the model was trained; if on" in err
     assert "not known" not in run_command(capsys, *EVALUATE, "--model", "m0.pt", "--held-out")[2]
 
 
@@ -96,3 +96,9 @@ def test_points_that_the_first_weights_were_trained_on_are_not_held_out():
     assert set(trained.held_out.tolist()) == first & second
     trained = train("mlp(width=4, depth=1)", load(BANDS, points=60), epochs=1, weights="m0.pt")
     assert len(trained.held_out) == 12  # of other data nothing is known
+
+
+def test_networks_of_one_split_share_a_note(capsys):
+    flags = ["--model", "a=m0.pt", "--model", "b=m0.pt"]
+    _, _, err = run_command(capsys, *EVALUATE, *flags)
+    assert err.count("trained on 80 of these") == err.count("note: a, b: trained on 80 of") == 1

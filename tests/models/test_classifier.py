@@ -234,8 +234,8 @@ class TestColumnsOfScores:
             assert [record.accuracy for record in records] == [0.75, 0.75]
             assert records.cells[0].predictions[-1] == -1
             assert records.notes[-1] == (
-                "net returns 1000 scores, and the data have 3 classes: the score in column j, "
-                "counted from 0, is taken as that of label j"
+                "net: 1000 scores are returned, and the data have 3 classes; the score in column "
+                "j, counted from 0, is taken as that of label j"
             )
 
     def test_labels_without_a_hole_may_be_followed_by_other_columns(self):
@@ -246,7 +246,7 @@ class TestColumnsOfScores:
             name="net",
         )
         assert records.cells[0].predictions.tolist() == [0, 1, 2, -1]
-        assert any("net returns 5 scores, and the data have 3 classes" in n for n in records.notes)
+        assert any("net: 5 scores are returned, and the data have 3" in n for n in records.notes)
 
     def test_as_many_scores_as_classes_are_those_of_the_classes_in_order(self):
         records = st.evaluate(

@@ -51,10 +51,10 @@ def test_every_built_in_model_takes_text_dates_and_gaps_under_every_fault(model,
     command += ["--types", "since=date,size=category", "--quiet", "--json", "--corruptions"]
     assert main([*command, *faults]) == 0
     printed = json.loads(capsys.readouterr().out)
-    (note,) = (note for note in printed["notes"] if "prepares the table" in note)
+    (note,) = (note for note in printed["notes"] if "as preparation, " in note)
     how = "numbers in alphabetical order" if model == "rf" else "0/1 columns"
     gaps = "stay missing" if model == "rf" else "become the median"
-    assert note.startswith(f"{model} prepares the table: text becomes {how}")
+    assert note.startswith(f"{model}: as preparation, text becomes {how}")
     assert f"dates become days; missing numbers {gaps}" in note
     assert note.endswith("numbers are standardised") == (model != "rf")
 
@@ -89,7 +89,7 @@ def test_plain_numbers_are_not_prepared(model, tmp_path):
     given = clone_seeded(builtin(model, table), 1).fit(points[:30], y[:30])
     bare = clone_seeded(builtin(model), 1).fit(x[:30], y[:30])
     assert (given.predict(points) == bare.predict(x)).all()
-    assert note_preparation(model, given, table) == []
+    assert note_preparation(given, table) == []
 
 
 def test_a_gap_changes_neither_seeds_nor_other_features():
@@ -177,14 +177,14 @@ def test_a_hardened_model_is_saved_with_its_preparation(tmp_path, capsys):
     command = ["harden", *flags, "--model", "logistic", "--noise", "linf(0.1)", "--runs", "1"]
     command += ["--search-runs", "1", "--k", "2", "--target", "linf(0.1)", "--jobs", "1"]
     assert main([*command, "-o", saved]) == 0
-    assert "logistic prepares the table: text becomes 0/1" in capsys.readouterr().err
+    assert "logistic: as preparation, text becomes 0/1" in capsys.readouterr().err
     raw = pd.read_csv(path).drop(columns="label")
     answers = joblib.load(saved).predict(raw)
     assert np.mean(answers == make_frame()[1]) > 0.7
     evaluate = ["evaluate", "--model", saved, "--trust", "--json", "--corruptions", "typo(0.5)"]
     assert main([*evaluate, *flags]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert any("prepares the table" in note for note in printed["notes"])
+    assert any("as preparation, " in note for note in printed["notes"])
     assert printed["models"][0]["cells"][0]["mean"] == pytest.approx(
         100 * np.mean(answers == pd.read_csv(path)["label"])
     )
@@ -196,7 +196,7 @@ def test_worst_cases_are_searched_through_the_preparation():
     model = builtin("logistic", data).fit(frame, y)
     worst = st.worst_case(model, data, [0.0, 20.0], norm="inf", points=3, attacks=["random(10)"])
     assert worst.curves[0].accuracies[1].value < worst.curves[0].accuracies[0].value
-    assert any("prepares the table" in note for note in worst.notes)
+    assert any("as preparation, " in note for note in worst.notes)
 
 
 def test_numbers_and_text_are_read_whatever_their_type():
@@ -256,3 +256,17 @@ def test_nearest_neighbours_behind_filled_gaps_are_still_exact():
     beside_text = frame.assign(job=list("xy") * 6)
     model = builtin("1nn", st.make_dataset(beside_text, y)).fit(beside_text, y)
     assert extract_one_nn(model, features=["a", "b"]) is None
+
+
+def test_models_that_prepare_a_table_alike_share_a_note(tmp_path, capsys):
+    path = write(tmp_path, *make_frame())
+    alike = ["logistic", "svm", "1nn"]
+    flags = [flag for model in (*alike, "rf") for flag in ("--model", model)]
+    flags += ["--data", path, "--label", "label", "--json", "--quiet"]
+    faults = ["--corruptions", "swap(0.1)"]
+    study = ["--train", "clean", "--runs", "1", "--jobs", "1"]
+    attack = ["--eps", "0.1", "--points", "2", "--attack", "random(10)"]
+    for command, more in ("evaluate", faults), ("study", [*faults, *study]), ("adversary", attack):
+        assert main([command, *flags, *more]) == 0
+        notes = [n for n in json.loads(capsys.readouterr().out)["notes"] if "preparation" in n]
+        assert [note.partition(": as")[0] for note in notes] == ["logistic, svm, 1nn", "rf"]

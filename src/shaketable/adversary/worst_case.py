@@ -41,6 +41,7 @@ from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.terminal import Displayed
+from shaketable.views.text import name_notes
 
 
 @dataclass(frozen=True)
@@ -99,12 +100,13 @@ class WorstCase(Displayed):
     def notes(self) -> list[str]:
         """What a reader should know about data and models, one sentence per note."""
         notes = self.data.notes()
-        for curve in {curve.model: curve for curve in self.curves}.values():
-            target = curve.target
-            notes += target.classifier.notes
+        targets = {curve.model: curve.target for curve in self.curves}
+        notes += name_notes((m, note) for m, t in targets.items() for note in t.classifier.notes)
+        guessing: list[tuple[str, str]] = []
+        for model, target in targets.items():
             right = intervals.mean_share(target.right.astype(int), 1)
-            notes += note_guessing(curve.model, right, target.y, target.codes, self.data.classes)
-        return notes
+            guessing += note_guessing(model, right, target.y, target.codes, self.data.classes)
+        return notes + name_notes(guessing)
 
     @property
     def models(self) -> list[str]:

@@ -81,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_copy(args: argparse.Namespace) -> int:
+    from shaketable.core.norms import depends_on_distances
     from shaketable.corruptions import parse
     from shaketable.data.writing import write_dataset
     from shaketable.evaluation.copies import corrupted
@@ -114,7 +115,7 @@ def _write_copy(args: argparse.Namespace) -> int:
             "draws": draws,
         },
     )
-    print_notes(data.notes())
+    print_notes(data.notes(distances=depends_on_distances(args.corruption)))
     print_lines(f"{copy.name}: {copy.n} points, bounds {limits}, seed {args.seed}")
     print_lines(f"written to {path}")
     return 0

@@ -132,8 +132,11 @@ def read_inputs(args: argparse.Namespace, *, data: Dataset | None = None) -> Inp
     from shaketable.corruptions.suites.per_feature import per_feature
     from shaketable.evaluation.resolve import list_usual
     from shaketable.findings.requirements.needs import check_models, check_needs, list_needs
+    from shaketable.models.loading import check_source
 
     models = read_models(args)
+    for source in models.values():
+        check_source(source, trust=args.trust)  # before the first model is measured
     if args.reference and args.reference not in models:
         raise unknown_name("reference", args.reference, models)
     requirements = read_requirements(args)

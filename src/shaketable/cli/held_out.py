@@ -43,6 +43,7 @@ def take_held_out(models: Mapping[str, str], data: Dataset) -> tuple[Dataset, li
 
     from shaketable.data.parts import fix_test_part
     from shaketable.models.builtin import BUILTIN
+    from shaketable.views.text import name_notes
 
     if data.n_train is not None:
         raise InputError(
@@ -66,26 +67,33 @@ def take_held_out(models: Mapping[str, str], data: Dataset) -> tuple[Dataset, li
             "evaluate them one at a time, or train them with the same --seed"
         )
     unknown = [name for name in models if name not in held_out and models[name] not in BUILTIN]
-    notes = [
-        f"it is not known on which points {name} was trained; if on some of those that were held "
-        f"out, its accuracy is too high: {_PASS_OTHERS}"
+    notes = name_notes(
+        (
+            name,
+            "it is not known on which points the model was trained; if on some of those that were "
+            f"held out, its accuracy is too high: {_PASS_OTHERS}",
+        )
         for name in unknown
-    ]
+    )
     return fix_test_part(data, rows), notes
 
 
 def note_training_points(models: Mapping[str, str], data: Dataset) -> list[str]:
     """Say of which models it is known that they were trained on points that were evaluated."""
     from shaketable.models.builtin import BUILTIN
+    from shaketable.views.text import name_notes
 
     if data.n_train is not None:
         return []
     known = _list_held_out(models, data)
-    notes = [
-        f"{name} was trained on {data.n - len(rows)} of these {data.n} points; "
-        + (f"evaluate the other {len(rows)} with --held-out" if len(rows) else _PASS_OTHERS)
+    remedies = {
+        name: f"evaluate the other {len(rows)} with --held-out" if len(rows) else _PASS_OTHERS
         for name, rows in known.items()
-    ]
+    }
+    notes = name_notes(
+        (name, f"trained on {data.n - len(rows)} of these {data.n} points; {remedies[name]}")
+        for name, rows in known.items()
+    )
     if any(source not in BUILTIN for name, source in models.items() if name not in known):
         notes.append(
             f"all {data.n} points were used; if a model was trained on some of them, {_PASS_OTHERS}"

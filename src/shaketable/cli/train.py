@@ -19,7 +19,7 @@ from shaketable.cli.flags import (
     one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, note_devices, read_bounds
+from shaketable.cli.values import load_data, read_bounds
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes, print_table
 
@@ -138,9 +138,9 @@ def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork
 
 def note_training_device(args: argparse.Namespace) -> list[str]:
     """Say where networks are trained."""
-    from shaketable.models.devices import choose_device
+    from shaketable.models.devices import choose_device, describe_device
 
-    return note_devices(args, {"training": args.device or str(choose_device())})
+    return [f"trained on {describe_device(choose_device(args.device))}"]
 
 
 def read_training_bounds(

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.spec import format_value, parse_call, split_name
+from shaketable.core.spec import format_value, parse_call, split_calls, split_name
 from shaketable.core.types import Array, FloatArray
 
 _FEW = 32  # up to so many columns are added one by one
@@ -35,6 +35,9 @@ def norm_name(p: float) -> str:
     return f"l{format_value(float(p))}"
 
 
+_NAME = r"l(inf|[\d.]+(?:e-?\d+)?)"  # of noise of a p-norm
+
+
 def pnorm_level(spec: str) -> tuple[float, float] | None:
     """Order p and size of a spec of noise inside a p-norm ball; None for any other corruption.
 
@@ -44,10 +47,19 @@ def pnorm_level(spec: str) -> tuple[float, float] | None:
     if "+" in spec or "|" in spec or split_name(spec)[1]:  # joined, or a set with a name
         return None
     call = parse_call(spec)
-    level = re.fullmatch(r"l(inf|[\d.]+(?:e-?\d+)?)", call.name)
+    level = re.fullmatch(_NAME, call.name)
     if level is None or len(call.args) != 1 or call.options or isinstance(call.args[0], str):
         return None
     return float(level[1]), call.args[0]
+
+
+def depends_on_distances(spec: str) -> bool:
+    """Whether a corruption, or a part of it, is noise of a p-norm.
+
+    >>> depends_on_distances("swap(0.1) + l2(eps_min)"), depends_on_distances("swap(0.1)")
+    (True, False)
+    """
+    return any(re.match(_NAME + r"\(", call) for call in split_calls(spec))
 
 
 def norm_title(p: float) -> str:

@@ -259,9 +259,12 @@ class Dataset:
         is_table = self.x.ndim == 2 and self.x.dtype != np.uint8
         return is_table and self.scaling is None and self.range_ratio > MAX_RANGE_RATIO
 
-    def notes(self) -> list[str]:
-        """What a reader of results on these data should know, one sentence per note."""
-        return list_notes(self)
+    def notes(self, *, distances: bool = True) -> list[str]:
+        """What a reader of results on these data should know, one sentence per note.
+
+        Without `distances`, for results that depend on none, nothing is said about them.
+        """
+        return list_notes(self, distances=distances)
 
     def feature_name(self, i: int) -> str:
         """Name of feature `i`, for messages."""

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
 
 
-def list_notes(data: Dataset) -> list[str]:
-    """What a reader of results on these data should know, one sentence per note."""
+def list_notes(data: Dataset, *, distances: bool) -> list[str]:
+    """What a reader of results on these data should know; see `Dataset.notes`."""
     notes = []
     if data.sampled:
         rest = "" if data.n_train is None else " and the other part"
@@ -28,8 +28,8 @@ def list_notes(data: Dataset) -> list[str]:
             "of values from 0 to 255, give floats (in Python x.astype('float32'))"
         )
     if data.table is not None:
-        notes += data.table.note()
-    if data.has_uneven_ranges:
+        notes += data.table.note(distances=distances)
+    if distances and data.has_uneven_ranges:
         notes.append(_describe_ranges(data))
     return notes
 

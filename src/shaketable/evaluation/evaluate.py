@@ -14,6 +14,7 @@ import numpy as np
 
 from shaketable.core.errors import InputError, ModelError, WorkerError, either
 from shaketable.core.keys import digest
+from shaketable.core.norms import depends_on_distances
 from shaketable.core.workers.tasks import on_cluster, run_tasks
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.bounds import BoundsLike
@@ -30,6 +31,7 @@ from shaketable.models.classifier import Classifier, as_classifier, model_name
 from shaketable.models.failures import report_failures
 from shaketable.models.fitting import fit
 from shaketable.views.progress import show_progress
+from shaketable.views.text import name_notes
 
 
 def evaluate(
@@ -180,7 +182,7 @@ def evaluate_each(
             )
             for subject in subjects
         )
-        records = Records(())
+        records, notes = Records(()), list[tuple[str, str]]()
         if spread:
             plans = list(plans)
             _measure_on_cluster(results, plans, progress=progress)
@@ -196,9 +198,9 @@ def evaluate_each(
                 measured = load_records(results, done)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
-            noted = replace(measured, notes=(*measured.notes, *classifier.notes))
-            records = add_model(records, noted, store)
-        return records
+            records = add_model(records, measured, store)
+            notes += ((classifier.name, note) for note in classifier.notes)
+        return replace(records, notes=(*records.notes, *name_notes(notes)))
 
 
 def _plan_cells(
@@ -387,10 +389,11 @@ def load_records(store: Store, cells: Sequence[Cell]) -> Records:
     records = store.records(dict.fromkeys(cell.key for cell in cells))
     specs = {r.corruption for r in records}
     groupings = {g.name for g in cells[0].data.groupings}
+    distances = bool(records.separations) or any(map(depends_on_distances, specs))
     return replace(
         records,
         suites=tuple(s for s in records.suites if specs.issuperset(s.specs)),
-        notes=tuple(cells[0].data.notes()),
+        notes=tuple(cells[0].data.notes(distances=distances)),
         groupings=tuple(g for g in records.groupings if g.name in groupings),
     )
 

@@ -23,6 +23,7 @@ from shaketable.models.adapted import Adapted, note_preparation
 from shaketable.models.classifier import is_estimator, model_name
 from shaketable.models.fitting import clone_seeded, fit_arrays
 from shaketable.models.loading import load_model
+from shaketable.views.text import name_notes
 
 _LONGEST = 100  # bytes of a name in the names of files, which some disks limit to 143
 
@@ -204,11 +205,13 @@ def list_notes(trainees: Mapping[str, Any], data: Dataset) -> list[str]:
 
     Networks bring notes, and built-in models may prepare a table.
     """
-    notes: dict[str, None] = {}
-    for name, trainee in trainees.items():
-        own = getattr(trainee, "notes", ()) if trains_itself(trainee) else ()
-        notes |= dict.fromkeys((*own, *note_preparation(name, trainee, data)))
-    return list(notes)
+    networks = filter(trains_itself, trainees.values())
+    own = dict.fromkeys(note for network in networks for note in getattr(network, "notes", ()))
+    prepared = ((name, t) for name, t in trainees.items() if not trains_itself(t))
+    return [
+        *own,
+        *name_notes((name, note) for name, t in prepared for note in note_preparation(t, data)),
+    ]
 
 
 def choose_training_bounds(

@@ -11,7 +11,8 @@ from shaketable.core.types import IntArray
 from shaketable.evaluation.records import AS_GIVEN, Record
 from shaketable.findings.series import Series
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.numbers import format_full, format_share, format_spec
+from shaketable.views.numbers import format_share, format_spec
+from shaketable.views.text import name_notes
 
 _NEAR = 0.25  # of the way from guessing to always right
 _KAPPA = 0.1  # share of the agreement beyond chance that is too little to speak of
@@ -19,11 +20,13 @@ _NORMAL = 1.96  # 97.5 % of a normal variable lie below it
 
 
 _CAUSES = {
-    False: "values outside the range that the model was trained on, such as 0 to 1 in place of 0 "
-    "to 255",
-    True: "training that is too short for this model, or noise that hides the classes",
+    False: "if it came trained, a likely cause is values outside the range that the model was "
+    "trained on, such as 0 to 1 in place of 0 to 255; if it was trained here, features that tell "
+    "little of the classes",
+    True: "a likely cause is training that is too short for this model, or noise that hides the "
+    "classes",
 }
-"""Likely causes for models that came fitted, and for those that were trained here."""
+"""Likely causes for models of `evaluate`, and for those of studies."""
 
 
 def note_guessing(
@@ -34,8 +37,10 @@ def note_guessing(
     classes: Sequence[Any],
     *,
     trained: bool = False,
-) -> list[str]:
+) -> list[tuple[str, str]]:
     """Return a sentence about a model whose answers tell little or nothing of the classes.
+
+    It comes with the model's name, as `name_notes` takes it; nothing of other models.
 
     Its clean accuracy is about that of the most frequent class, or below, and its answers agree
     with the classes no more than by chance. Where classes are uneven, a sound model may be hardly
@@ -52,7 +57,7 @@ def note_guessing(
     classes
         Labels that the codes stand for.
     trained
-        Whether it was trained here, on these data.
+        Whether it was trained in a study, on these data.
 
     >>> about = Estimate(0.52, 0.45, 0.59, 0.95, "by hand")
     >>> y, always_a = np.array([0, 1, 1, 0]), np.zeros(4, dtype=int)
@@ -65,8 +70,11 @@ def note_guessing(
     if clean.low > rate or clean.value > rate + _NEAR * (1 - rate) or _knows_classes(y, answers):
         return []
     return [
-        f"{model} has a clean accuracy of {format_full(clean)}, and always answering "
-        f"{classes[frequent]!r} has {format_share(rate)}; a likely cause is {_CAUSES[trained]}"
+        (
+            f"{model} ({format_share(clean.value)})",
+            f"clean accuracy is hardly above that of always answering {classes[frequent]!r}, "
+            f"{format_share(rate)}, or below it; {_CAUSES[trained]}",
+        )
     ]
 
 
@@ -88,8 +96,8 @@ def _knows_classes(y: IntArray, answers: IntArray) -> bool:
 
 
 def note_guessing_models(series: Iterable[Series]) -> list[str]:
-    """Return one sentence per model and training noise whose clean accuracy is near guessing."""
-    notes: dict[str, None] = {}
+    """Return sentences about models and training noise whose clean accuracy is near guessing."""
+    notes: list[tuple[str, str]] = []
     for clean in {id(s.on_clean): s.on_clean for s in series if s.clean}.values():
         cell = clean.first
         y = np.concatenate([c.points.y for c in clean.noisy])  # of all runs
@@ -98,10 +106,10 @@ def note_guessing_models(series: Iterable[Series]) -> list[str]:
         if cell.train_epsilon:
             name += f" trained with {format_spec(cell.train)}"
         trained = cell.train != AS_GIVEN
-        notes |= dict.fromkeys(
-            note_guessing(name, clean.accuracy, y, answers, cell.points.classes, trained=trained)
+        notes += note_guessing(
+            name, clean.accuracy, y, answers, cell.points.classes, trained=trained
         )
-    return list(notes)
+    return name_notes(notes)
 
 
 def _list_answers(cell: Record) -> IntArray:

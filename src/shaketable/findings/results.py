@@ -29,6 +29,9 @@ class Results(Displayed):
     notes: tuple[str, ...] = ()
     """Sentences that a reader should know."""
 
+    def __repr__(self) -> str:
+        return f"<Results: {', '.join(self.findings)} of {self.records!r}; .print() shows them>"
+
     @property
     def records(self) -> Records:
         """The records that the findings were taken from."""

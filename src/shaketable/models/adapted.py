@@ -114,11 +114,11 @@ def _is_written(label: Any) -> bool:
     return isinstance(label, str) and label.isdecimal() and str(int(label)) == label
 
 
-def note_preparation(name: str, model: Any, data: Dataset) -> list[str]:
+def note_preparation(model: Any, data: Dataset) -> list[str]:
     """Say in a sentence how a built-in model prepares a table; nothing of other models and data."""
     model = model.model if isinstance(model, Adapted) else model
     words = model.describe(data) if type(model).__name__ == "PreparedModel" else ""
-    return [f"{name} prepares the table: {words}"] if words else []
+    return [f"as preparation, {words}"] if words else []
 
 
 def parse_classes(words: Iterable[str]) -> Classes:

@@ -129,7 +129,7 @@ class Classifier:
         n = scores.shape[1]
         if self.columns is None and n > len(columns) and classes == [*columns]:
             columns += (-1,) * (n - len(columns))  # labels 0, 1, … are columns
-            if (note := _note_columns(self.name, n, classes)) not in self.notes:
+            if (note := _note_columns(n, classes)) not in self.notes:
                 self.notes.append(note)
         if scores.ndim != 2 or n != len(columns):
             raise InputError(
@@ -228,7 +228,7 @@ def as_classifier(
         codes = dict.fromkeys(known, -1) | codes
     if meanings is not None:  # a label that both have means what was declared
         codes = meanings if set(meanings) & set(codes) else codes | meanings
-    notes, computed_on = note_preparation(name, declared, data), find_device(declared)
+    notes, computed_on = note_preparation(declared, data), find_device(declared)
     classifier = Classifier(
         name,
         answer,
@@ -247,12 +247,12 @@ def as_classifier(
         return classifier
     declared = replace(declared, classes=name_columns(data.classes, n, name))
     again = as_classifier(declared, data, name=name, model_id="", unscale=unscale)
-    return replace(again, identity=model_id, notes=[*notes, _note_columns(name, n, data.classes)])
+    return replace(again, identity=model_id, notes=[*notes, _note_columns(n, data.classes)])
 
 
-def _note_columns(name: str, n: int, classes: Sequence[Any]) -> str:
+def _note_columns(n: int, classes: Sequence[Any]) -> str:
     return (
-        f"{name} returns {n} scores, and the data have {len(classes)} classes: the score in column "
+        f"{n} scores are returned, and the data have {len(classes)} classes; the score in column "
         "j, counted from 0, is taken as that of label j"
     )
 

@@ -72,13 +72,17 @@ class ModelLoader:
             f"{either('--trust', 'trust=True')}, else use {self.safer}"
         )
 
-    def __call__(self, path: Path, *, trust: bool = False) -> Any:
-        """Return the model in a file; one that may hold code must be trusted."""
+    def check(self, path: Path, *, trust: bool) -> None:
+        """Refuse a file without loading it: one that is missing, or may hold code, untrusted."""
         if not path.is_file():
             raise InputError(f"model file {str(path)!r} does not exist; check the path")
         if self.safer is not None and not trust and not self.asks_for_trust:
             raise self.require_trust(path)
         self.import_needed()
+
+    def __call__(self, path: Path, *, trust: bool = False) -> Any:
+        """Return the model in a file; one that may hold code must be trusted."""
+        self.check(path, trust=trust)
         if trust and (self.asks_for_trust or self.safer is not None):  # it may name classes
             search_working_directory()
         try:
@@ -164,17 +168,9 @@ def load_model(
         from shaketable.models.torch_files import load_weights
 
         return load_weights(network, Path(weights), shape=shape), False
-    path = Path(source)
-    if path.is_dir():
-        path = next((path / name for name in LOADERS if (path / name).is_file()), path)
-    ending = path.suffix or path.name
-    if ending in LOADERS:
-        return LOADERS.get(ending)(path, trust=trust), False
-    if not is_reference(source):
-        files = (f"file{e}" if e.startswith(".") else f"folder with {e}" for e in LOADERS)
-        raise unknown_name(
-            "model", source, [*BUILTIN, *EXAMPLES, "package.module:attribute", *files]
-        )
+    if (found := _find_file(source)) is not None:
+        loader, path = found
+        return loader(path, trust=trust), False
     model = import_object("model", source)
     if isinstance(model, type):
         raise InputError(
@@ -182,3 +178,29 @@ def load_model(
             f"{source.partition(':')[2]}(…)"
         )
     return model, False
+
+
+def check_source(source: str, *, trust: bool = False) -> None:
+    """Raise what `load_model` would, as far as it can be known without loading the model.
+
+    Of weights of a network this is nothing.
+    """
+    if source in BUILTIN or source in EXAMPLES or "@" in source:
+        return
+    if (found := _find_file(source)) is not None:
+        loader, path = found
+        loader.check(path, trust=trust)
+
+
+def _find_file(source: str) -> tuple[ModelLoader, Path] | None:
+    """Return the file that a text names, and its loader; None for ``package.module:attribute``."""
+    path = Path(source)
+    if path.is_dir():
+        path = next((path / name for name in LOADERS if (path / name).is_file()), path)
+    ending = path.suffix or path.name
+    if ending in LOADERS:
+        return LOADERS.get(ending), path
+    if is_reference(source):
+        return None
+    files = (f"file{e}" if e.startswith(".") else f"folder with {e}" for e in LOADERS)
+    raise unknown_name("model", source, [*BUILTIN, *EXAMPLES, "package.module:attribute", *files])

@@ -113,7 +113,8 @@ def one_nn(
     if data.table is not None:
         raise InputError(
             "1-NN compares points that are plain numbers, all of which count, got a table of "
-            "several kinds, with missing values or with columns chosen"
+            "several kinds, with missing values or with columns chosen; leave columns of text out ("
+            f"{either('--non-numeric drop', 'non_numeric=')}), fill gaps, and choose no columns"
         )
     check_fits_memory(data.x, "1-NN", f"take fewer with {either('--points N', 'data.sample(N)')}")
     train_rows, test_rows = data.parts(seed=seed)

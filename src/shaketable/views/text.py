@@ -91,3 +91,15 @@ def join_distinct(values: Iterable[Any]) -> str:
     '10, 1'
     """
     return ", ".join(dict.fromkeys(map(str, values)))
+
+
+def name_notes(notes: Iterable[tuple[str, str]]) -> list[str]:
+    """Sentences with the names of the models that they are about, each sentence once.
+
+    >>> name_notes([("rf", "dates become days"), ("1nn", "new"), ("svm", "dates become days")])
+    ['rf, svm: dates become days', '1nn: new']
+    """
+    names: dict[str, dict[str, None]] = {}
+    for name, note in notes:
+        names.setdefault(note, {})[name] = None
+    return [f"{', '.join(models)}: {note}" for note, models in names.items()]

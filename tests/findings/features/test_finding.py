@@ -97,7 +97,7 @@ def test_terminal_page_and_chart_have_the_losses(
     sentence = "net: the most fragile of 3 features under jitter(0.5) is big: 20.00 ["
     assert sentence in out
     assert page.text.index(sentence) < page.text.index("Which model is more accurate?")
-    none = "b: under jitter(0.5) in none of 3 features a loss is shown; the largest as measured is"
+    none = "b: no loss is shown under jitter(0.5) in any of 3 features; the largest as measured is"
     assert f"{none} 1.00 [" in out
     drawn = [row for row in chart_rows(features_chart(finding.boards)) if "model" in row]
     assert {(r["model"], r["group"], r["value"]) for r in drawn} == {
@@ -139,6 +139,14 @@ def test_losses_under_different_noise_are_ranked_apart(
         assert [row[0] for row in rows[1:]] == [loss.feature for loss in board.rows]
     titles = [panel["title"] for panel in features_chart(boards).to_dict()["vconcat"]]
     assert titles == ["swap(0.1), by hand", "jitter(0.5), by hand"]
+
+
+def test_the_top_of_the_page_counts_answers_not_models(tmp_path: Path) -> None:
+    specs = ('swap(0.1, only="job")', 'jitter(0.5, only="age")')
+    hits = {"clean": np.ones(N, int)} | {spec: np.full(N, K) for spec in specs}
+    made = [make_records(hits, k=K, model=m, metric=METRIC, sets=specs) for m in "abcdef"]
+    page = read_page(write_report(tmp_path / "p.html", sum(made, start=Records(()))))
+    assert "7 more answers, by model and noise, are in Features" in " ".join(page.text.split())
 
 
 @pytest.mark.parametrize(

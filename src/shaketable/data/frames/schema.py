@@ -233,21 +233,25 @@ class TableSchema:
         kept = tuple(column for column in columns if column is not None)
         return replace(self, columns=kept), np.ascontiguousarray(numbers[:, left])
 
-    def note(self) -> list[str]:
-        """What a reader should know: which columns noise changes, and how the others count."""
+    def note(self, *, distances: bool = True) -> list[str]:
+        """What a reader should know: which columns noise changes, and how the others count.
+
+        How they count is left out if no `distances` matter.
+        """
         moved = [column.name for column in self.columns if column.moved]
         still = [column.name for column in self.columns if not column.moved]
         notes = [] if moved else [NO_NUMBERS]
         if moved and still:
             them = quote(still[0]) if len(still) == 1 else "them"
-            how = f"points must agree in {them} to be opponents"
+            how = f"; points must agree in {them} to be opponents"
             if self.others == "gower":
                 how = (
-                    "they count between points by Gower's distance: 0 or 1 for categories, the "
+                    "; they count between points by Gower's distance: 0 or 1 for categories, the "
                     "difference divided by the range for numbers"
                 )
             notes.append(
-                f"noise changes {_list_columns(moved)} and leaves {_list_columns(still)}; {how}"
+                f"numeric noise changes {_list_columns(moved)} and leaves {_list_columns(still)}"
+                + (how if distances else "")
             )
         whole = [c.name for c in self.columns if c.kind == "integer" and c.moved and not c.step]
         if whole:

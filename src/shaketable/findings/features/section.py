@@ -13,8 +13,8 @@ from shaketable.findings.features.numbers import FeatureLoss
 from shaketable.findings.finding import Methods, Section
 from shaketable.views import page
 
-FEW_MODELS = 5
-"""Models whose most fragile feature the top of the page names."""
+FEW_ANSWERS = 5
+"""Models and noises of which the top of the page names the most fragile feature."""
 
 MAX_ROWS = 60
 """Features that are listed at most."""
@@ -31,7 +31,7 @@ def make_sections(finding: Features, methods: Methods) -> list[Section]:
     ]
     models = [model for board in finding.boards for model in board.models]
     apart = words.APART if len(finding.boards) > len({b.data for b in finding.boards}) else ""
-    answer = _render("answer", models=models[:FEW_MODELS], more=len(models[FEW_MODELS:]))
+    answer = _render("answer", models=models[:FEW_ANSWERS], more=len(models[FEW_ANSWERS:]))
     return [
         Section("fragile", "Fragile features", answer, 6),
         Section("features", "Features", _render("features", parts=parts, apart=apart), 43),

@@ -32,7 +32,7 @@ def describe_model(model: ModelLosses) -> str:
         return f"{model.label}: under {model.noise} in {top.feature} {seen}"
     if not model.most_fragile:
         return (
-            f"{model.label}: under {model.noise} in none of {number} features a loss is shown; the "
+            f"{model.label}: no loss is shown under {model.noise} in any of {number} features; the "
             f"largest as measured is {size} percentage points in {top.feature}"
         )
     names = [loss.feature for loss in model.most_fragile]
