@@ -103,9 +103,13 @@ def test_summaries_are_read_as_such_with_one_reference_per_network(tmp_path, hea
     [
         (
             "m,CV,mean,min,fog\na,1,2,1,3\n",
-            "CV, mean, min of .* are summaries .*--conditions fog,…",
+            r"must be conditions, got summaries .*: CV, mean, min; .*conditions=\['fog'\]",
         ),
-        ("m,clean,fog,mean\na,1,2,1\n", "columns mean of .*not conditions;.*clean,fog,…"),
+        ("m,clean,fog,mean\na,1,2,1\n", r"scores: mean; leave .*conditions=\['clean', 'fog'\]"),
+        ("m,clean,fog,Mean Acc\na,1,2,1\n", "scores: Mean Acc; leave"),
+        ("m,clean,fog,acc_mean,Std. dev.\na,1,2,1,1\n", r"scores: acc_mean, Std\. dev\.; leave"),
+        ("m,fog,rain,Avg. error (pct)\na,1,2,1\n", r"scores: Avg\. error \(pct\); leave"),
+        ("m,fog,rain,Worst,Best acc.\na,1,2,1,2\n", r"scores: Worst, Best acc\.; leave"),
         ("m,CV,mean,min\na,1,2,1\n", "give summaries alone: CV in per cent, mean, min and max"),
         ("m,CV,mean,average,min,max\na,1,2,2,1,3\n", "once each"),
         ("m,CV,mean,min,max\na,1,9,1,3\n", "mean of 'a' must lie between .* got 9, 1 and 3"),
