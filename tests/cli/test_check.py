@@ -122,14 +122,14 @@ def test_what_cannot_be_decided_is_refused_before_any_work(capsys, argv, message
 
 def test_a_study_has_requirements_too(capsys):
     Path("s.toml").write_text(
-        'data = "bands(n=60)"\nmodel = "1nn"\nruns = 2\nk = 2\njobs = 1\ntrain_eps = 0\n'
+        'data = "bands(n=60)"\nmodel = "1nn"\nruns = 4\nk = 2\njobs = 1\ntrain_eps = 0\n'
         'require = ["mscr >= -100", "accuracy >= 1"]\n'
     )
     code, out, err = run_command(capsys, "study", "s.toml", "--quiet", "--json")
     assert code == 0, err
     result = json.loads(out)
     check_schema("study", result)
-    assert [d["runs"] for d in result["check"]["requirements"]] == [2, 2]
+    assert [d["runs"] for d in result["check"]["requirements"]] == [4, 4]
     assert err.count("requirement accuracy >= 1% met: 1nn has ") == 1
     message = run_failing(capsys, "study", "s.toml", "--require", "error[linf(0.3)] <= 5")
     assert "needs linf(0.3), which would not be measured; add --corruptions 'linf(0.3)'" in message
