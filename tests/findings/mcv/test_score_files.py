@@ -113,6 +113,8 @@ def test_summaries_are_read_as_such_with_one_reference_per_network(tmp_path, hea
         ("m,CV,mean,min\na,1,2,1\n", "give summaries alone: CV in per cent, mean, min and max"),
         ("m,CV,mean,average,min,max\na,1,2,2,1,3\n", "once each"),
         ("m,CV,mean,min,max\na,1,9,1,3\n", "mean of 'a' must lie between .* got 9, 1 and 3"),
+        ("m,CV,mean,min,max\na,0.02,0.8,0.7,0.9\n", "'a' must be in per cent .*got 0.02 .* is 2 %"),
+        ("m,CV,mean,min,max\na,30,80,70,90\n", "'a' must be in per cent of its mean, got 30"),
         ("m,CV,mean,min,max\na,-1,2,1,3\n", "CV of 'a' must be 0 or more, got -1"),
         ("m,CV,mean,min,max\na,x,2,1,3\nb,1,2,1,3\n", "'CV' must hold a finite number"),
         ("m,t,CV,mean,min,max\na,,1,2,1,3\na,x,1,2,1,3\n", "name every training set, got none"),
