@@ -9,7 +9,9 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from shaketable.data.arrays import make_dataset
@@ -149,6 +151,16 @@ def test_names_of_columns_that_a_model_goes_by_make_other_cells(tmp_path):
         [c.key for c in evaluate(in_order, (x, Y), "linf(0.1)", name="tree")] for x in (X, frame)
     ]
     assert keys[0] == keys[1]
+
+
+def test_names_of_columns_make_other_cells_of_a_study(tmp_path):
+    model = make_pipeline(make_column_transformer(("passthrough", ["a"])), KNeighborsClassifier(1))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    accuracies = [
+        [cell.accuracy for cell in study((x, Y), model, runs=1, k=1, store=tmp_path / "s")]
+        for x in (frame, frame.rename(columns={"a": "b", "b": "a"}))
+    ]
+    assert accuracies[0] != accuracies[1]  # were those of the first, from the store
 
 
 def test_noise_of_a_device_makes_other_cells(tmp_path):

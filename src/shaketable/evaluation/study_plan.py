@@ -239,7 +239,9 @@ def _plan_cells(
         noise.draws,
         str(noise.bounds),
     )
-    model_id = f"{digest(*settings, origin.train, noise.seed, noise.run, points.id):016x}"
+    # models may go by the names of columns, which the fingerprint of plain numbers does not hold
+    names = data.schema.flat_names if data.schema is not None and data.table is None else ()
+    model_id = f"{digest(*settings, origin.train, noise.seed, noise.run, points.id, *names):016x}"
     if by_name:
         settings = (*settings, origin.train)
         origin = replace(origin, name=f"{origin.name}({display_name(origin.train)})")
