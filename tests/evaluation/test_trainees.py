@@ -52,10 +52,10 @@ def test_files_of_models_and_checkpoints(tmp_path):
     tree = files.find_model(DecisionTreeClassifier(), "rf, linf(0.1)", 3, "0123456789abcdef")
     assert tree == tmp_path / "models" / "rf,_linf(0.1),_run_3,_01234567.joblib"
     assert files.find_model(Network(), "n", 0, "x" * 16).suffix == ".pt"
-    for nowhere in (ModelFiles(None, None), ModelFiles(None, ":memory:")):
-        assert nowhere.find_checkpoint("abc") is None
-        assert nowhere.find_model(Network(), "n", 0, "x") is None
-        nowhere.remove_folder()
+    nowhere = ModelFiles(None, None)
+    assert nowhere.find_checkpoint("abc") is None
+    assert nowhere.find_model(Network(), "n", 0, "x") is None
+    nowhere.remove_folder()
     assert ModelFiles(None, tmp_path / "no" / "s.sqlite").find_checkpoint("abc") is None
     folder = tmp_path / "s.sqlite.training"
     folder.mkdir()
@@ -91,7 +91,8 @@ def test_models_are_named_and_get_what_the_data_decide():
 
 def test_notes_of_networks_come_once():
     models = [Network(notes=("x", "y")), KNeighborsClassifier(), Network(notes=("y", "z"))]
-    assert list_notes(models) == ["x", "y", "z"]
+    data = make_dataset([[0.0], [1.0]], [0, 1])
+    assert list_notes(dict(zip("abc", models, strict=True)), data) == ["x", "y", "z"]
 
 
 def test_the_rule_of_networks_decides_the_bounds_unless_they_are_given():

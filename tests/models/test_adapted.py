@@ -114,7 +114,7 @@ def test_the_command_line_declares_classes_and_preprocessing(capsys):
         file.write("def answer(x):\n    return (x[:, 0] > 1).astype(int) + 5\n")
     np.savez("d.npz", x=X, y=np.where(X[:, 0] > 0.5, "yes", "no"))
     command = ("evaluate", "--data", "d.npz", "--model", "mine:answer", "--quiet", "--k", "1")
-    assert "(--classes; in Python adapt(model" in run_failing(capsys, *command)
+    assert "say so in their order (--classes)" in run_failing(capsys, *command)
     ready = ("--classes", "5=no,6=yes", "--preprocess", "scale=4", "mean=1")
     found = run_json(capsys, *command, *ready)
     assert found["models"][0]["cells"][0]["mean"] == 100

@@ -250,7 +250,7 @@ def mean_differences(
     Counts have one row per pair. It takes a fraction of the time of one pair after another.
 
     >>> [print(e) for e in mean_differences([[3] * 20 + [0] * 80], [[0] * 100], k=10)]
-    0.0600 (95 % interval 0.0375 to 0.0868)
+    0.0600 (95 % interval 0.0258 to 0.0874)
     [None]
     """
     estimator, counts = _tabulate_means(first, second, k, _read_models)

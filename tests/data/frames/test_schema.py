@@ -296,7 +296,7 @@ def test_choices_that_do_not_fit_are_refused(choice, message):
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (pd.DataFrame([[1, 2]] * 4, columns=["a", "a"]), "'a' twice"),
+        (pd.DataFrame([[1, 2, 3]] * 4, columns=["b", "a", "a"]), "'a' twice"),
         (pd.DataFrame({"a": [[1], [2], [3], [4]]}), "got list; encode or drop it"),
         (pd.DataFrame({"a": [1.0, np.inf, 2, 3], "b": list("abcd")}), "got inf in row 1"),
     ],

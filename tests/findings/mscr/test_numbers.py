@@ -38,6 +38,14 @@ def test_mscr_is_the_relative_loss_at_eps_min():
     assert loud.low <= loud.value <= loud.high
 
 
+def test_differences_of_accuracy_need_no_clean_points():
+    other = evaluate(straight, (X, Y), ["linf(0.1)"], k=8, name="straight")
+    expected = metrics.accuracy_difference(RECORDS, other, corruption="linf(0.1)")
+    noisy = [r.select(corruption="linf(0.1)") for r in (RECORDS, other)]
+    found = metrics.accuracy_difference(*noisy, corruption="linf(0.1)")
+    assert (found.value, found.low, found.high) == (expected.value, expected.low, expected.high)
+
+
 def test_a_single_corruption_need_not_be_named():
     records = evaluate(crooked, (X, Y), ["linf(0.02)"], k=4)
     assert metrics.mscr(records).value == metrics.relative_loss(records).value

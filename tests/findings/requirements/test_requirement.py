@@ -127,3 +127,10 @@ def test_a_file_holds_requirements(tmp_path):
             read_file(path)
     with pytest.raises(InputError, match="cannot be read"):
         read_file(tmp_path / "none.toml")
+
+
+def test_requirements_may_come_from_any_iterable():
+    assert parse_requirements(iter(["mscr >= -1"])) == parse_requirements("mscr >= -1")
+    for none in ([], iter(())):
+        with pytest.raises(InputError, match="at least one requirement is needed"):
+            parse_requirements(none)

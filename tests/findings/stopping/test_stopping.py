@@ -149,6 +149,9 @@ def test_a_forecast_says_what_it_takes():
     assert str(found).startswith(f"± 1 would need about {found.needed:,} points, about ")
     fixed = st.forecast(forget_rule(records), 1.0)
     assert fixed.needed < 0.6 * found.needed
+    cells = tuple(replace(c, seconds=math.nan) for c in records)
+    untimed = st.forecast(replace(records, cells=cells), 1.0)
+    assert (untimed.needed, untimed.seconds) == (found.needed, None)
 
 
 def test_where_it_stopped_is_told(capsys):

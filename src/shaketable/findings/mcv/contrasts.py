@@ -75,7 +75,7 @@ def estimate_contrast(
 
     >>> right = np.array([[1] * 80 + [0] * 20, [1] * 90 + [0] * 10])
     >>> print(estimate_contrast(right, np.array([1.0, -1.0])))
-    -0.100 (95 % interval -0.172 to -0.045)
+    -0.100 (95 % interval -0.172 to -0.044)
     """
     low, high = float(np.minimum(weights, 0).sum()), float(np.maximum(weights, 0).sum())
     e = intervals.mean_of_values(weights @ shares, low=low, high=high, confidence=confidence)
@@ -89,7 +89,7 @@ def estimate_contrasts(
 
     >>> right = np.array([[1] * 80 + [0] * 20, [1] * 90 + [0] * 10])
     >>> print(*estimate_contrasts(right, np.array([[1.0, -1.0]])))
-    -0.100 (95 % interval -0.172 to -0.045)
+    -0.100 (95 % interval -0.172 to -0.044)
     """
     if shares.ndim > 2:  # over runs
         return [estimate_contrast(shares, row, confidence=confidence) for row in weights]
