@@ -72,6 +72,12 @@ def test_bad_input_is_one_line_that_helps(capsys, store, argv, message):
     assert message in run_failing(capsys, "check", store, *argv)
 
 
+def test_score_refuses_a_limit_that_may_be_a_fraction_before_it_prints(capsys, store):
+    code, out, err = run_command(capsys, "score", store, "--require", "accuracy >= 0.85")
+    assert (code, out) == (2, "")  # printed all results first
+    assert "'accuracy >= 85%' or 'accuracy >= 0.85%'" in err
+
+
 def test_evaluate_measures_what_is_required(capsys):
     flags = ["--require", "error[l2(0.001)] <= 90", "--require", "mscr >= 90"]
     files = ["--junit", "j.xml", "--markdown", "summary"]

@@ -63,8 +63,25 @@ def test_categories_alone_are_measured_by_default(capsys, tmp_path):
     assert why in found["notes"]
     message = run_failing(capsys, "evaluate", *subject, "--require", "mscr >= -1")
     assert f"{why}; measure other corruptions, such as swap(0.1)" in message
-    found = run_json(capsys, "evaluate", *subject, "--features")
+    assert "jitter" not in message  # was named as noise that needs no eps_min
+    found = run_json(capsys, "evaluate", *subject, "--features", "--points", "40")
     assert [entry["noise"] for entry in found["feature_losses"]] == ["swap(0.1)"]
+    assert found["notes"][:2] == ["the points are a random sample", why]
+    assert why in run_failing(capsys, "adversary", *subject[:-2], "--eps", "0.1")  # was exit 4
+
+
+def test_a_study_of_categories_alone_names_its_noise(capsys, tmp_path):
+    frame, y = make_people()
+    frame[["size", "member"]].assign(risk=y).to_csv(tmp_path / "words.csv", index=False)
+    subject = ["study", "--data", tmp_path / "words.csv", "--label", "risk", "--model", "logistic"]
+    subject += ["--quiet", "--runs", "2", "--k", "1", "--jobs", "1"]
+    remedy = r"give --corruptions such as swap(0.1) and missing(0.1), and train on them or on clean"
+    assert remedy in run_failing(capsys, *subject)  # was about columns of linf(0)
+    noise = ["--corruptions", "swap(0.1)"]
+    assert remedy in run_failing(capsys, *subject, *noise)
+    code, out, err = run_command(capsys, *subject, *noise, "--train", "clean")
+    assert code == 0, err
+    assert "swap(0.1)" in out
 
 
 def test_separation_names_the_columns(capsys, folder):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from shaketable.core.errors import InputError
@@ -102,3 +103,12 @@ def test_load_takes_a_sample_before_it_drops_and_scales() -> None:
     np.testing.assert_array_equal(some.kept, load("iris").sample(30, seed=2).kept)
     assert some.name == "iris, 30 of 150 points, seed 2, scaled to [0, 1]"
     assert some.x.max() == 1
+
+
+def test_a_sample_of_a_table_speaks_of_eps_min_if_any_column_moves():
+    frame = pd.DataFrame({"a": np.arange(8.0), "b": list("xyxyxyxy")})
+    for columns, words in ((["a", "b"], "eps_min is that of the sample"), (["b"], "random sample")):
+        note = make_dataset(frame[columns], [0, 1] * 4).sample(5).notes()[0]
+        assert note.startswith("the points are a random sample")
+        assert words in note
+        assert ("eps_min" in note) == ("a" in columns)

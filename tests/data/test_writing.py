@@ -1,6 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shaketable as st
@@ -40,6 +41,19 @@ def test_a_table_reads_back_in_raw_units(ending, tmp_path):
     np.testing.assert_array_equal(back.labels, iris.labels)
     moved = np.abs(back.x - iris.x) / np.ptp(iris.x, axis=0)
     assert 0.009 < moved.max() <= 0.01 + 1e-12
+
+
+def test_a_frame_of_numbers_fits_an_npz_file_also_with_values_missing(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2, 3, 4], "b": [0.5, 1.5, 2.5, 3.5]})
+    data = st.make_dataset(frame, list("abab"))
+    copy = replace(data, x=np.where(data.x == 2.5, np.nan, data.x))
+    missing = st.corrupted(data, "missing(0.5)")
+    for each in (data, copy, missing, data.touching(only="a")):
+        back = st.load(write_dataset(tmp_path / "c.npz", each))  # "a frame of several kinds"
+        np.testing.assert_array_equal(back.x, each.x)
+    assert np.isnan(missing.x).any()
+    with pytest.raises(InputError, match="holds plain numbers"):
+        write_dataset(tmp_path / "c.npz", st.make_dataset(frame.assign(c="x"), list("abab")))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,11 @@ the keys are, two cells with the same one must have the same counts.
 import inspect
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from shaketable.data.arrays import make_dataset
@@ -128,6 +131,36 @@ def test_features_in_other_units_make_other_cells(tmp_path):
     base = EVALUATE | {"data": scaled}
     first, alone = check_reuse(evaluate, base, {"unscale": True}, tmp_path / "s.sqlite")
     assert not first.keys() & alone.keys()
+
+
+def test_names_of_columns_that_a_model_goes_by_make_other_cells(tmp_path):
+    # a frame of plain numbers has the fingerprint of their array, and a model may choose by name
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    fitted = DecisionTreeClassifier(random_state=0).fit(frame[["b", "a"]], Y)
+    by_name = {"model": lambda x: np.asarray(x["a"] > 0.5).astype(int), "model_id": "a > 0.5"}
+    other = frame.rename(columns={"a": "b", "b": "a"})
+    for given in ({"model": fitted}, by_name):
+        counts = []
+        for x in (frame, other, frame) if given is by_name else (X, frame, X):
+            cells = evaluate(**given, data=(x, Y), corruptions="linf(0.1)", store=tmp_path / "r")
+            counts.append([cell.hits.sum() for cell in cells])
+        assert counts[0] == counts[2]
+        assert counts[0] != counts[1]  # were those of the first, from the store
+    in_order = DecisionTreeClassifier(random_state=0).fit(frame, Y)
+    keys = [
+        [c.key for c in evaluate(in_order, (x, Y), "linf(0.1)", name="tree")] for x in (X, frame)
+    ]
+    assert keys[0] == keys[1]
+
+
+def test_names_of_columns_make_other_cells_of_a_study(tmp_path):
+    model = make_pipeline(make_column_transformer(("passthrough", ["a"])), KNeighborsClassifier(1))
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    accuracies = [
+        [cell.accuracy for cell in study((x, Y), model, runs=1, k=1, store=tmp_path / "s")]
+        for x in (frame, frame.rename(columns={"a": "b", "b": "a"}))
+    ]
+    assert accuracies[0] != accuracies[1]  # were those of the first, from the store
 
 
 def test_noise_of_a_device_makes_other_cells(tmp_path):

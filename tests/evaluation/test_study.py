@@ -107,7 +107,7 @@ add, added = Store.add, []
 def add_and_wind_up(*args, **options):
     added.append(add(*args, **options))
     if len(added) == 4:  # it kills this process after so much work, however busy the machine is
-        signal.setitimer(signal.ITIMER_PROF, 0.02)
+        signal.setitimer(signal.ITIMER_PROF, 0.008)
 Store.add = add_and_wind_up
 study("bands(n=60)", "1nn", train_eps=[0, 0.01], test_eps=[0], k=1, runs=25, store=sys.argv[1])
 """

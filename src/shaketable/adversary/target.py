@@ -22,7 +22,7 @@ from shaketable.data.sampling import Sample
 from shaketable.evaluation.noise import choose_bounds
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.models.fitting import fit
-from shaketable.separations.opponents import place_beside
+from shaketable.separations.opponents import check_moving, place_beside
 
 _BATCH = 1 << 22  # values of the points that a model labels at a time
 
@@ -74,6 +74,7 @@ class Target:
             Attack only so many of these points, drawn with `seed`.
         """
         data = as_dataset(data)
+        check_moving(data)
         rows, model = _select_points(model, data, seed, refit=refit, own=own, split=split)
         rows = rows if points is None else rows[Sample(points, seed).choose(len(rows))]
         unscale = unscale and not refit and data.scaling is not None

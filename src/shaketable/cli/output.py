@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from shaketable.core.errors import InputError, ShaketableError
@@ -66,12 +67,13 @@ def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | N
     """Print results, write the files that the flags name, and return the exit code.
 
     The code is that of what the flags require; if this cannot be decided, the error is raised when
-    everything else is done.
+    everything else is done. A requirement that cannot be read is refused before that.
     """
     decisions: Check | None = None
     error: ShaketableError | None = None
+    requirements = read_requirements(args)
     try:
-        decisions = _decide(args, results)
+        decisions = _decide(requirements, results)
     except ShaketableError as raised:
         error = raised
     with ignore_broken_pipe():
@@ -110,9 +112,8 @@ def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:
     return {"eps_min_deviations": sizes} if sizes else {}
 
 
-def _decide(args: argparse.Namespace, results: Results) -> Check | None:
-    """Decide what the flags require; None if they require nothing."""
-    requirements = read_requirements(args)
+def _decide(requirements: Sequence[Requirement], results: Results) -> Check | None:
+    """Decide what is required; None if nothing is."""
     if not requirements:
         return None
     from shaketable.findings.requirements.check import check

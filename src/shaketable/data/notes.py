@@ -17,11 +17,11 @@ def list_notes(data: Dataset, *, distances: bool) -> list[str]:
     """What a reader of results on these data should know; see `Dataset.notes`."""
     notes = []
     if data.sampled:
-        rest = "" if data.n_train is None else " and the other part"
-        notes.append(
-            f"the points are a random sample, and eps_min is that of the sample{rest}: that of all "
-            "points may be smaller"
-        )
+        note = "the points are a random sample"
+        if data.table is None or data.table.moved.any():
+            rest = "" if data.n_train is None else " and the other part"
+            note += f", and eps_min is that of the sample{rest}: that of all points may be smaller"
+        notes.append(note)
     if data.x.dtype == np.uint8:
         notes.append(
             "uint8 values count as x/255: models and noise see values in [0, 1]; for a model "

@@ -47,8 +47,8 @@ def write_dataset(
     if ending is None:
         raise unknown_name("ending of a data file", path.suffix, ENDINGS)
     x: Any = data.x if data.scaling is None else data.scaling.undo(data.x)
-    schema = data.table if ending == ".npz" else data.schema
-    if schema is not None:
+    schema = data.schema
+    if schema is not None and not (ending == ".npz" and schema.numeric.all()):
         x = (schema.raw or schema).decode(x)
     if hasattr(x, "columns") and ending == ".npz":
         raise InputError(

@@ -20,7 +20,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Draws, Noise, choose_range
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
-from shaketable.separations.opponents import check_moving
+from shaketable.separations.opponents import check_moving, is_moving
 from shaketable.separations.record import SeparationRecord
 from shaketable.separations.separation import Separation, separation
 
@@ -38,7 +38,7 @@ def list_usual(data: Dataset, norm: str = "linf") -> list[str]:
     >>> list_usual(load("iris"))
     ['linf(eps_min)']
     """
-    if data.table is None or data.table.moved.any():
+    if data.table is None or is_moving(data):
         return [f"{norm}(eps_min)"]
     kinds = {column.kind for column in data.table.columns if column.touched}
     return [spec for spec in WITHOUT_NUMBERS if not kinds.isdisjoint(parse(spec).kinds)]

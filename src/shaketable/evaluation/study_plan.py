@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from shaketable.core.checks import check_copies, check_whole
-from shaketable.core.errors import InputError, ShaketableError
+from shaketable.core.errors import InputError, ShaketableError, UndefinedError, either
 from shaketable.core.keys import digest
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.spec import display_name, split_calls
@@ -19,6 +19,7 @@ from shaketable.corruptions import Clean, Corruption
 from shaketable.corruptions.registry import is_for_networks
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
+from shaketable.data.frames.schema import NO_NUMBERS
 from shaketable.evaluation.cells import (
     Cell,
     Origin,
@@ -49,6 +50,7 @@ from shaketable.evaluation.trainees import (
 from shaketable.models.classifier import as_classifier
 from shaketable.models.feature_scaling import attach_scaling
 from shaketable.models.identity import content_hash
+from shaketable.separations.opponents import is_moving
 
 Epsilon = float | str
 
@@ -237,7 +239,9 @@ def _plan_cells(
         noise.draws,
         str(noise.bounds),
     )
-    model_id = f"{digest(*settings, origin.train, noise.seed, noise.run, points.id):016x}"
+    # models may go by the names of columns, which the fingerprint of plain numbers does not hold
+    names = data.schema.flat_names if data.schema is not None and data.table is None else ()
+    model_id = f"{digest(*settings, origin.train, noise.seed, noise.run, points.id, *names):016x}"
     if by_name:
         settings = (*settings, origin.train)
         origin = replace(origin, name=f"{origin.name}({display_name(origin.train)})")
@@ -308,6 +312,11 @@ def _resolve_levels(
     specs = [f"{norm_name(p)}({epsilon})" for epsilon in epsilons]
     if not specs:
         raise InputError("train_eps and test_eps must name at least one level; 0 is no noise")
+    if not is_moving(data):
+        raise UndefinedError(
+            f"{NO_NUMBERS}; give {either('--corruptions', 'corruptions=')} such as swap(0.1) and "
+            f"missing(0.1), and train on them or on clean points ({either('--train', 'train=')})"
+        )
     levels = resolve_and_record(specs, data, None, store)  # no suites, so no bounds
     zero = f"{norm_name(p)}(0)"
     return list({c.spec: Clean() if c.spec == zero else c for c in levels}.values())

@@ -208,6 +208,8 @@ def as_classifier(
     table = table if table is None or not unscale else table.raw or table
     answer, device, columns = _make_answer(declared, meanings, data, table, name)
     model_id = _identify(declared) if model_id is None else to_utf8(model_id)
+    if model_id is not None:
+        model_id += _identify_columns(declared.model, data, table)
     if scaling is not None:
         answer, device = _compose(scaling.bind(data, table, name), answer), None
     if table is not None and table.decodes:
@@ -274,6 +276,20 @@ def _list_fitted(model: Any) -> list[str]:
     columns = [str(feature) for feature in getattr(model, "feature_names_in_", ())]
     # LightGBM's names for the columns of arrays
     return [] if all(c == f"Column_{i}" for i, c in enumerate(columns)) else columns
+
+
+def _identify_columns(model: Any, data: Dataset, table: TableSchema | None) -> str:
+    """Hash of the names of columns if answers depend on them and the data's fingerprint does not.
+
+    The fingerprint of a frame of plain numbers is that of their array, in which columns have no
+    names. A model that was fitted on columns in this order gets the same from both.
+    """
+    names = data.features if table is None else table.flat_names
+    if data.table is not None or names is None:
+        return ""
+    fitted = _list_fitted(model)
+    same = [*names] == fitted if fitted else table is None or not table.is_frame
+    return "" if same else f" on columns {content_hash(names)}"
 
 
 def _make_answer(

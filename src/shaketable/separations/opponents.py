@@ -36,9 +36,14 @@ def place_points(data: Dataset, p: float) -> tuple[Array, IntArray | None]:
     return placed, find_strata(x, np.ones_like(table.ordered), table.ordered)
 
 
+def is_moving(data: Dataset) -> bool:
+    """Whether noise moves points: in tables, whether it moves a column."""
+    return data.table is None or bool(data.table.moved.any())
+
+
 def check_moving(data: Dataset) -> None:
     """Raise `UndefinedError` for a table in which noise moves no column."""
-    if data.table is not None and not data.table.moved.any():
+    if not is_moving(data):
         raise UndefinedError(
             f"{NO_NUMBERS}; measure other corruptions, such as swap(0.1) and missing(0.1), or keep "
             "fewer columns as they are"

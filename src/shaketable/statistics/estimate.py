@@ -46,7 +46,8 @@ class Estimate:
 
         `times` imagines so many times the points, or the runs of a study, which show the same. With
         `careful` the limits hold for any points, also if a rare kind of them was not seen: the
-        worst possible point is imagined (`shaketable.statistics.limits`, Gaffke).
+        worst possible point is imagined (`shaketable.statistics.limits`, Gaffke). Neither of them
+        is closer to the value than without.
 
         >>> from shaketable.statistics.intervals import proportion
         >>> print(proportion(90, 100).again(confidence=0.99))
@@ -63,7 +64,10 @@ class Estimate:
                 f"an interval ({self.method}) can only be computed again from its counts, and the "
                 "estimate has none; compute it with shaketable.metrics"
             )
-        low, high = self.limits(confidence, times, careful)
+        low, high = self.limits(confidence, times, False)
+        if careful:
+            lower, higher = self.limits(confidence, times, True)
+            low, high = min(low, lower), max(high, higher)
         return replace(self, low=low, high=high, confidence=confidence, careful=careful)
 
     def subtract_from(self, total: float) -> Estimate:

@@ -43,7 +43,7 @@ def test_names_on_the_plot_do_not_cover_each_other():
 
 
 def test_the_axis_of_errors_is_reversed():
-    rows = [Summary("a", 2.0, 1.0, 1.0, 3.0), Summary("b", 1.0, 0.5, 0.5, 2.0)]
+    rows = [Summary("a", 2.0, 1.0, 1.0, 3.0), Summary("b", 1.0, 0.8, 0.5, 2.0)]
     table = VariationTable(rows, lower_is_better=True)
     assert table.groups == {"a": "I", "b": "I"}
     spec = table_plot(table).to_dict()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,24 +24,20 @@ if TYPE_CHECKING:
 _SUFFIXES = (".csv", ".csv.gz", ".parquet")
 
 _SUMMARIES = {
-    "cv": ("cv", "coefficient variation"),
+    "cv": ("cv", "cov", "coeff variation", "coefficient variation"),
     "mean": ("mean", "average", "avg"),
     "least": ("min", "minimum", "lowest", "least"),
     "most": ("max", "maximum", "highest", "most"),
     "": (
-        "std",
-        "sd",
-        "standard deviation",
-        "sigma",
-        "variance",
-        "median",
-        "range",
-        "group",
-        "rank",
+        *("std", "stdev", "stddev", "std dev", "st dev", "sd", "standard deviation", "sigma"),
+        *("variance", "var", "median", "range", "group", "rank", "worst", "best", "overall"),
     ),
 }
 """Headings of columns that hold a summary of scores, by what `Summary` calls it."""
-_DECORATIONS = {"accu", "accuracy", "score", "scores", "all", "images", "test", "of", "per", "cent"}
+_DECORATIONS = {
+    *("acc", "accu", "accuracy", "accuracies", "err", "error", "score", "scores", "value"),
+    *("all", "images", "test", "of", "the", "per", "cent", "percent", "pct"),
+}
 
 
 def read_scores(
@@ -142,11 +139,12 @@ def _find_summaries(file: Path, columns: list[str], clean: str | None) -> dict[s
     names = [field for field in fields.values() if field]
     if others or len(names) != len(set(names)) or not {"cv", "mean", "least", "most"} <= {*names}:
         scores = [*([clean] if clean is not None else []), *others]
-        remedy = f"conditions=[…] (--conditions {','.join(scores[:3] or ['a', 'b'])},…)"
+        few = scores[:3] or ["a", "b"]
+        remedy = either(f"--conditions {shlex.quote(','.join(few))},…", f"conditions={few}")
         raise InputError(
-            f"columns {list_names(summaries)} of {str(file)!r} are summaries of scores, not "
-            f"conditions; leave them out, name the columns with scores by {remedy}, or give "
-            "summaries alone: CV in per cent, mean, min and max, once each"
+            f"columns of {str(file)!r} must be conditions, got summaries of scores: "
+            f"{list_names(summaries)}; leave them out, name the columns with scores by {remedy}, "
+            "or give summaries alone: CV in per cent, mean, min and max, once each"
         )
     return {field: column for column, field in fields.items() if field}
 

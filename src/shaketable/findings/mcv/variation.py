@@ -49,6 +49,21 @@ class Summary:
             )
         if self.cv < 0:
             raise InputError(f"CV of {self.label!r} must be 0 or more, got {self.cv:g}")
+        if self.mean > 0 and not self._fits_range():
+            raise InputError(
+                f"CV of {self.label!r} must be in per cent of its mean, got {self.cv:g} for scores "
+                f"from {self.least:g} to {self.most:g} with mean {self.mean:g}; a fraction such as "
+                "0.02 is 2 %"
+            )
+
+    def _fits_range(self) -> bool:
+        """Whether scores with this range can have this CV.
+
+        A standard deviation is at most 0.71 of the range, with n - 1, and at least 0.005 of it
+        unless there are 20,000 scores or more; all numbers may be rounded.
+        """
+        spread = 100 * (self.most - self.least) / self.mean
+        return 0.005 * spread <= self.cv <= 0.71 * spread + 0.1
 
 
 @dataclass(frozen=True)
