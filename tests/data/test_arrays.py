@@ -177,6 +177,14 @@ def test_join_unites_classes_and_orders_columns() -> None:
         assert data.features == ("a", "b")
 
 
+def test_join_orders_the_named_columns_of_arrays() -> None:
+    train = make_dataset(np.array([[1.0, 3], [2, 4]]), [0, 1], features=("a", "b"))
+    test = make_dataset(np.array([[5.0, 8], [6, 9]]), [0, 1], features=("b", "a"))
+    assert join(train, test).x.tolist() == [[1, 3], [2, 4], [8, 5], [9, 6]]
+    with pytest.raises(InputError, match="but train lacks c and test lacks a$"):
+        join(train, replace(test, features=("b", "c")))
+
+
 def test_a_quantity_is_no_class() -> None:
     x = np.linspace(0, 1, 100)
     with pytest.raises(InputError, match="100 distinct numbers"):

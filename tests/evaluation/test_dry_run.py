@@ -50,6 +50,7 @@ def test_the_numbers_are_those_of_the_study(tmp_path):
     assert (plan.models, plan.regimes, plan.runs, plan.known, plan.todo) == (2, 2, 3, 0, 12)
     assert (left.trainings, left.cells, left.known, left.todo) == (12, 36, 24, 4)
     assert {(s.model, s.trainings) for s in left.samples} == {("a", 1), ("b", 1)}
+    assert all(s.seconds == s.training_seconds + s.test_seconds > 0 for s in plan.samples)
     assert plan.bytes == pytest.approx(path.stat().st_size, rel=0.3)  # measured: 0.84 to 1.17
     done = dry_run(DATA, models, store=path, **OPTIONS)
     assert (done.todo, done.samples, done.seconds) == (0, (), 0)

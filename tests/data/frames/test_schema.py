@@ -268,6 +268,10 @@ def test_one_hot_columns_come_back_as_they_were():
     pd.testing.assert_frame_equal(data.decode(data.x), frame)
     plain = make_dataset(x, [0, 1, 0]).touching(one_hot=[("0", "1")])
     np.testing.assert_array_equal(plain.decode(plain.x), x)
+    apart = make_dataset(x[1:], [0, 1], features=("r", "n", "b", "m")).touching(
+        one_hot=[("r", "b")]
+    )
+    assert apart.schema.flat_names == ("r", "n", "b", "m")
     with pytest.raises(InputError, match="at most one 1 per row"):
         make_dataset(x, [0, 1, 0]).touching(one_hot=[("0", "2")])
 

@@ -134,3 +134,11 @@ def test_damaged_batches_and_archives_are_one_line(tmp_path: Path) -> None:
         load(archive)
     with pytest.raises(InputError, match="cannot be read"):
         load(tmp_path / "gone.tar.gz")
+
+
+def test_a_folder_of_the_test_part_alone_is_read(tmp_path: Path) -> None:
+    write(tmp_path / "test", {b"data": X[:6], b"fine_labels": Y[:6]})
+    write(tmp_path / "meta", {})
+    data = load(tmp_path)
+    np.testing.assert_array_equal(data.x, IMAGES[:6])
+    assert data.labels.tolist() == list(Y[:6])
