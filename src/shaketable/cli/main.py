@@ -29,6 +29,13 @@ from shaketable.core.importing import trust_only
 from shaketable.views.formats import TABLE_FORMATS
 from shaketable.views.terminal import print_lines, print_notes, write_as
 
+_SAFE = {"PYTHONSAFEPATH": "1", "NUMBA_CACHE_DIR": "", "NUMBA_CACHE_LOCATOR_CLASSES": ""}
+"""Variables that keep files in the working directory from being run, unless the user set them.
+
+Python would put it first on the path of worker processes, and numba would take the folder that
+`.numba_config.yaml` there names as its cache, which holds code.
+"""
+
 _PATH_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR)
 
 
@@ -87,20 +94,17 @@ def _run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _limit_trust(args: argparse.Namespace, argv: Sequence[str]) -> Iterator[None]:
-    """Run nothing that only a file names, unless it is trusted, or that just lies around.
-
-    Python starts worker processes with the working directory first on their path; not so here.
-    """
+    """Run nothing that only a file names, unless it is trusted, or that just lies around."""
     words = [word for word in argv if word != getattr(args, "file", None)]
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
+    before = {name: os.environ.get(name) for name in _SAFE}
+    os.environ.update({name: _SAFE[name] for name, value in before.items() if not value})
     try:
         with nullcontext() if getattr(args, "trust", False) else trust_only(words):
             yield
     finally:
-        os.environ.pop("PYTHONSAFEPATH", None)
-        if before is not None:
-            os.environ["PYTHONSAFEPATH"] = before
+        for name in _SAFE:
+            os.environ.pop(name, None)
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 @contextmanager
