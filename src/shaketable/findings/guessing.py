@@ -19,11 +19,12 @@ _NORMAL = 1.96  # 97.5 % of a normal variable lie below it
 
 
 _CAUSES = {
-    False: "values outside the range that the model was trained on, such as 0 to 1 in place of 0 "
-    "to 255",
-    True: "training that is too short for this model, or noise that hides the classes",
+    False: "if it came trained, a likely cause is values outside the range that the model was "
+    "trained on, such as 0 to 1 in place of 0 to 255; if it was trained here, features that tell "
+    "little of the classes",
+    True: "a likely cause is training that is too short for this model, or noise that hides the classes",
 }
-"""Likely causes for models that came fitted, and for those that were trained here."""
+"""Likely causes for models of `evaluate`, and for those of studies."""
 
 
 def note_guessing(
@@ -52,7 +53,7 @@ def note_guessing(
     classes
         Labels that the codes stand for.
     trained
-        Whether it was trained here, on these data.
+        Whether it was trained in a study, on these data.
 
     >>> about = Estimate(0.52, 0.45, 0.59, 0.95, "by hand")
     >>> y, always_a = np.array([0, 1, 1, 0]), np.zeros(4, dtype=int)
@@ -66,7 +67,7 @@ def note_guessing(
         return []
     return [
         f"{model} has a clean accuracy of {format_full(clean)}, and always answering "
-        f"{classes[frequent]!r} has {format_share(rate)}; a likely cause is {_CAUSES[trained]}"
+        f"{classes[frequent]!r} has {format_share(rate)}; {_CAUSES[trained]}"
     ]
 
 
