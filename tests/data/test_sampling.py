@@ -102,3 +102,12 @@ def test_load_takes_a_sample_before_it_drops_and_scales() -> None:
     np.testing.assert_array_equal(some.kept, load("iris").sample(30, seed=2).kept)
     assert some.name == "iris, 30 of 150 points, seed 2, scaled to [0, 1]"
     assert some.x.max() == 1
+
+
+def test_a_note_says_that_eps_min_is_that_of_a_sample_where_there_is_one() -> None:
+    pd = pytest.importorskip("pandas")
+    jobs = pd.DataFrame({"job": ["cook", "clerk"] * 20})
+    y = np.arange(40) % 2
+    for frame, noted in ((jobs, False), (jobs.assign(age=range(40)), True)):
+        notes = make_dataset(frame, y).sample(20).notes()
+        assert any("eps_min is that of the sample" in note for note in notes) == noted

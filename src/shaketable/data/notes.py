@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def list_notes(data: Dataset) -> list[str]:
     """What a reader of results on these data should know, one sentence per note."""
     notes = []
-    if data.sampled:
+    if data.sampled and (data.table is None or data.table.moved.any()):  # else it is undefined
         rest = "" if data.n_train is None else " and the other part"
         notes.append(
             f"the points are a random sample, and eps_min is that of the sample{rest}: that of all "

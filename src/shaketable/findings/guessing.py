@@ -22,7 +22,8 @@ _CAUSES = {
     False: "if it came trained, a likely cause is values outside the range that the model was "
     "trained on, such as 0 to 1 in place of 0 to 255; if it was trained here, features that tell "
     "little of the classes",
-    True: "a likely cause is training that is too short for this model, or noise that hides the classes",
+    True: "a likely cause is training that is too short for this model, or noise that hides the "
+    "classes",
 }
 """Likely causes for models of `evaluate`, and for those of studies."""
 
