@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error, either
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -77,7 +77,7 @@ def check_trusted(kind: str, name: str) -> None:
     if not all(any(map(whole.search, words)) for words in _limits):
         raise InputError(
             f"{kind} {name!r} must be trusted: a file names it, and using it runs code; if you "
-            "know who made the file, add --trust (trust=True in Python)"
+            f"know who made the file, add {either('--trust', 'trust=True')}"
         )
 
 

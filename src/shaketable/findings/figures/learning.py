@@ -69,8 +69,9 @@ def _load(networks: Sequence[str | Path | TrainedNetwork], *, trust: bool) -> li
         for file in files:
             if file.suffix != ".pt" and file.exists() and not is_network_file(file):
                 raise InputError(
-                    "source of learning curves must be a file of a network, as train -o and study "
-                    f"--keep-models write, got {str(file)!r}"
+                    "source of learning curves must be a file of a network, as "
+                    + either("train -o and study --keep-models write", "save_network writes")
+                    + f", got {str(file)!r}"
                 )
             loaded.append(load_network(file, trust=trust))
     return loaded

@@ -142,7 +142,7 @@ def _find_summaries(file: Path, columns: list[str], clean: str | None) -> dict[s
     names = [field for field in fields.values() if field]
     if others or len(names) != len(set(names)) or not {"cv", "mean", "least", "most"} <= {*names}:
         scores = [*([clean] if clean is not None else []), *others]
-        remedy = f"conditions=[…] (--conditions {','.join(scores[:3] or ['a', 'b'])},…)"
+        remedy = either(f"--conditions {','.join(scores[:3] or ['a', 'b'])},…", "conditions=[…]")
         raise InputError(
             f"columns {list_names(summaries)} of {str(file)!r} are summaries of scores, not "
             f"conditions; leave them out, name the columns with scores by {remedy}, or give "
