@@ -9,7 +9,7 @@ import shaketable as st
 from helpers.commands import run_failing
 from shaketable.core.errors import either, speak_of_flags
 
-CLASHING = np.array([[0.0], [0.0], [1.0]]), ["a", "b", "a"]
+CLASHING = np.array([[0.0], [0.0], [1.0], [2.0]]), ["a", "b", "a", "b"]
 
 
 def test_python_is_told_arguments_and_commands_are_told_flags(tmp_path, capsys):

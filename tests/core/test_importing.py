@@ -54,9 +54,7 @@ def test_only_what_all_words_name_is_trusted():
         with (
             trust_only(["evil:boom"]),
             trust_only([word]),
-            pytest.raises(
-                InputError, match=r"model 'evil:boom' must be trusted: .* add trust=True$"
-            ),
+            pytest.raises(InputError, match=r"model 'evil:boom' must be trusted: .* trust=True$"),
         ):
             check_trusted("model", "evil:boom")
     with trust_only([]), run_trusted():

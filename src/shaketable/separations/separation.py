@@ -235,13 +235,10 @@ def _refuse_clashes(data: Dataset) -> None:
     if clashes:
         shown = ", ".join(f"({i}, {j})" for i, j in clashes[:5])
         more = f" and {len(clashes) - 5} more" if len(clashes) > 5 else ""
-        remedy = "leave them out with " + either("--drop-clashes", "Dataset.drop_clashes()")
+        remedy = "or leave them out with " + either("--drop-clashes", "Dataset.drop_clashes()")
         if len(np.unique(np.delete(data.y, np.ravel(clashes)))) < len(np.unique(data.y)):
-            remedy = (
-                "as no class may be left out with them, name sizes of noise or other corruptions, "
-                "such as jitter(0.1) and swap(0.1)"
-            )
+            remedy = "as without these points a class would have none"
         raise UndefinedError(
             f"eps_min must not be 0, but points of different classes coincide: rows {shown}{more}; "
-            f"correct their labels, or {remedy}"
+            f"correct their labels, {remedy}"
         )

@@ -243,7 +243,7 @@ def test_learning_curves_of_other_files_are_refused_without_calling_them_damaged
     with Store(tmp_path / "r.sqlite") as store:
         store.add(norm_records)
     with pytest.raises(
-        InputError, match=r"must be a file of a network, as save_network writes, .*r.sqlite"
+        InputError, match=r"must be a file of a network, as save_network .*r.sqlite"
     ):
         figures.draw_learning(tmp_path / "r.sqlite")
     (tmp_path / "net.pt").write_bytes(b"PK cut short")
