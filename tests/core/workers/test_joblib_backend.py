@@ -13,5 +13,5 @@ def test_a_worker_that_has_not_reported_yet_is_left_out(tmp_path):
         list(JoblibBackend(None, 2).run(tasks))
     assert str(caught.value) == (
         "a worker process was killed or exited (EXIT(3)) while at work: counting beans; if memory "
-        "ran out, use fewer processes (--jobs)"
+        "ran out, use fewer processes (n_jobs=)"
     )
