@@ -54,12 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print_lines(f"shaketable {version('shaketable')}")
             return 0
-        with speak_of_flags(), trust_only(argv):
+        words = [word for word in argv if not _is_path(word)]
+        with speak_of_flags(), trust_only(words):
             args = parse_args(argv, COMMANDS)
         with (
             speak_of_flags(),
             _catch_interrupts(),
-            _limit_trust(args, argv),
+            _limit_trust(args, words),
             warnings.catch_warnings(),
         ):
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
@@ -92,10 +93,14 @@ def _run(args: argparse.Namespace) -> int:
     return code
 
 
+def _is_path(word: str) -> bool:
+    """Whether a word names a file or folder, whose name others may have chosen, and no module."""
+    return any(map(os.path.exists, (word, word.partition("=")[2])))
+
+
 @contextmanager
-def _limit_trust(args: argparse.Namespace, argv: Sequence[str]) -> Iterator[None]:
+def _limit_trust(args: argparse.Namespace, words: Sequence[str]) -> Iterator[None]:
     """Run nothing that only a file names, unless it is trusted, or that just lies around."""
-    words = [word for word in argv if word != getattr(args, "file", None)]
     before = {name: os.environ.get(name) for name in _SAFE}
     os.environ.update({name: _SAFE[name] for name, value in before.items() if not value})
     try:
