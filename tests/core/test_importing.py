@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -143,6 +144,13 @@ def test_naming_an_installed_module_opens_no_door(own_directory, monkeypatch):
     Path("mine_alone.py").write_text("model = 1")
     assert import_object("model", "mine_alone:model") == 1
     sys.modules.pop("mine_alone")
+
+
+def test_modules_that_come_from_no_file_can_be_named(monkeypatch):
+    made = ModuleType("made_by_hand")
+    vars(made)["model"] = 1
+    monkeypatch.setitem(sys.modules, "made_by_hand", made)
+    assert import_object("model", "made_by_hand:model") == 1
 
 
 def test_numba_takes_no_cache_of_others(own_directory):
