@@ -292,8 +292,8 @@ def test_a_grid_from_the_command_line(capsys):
 def test_too_many_copies_are_refused_with_their_number(capsys, argv):
     copies = [] if argv[0] == "adversary" else ["--k", 10**12]
     message = run_failing(capsys, *argv, "--data", "bands(n=40)", *copies)
-    assert "k must be at most 10000000 for " in message
-    assert "got 1000000000000: that would be " in message
+    assert "k must be at most 10,000,000 for " in message
+    assert "got 1,000,000,000,000: that would be " in message
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,10 @@ def made(own_directory, capsys):
     return Path("s.sqlite").read_bytes()
 
 
+def test_a_device_is_for_the_networks_of_a_file(capsys, made):
+    assert run_json(capsys, *RERUN, "--cells", 1, "--device", "cpu")["agrees"]
+
+
 def test_a_study_can_be_made_again_and_in_parts(capsys, made):
     found = run_json(capsys, *RERUN, "-o", "again.sqlite")
     assert (found["agrees"], found["identical"], found["cells"]) == (True, True, 8)

@@ -188,6 +188,16 @@ def test_a_study_file_is_trusted_by_a_flag_or_word_by_word(capsys):
         assert take_mark(), words
     Path("s.toml").rename("evil:boom")
     assert "must be trusted" in run_failing(capsys, "study", "evil:boom", "--dry-run")
+    assert not take_mark()
+
+
+@pytest.mark.parametrize("flag", ["--requirements {}", "--requirements={}", "--requirements ./{}"])
+def test_a_file_is_not_trusted_by_its_own_name(capsys, flag):
+    Path("evil:boom").write_text("require = ['error[evil:boom(1)] <= 100']")
+    argv = ["evaluate", "--data", "bands(n=40)", "--model", "1nn", "--k", 1, "--quiet"]
+    words = flag.format("evil:boom").split()
+    assert "must be trusted" in run_failing(capsys, *argv, *words)
+    assert not take_mark()
 
 
 def test_reading_results_imports_nothing(capsys, made):

@@ -91,7 +91,8 @@ def test_copies_are_counted_before_they_are_made():
         (10**7, 1000, 10**9, 1),
     ):
         message = (
-            rf"k must be at most {most} for {n} points.*, got {k}: that would be {n * k} noisy"
+            f"k must be at most {most:,} for {n:,} points.*, got {k:,}: that would be "
+            f"{n * k:,} noisy copies"
         )
         with pytest.raises(InputError, match=message):
             check_copies(k, n, values)

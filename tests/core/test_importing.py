@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -9,6 +10,7 @@ import shaketable
 from helpers.commands import run_failing
 from shaketable.core.errors import InputError
 from shaketable.core.importing import check_trusted, import_object, run_trusted, trust_only
+from shaketable.core.registry import Registry
 from shaketable.models.loading import ModelLoader, load_model
 
 
@@ -53,7 +55,7 @@ def test_only_what_all_words_name_is_trusted():
         with (
             trust_only(["evil:boom"]),
             trust_only([word]),
-            pytest.raises(InputError, match=r"model 'evil:boom' must be trusted: .* add --trust"),
+            pytest.raises(InputError, match=r"model 'evil:boom' must be trusted: .* trust=True$"),
         ):
             check_trusted("model", "evil:boom")
     with trust_only([]), run_trusted():
@@ -127,6 +129,36 @@ def test_a_package_that_is_not_installed_is_not_looked_for_here(own_directory, m
     with pytest.raises(InputError):
         load_model("m.joblib", trust=True)
     assert sys.path.index("") == len(sys.path) - 1, "classes in it are found, last"
+
+
+def test_naming_an_installed_module_opens_no_door(own_directory, monkeypatch):
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place])
+    Path("others.py").write_text(MARKER.format("of others"))
+    about = Path("others-1.0.dist-info")
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[shaketable.colours]\nred = others:red\n")
+    assert import_object("model", "math:sqrt")(4) == 2
+    assert import_object("model", "wave:open")
+    assert "red" not in Registry("colour", admit=lambda name, thing: thing)
+    Path("mine_alone.py").write_text("model = 1")
+    assert import_object("model", "mine_alone:model") == 1
+    sys.modules.pop("mine_alone")
+
+
+def test_modules_that_come_from_no_file_can_be_named(monkeypatch):
+    made = ModuleType("made_by_hand")
+    vars(made)["model"] = 1
+    monkeypatch.setitem(sys.modules, "made_by_hand", made)
+    assert import_object("model", "made_by_hand:model") == 1
+
+
+def test_numba_takes_no_cache_of_others(own_directory):
+    Path(".numba_config.yaml").write_text("cache_dir: cache_of_others\n")
+    program = "from shaketable.cli.main import main\nmain(['separation', 'digits', '--minimum'])"
+    done = run_python("-P", "-c", program)
+    assert "eps_min" in done.stdout, done.stderr
+    assert not Path("cache_of_others").exists()
 
 
 def test_an_installed_module_of_the_same_name_is_named(own_directory):

@@ -115,6 +115,13 @@ def test_a_model_trained_here_has_other_causes():
     assert "training that is too short for this model, or noise that hides the classes" in note
 
 
+def test_a_model_that_evaluate_trains_is_not_told_of_ranges_alone():
+    x = np.random.default_rng(0).random((80, 2))
+    records = st.evaluate(DummyClassifier(), (x, np.arange(80) % 2), "linf(0.1)", refit=True, k=1)
+    (note,) = (note for note in find(records).notes if "clean accuracy" in note)
+    assert note.endswith("; if it was trained here, features that tell little of the classes")
+
+
 def test_the_rate_is_the_mean_over_runs_as_the_accuracy_is():
     y = np.arange(60) % 5 // 2  # 0 and 1 twice as often as 2
     records = st.study((X[:60], y), DummyClassifier(), train_eps=[0], runs=5, k=1, n_jobs=1)

@@ -41,8 +41,8 @@ def test_the_gpu_is_the_default(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("gpu", "device must be one that torch knows, such as cuda or cpu, got 'gpu'"),
-        ("meta", "device must be one that torch can use here, got 'meta'"),
+        ("gpu", "got 'gpu': torch knows none of this name; name another, or leave it out"),
+        ("meta", r"device must be one that torch can use here \(cpu.*\), got 'meta'"),
         pytest.param("cuda", "got 'cuda'", marks=pytest.mark.skipif(CUDA, reason="there is one")),
     ],
 )

@@ -67,8 +67,12 @@ def test_kept_numbers_count_by_their_range_in_gowers_distance():
 
 def test_points_without_opponents_leave_eps_min_undefined():
     data = make_dataset(pd.DataFrame({"n": [1.0, 2, 3, 4], "id": list("abcd")}), [0, 1, 0, 1])
-    with pytest.raises(UndefinedError, match=r"leaves alone \(id\) .*touching.others='gower'"):
+    with pytest.raises(UndefinedError, match=r"leaves alone \(id\), and .*touching.others='gower'"):
         separation(data)
+    gaps = pd.DataFrame({"n": [1.0, None, 3, None], "job": list("abab")})
+    message = r"leaves alone \(job\) and have gaps in the same columns, and there are none;"
+    with pytest.raises(UndefinedError, match=message):
+        separation(make_dataset(gaps, [0, 1, 0, 1]))
     assert separation(data.touching(others="gower")).two_r == 1
     with pytest.raises(UndefinedError, match="no column holds numbers that noise may change"):
         separation(data.touching(keep="n"))

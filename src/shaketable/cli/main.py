@@ -29,6 +29,13 @@ from shaketable.core.importing import trust_only
 from shaketable.views.formats import TABLE_FORMATS
 from shaketable.views.terminal import print_lines, print_notes, write_as
 
+_SAFE = {"PYTHONSAFEPATH": "1", "NUMBA_CACHE_DIR": "", "NUMBA_CACHE_LOCATOR_CLASSES": ""}
+"""Variables that keep files in the working directory from being run, unless the user set them.
+
+Python would put it first on the path of worker processes, and numba would take the folder that
+`.numba_config.yaml` there names as its cache, which holds code.
+"""
+
 _PATH_ERRORS = (errno.ENAMETOOLONG, errno.EACCES, errno.EPERM, errno.ELOOP, errno.ENOTDIR)
 
 
@@ -47,12 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print_lines(f"shaketable {version('shaketable')}")
             return 0
-        with speak_of_flags(), trust_only(argv):
+        words = [word for word in argv if not _is_path(word)]
+        with speak_of_flags(), trust_only(words):
             args = parse_args(argv, COMMANDS)
         with (
             speak_of_flags(),
             _catch_interrupts(),
-            _limit_trust(args, argv),
+            _limit_trust(args, words),
             warnings.catch_warnings(),
         ):
             warnings.showwarning = _note_warning  # type: ignore[assignment]  # takes all others
@@ -85,22 +93,23 @@ def _run(args: argparse.Namespace) -> int:
     return code
 
 
-@contextmanager
-def _limit_trust(args: argparse.Namespace, argv: Sequence[str]) -> Iterator[None]:
-    """Run nothing that only a file names, unless it is trusted, or that just lies around.
+def _is_path(word: str) -> bool:
+    """Whether a word names a file or folder, whose name others may have chosen, and no module."""
+    return any(map(os.path.exists, (word, word.partition("=")[2])))
 
-    Python starts worker processes with the working directory first on their path; not so here.
-    """
-    words = [word for word in argv if word != getattr(args, "file", None)]
-    before = os.environ.get("PYTHONSAFEPATH")
-    os.environ["PYTHONSAFEPATH"] = "1"
+
+@contextmanager
+def _limit_trust(args: argparse.Namespace, words: Sequence[str]) -> Iterator[None]:
+    """Run nothing that only a file names, unless it is trusted, or that just lies around."""
+    before = {name: os.environ.get(name) for name in _SAFE}
+    os.environ.update({name: _SAFE[name] for name, value in before.items() if not value})
     try:
         with nullcontext() if getattr(args, "trust", False) else trust_only(words):
             yield
     finally:
-        os.environ.pop("PYTHONSAFEPATH", None)
-        if before is not None:
-            os.environ["PYTHONSAFEPATH"] = before
+        for name in _SAFE:
+            os.environ.pop(name, None)
+        os.environ.update({name: value for name, value in before.items() if value is not None})
 
 
 @contextmanager

@@ -263,6 +263,8 @@ def _prepare(
     settings = {key: value for key, value in command.settings.items() if key not in OUTPUT}
     args = parse_settings(settings, parser, where=f"results file {path!r}")
     vars(args).update(flags)
+    if module is study and not (args.network or args.recipe):
+        args.device = None  # that of other commands in the file
     objects: dict[str, Any] = {}
     if isinstance(data, str | Path):
         args.data = str(data)

@@ -54,8 +54,8 @@ def check_copies(k: int, n: int, values: int | None = None) -> None:
         held = f" of {values} values, all of which must fit into memory"
     if k > max(1, most):
         raise InputError(
-            f"k must be at most {max(1, most)} for {n} points{held}, got {k}: that would be "
-            f"{n * k} noisy copies"
+            f"k must be at most {max(1, most):,} for {n:,} points{held}, got {k:,}: that would be "
+            f"{n * k:,} noisy copies"
         )
 
 

@@ -12,10 +12,11 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
+from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error, either
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -76,7 +77,7 @@ def check_trusted(kind: str, name: str) -> None:
     if not all(any(map(whole.search, words)) for words in _limits):
         raise InputError(
             f"{kind} {name!r} must be trusted: a file names it, and using it runs code; if you "
-            "know who made the file, add --trust (trust=True in Python)"
+            f"know who made the file, add {either('--trust', 'trust=True')}"
         )
 
 
@@ -102,7 +103,8 @@ def import_object(kind: str, reference: str) -> Any:
             f"{kind} {reference!r}: name the module, not its file, as in "
             f"{module_name.removesuffix('.py')}:{attribute}"
         )
-    search_working_directory()
+    if not _is_installed(module_name.partition(".")[0]):
+        search_working_directory()
     try:
         with run_trusted():
             thing: Any = importlib.import_module(module_name)
@@ -129,6 +131,12 @@ def import_object(kind: str, reference: str) -> Any:
             f"{kind} {reference!r} cannot be read ({describe_error(error)}); correct the module"
         ) from error
     return thing
+
+
+def _is_installed(top: str) -> bool:
+    """Whether there is a module of this name; then nothing else here shall be found, either."""
+    spec = getattr(sys.modules[top], "__spec__", None) if top in sys.modules else find_spec(top)
+    return spec is not None and spec.origin is not None  # else a folder, after which others come
 
 
 _WHERE = "run from the directory that holds it, or install its package"

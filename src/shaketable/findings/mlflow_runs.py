@@ -12,7 +12,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import (
+    FOREIGN_ERRORS,
+    InputError,
+    ShaketableError,
+    describe_error,
+    either,
+)
 from shaketable.core.versions import list_versions
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.export import export
@@ -80,7 +86,7 @@ def _check_database(uri: str) -> None:
         raise InputError(
             f"tracking URI {uri!r} is a database, for which mlflow-skinny alone lacks the packages "
             f"({error.name}); {_INSTALL}, or name a folder or the address of a server by "
-            "--tracking-uri (in Python tracking_uri=)"
+            + either("--tracking-uri", "tracking_uri=")
         ) from error
 
 

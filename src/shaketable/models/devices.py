@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     import torch
 
 
-def choose_device(device: str | torch.device | None = None) -> torch.device:
+def choose_device(
+    device: str | torch.device | None = None, dtype: torch.dtype | None = None
+) -> torch.device:
     """Return the torch device of this name, which must be usable; by default CUDA if there is one.
+
+    `dtype` is a type of values that it must have, by default torch's usual floats.
 
     >>> choose_device("cpu")
     device(type='cpu')
@@ -25,19 +29,16 @@ def choose_device(device: str | torch.device | None = None) -> torch.device:
 
     if device is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    reason = "torch knows none of this name"
     try:
         place = torch.device(device)
-    except (RuntimeError, TypeError) as error:
-        raise InputError(
-            f"device must be one that torch knows, such as cuda or cpu, got {device!r}"
-        ) from error
-    try:
-        torch.zeros(1, device=place).cpu()  # meta holds no values
+        reason = ""
+        torch.zeros(1, device=place, dtype=dtype).cpu()  # meta holds no values
     except Exception as error:  # of many kinds, by device
-        reason = shorten(str(error), 80, placeholder=" …")
+        there = ", ".join(["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count()))])
         raise InputError(
-            f"device must be one that torch can use here, got {str(place)!r} ({reason}); name "
-            "another, such as cpu, or leave it out"
+            f"device must be one that torch can use here ({there}), got {str(device)!r}: "
+            f"{reason or shorten(str(error), 80, placeholder=' …')}; name another, or leave it out"
         ) from error
     return place
 

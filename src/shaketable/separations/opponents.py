@@ -117,12 +117,13 @@ def compare_columns(data: Dataset, pair: tuple[int, int]) -> FloatArray:
 def explain_no_opponents(data: Dataset) -> UndefinedError:
     """Error to raise if no two points of different classes are opponents."""
     assert data.table is not None, "without a table all points are opponents"
-    names = [column.name for column in data.table.columns if not column.moved]
-    which = f" ({list_names([quote(name) for name in names])})" if names else ""
+    names = [quote(column.name) for column in data.table.columns if not column.moved]
+    needs = [f"agree in all columns that noise leaves alone ({list_names(names)})"] if names else []
+    if np.isnan(data.x).any():
+        needs.append("have gaps in the same columns")
     return UndefinedError(
-        "eps_min needs two points of different classes that agree in all columns that noise leaves "
-        f"alone{which} and in which numbers are missing, and there are none; let these columns "
-        "count by Gower's distance ("
+        f"eps_min needs two points of different classes that {' and '.join(needs)}, and there are "
+        "none; let these columns count by Gower's distance ("
         + either("--others gower", "touching(others='gower')")
         + "), or give a size"
     )

@@ -5,6 +5,7 @@ import gzip
 import pandas as pd
 import pytest
 
+from helpers.commands import run_failing
 from helpers.table_iii import PRINTED, ROWS
 from shaketable.core.errors import InputError
 from shaketable.findings.mcv.score_files import read_scores
@@ -124,6 +125,11 @@ def test_summaries_are_read_as_such_with_one_reference_per_network(tmp_path, hea
 def test_summaries_among_scores_or_incomplete_are_refused(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         read_scores(write_table(tmp_path, text))
+
+
+def test_a_command_is_told_the_flag_with_the_columns_of_scores(tmp_path, capsys):
+    path = write_table(tmp_path, "m,clean,fog,mean\na,1,2,1\n")
+    assert "by --conditions clean,fog,…, or" in run_failing(capsys, "mcv", path)
 
 
 def test_columns_that_are_named_are_conditions_whatever_they_are_called(tmp_path):

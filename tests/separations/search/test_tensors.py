@@ -142,7 +142,7 @@ def test_a_device_routes_the_search_to_torch():
 
 @pytest.mark.parametrize("device", ["cuda:99", "tpu9", "meta", ""])
 def test_a_device_that_is_not_there_is_refused_with_those_that_are(device):
-    with pytest.raises(InputError, match=r"device must be one that torch has here \(cpu.*got"):
+    with pytest.raises(InputError, match=r"device must be one that torch can use here \(cpu.*got"):
         search(Question(np.zeros((2, 1)), np.arange(2), 2, closest=1, device=device))
 
 

@@ -14,14 +14,14 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.models.devices import choose_device
 from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.question import Question
 from shaketable.views.progress import show_progress
@@ -71,7 +71,11 @@ class _Points:
     def __init__(self, question: Question, asked: Array) -> None:
         x, group = question.x, question.group
         classes, parts = question.class_codes, question.part_codes
-        self.given, self.p, self.device = x, question.p, _device(question.device)
+        self.given, self.p, self.device = (
+            x,
+            question.p,
+            choose_device(question.device, torch.float64),
+        )
         self.order = np.lexsort((~asked, parts, group))
         self.rows = torch.from_numpy(self.order).to(self.device)
         self.group, self.classes, self.parts = (self.place(v) for v in (group, classes, parts))
@@ -307,16 +311,3 @@ def _kernel() -> Callable[[Tensor, Tensor, float], Tensor] | None:
     except Exception:  # no Triton, no compiler, a GPU that Triton does not support
         return None
     return distances
-
-
-def _device(device: Any) -> torch.device:
-    """Torch device of this name; an error unless it is available and has float64."""
-    try:
-        chosen = torch.device(device)
-        torch.ones(1, dtype=torch.float64, device=chosen).cpu()
-    except (AssertionError, RuntimeError, TypeError) as error:  # depends on the build of torch
-        there = ", ".join(["cpu", *(f"cuda:{k}" for k in range(torch.cuda.device_count()))])
-        raise InputError(
-            f"device must be one that torch has here ({there}), got {str(device)!r}"
-        ) from error
-    return chosen
