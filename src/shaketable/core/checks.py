@@ -44,8 +44,8 @@ def check_copies(k: int, n: int, values: int | None = None) -> None:
     >>> check_copies(10**12, 1000)
     Traceback (most recent call last):
         ...
-    shaketable.core.errors.InputError: k must be at most 10000000 for 1000 points, got \
-1000000000000: that would be 1000000000000000 noisy copies
+    shaketable.core.errors.InputError: k must be at most 10,000,000 for 1,000 points, got \
+1,000,000,000,000: that would be 1,000,000,000,000,000 noisy copies
     """
     most, held = min(MOST_COPIES, MOST_ANSWERS // max(1, n)), ""
     if values is not None and hasattr(os, "sysconf"):
