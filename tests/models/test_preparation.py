@@ -126,7 +126,7 @@ def test_only_beside_text_are_numbers_of_nearest_neighbours_standardised():
     raw = KNeighborsClassifier(1).fit(filled.to_numpy(), y)
     points = pd.DataFrame({"age": np.linspace(20, 60, 50)})
     assert (alone.predict(points) == raw.predict(points.to_numpy())).all()
-    assert "standardised" not in alone.describe(st.make_dataset(numbers, y))
+    assert "standardised" not in alone.describe_preparation(st.make_dataset(numbers, y))
     both = frame[["age", "size"]].assign(age=1000 * frame["age"].fillna(0))
     in_other_units = both.assign(age=both["age"] / 1e6)
     answers = [
@@ -231,9 +231,9 @@ def test_gaps_in_booleans_are_said_and_a_complete_table_has_nothing_to_say():
     flags = pd.DataFrame({"flag": pd.array([True, None, False] * 2, dtype="boolean")})
     data = st.make_dataset(flags, y)
     words = "missing numbers become the median; numbers are standardised"
-    assert builtin("svm", data).describe(data) == words
+    assert builtin("svm", data).describe_preparation(data) == words
     whole = st.make_dataset(flags.fillna(False).astype(bool), y)
-    assert builtin("svm", whole).describe(whole) == ""
+    assert builtin("svm", whole).describe_preparation(whole) == ""
 
 
 def test_labels_that_are_no_text_name_columns_by_their_places():
@@ -270,3 +270,12 @@ def test_models_that_prepare_a_table_alike_share_a_note(tmp_path, capsys):
         assert main([command, *flags, *more]) == 0
         notes = [n for n in json.loads(capsys.readouterr().out)["notes"] if "preparation" in n]
         assert [note.partition(": as")[0] for note in notes] == ["logistic, svm, 1nn", "rf"]
+
+
+def test_models_of_others_may_have_the_same_name():
+    class PreparedModel:
+        def predict(self, x):
+            return np.zeros(len(x), int)
+
+    data = st.make_dataset([[0.0], [1.0], [2.0]], [0, 1, 0])
+    assert len(st.evaluate(PreparedModel(), data, ["linf(0.1)"], k=1)) == 2

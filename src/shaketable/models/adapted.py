@@ -117,7 +117,8 @@ def _is_written(label: Any) -> bool:
 def note_preparation(model: Any, data: Dataset) -> list[str]:
     """Say in a sentence how a built-in model prepares a table; nothing of other models and data."""
     model = model.model if isinstance(model, Adapted) else model
-    words = model.describe(data) if type(model).__name__ == "PreparedModel" else ""
+    prepares = hasattr(type(model), "describe_preparation")  # scikit-learn is slow to import
+    words = model.describe_preparation(data) if prepares else ""
     return [f"as preparation, {words}"] if words else []
 
 

@@ -33,7 +33,7 @@ class PreparedModel(Pipeline):  # type: ignore[misc]  # scikit-learn is untyped
         (_, numbers, _), (_, _, texts) = self[0].transformers
         return not texts and not isinstance(numbers[-1], StandardScaler)
 
-    def describe(self, data: Dataset) -> str:
+    def describe_preparation(self, data: Dataset) -> str:
         """Say what is done to a table; nothing of one that has neither text nor dates nor gaps."""
         (_, numbers, others), (_, encode, texts) = self[0].transformers
         kinds = [] if data.table is None else [column.kind for column in data.table.columns]
