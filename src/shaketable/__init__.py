@@ -94,6 +94,7 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.separations.separation import Separation as Separation
     from shaketable.separations.separation import separation as separation
     from shaketable.statistics.estimate import Estimate as Estimate
+    from shaketable.statistics.families import use_intervals as use_intervals
     from shaketable.training.hardening.result import Hardening as Hardening
     from shaketable.training.hardening.search import harden as harden
 
@@ -172,6 +173,7 @@ _HOME = {
     "separation": "separations.separation",
     "study": "evaluation.study",
     "suite": "corruptions.suites.suite",
+    "use_intervals": "statistics.families",
     "worst_case": "adversary.worst_case",
     "write_report": "findings.page",
     "write_separation": "separations.page",

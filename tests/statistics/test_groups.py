@@ -9,8 +9,8 @@ from shaketable.statistics.groups import (
     differences_from_others,
     group_error_bounds,
     group_shares,
-    subtract_independent,
 )
+from shaketable.statistics.independent import subtract_independent
 
 
 def test_groups_have_the_estimates_of_their_points_alone():

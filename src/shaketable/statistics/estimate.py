@@ -15,6 +15,16 @@ an interval."""
 
 
 @dataclass(frozen=True)
+class Method:
+    """How value and limits of one estimate are computed."""
+
+    name: str
+    compute: Callable[[float, float, bool], tuple[float, float, float]]
+    """Function from the probability beyond each limit, a multiple of the sample, and whether to be
+    careful, to value, lower and upper limit."""
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A value with its confidence interval, as fractions, and how the interval was computed.
 

@@ -27,6 +27,7 @@ from scipy import special
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray, IntArray
+from shaketable.statistics import standard
 from shaketable.statistics.counts import (
     Runs,
     check_confidence,
@@ -35,7 +36,8 @@ from shaketable.statistics.counts import (
     read_runs,
     tabulate,
 )
-from shaketable.statistics.estimate import Estimate, Limits
+from shaketable.statistics.estimate import Estimate, Limits, Method
+from shaketable.statistics.families import get_family
 from shaketable.statistics.limits import (
     Estimator,
     Imagine,
@@ -50,10 +52,11 @@ from shaketable.statistics.limits import (
     imagine_worst,
     mean_estimator,
 )
+from shaketable.statistics.standard import Quantity
 
 _Counts = TypeVar("_Counts")  # ArrayLike or Runs
-FIXED_MODEL = "fixed model, new points and noise; Clopper–Pearson, generalised to means of points"
-_OVER_RUNS = "mean over all runs like these; Student t, or wider with beta tails"
+_OWN = "Clopper–Pearson, generalised to means of points"
+_OWN_OVER_RUNS = "Student t, or wider with beta tails"
 
 
 def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
@@ -67,7 +70,7 @@ def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
     if not 0 <= hits <= n:
         raise InputError(f"hits must lie in 0..n = 0..{n}, got {hits}; count points, not draws")
     counts = np.array([n - hits, hits], dtype=np.float64)
-    return _estimate(mean_estimator(np.array([0.0, 1.0])), counts, 1, confidence)
+    return _estimate(mean_estimator(np.array([0.0, 1.0])), counts, 1, confidence, quantity="share")
 
 
 def mean_share(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -83,7 +86,7 @@ def mean_share(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate
     0.890 (95 % interval 0.543 to 0.995)
     """
     (h,), counts = tabulate([read_points("hits", hits, check_draws(k))], [k + 1])
-    return _estimate(mean_estimator(h / k), counts[0], k, confidence)
+    return _estimate(mean_estimator(h / k), counts[0], k, confidence, quantity="share")
 
 
 def mean_share_over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -239,7 +242,7 @@ def mean_difference(
     0.0600 (95 % interval 0.0258 to 0.0874)
     """
     estimator, counts = _tabulate_means(first, second, k, read_points)
-    return _estimate(estimator, counts[0], k, confidence)
+    return _estimate(estimator, counts[0], k, confidence, quantity="difference")
 
 
 def mean_differences(
@@ -254,7 +257,9 @@ def mean_differences(
     [None]
     """
     estimator, counts = _tabulate_means(first, second, k, _read_models)
-    return _estimate_each(lambda _: estimator, estimator, counts, k, confidence)
+    return estimate_each(
+        lambda _: estimator, estimator, counts, k, confidence, quantity="difference"
+    )
 
 
 def means_of_values(
@@ -285,7 +290,7 @@ def means_of_values(
     def estimate_row(row: int) -> Estimator:
         return mean_estimator(y[row], float(low[row]), float(high[row]))
 
-    return _estimate_each(estimate_row, estimate, counts, 1, confidence)
+    return estimate_each(estimate_row, estimate, counts, 1, confidence)
 
 
 def mean_difference_over_runs(
@@ -310,9 +315,7 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
     0.0000 (95 % interval 0.0000 to 0.0295)
     """
     (h,), counts = tabulate([read_points("hits", hits, check_draws(k))], [k + 1])
-    errors = mean_estimator(1 - h / k)(counts[0])
-    high = float(find_upper_limit(errors, counts[0], 1 - check_confidence(confidence)))
-    return Estimate(float(errors.estimate), 0.0, high, confidence, _describe_bound(counts[0], k))
+    return bound_each(1 - h / k, counts, k, confidence)[0]
 
 
 def error_upper_bounds(hits: Runs, k: int) -> list[Estimate]:
@@ -325,17 +328,7 @@ def error_upper_bounds(hits: Runs, k: int) -> list[Estimate]:
     [None]
     """
     (h,), counts = tabulate([_read_models("hits", hits, check_draws(k))], [k + 1])
-    errors = mean_estimator(1 - h / k)(counts)
-    limits = find_upper_limit(errors, counts, 1 - 0.95)
-    method = _describe_bound(counts[0], k)
-    return [
-        Estimate(float(value), 0.0, float(high), 0.95, method)
-        for value, high in zip(errors.estimate, limits, strict=True)
-    ]
-
-
-def _describe_bound(counts: FloatArray, k: int) -> str:
-    return f"one-sided, {FIXED_MODEL}: n = {counts.sum():.0f}, k = {k}"
+    return bound_each(1 - h / k, counts, k)
 
 
 def point_error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> FloatArray:
@@ -358,26 +351,55 @@ def _estimate(
     k: int,
     confidence: float,
     *,
+    quantity: Quantity = "other",
     least: float = -math.inf,
     imagine: Imagine = imagine_point,
 ) -> Estimate:
     """Estimate from a table of outcomes: (outcomes) for a fixed model, or (runs, outcomes)."""
+    if get_family() == "standard":
+        method = standard.choose_method(estimator, counts, k, quantity)
+    else:
+        method = _choose_own(estimator, counts, imagine)
+    return _estimate_by(method, counts, k, confidence, least)
+
+
+def _estimate_by(
+    method: Method, counts: FloatArray, k: int, confidence: float, least: float = -math.inf
+) -> Estimate:
+    """Estimate by one method, whatever family is in force when it is computed again."""
 
     def compute(confidence: float, times: float, careful: bool) -> tuple[float, float, float]:
         tail = (1 - check_confidence(confidence)) / 2
-        ends = compute_limits if counts.ndim == 1 else compute_limits_over_runs
-        point = imagine_worst if careful else imagine
-        value, low, high = map(float, ends(estimator, counts, tail, point, times))
+        value, low, high = method.compute(tail, times, careful)
         return value, max(low, least), high
 
     def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
         return compute(confidence, times, careful)[1:]
 
+    text = _describe_target(counts, method.name, k)
+    return Estimate(*compute(confidence, 1.0, False), confidence, text, limits)
+
+
+def _choose_own(
+    estimator: Estimator, counts: FloatArray, imagine: Imagine = imagine_point
+) -> Method:
+    """Return shaketable's own method for a table of outcomes, as `standard.choose_method`."""
+    ends = compute_limits if counts.ndim == 1 else compute_limits_over_runs
+
+    def compute(tail: float, times: float, careful: bool) -> tuple[float, float, float]:
+        point = imagine_worst if careful else imagine
+        value, low, high = map(float, ends(estimator, counts, tail, point, times))
+        return value, low, high
+
+    return Method(_OWN if counts.ndim == 1 else _OWN_OVER_RUNS, compute)
+
+
+def _describe_target(counts: FloatArray, method: str, k: int) -> str:
+    """Say what an interval is for, how it was computed, and from how many points."""
     n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
-    method = f"{FIXED_MODEL}: {n}"
     if counts.ndim > 1:
-        method = f"{_OVER_RUNS}: {len(counts)} runs, {n}"
-    return Estimate(*compute(confidence, 1.0, False), confidence, method, limits)
+        return f"mean over all runs like these; {method}: {len(counts)} runs, {n}"
+    return f"fixed model, new points and noise; {method}: {n}"
 
 
 def _read_models(name: str, counts: Runs, k: int) -> IntArray:
@@ -385,32 +407,59 @@ def _read_models(name: str, counts: Runs, k: int) -> IntArray:
     return np.concatenate([read_points(name, row, k) for row in counts])
 
 
-def _estimate_each(
+def estimate_each(
     estimate_row: Callable[[int], Estimator],
     estimate_all: Estimator,
     counts: FloatArray,
     k: int,
     confidence: float,
+    *,
+    quantity: Quantity = "other",
 ) -> list[Estimate]:
-    """One estimate for a fixed model per row of a table of outcomes, as `_estimate` gives it.
+    """One estimate for a fixed model per row of a table of outcomes, as for each row alone.
 
-    The limits of all rows are found together.
+    Own limits of all rows are found together.
     """
+    if get_family() == "standard":
+        return [
+            _estimate(estimate_row(row), counts[row], k, confidence, quantity=quantity)
+            for row in range(len(counts))
+        ]
 
     def make_limits(row: int) -> Limits:
         def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
-            again = _estimate(estimate_row(row), counts[row], k, confidence)
+            own = _choose_own(estimate_row(row), counts[row])
+            again = _estimate_by(own, counts[row], k, confidence)
             again = again.again(times=times, careful=careful)
             return again.low, again.high
 
         return limits
 
     tail = (1 - check_confidence(confidence)) / 2
-    found = zip(*compute_limits(estimate_all, counts, tail), strict=True)
-    method = f"{FIXED_MODEL}: n = {counts[0].sum():.0f}, k = {k}"
+    found = np.stack(compute_limits(estimate_all, counts, tail), axis=-1).tolist()
+    methods = [_describe_target(row, _OWN, k) for row in counts]
     return [
-        Estimate(float(value), float(low), float(high), confidence, method, make_limits(row))
+        Estimate(value, low, high, confidence, methods[row], make_limits(row))
         for row, (value, low, high) in enumerate(found)
+    ]
+
+
+def bound_each(
+    errors: FloatArray, counts: FloatArray, k: int, confidence: float = 0.95
+) -> list[Estimate]:
+    """One-sided upper bound of the share of wrong answers, per row of a table of outcomes.
+
+    `errors` has the share of wrong draws of every outcome.
+    """
+    linear, tail = mean_estimator(errors)(counts), 1 - check_confidence(confidence)
+    if get_family() == "standard":
+        name = standard.describe_share_method(k)
+        highs = standard.compute_share_limits(linear, counts, k, tail)[1]
+    else:
+        name, highs = _OWN, find_upper_limit(linear, counts, tail)
+    return [
+        Estimate(value, 0.0, high, confidence, f"one-sided, {_describe_target(row, name, k)}")
+        for value, high, row in zip(linear.estimate.tolist(), highs.tolist(), counts, strict=True)
     ]
 
 

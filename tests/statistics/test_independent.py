@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from shaketable.statistics import intervals
-from shaketable.statistics.averages import average_independent
 from shaketable.statistics.counts import tabulate
-from shaketable.statistics.groups import subtract_independent
+from shaketable.statistics.independent import average_independent, subtract_independent
 
 RNG = np.random.default_rng(0)
 CLEAN = RNG.binomial(1, 0.8, (3, 40))
