@@ -24,9 +24,8 @@ from functools import partial
 import numpy as np
 import torch
 
-from shaketable.adversary.attacks.ascent import ActiveRows, PGDState
 from shaketable.adversary.attacks.attack import confirm
-from shaketable.adversary.attacks.gradient_search import BATCH_VALUES
+from shaketable.adversary.attacks.gradient_search import BATCH_VALUES, ActiveRows, PGDState
 from shaketable.adversary.attacks.gradients import PGD
 from shaketable.adversary.attacks.losses import open_gradients
 from shaketable.adversary.region import Region

@@ -33,7 +33,7 @@ from shaketable.core.keys import digest, row_keys
 from shaketable.core.types import Array, FloatArray
 from shaketable.statistics import intervals
 from shaketable.training.hardening import search
-from shaketable.training.hardening.answers import Answers, Measures, compare
+from shaketable.training.hardening.answers import Answers, Measures, compare_trainings
 
 ERROR, POINTS = 0.1, 500
 NOISE = tuple(f"linf({0.003 * 2**i:g})" for i in range(8))
@@ -109,7 +109,7 @@ def simulate(kind: str, seed: int) -> list[str]:
 
     def keep(first: Answers, second: Answers) -> Measures:
         compared.append((first, second))
-        return compare(first, second)
+        return compare_trainings(first, second)
 
     numbers = np.random.default_rng(seed).choice(10**7, POINTS, replace=False)
     data = st.make_dataset(numbers[:, None].astype(float), numbers % 2, name="numbers")

@@ -73,7 +73,7 @@ def make_old_weights(folder: Path) -> None:
 
 def make_checkpoint(folder: Path) -> None:
     """Checkpoint of a training that was interrupted after its first epoch."""
-    from shaketable.training.checkpoints import Checkpoint
+    from shaketable.training.loop import Checkpoint
     from shaketable.training.trained import train
 
     class StopError(Exception):

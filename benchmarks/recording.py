@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 COMMANDS = {
-    "demo": "demo -o demo",
+    "demo": "demo --out demo",
     "separation": "separation bands(n=400) --html separation.html",
     "separation-l2": "separation iris --norm 2",
     "evaluate": "evaluate --model rf --model 1nn --data bands(n=400) --store evaluate.sqlite "

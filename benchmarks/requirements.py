@@ -30,7 +30,7 @@ import numpy.typing as npt
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
 from shaketable.findings.requirements.check import check
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics import limits
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]

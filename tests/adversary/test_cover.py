@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from shaketable.adversary.attacks import arcs
-from shaketable.adversary.attacks.arcs import has_room
-from shaketable.adversary.attacks.cover import Cover
+from shaketable.adversary.attacks.cover import Cover, find_free_arcs, has_room
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.region import Region
@@ -215,7 +213,7 @@ def test_rows_that_remain_in_the_plane_equal_brute_force(p, seed):
     assert (exact | ~brute).all()  # what is seen exists
     # an arc may be narrower than a step of the brute force: then the exact one shows a point
     for row in np.flatnonzero(exact & ~brute):
-        _, begin, end = arcs.find_free_arcs(place, np.array([row]))
+        _, begin, end = find_free_arcs(place, np.array([row]))
         assert (end - begin).max() < 1e-3
 
 
@@ -223,7 +221,7 @@ def test_arcs_in_l2_follow_from_two_points():
     # neighbours at distance 1 to the left and right take 120 degrees each of a circle of radius 1
     x = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0]])
     place = region(x, 2, 1.0, "genuine-exact")
-    _, begin, end = arcs.find_free_arcs(place, np.array([0]))
+    _, begin, end = find_free_arcs(place, np.array([0]))
     np.testing.assert_allclose(np.rad2deg(end - begin), [60, 60], rtol=1e-9)
     np.testing.assert_allclose(np.sort(np.rad2deg((begin + end) / 2) % 360), [90, 270], rtol=1e-9)
 
@@ -233,8 +231,8 @@ def test_bisected_arcs_equal_those_of_the_formula(bounds):
     rng = np.random.default_rng(0)
     x = rng.uniform(size=(40, 2))
     rows = np.arange(40)
-    formula = arcs.find_free_arcs(region(x, 2, 0.1, "genuine-exact", bounds), rows)
-    bisected = arcs.find_free_arcs(region(x, 2 + 1e-13, 0.1, "genuine-exact", bounds), rows)
+    formula = find_free_arcs(region(x, 2, 0.1, "genuine-exact", bounds), rows)
+    bisected = find_free_arcs(region(x, 2 + 1e-13, 0.1, "genuine-exact", bounds), rows)
     assert len(formula.owner) > 10
     np.testing.assert_array_equal(formula.owner, bisected.owner)
     np.testing.assert_allclose(formula.begin, bisected.begin, atol=1e-8)

@@ -11,9 +11,9 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
 from shaketable.adversary.attacks.cover import Cover
-from shaketable.adversary.attacks.parse import parse_attack
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
+from shaketable.adversary.attacks.registry import parse_attack
 from shaketable.adversary.curve import adversarial_accuracy, adversarial_curve
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.models.examples import circle, f1, f2, f3, flat, oracle

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from shaketable.adversary.attacks.parse import parse_attack
+from shaketable.adversary.attacks.registry import parse_attack
 from shaketable.adversary.region import Region
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
@@ -20,7 +20,7 @@ from helpers.networks import make_classifier, make_keys, make_linear, make_netwo
 from helpers.regions import make_region  # noqa: E402
 
 gradient_search = pytest.importorskip("shaketable.adversary.attacks.gradient_search")
-ascent = pytest.importorskip("shaketable.adversary.attacks.ascent")
+ascent = pytest.importorskip("shaketable.adversary.attacks.gradient_search")
 losses = pytest.importorskip("shaketable.adversary.attacks.losses")
 region_tensors = pytest.importorskip("shaketable.adversary.region_tensors")
 nn = torch.nn

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shaketable.adversary.attacks import queries
+from shaketable.adversary.attacks import attack as attacks
 from shaketable.adversary.attacks.directions import find_steepest_steps
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
@@ -135,7 +135,7 @@ def test_a_row_depends_on_its_key_alone(attack, constraint, monkeypatch):
     whole = attack(model, place, np.arange(len(x)), y, key)
     assert 0 < whole.hit.sum() < len(x)
     some = np.array([21, 4, 17, 5])
-    monkeypatch.setattr(queries, "BATCH_VALUES", 250)
+    monkeypatch.setattr(attacks, "BATCH_VALUES", 250)
     part = attack(model, place, some, y[some], key[some])
     np.testing.assert_array_equal(part.hit, whole.hit[some])
     np.testing.assert_array_equal(part.moved[part.hit], whole.moved[some][part.hit])

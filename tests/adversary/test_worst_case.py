@@ -15,7 +15,7 @@ import shaketable as st
 from helpers.commands import run_command, run_failing, run_json
 from helpers.pages import EVIL, read_page
 from shaketable.adversary.attacks.cover import Cover
-from shaketable.adversary.attacks.parse import parse_attack
+from shaketable.adversary.attacks.registry import parse_attack
 from shaketable.adversary.charts import map_chart
 from shaketable.adversary.curve import adversarial_accuracy, adversarial_curve
 from shaketable.adversary.page import write_worst_case

@@ -66,16 +66,16 @@ def test_a_suite_is_written_and_read_from_the_command_line(capsys):
         "--store",
         "s.sqlite",
         "--suite",
-        "common-15",
     )
     code, out, _ = run_command(
         capsys, "corrupt", "shapes(n=60)", "--suite", "common-15", "-o", "c", "--quiet"
     )
     assert code == 0
     assert "75 corruptions of 60 points, ladder draws, seed 0" in out
-    assert "evaluate --published c" in out
+    assert "evaluate --suite 'common-15(published=c)' reads them" in out
     (made,), (read,) = (
-        run_json(capsys, *arguments, *more)["suites"] for more in ((), ("--published", "c"))
+        run_json(capsys, *arguments, suite)["suites"]
+        for suite in ("common-15", "common-15(published=c)")
     )
     assert made["metric"] == read["metric"]
     assert (made["published"], read["published"]) == (None, "c")
@@ -96,11 +96,9 @@ def test_frost_takes_its_textures_from_a_folder(capsys):
         "corrupt",
         "shapes(n=20)",
         "--suite",
-        "common-15",
+        "common-15(frost=ice)",
         "-o",
         "c",
-        "--frost-textures",
-        "ice",
         "--quiet",
     )
     assert code == 0, err
@@ -114,11 +112,7 @@ def test_frost_takes_its_textures_from_a_folder(capsys):
         "--model",
         "1nn",
         "--suite",
-        "common-15",
-        "--frost-textures",
-        "ice",
-        "--jpeg",
-        "85",
+        "common-15(frost=ice, jpeg=85)",
         "--quiet",
     )
     specs = [c["corruption"] for c in found["suites"][0]["cells"]]
@@ -139,8 +133,8 @@ def test_images_in_a_folder_from_the_command_line(capsys):
     assert "with a manifest" in out
     arguments = ("evaluate", "--data", "in", "--model", "1nn", "--quiet", "--suite")
     (made,), (read,) = (
-        run_json(capsys, *arguments, "common-15", *more)["suites"]
-        for more in ((), ("--published", "out"))
+        run_json(capsys, *arguments, suite)["suites"]
+        for suite in ("common-15", "common-15(published=out)")
     )
     assert made["metric"] == read["metric"]
 
@@ -164,12 +158,12 @@ def test_images_in_a_folder_from_the_command_line(capsys):
         (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "'two-factor-table'"),
         (["corrupt", "iris", "--grid", "sp(0.1)", "-o", "a"], "two factors or more"),
         (
-            ["corrupt", "shapes(n=20)", "--suite", "common-15", "-o", "a", "--jpeg", "101"],
+            ["corrupt", "shapes(n=20)", "--suite", "common-15(jpeg=101)", "-o", "a"],
             "jpeg must be a quality from 1 to 100, such as 85, got 101",
         ),
         (
-            ["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--frost-textures", "b"],
-            "needs a suite",
+            ["corrupt", "iris", "--suite", "ice(frost=b)", "-o", "a"],
+            "frost= is for suites of common corruptions, such as common-19, got 'ice'",
         ),
     ],
 )

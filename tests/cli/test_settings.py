@@ -17,7 +17,7 @@ STUDY = [
     ["--corruptions", "l2(1)", "sp(0.1) + ga(0.1, 0.2)", "--suite", "pnorm", "--suite", "ice"],
     ["--grid", "sp(0.1), sp(0.2)", "rotation(30)", "--grid", "ga(0, 1)", "sp(0.1)"],
     ["--require", "mscr >= -1", "--min-mscr", "-2.5", "--bounds", "none"],
-    ["--network", "mlp(width=4)", "--epochs", "2", "--frost-textures", "ice here"],
+    ["--network", "mlp(width=4)", "--epochs", "2", "--suite", "common-19(frost=ice here)"],
 ]
 EVALUATE = [
     ["--data", "iris", "--model", "rf", "--features"],

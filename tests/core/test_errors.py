@@ -7,7 +7,14 @@ from sklearn.linear_model import LogisticRegression
 
 import shaketable as st
 from helpers.commands import run_failing
-from shaketable.core.errors import either, speak_of_flags
+from shaketable.core.errors import (
+    InputError,
+    ModelError,
+    ShaketableError,
+    either,
+    guard_foreign,
+    speak_of_flags,
+)
 
 CLASHING = np.array([[0.0], [0.0], [1.0], [3.0]]), ["a", "b", "a", "b"]
 
@@ -44,3 +51,36 @@ def test_flags_are_spoken_of_while_a_command_runs_and_no_longer():
     with pytest.raises(ValueError, match="inside"), speak_of_flags():
         raise ValueError("inside")
     assert either("--k", "k=") == "k="
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (ValueError("no\nluck"), "net {x} failed: ValueError: no luck; no"),
+        (SystemExit(3), "net {x} failed: sys.exit(3); sys.exit(3)"),
+        (StopIteration(), "net {x} failed: StopIteration; StopIteration"),
+    ],
+)
+def test_what_foreign_code_raises_becomes_an_error_of_one_line(raised, told):
+    @guard_foreign("net {x} failed: {error}; {text}", ModelError)
+    def call():
+        raise raised
+
+    with pytest.raises(ModelError) as caught:
+        call()
+    assert str(caught.value) == told
+    assert caught.value.__cause__ is raised
+
+
+def test_a_guard_lets_our_errors_and_others_it_is_not_for_through():
+    with pytest.raises(ShaketableError, match="^k is 0$"), guard_foreign("failed: {error}"):
+        raise ShaketableError("k is 0")
+    with (
+        pytest.raises(InputError, match="^failed: k is 0$"),
+        guard_foreign("failed: {error}", but=()),
+    ):
+        raise ShaketableError("k is 0")
+    with pytest.raises(KeyboardInterrupt), guard_foreign("failed: {error}"):
+        raise KeyboardInterrupt
+    with pytest.raises(KeyError), guard_foreign("failed: {error}", only=(TypeError,)):
+        raise KeyError

@@ -90,13 +90,13 @@ def test_odd_specs_are_refused(spec, message):
 @pytest.mark.parametrize("folder", ["a,b", "a=b", "a)b", "a(b", "a)+(b", "1e3", "nan", " a", ""])
 def test_folders_that_no_spec_can_tell_are_refused(folder):
     with pytest.raises(InputError, match="cannot be written in a spec"):
-        st.suite("common-19").published(folder)
+        st.suite("common-19", published=folder)
 
 
 def test_a_model_sees_the_images_of_its_rows(data, tmp_path):
     x = write_arrays(tmp_path / "c", data)
     records = st.evaluate(
-        first_pixel, data, st.suite("common-19").published(tmp_path / "c"), k=4, model_id="m"
+        first_pixel, data, st.suite("common-19", published=tmp_path / "c"), k=4, model_id="m"
     )
     assert len(records) == 96
     for record in list(records)[1:]:
@@ -177,7 +177,7 @@ def test_images_in_folders_are_matched_by_name(named, tmp_path, deeper):
 
 
 def suite_on(data, folder, name="common-19"):
-    return st.evaluate(first_pixel, data, st.suite(name).published(folder))
+    return st.evaluate(first_pixel, data, st.suite(name, published=folder))
 
 
 def test_what_is_missing_is_named_with_the_suite_that_fits(data, tmp_path):
@@ -253,7 +253,7 @@ def test_damaged_arrays_are_named_before_any_work(data, tmp_path, kind, message)
         raise AssertionError("nothing is measured")
 
     with pytest.raises(InputError, match=message) as caught:
-        st.evaluate(model, data, st.suite("common-19").published(tmp_path / "c"))
+        st.evaluate(model, data, st.suite("common-19", published=tmp_path / "c"))
     assert "get these files again" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -262,7 +262,7 @@ def test_labels_may_be_the_labels_themselves(data, tmp_path):
     write_arrays(tmp_path / "c", data)
     other = st.make_dataset(data.x, data.y * 10 + 5, name="tens", n_train=data.n_train)
     np.save(tmp_path / "c" / "labels.npy", other.labels[-N:])
-    suite = st.suite("common-19").published(tmp_path / "c")
+    suite = st.suite("common-19", published=tmp_path / "c")
     records = st.evaluate(lambda x: np.full(len(x), 5), other, suite)
     assert len(records) == 1 + 19 * 5
     assert {r.accuracy for r in records} == {np.mean(data.y[-N:] == 0)}
@@ -323,8 +323,8 @@ def test_they_are_met_in_evaluate_alone(data, tmp_path):
 
 def test_every_view_tells_published_from_generated(data, tmp_path):
     write_arrays(tmp_path / "c", data)
-    suite, records = st.suite("common-15"), st.Records(())
-    for chosen in (suite, suite.published(tmp_path / "c")):
+    records = st.Records(())
+    for chosen in (st.suite("common-15"), st.suite(f"common-15(published={tmp_path / 'c'})")):
         records += st.evaluate(first_pixel, data, chosen, model_id="m", name="m")
     from helpers.findings import score_boards
     from shaketable.findings.results import find
@@ -348,27 +348,33 @@ def test_alexnets_errors_go_with_published_images_of_224_pixels(tmp_path):
     for kind in BENCHMARK:
         np.save(c / f"{kind}.npy", np.zeros((10, 224, 224, 3), np.uint8))
     np.save(c / "labels.npy", [0, 1] * 5)
-    records = st.evaluate(first_pixel, data, st.suite("common-15").published(c))
+    records = st.evaluate(first_pixel, data, st.suite("common-15", published=c))
     assert st.metrics.mce_alexnet(records).value > 0
 
 
 def test_suites_of_other_noise_have_no_images():
     with pytest.raises(InputError, match="for suites of common corruptions"):
-        st.suite("pnorm-cifar").published("a")
+        st.suite("pnorm-cifar", published="a")
     with pytest.raises(InputError, match="for suites of common corruptions"):
-        st.suite("ice").with_textures("a")
+        st.suite("ice", frost="a")
     with pytest.raises(InputError, match="for suites of common corruptions"):
-        st.suite("two-factor").with_jpeg()
-    options = {"published": "a", "with_textures": "b", "with_jpeg": 85}
-    for first, second in (
-        ("published", "with_textures"),
-        ("with_textures", "published"),
-        ("published", "with_jpeg"),
-        ("with_jpeg", "published"),
-    ):
-        one = getattr(st.suite("common-19"), first)(options[first])
+        st.suite("two-factor(jpeg=85)")
+    for made in ({"frost": "b"}, {"jpeg": 85}):
+        for first, second in (({"published": "a"}, made), (made, {"published": "a"})):
+            with pytest.raises(InputError, match="not for published ones"):
+                st.suite("common-19", **first).with_options(**second)
         with pytest.raises(InputError, match="not for published ones"):
-            getattr(one, second)(options[second])
+            st.suite("common-19", published="a", **made)
+
+
+def test_an_option_of_a_suite_is_given_once(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for written in ("common-19(jpeg=85, published=a)", "common-19(jpeg=85)"):
+        with pytest.raises(InputError, match="takes published=, frost= and jpeg="):
+            st.suite(written, jpeg=85)
+    for option in ("frost", "published"):
+        written, called = st.suite(f"common-19({option}=~/c)"), {option: str(tmp_path / "c")}
+        assert written == st.suite("common", **called)
 
 
 def test_images_in_folders_are_those_of_the_test_part(named, tmp_path):

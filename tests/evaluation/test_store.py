@@ -14,7 +14,7 @@ from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import FailureRecord, SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.store_rows import SINCE
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 
 X = np.random.default_rng(0).uniform(size=(40, 2))
 Y = np.where(X[:, 0] > 0.5, "right", "left")

@@ -43,7 +43,7 @@ def test_a_written_suite_gives_the_very_hits_of_the_generated_one(kind, tmp_path
     monkeypatch.setattr("shaketable.evaluation.suite_copies.BATCH_VALUES", 4 * data.d)
     folder = write_suite(tmp_path / "c", data, suite, seed=3)
     made = st.evaluate(coarse, data, suite, seed=3, model_id="m")
-    read = st.evaluate(coarse, data, suite.published(folder), model_id="m")
+    read = st.evaluate(coarse, data, suite.with_options(published=folder), model_id="m")
     assert len(made) == len(read) == 96
     for mine, other in zip(made, read, strict=True):
         np.testing.assert_array_equal(mine.hits, other.hits)
@@ -107,7 +107,7 @@ def test_frost_from_a_folder_is_recorded(tmp_path):
     (tmp_path / "ice").mkdir()
     Image.fromarray(make_images(1, 60, 80)[0]).save(tmp_path / "ice" / "a.png")
     data = sets()["uint8 with a test part"]
-    suite = st.suite("common-15").with_textures(tmp_path / "ice")
+    suite = st.suite("common-15", frost=tmp_path / "ice")
     folder = write_suite(tmp_path / "c", data, suite)
     plain = write_suite(tmp_path / "d", data, st.suite("common-15"))
     one, two = (json.loads((f / "manifest.json").read_text()) for f in (folder, plain))
@@ -151,7 +151,7 @@ def test_what_cannot_be_written_is_refused_before_work(tmp_path):
     with pytest.raises(InputError, match="is for points of 3072 values"):
         write_suite(tmp_path / "new", data, st.suite("pnorm-cifar"))
     with pytest.raises(InputError, match="is read from a folder of images; copy that folder"):
-        write_suite(tmp_path / "new", data, suite.published("x"))
+        write_suite(tmp_path / "new", data, suite.with_options(published="x"))
     for odd in (None, "declared"):
         floats = st.make_dataset(data.x * 1.0, data.y, name="no range")
         with pytest.raises(InputError, match="needs a finite value range"):

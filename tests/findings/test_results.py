@@ -20,7 +20,7 @@ from shaketable.evaluation.store import Store
 from shaketable.findings.finding import Methods, Section, load_kinds
 from shaketable.findings.page import write_report
 from shaketable.findings.results import Results, find
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 
 
 def test_corruptions_outside_suites_are_printed_as_without_suites(

@@ -15,7 +15,7 @@ from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.findings.series import Series, group_series, meets_same_noise, relative_change
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics import intervals
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from shaketable import InputError, make_dataset, separation
 from shaketable.data.dataset import Dataset
 from shaketable.separations.audit import audit
 from shaketable.separations.one_nn import one_nn
-from shaketable.separations.record import rank_class_pairs
+from shaketable.separations.separation import rank_class_pairs
 from shaketable.separations.words import one_nn_sentence
 
 

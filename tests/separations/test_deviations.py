@@ -7,8 +7,8 @@ import pytest
 import shaketable as st
 from helpers.commands import run_command, run_json
 from helpers.pages import read_page
-from shaketable.separations.deviations import compare_with_columns, describe_deviations
 from shaketable.separations.page import write_separation
+from shaketable.separations.pair import compare_with_columns, describe_deviations
 
 X = np.array([[0.0, 10.0, 5.0], [2.0, 30.0, 5.0], [4.0, 80.0, 5.0], [6.0, 40.0, 5.0]])
 FRAME = pd.DataFrame(X, columns=["age", "monthly pay", "constant"]).assign(job=list("abab"))

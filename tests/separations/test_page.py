@@ -13,8 +13,7 @@ from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.page import write_separation
-from shaketable.separations.record import rank_class_pairs
-from shaketable.separations.separation import separation
+from shaketable.separations.separation import rank_class_pairs, separation
 from shaketable.views import numbers
 from shaketable.views.text import make_visible
 

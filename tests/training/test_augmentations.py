@@ -20,7 +20,7 @@ from shaketable.training.augmentations.trivial_augment import WIDE, TrivialAugme
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 operations = pytest.importorskip("shaketable.training.augmentations.operations")
-ranges = pytest.importorskip("shaketable.training.augmentations.ranges")
+ranges = pytest.importorskip("shaketable.training.augmentations.operations")
 dispatch = pytest.importorskip("torch.utils._python_dispatch")
 
 SIZE = Size(32, 32)

@@ -16,8 +16,7 @@ from helpers.evil import check_it_works, make_contents  # noqa: E402
 from helpers.networks import same_weights  # noqa: E402
 from shaketable import make_dataset  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
-from shaketable.training.checkpoints import Checkpoint  # noqa: E402
-from shaketable.training.loop import Trainer  # noqa: E402
+from shaketable.training.loop import Checkpoint, Trainer  # noqa: E402
 from shaketable.training.trained import train  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -68,7 +67,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_weights(tmp_path):
         "import sys, torch; torch.set_num_threads(1)\n"
         "import numpy as np\n"
         "from shaketable import make_dataset\n"
-        "from shaketable.training.checkpoints import Checkpoint\n"
+        "from shaketable.training.loop import Checkpoint\n"
         "from shaketable.training.trained import train\n"
         "save = lambda self, trainer: (self.save(trainer), print(trainer.done, flush=True))\n"
         "Checkpoint.save_if_due = save\n"

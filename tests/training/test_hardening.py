@@ -23,16 +23,16 @@ from shaketable.statistics.estimate import Estimate
 from shaketable.training.hardening import words
 from shaketable.training.hardening.answers import (
     Answers,
+    Candidate,
     Measures,
+    choose,
     collect_answers,
-    compare,
+    compare_trainings,
     join_sources,
-    measure,
+    measure_accuracies,
 )
-from shaketable.training.hardening.choice import Candidate, choose
-from shaketable.training.hardening.parts import put_test_aside
 from shaketable.training.hardening.result import Hardening
-from shaketable.training.hardening.search import _Search
+from shaketable.training.hardening.search import _Search, put_test_aside
 from shaketable.views.numbers import format_entry
 
 FITS: list[np.ndarray] = []
@@ -311,12 +311,12 @@ def draw_answers(seed, runs=4, points=60, draws=5):
 
 def test_measures_are_means_over_runs_and_wider_than_either_source():
     a, b = draw_answers(0), draw_answers(1)
-    difference = compare(a, b)
+    difference = compare_trainings(a, b)
     assert difference.clean.value == pytest.approx(a.clean_accuracy - b.clean_accuracy)
     assert difference.robust.value == pytest.approx(a.robust_accuracy - b.robust_accuracy)
     changes = [(x.robust.mean(axis=1) / x.draws) / x.clean.mean(axis=1) - 1 for x in (a, b)]
     assert difference.change.value == pytest.approx((changes[0] - changes[1]).mean())
-    assert measure(a).change.value == pytest.approx(changes[0].mean())
+    assert measure_accuracies(a).change.value == pytest.approx(changes[0].mean())
     by_points = intervals.mean_difference(a.clean.sum(0), b.clean.sum(0), 4)
     by_runs = intervals.mean_difference_over_runs(a.clean, b.clean, 1)
     assert difference.clean.low < min(by_points.low, by_runs.low)
@@ -339,7 +339,7 @@ def test_both_sources_have_the_counts_of_all_runs():
         return value, max(low, value - below), min(high, value + above)
 
     (clean, noisy), (other, their) = ((each.clean.sum(0), each.robust.sum(0)) for each in (a, b))
-    found, gap = measure(a), compare(a, b)
+    found, gap = measure_accuracies(a), compare_trainings(a, b)
     share, gaps = intervals.mean_share, intervals.mean_difference
     for estimate, expected in (
         (found.clean, join(share(clean, runs), intervals.mean_share_over_runs(a.clean, 1), 0, 1)),
@@ -392,17 +392,17 @@ def test_runs_that_are_all_alike_tell_nothing_new_about_points():
     assert (pooled.value, pooled.low, pooled.high) == pytest.approx(
         (single.value, single.low, single.high)
     )
-    assert measure(one).change.low == single.low
+    assert measure_accuracies(one).change.low == single.low
 
 
 def test_ends_of_the_range_are_kept():
     perfect = Answers(np.ones((3, 30), int), np.full((3, 30), 2), 2)
-    assert measure(perfect).clean.high == measure(perfect).robust.high == 1
-    assert measure(perfect).clean.low < 1
+    assert measure_accuracies(perfect).clean.high == measure_accuracies(perfect).robust.high == 1
+    assert measure_accuracies(perfect).clean.low < 1
     estimate = Estimate(0.0, -0.3, 0.3, 0.95, "by hand", lambda *_: (-0.3, 0.3))
     assert join_sources(estimate, estimate, (-0.1, 1)).low == -0.1
     hits = np.random.default_rng(0).integers(0, 2, (2, 4))
-    apart = compare(Answers(0 * hits, 0 * hits, 1), Answers(hits, hits, 1))
+    apart = compare_trainings(Answers(0 * hits, 0 * hits, 1), Answers(hits, hits, 1))
     assert apart.clean.low == apart.robust.low == -1
 
 

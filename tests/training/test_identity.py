@@ -12,7 +12,7 @@ from helpers.networks import same_weights  # noqa: E402
 from shaketable import make_dataset  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
-from shaketable.training.checkpoints import Checkpoint  # noqa: E402
+from shaketable.training.loop import Checkpoint  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
 from shaketable.training.trained import train  # noqa: E402
 from shaketable.training.untrained import UntrainedNetwork  # noqa: E402

@@ -14,8 +14,7 @@ from helpers.networks import same_weights  # noqa: E402
 from shaketable import make_dataset  # noqa: E402
 from shaketable.core.keys import row_keys  # noqa: E402
 from shaketable.corruptions import Clean  # noqa: E402
-from shaketable.training.checkpoints import Checkpoint  # noqa: E402
-from shaketable.training.loop import Batch  # noqa: E402
+from shaketable.training.loop import Batch, Checkpoint  # noqa: E402
 from shaketable.training.recipes import Recipe, make_recipe  # noqa: E402
 from shaketable.training.regimes import RegimeStep, parse_regime  # noqa: E402
 from shaketable.training.trained import train  # noqa: E402

@@ -15,9 +15,8 @@ from shaketable.training.adversaries import AdversarialTraining  # noqa: E402
 from shaketable.training.augmentations.registry import AUGMENTATIONS  # noqa: E402
 from shaketable.training.loop import Batch  # noqa: E402
 from shaketable.training.noise import Noise  # noqa: E402
-from shaketable.training.recipes import describe_recipes, make_recipe  # noqa: E402
+from shaketable.training.recipes import SCHEDULES, describe_recipes, make_recipe, read_schedule  # noqa: E402  # noqa: E402
 from shaketable.training.regimes import RegimeStep, make_regime, parse_regime  # noqa: E402
-from shaketable.training.schedules import SCHEDULES, read_schedule  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -7,8 +7,7 @@ import pytest
 
 from shaketable import make_dataset
 from shaketable.core.keys import row_keys
-from shaketable.training.checkpoints import Checkpoint
-from shaketable.training.loop import Batch, Trainer
+from shaketable.training.loop import Batch, Checkpoint, Trainer
 from shaketable.training.recipes import make_recipe
 from shaketable.training.regimes import RegimeStep, make_regime
 

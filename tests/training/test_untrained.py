@@ -15,7 +15,7 @@ from shaketable.evaluation.failures import check_complete  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training import UntrainedNetwork, train, untrained  # noqa: E402
-from shaketable.training.checkpoints import Checkpoint  # noqa: E402
+from shaketable.training.loop import Checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy
-from shaketable.adversary.attacks.parse import Attacks, parse_attacks
 from shaketable.adversary.attacks.rays import RayBisection
+from shaketable.adversary.attacks.registry import Attacks, parse_attacks
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.rounds import ROOM_TRIES, run_attacks
 from shaketable.adversary.target import Target
@@ -150,7 +150,7 @@ def adversarial_accuracy(
         Seed of random starts.
 
     >>> from shaketable import load
-    >>> from shaketable.adversary.examples import f2
+    >>> from shaketable.models.examples import f2
     >>> toy = load("toy1d(n=40)")
     >>> for constraint in ("none", "genuine-max"):
     ...     print(adversarial_accuracy(f2, toy.x, toy.labels, epsilon=2.5,

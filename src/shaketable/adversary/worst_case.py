@@ -13,7 +13,7 @@ import numpy as np
 
 from shaketable.adversary import words
 from shaketable.adversary.accuracy import AdversarialAccuracy
-from shaketable.adversary.attacks.parse import Attacks
+from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.curve import Curve, compute_curve
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Target
@@ -307,7 +307,7 @@ def worst_case(
     model, data, norm and all others
         As in `adversarial_curve`.
 
-    >>> from shaketable.adversary.examples import f2, f3
+    >>> from shaketable.models.examples import f2, f3
     >>> kinds = ["none", "genuine-exact"]
     >>> worst = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
     >>> worst += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)

@@ -106,7 +106,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Attack every model, and print its accuracies."""
-    from shaketable.adversary.attacks.parse import parse_attack
+    from shaketable.adversary.attacks.registry import parse_attack
     from shaketable.adversary.worst_case import worst_case
     from shaketable.models.devices import find_device
 

@@ -32,7 +32,7 @@ from shaketable.cli import (
     study,
     train,
 )
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError, ShaketableError
 from shaketable.core.registry import Registry
 
 
@@ -63,28 +63,17 @@ class ForeignCommand:
 
     def add_flags(self, parser: argparse.ArgumentParser) -> None:
         """Declare its flags; whatever it raises becomes an `InputError`."""
-        try:
+        with COMMANDS.guard(self.name, "failed to declare its flags: {error}"):
             self.command.add_flags(parser)
-        except ShaketableError:
-            raise
-        except FOREIGN_ERRORS as error:
-            raise InputError(
-                f"command {self.name!r} of an installed package failed to declare its flags: "
-                f"{describe_error(error)}; update the package or uninstall it"
-            ) from error
 
     def run(self, args: argparse.Namespace) -> int:
         """Carry it out, and return its exit code."""
-        try:
+        passed, hint = (ShaketableError, BrokenPipeError), "; --debug shows where"
+        with (
+            COMMANDS.guard(self.name, hint=hint, but=(Exception,)),  # exits
+            COMMANDS.guard(self.name, make=ShaketableError, hint=hint, but=(*passed, SystemExit)),
+        ):
             code: object = self.command.run(args)
-        except (ShaketableError, BrokenPipeError):
-            raise
-        except FOREIGN_ERRORS as error:
-            kind = InputError if isinstance(error, SystemExit) else ShaketableError
-            raise kind(
-                f"command {self.name!r} of an installed package failed: {describe_error(error)}; "
-                "update the package or uninstall it; --debug shows where"
-            ) from error
         if not isinstance(code, int) or isinstance(code, bool) or not 0 <= code <= 255:
             raise InputError(
                 f"command {self.name!r} of an installed package must return its exit code, a whole "

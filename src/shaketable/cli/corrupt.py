@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import (
     add_bounds_flags,
-    add_common_flags,
     add_data_flags,
     add_draws_flag,
     add_grid_flags,
@@ -54,7 +53,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="write every set of a suite as an array, or as a folder of PNG files (default: the "
         "form of the data)",
     )
-    add_common_flags(parser)
     add_bounds_flags(parser)
     add_seed_flag(parser, "the noise")
     parser.add_argument(
@@ -147,6 +145,6 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
         f"{about['points']} {part}points, {drawn}seed {args.seed}"
     )
     common = suite.kind == "common"
-    hint = f"; evaluate --published {folder} reads them" if common else ""
+    hint = f"; evaluate --suite '{suite.name}(published={folder})' reads them" if common else ""
     print_lines(f"written to {folder}, with a manifest{hint}")
     return 0

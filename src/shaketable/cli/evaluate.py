@@ -14,14 +14,12 @@ from shaketable.cli.cluster import add_cluster_flags, use_cluster
 from shaketable.cli.copies import split_copies
 from shaketable.cli.flags import (
     add_bounds_flags,
-    add_common_flags,
     add_copies_flags,
     add_draws_flag,
     add_grid_flags,
     add_output_flags,
     add_reference_flag,
     add_subject_flags,
-    parse_path,
 )
 from shaketable.cli.held_out import add_held_out_flag, note_training_points, take_held_out
 from shaketable.cli.output import conclude, read_requirements
@@ -71,8 +69,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--suite",
         action="append",
         default=[],
-        help="named list of corruptions, such as pnorm, or package.module:name for your own; see "
-        "shaketable list suites",
+        help="named list of corruptions, such as pnorm or 'common-19(published=CIFAR-10-C)', or "
+        "package.module:name for your own; see shaketable list suites",
     )
     add_grid_flags(parser, parser)
     parser.add_argument(
@@ -83,14 +81,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "(default: 'jitter(0.5)' in numbers and dates, 'swap(0.1)' in text, categories and numbers "
         "of few values)",
     )
-    parser.add_argument(
-        "--published",
-        type=parse_path,
-        metavar="DIR",
-        help="read the common corruptions of a suite from a set that you have, such as CIFAR-10-C "
-        "or ImageNet-C, instead of generating them",
-    )
-    add_common_flags(parser)
     add_copies_flags(parser, k=None, several=True, auto=True)
     add_draws_flag(parser, "ladder in suites, else independent")
     add_stopping_flags(parser, "points at random")

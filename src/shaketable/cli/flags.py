@@ -197,23 +197,6 @@ def add_grid_flags(levels: Any, parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_common_flags(parser: argparse.ArgumentParser) -> None:
-    """Add where frost gets its ice from, and whether images are compressed."""
-    parser.add_argument(
-        "--frost-textures",
-        type=parse_path,
-        metavar="DIR",
-        help="folder with images of ice for the frost of a suite (default: generated)",
-    )
-    parser.add_argument(
-        "--jpeg",
-        type=int,
-        metavar="QUALITY",
-        help="compress the images of a suite of common corruptions as JPEG, 1 to 100; published "
-        "Tiny-ImageNet-C and ImageNet-C have 85 (default: no compression)",
-    )
-
-
 def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
     """Add the range of values, and what happens at its edge."""
     rules = ["clip", "truncate", "none"]

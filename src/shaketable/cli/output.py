@@ -99,7 +99,7 @@ def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | N
 def _list_sizes(results: Results, data: Dataset | None) -> dict[str, Any]:
     """Return eps_min in standard deviations of every column, by norm; nothing for images."""
     from shaketable.core.norms import norm_to_json
-    from shaketable.separations.deviations import compare_with_columns
+    from shaketable.separations.pair import compare_with_columns
 
     if data is None:
         return {}

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shaketable.cli.settings import parse_settings
 from shaketable.cli.study_file import INIT, read_study_file
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import (
-    FOREIGN_ERRORS,
     InputError,
     ShaketableError,
     describe_error,
+    guard_foreign,
 )
 
 if TYPE_CHECKING:
@@ -51,14 +52,12 @@ class Parser(argparse.ArgumentParser):
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         """Read the value of a flag; an error names the flag, whatever its type raises."""
-        try:
+        passed = (argparse.ArgumentError, ShaketableError)
+        # argparse itself expects a TypeError or ValueError
+        with guard_foreign(
+            "cannot be read: {error}", partial(argparse.ArgumentError, action), but=passed
+        ):
             return super()._get_value(action, arg_string)
-        except (argparse.ArgumentError, ShaketableError):
-            raise
-        except FOREIGN_ERRORS as error:  # argparse itself expects a TypeError or ValueError
-            raise argparse.ArgumentError(
-                action, f"cannot be read: {describe_error(error)}"
-            ) from error
 
     def format_help(self) -> str:
         """Return the help; an error names the command whose texts cannot be shown."""

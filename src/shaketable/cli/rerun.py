@@ -152,7 +152,7 @@ def rerun(
     """
     from shaketable.evaluation.command_records import find_changes
     from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
-    from shaketable.training.hardening.parts import names_training_part
+    from shaketable.training.hardening.search import names_training_part
 
     commands, records = _read(str(store))
     given = nullcontext() if trust else trust_only(_list_texts(models))

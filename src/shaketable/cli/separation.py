@@ -66,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.store import Store
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn
-    from shaketable.separations.record import SeparationRecord
-    from shaketable.separations.separation import separation
+    from shaketable.separations.separation import SeparationRecord, separation
     from shaketable.separations.table import print_separation, separation_json
     from shaketable.views.terminal import print_notes
 

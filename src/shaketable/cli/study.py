@@ -13,7 +13,6 @@ from shaketable.cli.cluster import add_cluster_flags, use_cluster
 from shaketable.cli.copies import split_copies
 from shaketable.cli.flags import (
     add_bounds_flags,
-    add_common_flags,
     add_copies_flags,
     add_data_flags,
     add_grid_flags,
@@ -117,7 +116,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="named list of test noise, such as pnorm-cifar; see shaketable list suites",
     )
     add_grid_flags(parser, parser)
-    add_common_flags(parser)
     parser.add_argument(
         "--keep-models",
         type=parse_path,

@@ -56,7 +56,6 @@ _EXAMPLES: Mapping[str, Any] = {
     "suite": ["pnorm"],
     "grid": ["sp(0.1), sp(0.2)", "rotation(30)"],
     "orders": "given",
-    "jpeg": 85,
     "runs": 10,
     "max_runs": 200,
     "k": 10,

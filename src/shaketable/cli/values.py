@@ -139,7 +139,7 @@ def read_bounds(args: argparse.Namespace, data: Dataset) -> Bounds | Literal["de
 
 
 def read_suites(args: argparse.Namespace) -> list[Suite]:
-    """Suites as the flags say, those of common corruptions with the folders that were named."""
+    """Suites and grids as the flags say."""
     from shaketable.corruptions.suites.grids import grid
     from shaketable.corruptions.suites.suite import suite
 
@@ -154,22 +154,4 @@ def read_suites(args: argparse.Namespace) -> list[Suite]:
                 f"sp(0.2)' 'rotation(30)', got {len(factors)}; one factor is no grid"
             )
         suites.append(grid(*factors, orders=args.orders or "both"))
-    published = getattr(args, "published", None)
-    given = {"--published": published, "--frost-textures": args.frost_textures, "--jpeg": args.jpeg}
-    flags = [flag for flag, value in given.items() if value is not None]
-    if flags and not any(s.kind == "common" for s in suites):
-        raise InputError(f"{flags[0]} needs a suite of common corruptions, such as common-19")
-    if published and len(flags) > 1:
-        raise InputError(f"--published images are read, not generated; leave out {flags[1]}")
-    return [_set_options(s, args, published) if s.kind == "common" else s for s in suites]
-
-
-def _set_options(suite: Suite, args: argparse.Namespace, published: Path | None) -> Suite:
-    """Return a suite of common corruptions with the options that the flags say."""
-    if published:
-        suite = suite.published(published)
-    if args.frost_textures:
-        suite = suite.with_textures(args.frost_textures)
-    if args.jpeg is not None:
-        suite = suite.with_jpeg(args.jpeg)
-    return suite
+    return suites

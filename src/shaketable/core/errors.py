@@ -5,7 +5,7 @@ command runs, an argument for callers in Python (`either`).
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _COMMAND = "SHAKETABLE_COMMAND"  # in the environment, so that worker processes know it too
@@ -51,6 +51,46 @@ DIVERGED = "training has diverged"
 FOREIGN_ERRORS = (Exception, SystemExit)
 """What code of models and of other packages may raise; it must not end the program either."""
 
+_Kinds = tuple[type[BaseException], ...]
+
+
+@contextmanager
+def guard_foreign(
+    message: str,
+    make: Callable[[str], BaseException] = InputError,
+    *,
+    only: _Kinds = FOREIGN_ERRORS,
+    but: _Kinds = (ShaketableError,),
+) -> Iterator[None]:
+    """Turn whatever code of a model, a library or another package raises into an error of ours.
+
+    The one guard for such code, as a context or a decorator. Code of ours does not belong inside:
+    its mistakes must not look like those of others.
+
+    Parameters
+    ----------
+    message
+        What failed, and the remedy. In it, ``{error}`` stands for the type and text of what was
+        raised, and ``{text}`` for the first line of its text alone.
+    make
+        Makes the error from the message.
+    only, but
+        Kinds of errors that are turned, and those among them that are not: ours say more already.
+
+    >>> with guard_foreign("model net failed: {error}; correct it", ModelError):
+    ...     raise SystemExit(0)
+    Traceback (most recent call last):
+        ...
+    shaketable.core.errors.ModelError: model net failed: sys.exit(0); correct it
+    """
+    try:
+        yield
+    except but:
+        raise
+    except only as error:
+        told = message.replace("{text}", state_error(error))
+        raise make(told.replace("{error}", describe_error(error))) from error
+
 
 @contextmanager
 def speak_of_flags() -> Iterator[None]:
@@ -77,13 +117,26 @@ def either(flag: str, argument: str) -> str:
 
 
 def describe_error(error: BaseException) -> str:
-    r"""Type and text of an error that is not ours, in one line.
+    r"""Type and text of an error, in one line; of ours the text alone.
 
     >>> describe_error(ValueError("no\nluck")), describe_error(KeyError())
     ('ValueError: no luck', 'KeyError')
-    >>> describe_error(SystemExit(0))
-    'sys.exit(0)'
+    >>> describe_error(SystemExit(0)), describe_error(InputError("k must be positive"))
+    ('sys.exit(0)', 'k must be positive')
     """
     if isinstance(error, SystemExit):
         return f"sys.exit({error.code!r})"
-    return ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
+    text = " ".join(str(error).split())
+    if isinstance(error, ShaketableError) and text:
+        return text
+    return ": ".join(filter(None, (type(error).__name__, text)))
+
+
+def state_error(error: BaseException) -> str:
+    r"""First line of the text of an error that is not ours; its type if it has no text.
+
+    >>> state_error(ValueError("no luck\nat all")), state_error(KeyError())
+    ('no luck', 'KeyError')
+    """
+    text = "" if isinstance(error, SystemExit) else str(error)
+    return text.strip().partition("\n")[0] or describe_error(error)

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error, either
+from shaketable.core.errors import InputError, either, guard_foreign
 
 _REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
@@ -105,31 +105,22 @@ def import_object(kind: str, reference: str) -> Any:
         )
     if not _is_installed(module_name.partition(".")[0]):
         search_working_directory()
+    what = f"{kind} {reference!r}"
+    failure = f"module {module_name!r} fails when it is imported ({{error}}); correct the module"
     try:
-        with run_trusted():
+        with guard_foreign(f"{what}: {failure}", but=(ImportError,)), run_trusted():
             thing: Any = importlib.import_module(module_name)
     except ImportError as error:
-        raise InputError(
-            f"{kind} {reference!r}: cannot import {module_name!r} ({error}); "
-            + (_explain_clash(module_name) or _WHERE)
-        ) from error
-    except FOREIGN_ERRORS as error:  # whatever its code does
-        raise InputError(
-            f"{kind} {reference!r}: module {module_name!r} fails when it is imported "
-            f"({describe_error(error)}); correct the module"
-        ) from error
+        remedy = _explain_clash(module_name) or _WHERE
+        raise InputError(f"{what}: cannot import {module_name!r} ({error}); {remedy}") from error
+    failure = "cannot be read ({error}); correct the module"  # it may compute its attributes
     try:
-        for part in attribute.split("."):
-            thing = getattr(thing, part)
+        with guard_foreign(f"{what} {failure}", but=(AttributeError,)):
+            for part in attribute.split("."):
+                thing = getattr(thing, part)
     except AttributeError as error:
-        raise InputError(
-            f"{kind} {reference!r}: {error}; "
-            + (_explain_clash(module_name) or "name an attribute of the module")
-        ) from error
-    except FOREIGN_ERRORS as error:  # a module may compute its attributes
-        raise InputError(
-            f"{kind} {reference!r} cannot be read ({describe_error(error)}); correct the module"
-        ) from error
+        remedy = _explain_clash(module_name) or "name an attribute of the module"
+        raise InputError(f"{what}: {error}; {remedy}") from error
     return thing
 
 

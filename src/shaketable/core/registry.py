@@ -8,13 +8,20 @@ by a reference ``package.module:name``, which is imported.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import (
+    FOREIGN_ERRORS,
+    InputError,
+    ShaketableError,
+    describe_error,
+    guard_foreign,
+)
 from shaketable.core.importing import import_object, is_reference, run_trusted
 
 if TYPE_CHECKING:
@@ -90,9 +97,31 @@ class Registry(Generic[T]):
             try:
                 described |= lines(name, self.get(name))
             except FOREIGN_ERRORS as error:  # of another package
-                reason = error if isinstance(error, ShaketableError) else describe_error(error)
-                described[name] = f"cannot be used: {reason}"
+                described[name] = f"cannot be used: {describe_error(error)}"
         return described
+
+    @contextmanager
+    def guard(
+        self,
+        name: str,
+        failure: str = "failed: {error}",
+        make: Callable[[str], BaseException] = InputError,
+        *,
+        hint: str = "",
+        but: tuple[type[BaseException], ...] = (ShaketableError,),
+    ) -> Iterator[None]:
+        """Guard code of another package that is here under a name; built-in ones are not guarded.
+
+        What it raises becomes an error that names it, says what failed and ends with the hint; see
+        `guard_foreign`.
+        """
+        if name in self._builtin:
+            yield
+            return
+        remedy = f"update the package or uninstall it{hint}"
+        message = f"{self.kind} {name!r} of an installed package {failure}; {remedy}"
+        with guard_foreign(message, make, but=but):
+            yield
 
     @property
     def group(self) -> str:
@@ -123,24 +152,11 @@ class Registry(Generic[T]):
         return {point.name: point for point in entry_points(group=self.group)}
 
     def _admit(self, name: str, thing: Any) -> T:
-        try:
-            with run_trusted():
-                return self.admit(name, thing)
-        except ShaketableError:
-            raise
-        except FOREIGN_ERRORS as error:  # in a function or a constructor of its package
-            raise InputError(
-                f"{self.kind} {name!r} cannot be used: {describe_error(error)}; correct it, or "
-                "update or uninstall its package"
-            ) from error
+        remedy = "correct it, or update or uninstall its package"
+        message = f"{self.kind} {name!r} cannot be used: {{error}}; {remedy}"
+        with guard_foreign(message), run_trusted():  # a function or constructor of its package runs
+            return self.admit(name, thing)
 
     def _load(self, point: EntryPoint) -> Any:
-        try:
-            with run_trusted():
-                return point.load()
-        except FOREIGN_ERRORS as error:  # whatever its code does when it is imported
-            raise InputError(
-                f"{self.kind} {point.name!r} of an installed package cannot be loaded: "
-                f"{describe_error(error) if isinstance(error, SystemExit) else error}; "
-                "update the package or uninstall it"
-            ) from error
+        with self.guard(point.name, "cannot be loaded: {text}", but=()), run_trusted():
+            return point.load()

@@ -24,7 +24,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error
+from shaketable.core.errors import InputError, guard_foreign
 from shaketable.core.importing import import_object, is_reference
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
@@ -225,14 +225,9 @@ class FunctionCorruption(Corruption):
     def _call(self, point: Array, key: np.uint64) -> Any:
         """Call the function on a copy of one point; what it raises is an error of one line."""
         rng = np.random.default_rng(int(key))
-        try:
-            with ONE_AT_A_TIME:
-                return self.decorated.function(np.array(point), rng, **dict(self.arguments))
-        except FOREIGN_ERRORS as error:
-            raise InputError(
-                f"corruption {self.spec} failed on a point of shape {np.shape(point)}: "
-                f"{describe_error(error)}; correct the function"
-            ) from error
+        failure = f"failed on a point of shape {np.shape(point)}: {{error}}; correct the function"
+        with guard_foreign(f"corruption {self.spec} {failure}", but=()), ONE_AT_A_TIME:
+            return self.decorated.function(np.array(point), rng, **dict(self.arguments))
 
 
 def admit(name: str, thing: Any) -> Declaration:
@@ -273,11 +268,8 @@ def explain_refusal(name: str, thing: Any) -> InputError:
 def _make_from_class(call: Call, thing: Any) -> Corruption:
     """Return the corruption of a class with the arguments of a spec, or one that is ready."""
     if isinstance(thing, type):
-        try:
+        with guard_foreign(f"corruption {call}: {{error}}; check its arguments", but=()):
             made: Corruption = thing(*call.args, **call.options)
-        except FOREIGN_ERRORS as error:  # whatever its code does
-            what = error if isinstance(error, InputError) else describe_error(error)
-            raise InputError(f"corruption {call}: {what}; check its arguments") from error
     elif call.args or call.options:
         raise InputError(f"corruption {call.name} takes no arguments, got {call}")
     else:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError, guard_foreign
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Corruption, Wrapper
 from shaketable.data.bounds import Bounds
@@ -18,6 +18,7 @@ from shaketable.data.columns import Columns
 
 _VALUES = {"spec": (str, "a str"), "ladder": (str, "a str"), "size": (Real, "a number")}
 _METHODS = ("bind", "apply")
+_FAILURE = "failed with {error}; correct the class"
 ONE_AT_A_TIME = threading.RLock()
 """Held while other people's code runs, which need not be made for several threads."""
 
@@ -32,10 +33,8 @@ def admit_corruption(corruption: Corruption) -> Corruption:
         return corruption
     name = f"{kind.__module__}:{kind.__qualname__}"
     for member, (wanted, what) in _VALUES.items():
-        try:
+        with guard_foreign(f"corruption {name}: {member} {_FAILURE}", but=()):
             value = getattr(corruption, member)
-        except FOREIGN_ERRORS as error:
-            raise _failure(f"{name}: {member}", error) from error
         if not isinstance(value, wanted):  # bodies of the protocol return None
             raise InputError(
                 f"corruption {name} must define {member}, {what}, got {value!r}; see "
@@ -116,13 +115,8 @@ class ForeignCorruption(Wrapper):
 
     def _call(self, method: str, function: Callable[..., Any], *args: Any) -> Any:
         """Call a method; what it raises is an error of one line."""
-        try:
-            with ONE_AT_A_TIME:
-                return function(*args)
-        except ShaketableError:
-            raise
-        except FOREIGN_ERRORS as error:
-            raise _failure(f"{self.spec}: {method}", error) from error
+        with guard_foreign(f"corruption {self.spec}: {method} {_FAILURE}"), ONE_AT_A_TIME:
+            return function(*args)
 
 
 def check_result(spec: str, result: Any, given: Any, finite: Any) -> Any:
@@ -170,7 +164,3 @@ def _array(result: Any) -> Array:
 
 def _is_finite(values: Any) -> Any:
     return values.isfinite() if hasattr(values, "detach") else np.isfinite(values)
-
-
-def _failure(what: str, error: BaseException) -> InputError:
-    return InputError(f"corruption {what} failed with {describe_error(error)}; correct the class")

@@ -15,7 +15,7 @@ from shaketable.core.writing import write_beside
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import GroupingRecord, Record, Records
 from shaketable.evaluation.store import Store
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from shaketable.core.norms import pnorm_level
 from shaketable.core.spec import display_name
 from shaketable.core.types import IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.sequences import Unit
 from shaketable.views.terminal import Displayed, print_lines, print_table
 

@@ -21,8 +21,7 @@ from shaketable.evaluation.noise import Draws, Noise, choose_range
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.separations.opponents import check_moving, is_moving
-from shaketable.separations.record import SeparationRecord
-from shaketable.separations.separation import Separation, separation
+from shaketable.separations.separation import Separation, SeparationRecord, separation
 
 Corruptions: TypeAlias = "Iterable[str | Corruption | Suite] | str | Corruption | Suite"
 

@@ -46,7 +46,7 @@ from shaketable.evaluation.store_rows import (
     encode_separation,
     encode_suite,
 )
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.views.terminal import print_notes
 
 SCHEMA = 5

@@ -21,7 +21,7 @@ from shaketable.evaluation.records import (
     Record,
     SuiteRecord,
 )
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 
 COLUMNS: Mapping[str, str] = {
     "points": "id TEXT PRIMARY KEY, classes TEXT, rows BLOB, y BLOB",

@@ -58,8 +58,8 @@ def write_suite(
 
     Every set of a suite such as ``two-factor`` becomes an array ``<set>.npy``, uint8 for uint8
     data, beside ``labels.npy``; or a folder of PNG files, ``<set>/<class>/<file>.png``. Suites of
-    common corruptions have the layouts of the published ones, which ``suite.published(folder)``
-    reads: ``<kind>.npy`` with all severities in order, as in CIFAR-10-C, or
+    common corruptions have the layouts of the published ones, which ``suite(name,
+    published=folder)`` reads: ``<kind>.npy`` with all severities in order, as in CIFAR-10-C, or
     ``<kind>/<severity>/<class>/<file>.png``, as in ImageNet-C. ``manifest.json`` records how all
     was made and holds checksums: of the arrays, or of the lists ``<folder>.sha256``, which hold
     those of the images.

@@ -22,7 +22,7 @@ from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
 from shaketable.separations.opponents import check_moving
 from shaketable.separations.pair import note_eps_min
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_distance, format_full
 from shaketable.views.terminal import render_facts

@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import (
-    FOREIGN_ERRORS,
     InputError,
-    ShaketableError,
-    describe_error,
     either,
+    guard_foreign,
 )
 from shaketable.core.versions import list_versions
 from shaketable.evaluation.records import Record, Records
@@ -63,16 +61,10 @@ def log_mlflow(
         results = find(results)
     uri = tracking_uri or mlflow.get_tracking_uri()
     _check_database(uri)
-    try:
-        with _allow_folders():
-            client = mlflow.MlflowClient(uri)
-            return _log_runs(client, results, experiment, run_name)
-    except FOREIGN_ERRORS as error:
-        if isinstance(error, ShaketableError):
-            raise
-        raise InputError(
-            f"MLflow failed: {describe_error(error)}; check the tracking URI, which is {uri!r}"
-        ) from error
+    failure = f"MLflow failed: {{error}}; check the tracking URI, which is {uri!r}"
+    with guard_foreign(failure), _allow_folders():
+        client = mlflow.MlflowClient(uri)
+        return _log_runs(client, results, experiment, run_name)
 
 
 def _check_database(uri: str) -> None:

@@ -13,7 +13,7 @@ from shaketable.findings.provenance import list_models, list_settings, make_titl
 from shaketable.findings.results import Results, find
 from shaketable.separations.facts import SeparationFacts
 from shaketable.separations.page import nearest_figures, points_figures
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.views import page
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
 from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
@@ -135,14 +135,5 @@ def _check_sections(finding: Finding, methods: Methods) -> list[Section]:
 
 def _call(name: str, what: str, function: Any) -> Any:
     """Call a function of a finding; turn exceptions of other packages into an `InputError`."""
-    try:
+    with FINDINGS.guard(name, f"failed in {what}: {{error}}"):
         return function()
-    except ShaketableError:
-        raise
-    except FOREIGN_ERRORS as error:
-        if name in FINDINGS.declared:
-            raise
-        raise InputError(
-            f"finding {name!r} of an installed package failed in {what}: "
-            f"{describe_error(error)}; update the package or uninstall it"
-        ) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 from shaketable.core.checks import check_whole, unknown_name
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError, guard_foreign
 from shaketable.corruptions import parse
 from shaketable.corruptions.parse import has_size_eps_min
 from shaketable.data.bounds import BoundsLike
@@ -38,7 +38,8 @@ class RobustScorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:  # noqa: N803  (as scikit-learn's)
         """Return the score of a fitted estimator on these points, as a fraction."""
-        try:
+        message = f"{self.metric} cannot be computed: {{error}}"
+        with guard_foreign(message, ScoringError, but=()):
             clean, noisy = evaluate(
                 estimator,
                 (X, y),
@@ -51,11 +52,6 @@ class RobustScorer:
             if self.metric == "robust_accuracy":
                 return noisy.accuracy
             return float(relative_change(clean.accuracy, noisy.accuracy))
-        except ShaketableError as error:
-            raise ScoringError(f"{self.metric} cannot be computed: {error}") from error
-        except FOREIGN_ERRORS as error:
-            message = f"{self.metric} cannot be computed: {describe_error(error)}"
-            raise ScoringError(message) from error
 
 
 def make_scorer(

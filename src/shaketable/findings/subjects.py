@@ -13,7 +13,7 @@ from shaketable.evaluation.records import Record, Records
 from shaketable.findings.labels import distinguish, list_noise_facts
 from shaketable.findings.series import Series
 from shaketable.findings.suite_results import SuiteResult
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.views.numbers import format_spec
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shaketable.core.errors import FOREIGN_ERRORS, ModelError, ShaketableError, describe_error
+from shaketable.core.errors import ModelError, ShaketableError, describe_error, guard_foreign
 
 _MEMORY_WORDS = ("out of memory", "allocate memory", "bad allocation", "bad_alloc")
 
@@ -34,14 +34,12 @@ def report_failures(name: str, what: str = "failed") -> Iterator[None]:
         ...
     shaketable.core.errors.ModelError: model net failed: sys.exit(0); correct it
     """
-    try:
-        yield
-    except ShaketableError:
-        raise
-    except FOREIGN_ERRORS as error:
-        if is_out_of_memory(error):
-            raise ModelMemoryError(
-                f"model {name} ran out of memory ({describe_error(error)}); use a smaller model, "
-                "or a machine with more memory"
-            ) from error
-        raise ModelError(f"model {name} {what}: {describe_error(error)}; correct it") from error
+    remedy = "use a smaller model, or a machine with more memory"
+    with guard_foreign(f"model {name} {what}: {{error}}; correct it", ModelError):
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, ShaketableError) or not is_out_of_memory(error):
+                raise
+            shortage = f"ran out of memory ({describe_error(error)})"
+            raise ModelMemoryError(f"model {name} {shortage}; {remedy}") from error

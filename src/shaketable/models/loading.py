@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ModelError, describe_error, either
+from shaketable.core.errors import InputError, ModelError, either, guard_foreign
 from shaketable.core.importing import import_object, is_reference, search_working_directory
 from shaketable.core.registry import Registry
 from shaketable.data.dataset import Dataset
@@ -85,20 +85,14 @@ class ModelLoader:
         self.check(path, trust=trust)
         if trust and (self.asks_for_trust or self.safer is not None):  # it may name classes
             search_working_directory()
-        try:
+        failure = f"model file {str(path)!r} cannot be loaded: {{text}}"
+        remedy = "run from the directory that holds its classes, or install their package"
+        with (
+            guard_foreign(failure, ModelError, but=(InputError,)),
+            # classes are saved by name only
+            guard_foreign(f"{failure}; {remedy}", only=(AttributeError, ImportError)),
+        ):
             return self.load(path, trust=trust) if self.asks_for_trust else self.load(path)
-        except InputError:
-            raise
-        except (AttributeError, ImportError) as error:  # classes are saved by name only
-            raise InputError(
-                f"model file {str(path)!r} cannot be loaded: {error}; "
-                "run from the directory that holds its classes, or install their package"
-            ) from error
-        except FOREIGN_ERRORS as error:
-            reason = describe_error(error)
-            if isinstance(error, Exception) and str(error):
-                reason = str(error).partition("\n")[0]
-            raise ModelError(f"model file {str(path)!r} cannot be loaded: {reason}") from error
 
 
 def _admit(ending: str, loader: Any) -> ModelLoader:

@@ -1,7 +1,7 @@
 """How far apart the classes of a data set are, and what to check before eps_min is trusted.
 
 `separation` measures the distance between classes, `one_nn` the 1-nearest-neighbour classifier;
-`audit` gathers what eps_min depends on; `record` is the part of a separation that is stored with
-results. `facts`, `table`, `charts`, `page` and `words` show them. The exact search for nearest
-points of other classes is in `search`.
+`audit` gathers what eps_min depends on; a `SeparationRecord` is the part of a separation that is
+stored with results. `facts`, `table`, `charts`, `page` and `words` show them. The exact search for
+nearest points of other classes is in `search`.
 """

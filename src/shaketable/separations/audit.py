@@ -12,8 +12,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset, Label
-from shaketable.separations.record import class_minima
-from shaketable.separations.separation import Separation
+from shaketable.separations.separation import Separation, class_minima
 
 MAX_GROUPS = 10
 """Largest number of groups of coinciding points that are listed."""

@@ -8,8 +8,7 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
-from shaketable.separations.record import SeparationRecord
-from shaketable.separations.separation import Separation
+from shaketable.separations.separation import Separation, SeparationRecord
 from shaketable.views import drawing
 from shaketable.views.drawing import HEIGHT, Chart, make_tooltip
 from shaketable.views.numbers import format_short_distance

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
-from shaketable.separations.deviations import compare_with_columns, describe_deviations
-from shaketable.separations.pair import describe_gaps, list_gaps
-from shaketable.separations.record import SeparationRecord, rank_class_pairs
+from shaketable.separations.pair import (
+    compare_with_columns,
+    describe_deviations,
+    describe_gaps,
+    list_gaps,
+)
+from shaketable.separations.separation import SeparationRecord, rank_class_pairs
 
 MAX_PAIRS = 45
 """Largest number of pairs of classes that are listed."""

@@ -12,8 +12,7 @@ from shaketable.separations import charts, words
 from shaketable.separations.audit import Audit, audit
 from shaketable.separations.facts import SeparationFacts
 from shaketable.separations.one_nn import OneNN
-from shaketable.separations.record import SeparationRecord
-from shaketable.separations.separation import Separation
+from shaketable.separations.separation import Separation, SeparationRecord
 from shaketable.views import page
 from shaketable.views.images import to_data_uri
 

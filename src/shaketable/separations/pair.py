@@ -1,20 +1,58 @@
-"""The closest pair of a table: which features make its distance, and how much of it."""
+"""eps_min beside the columns of a table: in their deviations, and what makes its distance."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from shaketable.core.checks import quote
 from shaketable.core.norms import norm_title
 from shaketable.data.dataset import Dataset
-from shaketable.separations.deviations import compare_with_columns, describe_deviations
 from shaketable.separations.opponents import compare_columns
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.views.numbers import format_distance, format_short_distance
+
+
+def compare_with_columns(data: Dataset, epsilon: float) -> dict[str, float]:
+    """Return a size in standard deviations of every column that noise changes, by name.
+
+    Columns without spread are left out, and images have none. Standard deviations are those of the
+    training part, as for ``jitter``.
+
+    >>> from shaketable import make_dataset
+    >>> data = make_dataset([[0.0, 7.0], [2.0, 7.0]], ["a", "b"], features=("age", "year"))
+    >>> compare_with_columns(data, 0.5)
+    {'age': 0.5}
+    """
+    if data.x.ndim != 2 or data.x.dtype == np.uint8:
+        return {}
+    spread = data.columns.spread
+    moved = spread > 0 if data.table is None else (spread > 0) & data.table.moved
+    return {
+        data.feature_name(i): float(epsilon / spread[i]) for i in np.flatnonzero(moved).tolist()
+    }
+
+
+def describe_deviations(sizes: Mapping[str, float]) -> str:
+    """Say how large a size is beside the spread of columns, from the smallest to the largest.
+
+    >>> describe_deviations({"income": 0.0001, "job years": 0.25, "age": 0.02})
+    "0.0001 (income) to 0.25 ('job years') standard deviations of a column"
+    """
+    if not sizes:
+        return ""
+    least, most = min(sizes, key=lambda name: sizes[name]), max(sizes, key=lambda name: sizes[name])
+    if least == most:
+        return f"{format_short_distance(sizes[most])} standard deviations of {quote(most)}"
+    first, last = (
+        f"{format_short_distance(sizes[name])} ({quote(name)})" for name in (least, most)
+    )
+    return f"{first} to {last} standard deviations of a column"
+
 
 MAX_FEATURES = 3
 """Largest number of features that a sentence names."""

@@ -7,12 +7,15 @@ from typing import Any
 from shaketable.core.norms import norm_title, norm_to_json
 from shaketable.data.dataset import Dataset
 from shaketable.separations.audit import Audit
-from shaketable.separations.deviations import compare_with_columns, describe_deviations
 from shaketable.separations.facts import MAX_CLASSES
 from shaketable.separations.one_nn import OneNN
-from shaketable.separations.pair import describe_gaps, list_gaps
-from shaketable.separations.record import rank_class_pairs
-from shaketable.separations.separation import Separation
+from shaketable.separations.pair import (
+    compare_with_columns,
+    describe_deviations,
+    describe_gaps,
+    list_gaps,
+)
+from shaketable.separations.separation import Separation, rank_class_pairs
 from shaketable.separations.words import one_nn_sentence
 from shaketable.views.numbers import format_distance, format_short_distance
 from shaketable.views.terminal import print_lines, print_table

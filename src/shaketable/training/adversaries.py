@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, softmax
 
-from shaketable.adversary.attacks.ascent import ActiveRows, PGDState
+from shaketable.adversary.attacks.gradient_search import ActiveRows, PGDState
 from shaketable.adversary.attacks.losses import compute_losses, freeze
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.region_tensors import TensorRegion
@@ -25,6 +25,7 @@ from shaketable.adversary.voronoi.tensors import voronoi_on
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.keys import fold
+from shaketable.core.makers import as_whole
 from shaketable.core.norms import as_p
 from shaketable.core.sizes import resolve_size
 from shaketable.core.spec import Call, Value
@@ -277,13 +278,11 @@ def read_adversary(call: Call, eps_min: Callable[[float], float] | None) -> Adve
         raise InputError(f"{call.name} must read like {form}, got {call}")
     norm = as_p(options.get("norm", "inf"))
     epsilon = resolve_size(call.args[0], norm, eps_min)
-    steps = options.get("steps", 10)
-    whole = isinstance(steps, float) and steps.is_integer()
     values: Any = (
         call.name,
         epsilon,
         norm,
-        int(steps) if whole else steps,
+        as_whole(options.get("steps", 10)),
         options.get(name),
         options.get("constraint", "none"),
     )

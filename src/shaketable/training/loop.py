@@ -2,33 +2,39 @@
 
 All randomness follows from the seed, the row, the epoch and the step, so that a training that was
 killed goes on from its last checkpoint to the same weights.
+
+On CUDA steps are recorded as graphs: one call starts all kernels of a step. A step of a small
+network has hundreds of kernels, and on a large GPU starting them takes longer than running them. A
+graph (``torch.cuda.CUDAGraph``) records them once, and gives the same results.
 """
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from shaketable.core.errors import DIVERGED, InputError, either
+from shaketable.core.errors import DIVERGED, InputError, describe_error, either
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.tensors import move
 from shaketable.core.types import IntArray, KeyArray
+from shaketable.core.writing import check_writable, make_folder
 from shaketable.data.dataset import Dataset
+from shaketable.models.networks.weights import read_content, write_content
 from shaketable.models.torch_modules import ModuleAnswer, to_floats
 from shaketable.training.recipes import Recipe
-from shaketable.training.replays import Replay
 from shaketable.views.progress import count_steps
-
-if TYPE_CHECKING:
-    from shaketable.training.checkpoints import Checkpoint
 
 Precision = Literal["auto", "float32", "bfloat16"]
 
@@ -325,3 +331,163 @@ def _deterministic(device: torch.device) -> Iterator[None]:
         yield
     finally:
         settings.deterministic, settings.benchmark = before
+
+
+Work: TypeAlias = Callable[[Tensor, Tensor], None]
+"""What is done with points and targets, all of it on the device."""
+
+WARM_UP = 3
+"""Calls that are not recorded: libraries set themselves up in them."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Recording:
+    """A graph, and the memory that it reads."""
+
+    graph: Any
+    x: Tensor
+    targets: Tensor
+
+
+class Replay:
+    """Work on points and targets that is recorded for every shape of them, and replayed.
+
+    It must not wait for the device, and must leave its results in tensors that stay where they are.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.calls: Counter[tuple[object, ...]] = Counter()
+        self.recordings: dict[tuple[object, ...], _Recording] = {}
+
+    def __call__(self, x: Tensor, targets: Tensor) -> None:
+        """Do the work."""
+        shapes = x.shape, x.stride(), targets.shape, targets.dtype
+        recording = self.recordings.get(shapes)
+        if recording is None:
+            self.calls[shapes] += 1
+            if self.calls[shapes] <= WARM_UP:
+                self._work_beside(x, targets)
+                return
+            recording = self.recordings[shapes] = self._record(x, targets)
+        recording.x.copy_(x)
+        recording.targets.copy_(targets)
+        recording.graph.replay()
+
+    def _work_beside(self, x: Tensor, targets: Tensor) -> None:
+        """Do the work on another stream, as it will be recorded."""
+        here: Any = torch.cuda.current_stream()
+        beside: Any = torch.cuda.Stream()  # type: ignore[no-untyped-call, unused-ignore]
+        beside.wait_stream(here)
+        with torch.cuda.stream(beside):
+            self.work(x, targets)
+        here.wait_stream(beside)
+
+    def _record(self, x: Tensor, targets: Tensor) -> _Recording:
+        x, targets, graph = x.clone(), targets.clone(), torch.cuda.CUDAGraph()
+        others = next(iter(self.recordings.values()), None)
+        with torch.cuda.graph(graph, pool=None if others is None else others.graph.pool()):
+            self.work(x, targets)
+        return _Recording(graph, x, targets)
+
+
+FORMAT = "shaketable checkpoint 1"
+
+
+@dataclass(eq=False)
+class Checkpoint:
+    """A file with the state of one training; it is replaced as a whole."""
+
+    path: Path
+    identity: str
+    """Hash of all that the weights depend on: another training does not go on from this file."""
+    every: float = 60.0
+    """Least number of seconds between two."""
+    _last: float = field(default_factory=time.monotonic)
+    _handlers: dict[int, Any] = field(default_factory=dict)
+    """What signals do that are held."""
+    _held: int | None = None
+    """Signal that has come and waits."""
+
+    def check_place(self) -> None:
+        """Raise `InputError` before any work if the file cannot be written.
+
+        Its folder may be missing, which is made then, but not the one above it.
+        """
+        folder = self.path.parent
+        check_writable(self.path if folder.is_dir() else folder, "checkpoint")
+
+    @contextmanager
+    def hold_interrupts(self) -> Iterator[None]:
+        """Context in which Ctrl-C and SIGTERM wait for the end of a step, and a checkpoint.
+
+        Within a step, weights are neither those before nor those after it. A second signal does
+        not wait. What the system itself does at a signal stays, and in other threads all of it.
+        """
+        if threading.current_thread() is threading.main_thread():
+            usual = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+            self._handlers = {n: handler for n, handler in usual.items() if callable(handler)}
+        for number in self._handlers:
+            signal.signal(number, self._hold)
+        try:
+            yield
+        finally:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+            self._release()
+
+    def _hold(self, number: int, _: object) -> None:
+        self._release()
+        self._held = number
+
+    def _release(self) -> None:
+        """Let a signal that waits do what it does."""
+        number, self._held = self._held, None
+        if number is not None:
+            self._handlers[number](number, None)
+
+    def save_if_due(self, trainer: Trainer) -> None:
+        """Save the state if the last time is long ago, or if the training is interrupted."""
+        interrupted = self._held is not None
+        if interrupted or time.monotonic() - self._last >= self.every:
+            self.save(trainer)
+        if interrupted:
+            self._release()
+
+    def save(self, trainer: Trainer) -> None:
+        """Save the state."""
+        content = {"format": FORMAT, "identity": self.identity, **trainer.state()}
+        make_folder(self.path.parent, "folder of checkpoints")
+        write_content(self.path, "checkpoint", content)
+        self._last = time.monotonic()
+
+    def delete(self) -> None:
+        """Delete the file, if it exists."""
+        self.path.unlink(missing_ok=True)
+
+    def restore(self, trainer: Trainer) -> None:
+        """Put a training where it stood, if the file exists."""
+        if not self.path.exists():
+            return
+        try:
+            content = read_content(self.path)
+        except Exception as error:  # of many kinds, for damaged files
+            raise self._refuse(f"cannot be read ({type(error).__name__})") from error
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise InputError(
+                f"file {str(self.path)!r} is no checkpoint of this version; delete or move it"
+            )
+        if "identity" not in content:
+            raise self._refuse("does not say of which training it is")
+        if content["identity"] != self.identity:
+            raise InputError(
+                f"checkpoint {str(self.path)!r} is of a training with other data or settings; "
+                "delete it to train from the start, or name another file"
+            )
+        try:
+            trainer.restore(content)
+        except Exception as error:  # of many kinds, for parts that are missing or odd
+            raise self._refuse(f"cannot be used ({describe_error(error)[:300]})") from error
+
+    def _refuse(self, why: str) -> InputError:
+        return InputError(f"checkpoint {str(self.path)!r} {why}; delete it to train from the start")

@@ -14,7 +14,7 @@ from shaketable.core.image_layout import CHANNELS, counts_as_images
 from shaketable.core.keys import digest, make_key, row_keys
 from shaketable.corruptions import Clean, Corruption, corrupt
 from shaketable.data.bounds import ROUNDING, BoundsLike, as_bounds
-from shaketable.training.augmentations.ranges import find_range
+from shaketable.training.augmentations.operations import find_range
 from shaketable.training.augmentations.registry import Augmentation
 from shaketable.training.regimes import Regime, as_regime, augment, refuse_gaps
 

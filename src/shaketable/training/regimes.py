@@ -39,7 +39,7 @@ from shaketable.training.adversaries import (
 )
 from shaketable.training.augmentations.flip_crop import FlipCrop
 from shaketable.training.augmentations.mixup import one_hot
-from shaketable.training.augmentations.ranges import find_range, map_from_unit, map_to_unit
+from shaketable.training.augmentations.operations import find_range, map_from_unit, map_to_unit
 from shaketable.training.augmentations.registry import (
     AUGMENTATIONS,
     Augmentation,

@@ -30,8 +30,7 @@ from shaketable.models.networks.registry import (
     resolve_network,
 )
 from shaketable.models.networks.weights import match_names, read_weights
-from shaketable.training.checkpoints import Checkpoint
-from shaketable.training.loop import EpochResult, Precision, Trainer
+from shaketable.training.loop import Checkpoint, EpochResult, Precision, Trainer
 from shaketable.training.recipes import Recipe, choose_recipe, make_recipe
 from shaketable.training.regimes import Regime, RegimeStep, make_regime
 

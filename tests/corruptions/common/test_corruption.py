@@ -133,7 +133,7 @@ def test_jpeg_follows_the_corruption(name, shape):
 
 def test_suites_take_a_quality_of_jpeg():
     data = st.make_dataset(make_images(6, 16, 16), np.arange(6) % 2, name="soft")
-    chosen = suite("common-xn").with_jpeg(85)
+    chosen = suite("common-xn", jpeg=85)
     found = st.evaluate(lambda x: np.zeros(len(x), int), data, chosen, model_id="0")
     specs = [c.corruption for c in found if c.corruption != "clean"]
     assert "fog(3, 16px, jpeg=85)" in specs

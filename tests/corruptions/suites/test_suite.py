@@ -46,7 +46,9 @@ def test_the_ladder_of_eps_min_spans_the_published_sizes_in_any_norm():
         assert other.name == "mscr-ladder(norm=2)"
         assert other.names == tuple(n.replace("linf", "l2") for n in suite("mscr-ladder").names)
     assert suite("mscr-ladder(norm=inf)") is suite("mscr-ladder")
-    assert Suite("mine", "one level", ("l2(eps_min)",)).in_norm("inf").names == ("linf(eps_min)",)
+    assert Suite("mine", "one level", ("l2(eps_min)",)).with_options(norm="inf").names == (
+        "linf(eps_min)",
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,8 @@ def test_the_ladder_of_eps_min_spans_the_published_sizes_in_any_norm():
         ("mscr-ladder(size=2)", r"takes a norm, as in mscr\(norm=2\), got 'mscr-ladder\(size=2\)'"),
         ("mscr-ladder(1, norm=2)", "takes a norm"),
         ("mscr-ladder()", "takes a norm"),
+        ("common-19()", r"takes published=, frost= and jpeg=, as in common-19\(jpeg=85\), got"),
+        ("common-19(quality=85)", "takes published=, frost= and jpeg="),
         ("mscr-ladder(norm=0)", "norm must be"),
         ("mscr-lader(norm=2)", "unknown suite 'mscr-lader'; did you mean 'mscr-ladder'"),
     ],
@@ -69,7 +73,7 @@ def test_a_norm_is_for_sizes_in_units_of_eps_min(name, message):
 def test_only_a_suite_of_single_noises_of_eps_min_has_a_norm():
     for spec in ("linf(eps_min, surface)", "linf(eps_min) + l2(1)", "linf(eps_min) as a", "clean"):
         with pytest.raises(InputError, match="takes no norm"):
-            Suite("mine", "one level", (spec,)).in_norm(2)
+            Suite("mine", "one level", (spec,)).with_options(norm=2)
 
 
 @pytest.mark.parametrize(("name", "d"), [("pnorm-cifar", 3072), ("pnorm-tiny", 12288)])

@@ -14,7 +14,7 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.comparison.finding import Comparison
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_points

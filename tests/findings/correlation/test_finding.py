@@ -19,7 +19,7 @@ from shaketable.findings.correlation.finding import find
 from shaketable.findings.correlation.numbers import correlate
 from shaketable.findings.finding import Methods
 from shaketable.findings.groups import RecordGroups
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 
 SPECS = ("l2(1)", "l2(2)")
 SEPARATION = SeparationRecord("f", np.inf, 0.2, (0, 1), (0, 1), None, {}, None)

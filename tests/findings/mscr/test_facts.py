@@ -13,7 +13,7 @@ from shaketable.findings.mscr.words import describe_risk
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.metrics import error_probability
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.numbers import format_bound, format_percent

@@ -12,7 +12,7 @@ from shaketable.findings.finding import FindingKind
 from shaketable.findings.requirements import quantities
 from shaketable.findings.requirements.check import check
 from shaketable.findings.results import find
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 
 N = 400
 EPS_MIN = SeparationRecord("f", np.inf, 0.2, (0, 1), (0, 1), None, {}, None)

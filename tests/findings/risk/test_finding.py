@@ -15,7 +15,7 @@ from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.findings.risk.finding import Risks
 from shaketable.findings.risk.section import RiskTable
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.views.numbers import format_bound, format_percent
 
 COST = {"linf": 0.1, "l2": 0.2, "fog": 0.4, "sp": 0.1, "ga": 0.3}

@@ -9,7 +9,7 @@ from helpers.records import make_records
 from shaketable.evaluation.records import Records
 from shaketable.findings.results import find
 from shaketable.findings.series import group_series
-from shaketable.separations.record import SeparationRecord
+from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics import intervals
 
 K, N, RUNS = 3, 40, 4

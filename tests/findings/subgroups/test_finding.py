@@ -20,7 +20,7 @@ from shaketable.findings.results import find
 from shaketable.findings.subgroups.charts import groups_chart
 from shaketable.findings.subgroups.finding import MAX_CORRUPTIONS, Subgroups
 from shaketable.statistics import intervals
-from shaketable.statistics.groups import subtract_independent
+from shaketable.statistics.independent import subtract_independent
 from shaketable.views.numbers import format_bound, format_entry
 
 K, N = 4, 60

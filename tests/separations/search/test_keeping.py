@@ -3,7 +3,7 @@ import pytest
 
 from helpers.parts import StoppedError, StoppingParts
 from shaketable.separations.one_nn import one_nn
-from shaketable.separations.search import blocks, keeping
+from shaketable.separations.search import blocks
 from shaketable.separations.separation import separation
 
 RNG = np.random.default_rng(0)
@@ -14,7 +14,7 @@ X, Y = RNG.uniform(size=(900, 20)), RNG.integers(0, 3, 900)
 def compared(monkeypatch):
     """Tasks that are done."""
     monkeypatch.setattr(blocks, "_BLOCK", 192)
-    monkeypatch.setattr(keeping, "_PAUSE", -1)
+    monkeypatch.setattr(blocks, "_PAUSE", -1)
     tasks = []
     lower = blocks._lower
 

@@ -1,24 +1,218 @@
-"""The search of PGD and APGD: batches, restarts, steps, and what was hit."""
+"""The search of PGD and APGD: how rows move up the loss, batches, restarts, and what was hit."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from shaketable.adversary.attacks.ascent import ActiveRows, AscentState
 from shaketable.adversary.attacks.attack import AttackResult, confirm
 from shaketable.adversary.attacks.gradients import APGD, PGD
 from shaketable.adversary.attacks.losses import ModuleGradients, open_gradients
 from shaketable.adversary.region import Region
-from shaketable.adversary.region_tensors import TensorRegion
+from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
 from shaketable.core.keys import fold
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.models.classifier import Classifier
 from shaketable.models.failures import is_out_of_memory
 from shaketable.models.memory import free_memory
+
+_L1_START = 0.02  # share of values that APGD moves in L1, before it is halved
+
+
+class AscentState(Protocol):
+    """Where rows are, and all that a method remembers of them from step to step."""
+
+    @property
+    def moved(self) -> Tensor:
+        """Points to evaluate next, (rows, d)."""
+
+    def advance(self, active: ActiveRows, loss: Tensor, gradient: Tensor) -> AscentState:
+        """Take one step from points with this loss and gradient."""
+
+    def select(self, keep: Tensor) -> AscentState:
+        """State of the rows where `keep` is true."""
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveRows:
+    """Rows of one restart that have not been hit yet."""
+
+    places: IntArray
+    """Places of these rows among the rows that the attack was given."""
+    region: TensorRegion
+    y: Tensor
+    targets: Tensor
+    keys: KeyArray
+
+    def select(self, keep: Tensor) -> ActiveRows:
+        """Rows where `keep` is true."""
+        host = keep.cpu().numpy()
+        return ActiveRows(
+            self.places[host],
+            self.region.select(keep),
+            self.y[keep],
+            self.targets[keep],
+            self.keys[host],
+        )
+
+    def find_steps(self, moved: Tensor, gradient: Tensor, share: Tensor) -> Tensor:
+        """Steps of size 1 up the loss, or along noise where the gradient has no direction."""
+        step, known = self.region.find_ascent(moved, gradient, share)
+        if not known.all():
+            step[~known] = self.region.draw_noise(self.keys)[~known]
+        return step
+
+
+@dataclass(frozen=True, eq=False)
+class PGDState:
+    """Steps of one size."""
+
+    moved: Tensor
+    size: float
+
+    def advance(self, active: ActiveRows, loss: Tensor, gradient: Tensor) -> PGDState:
+        """Take one step from points with this gradient."""
+        del loss
+        share = gradient.new_full((len(gradient),), L1_SHARE)
+        step = self.size * active.find_steps(self.moved, gradient, share)
+        base = active.region.find_base(self.moved)
+        return PGDState(active.region.project(base + step), self.size)
+
+    def select(self, keep: Tensor) -> PGDState:
+        """State of the rows where `keep` is true."""
+        return PGDState(self.moved[keep], self.size)
+
+
+@dataclass(frozen=True, eq=False)
+class APGDState:
+    """State of Algorithm 1 of Croce & Hein (ICML 2020), one value per row.
+
+    In the paper's letters `moved` is x, `best_loss` f_max, `size` eta and `checkpoints` W.
+    """
+
+    moved: Tensor
+    previous: Tensor
+    best: Tensor
+    best_gradient: Tensor
+    best_loss: Tensor
+    last_loss: Tensor
+    size: Tensor
+    """Step size, (rows, 1)."""
+    share: Tensor
+    """Share of values that a step moves in L1."""
+    rises: Tensor
+    """Number of steps since the last checkpoint that raised the loss."""
+    halved: Tensor
+    """Whether the step size was halved at the last checkpoint."""
+    checked_loss: Tensor
+    """Best loss at the last checkpoint."""
+    checkpoints: tuple[int, ...]
+    """The last checkpoint and those to come."""
+    k: int = 0
+    """Number of steps taken."""
+
+    @classmethod
+    def start(cls, moved: Tensor, epsilon: float, checkpoints: tuple[int, ...]) -> APGDState:
+        """State before the first step, with steps of size epsilon."""
+        low = moved.new_full((len(moved),), -math.inf)
+        return cls(
+            moved=moved,
+            previous=moved,
+            best=moved,
+            best_gradient=torch.zeros_like(moved),
+            best_loss=low,
+            last_loss=-low,
+            size=moved.new_full((len(moved), 1), epsilon),
+            share=torch.full_like(low, _L1_START),
+            rises=torch.zeros_like(low),
+            halved=torch.ones_like(low, dtype=torch.bool),
+            checked_loss=low,
+            checkpoints=checkpoints,
+        )
+
+    def select(self, keep: Tensor) -> APGDState:
+        """State of the rows where `keep` is true."""
+        tensors = (f.name for f in fields(self) if isinstance(getattr(self, f.name), Tensor))
+        return replace(self, **{name: getattr(self, name)[keep] for name in tensors})
+
+    def advance(self, active: ActiveRows, loss: Tensor, gradient: Tensor) -> APGDState:
+        """Take one step with momentum; rows whose step is halved start from their best point."""
+        base = active.region.find_base(self.moved)
+        state = self._remember(base, loss, gradient)
+        if self.k == self.checkpoints[1]:
+            state, base, gradient = state._look_back(base, gradient)
+        moved, region = state.moved, active.region
+        step = state.size * active.find_steps(moved, gradient, state.share)
+        onward = region.project(base + step)
+        if self.k:  # momentum: alpha = 3/4
+            onward = region.project(
+                moved + 0.75 * (onward - moved) + 0.25 * (moved - state.previous)
+            )
+        return replace(state, moved=onward, previous=moved, k=self.k + 1)
+
+    def _remember(self, base: Tensor, loss: Tensor, gradient: Tensor) -> APGDState:
+        """Keep the loss, and the point if it is the best so far and inside its cell."""
+        inside = (base == self.moved).all(dim=1)
+        better = (loss > self.best_loss) & inside
+        return replace(
+            self,
+            best=torch.where(better[:, None], self.moved, self.best),
+            best_gradient=torch.where(better[:, None], gradient, self.best_gradient),
+            best_loss=torch.where(better, loss, self.best_loss),
+            last_loss=loss,
+            rises=self.rises + (loss > self.last_loss),
+        )
+
+    def _look_back(self, base: Tensor, gradient: Tensor) -> tuple[APGDState, Tensor, Tensor]:
+        """Halve steps that rose too rarely (condition 1) or found nothing better (condition 2)."""
+        window = self.checkpoints[1] - self.checkpoints[0]
+        stuck = ~self.halved & (self.best_loss <= self.checked_loss)
+        halve = (self.rises < 0.75 * window) | stuck
+        at = halve[:, None]
+        moved = torch.where(at, self.best, self.moved)
+        state = replace(
+            self,
+            moved=moved,
+            previous=torch.where(at, self.best, self.previous),
+            last_loss=torch.where(halve, self.best_loss, self.last_loss),
+            size=torch.where(at, self.size / 2, self.size),
+            share=torch.where(halve, self.share / 2, self.share),
+            rises=torch.zeros_like(self.rises),
+            halved=halve,
+            checked_loss=self.best_loss,
+            checkpoints=self.checkpoints[1:],
+        )
+        base, gradient = (
+            torch.where(at, best, now)
+            for best, now in ((self.best, base), (self.best_gradient, gradient))
+        )
+        return state, base, gradient
+
+
+def plan_checkpoints(steps: int) -> tuple[int, ...]:
+    """Steps at which APGD may halve its step size, from 0 on; the last is beyond `steps`.
+
+    The first comes after 22 % of all steps, and every interval is 3 % of them shorter than the one
+    before, down to 6 %: whole steps, rounded down, at least one.
+
+    >>> plan_checkpoints(100)
+    (0, 22, 41, 57, 70, 80, 87, 93, 99, 105)
+    >>> plan_checkpoints(20)
+    (0, 4, 7, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21)
+    """
+    wait, less, least = (max(1, steps * percent // 100) for percent in (22, 3, 6))
+    checkpoints = [0]
+    while checkpoints[-1] <= steps:
+        checkpoints.append(checkpoints[-1] + wait)
+        wait = max(wait - less, least)
+    return tuple(checkpoints)
+
 
 BATCH_VALUES = 1 << 20
 """Values of the points in a batch: backward passes keep the outputs of every layer."""

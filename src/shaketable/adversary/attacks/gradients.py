@@ -63,8 +63,10 @@ class PGD:
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray, keys: KeyArray
     ) -> AttackResult:
         """Search around these rows; see `Attack`."""
-        from shaketable.adversary.attacks.ascent import PGDState  # needs torch
-        from shaketable.adversary.attacks.gradient_search import GradientSearch
+        from shaketable.adversary.attacks.gradient_search import (
+            GradientSearch,
+            PGDState,  # needs torch
+        )
 
         step = 2.5 / self.steps if self.step is None else self.step
         search = GradientSearch(model, region, rows, y, keys)
@@ -108,8 +110,11 @@ class APGD:
         self, model: Classifier, region: Region, rows: IntArray, y: IntArray, keys: KeyArray
     ) -> AttackResult:
         """Search around these rows; see `Attack`."""
-        from shaketable.adversary.attacks.ascent import APGDState, plan_checkpoints  # needs torch
-        from shaketable.adversary.attacks.gradient_search import GradientSearch
+        from shaketable.adversary.attacks.gradient_search import (  # needs torch
+            APGDState,
+            GradientSearch,
+            plan_checkpoints,
+        )
 
         checkpoints = plan_checkpoints(self.steps)
         search = GradientSearch(model, region, rows, y, keys)

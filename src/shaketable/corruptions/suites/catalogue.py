@@ -33,6 +33,12 @@ def _common(name: str, about: str, metric: str, kinds: tuple[str, ...]) -> Suite
     return Suite(name, f"{about} (Hendrycks & Dietterich 2019)", names, metric, k=1)
 
 
+_ALL_19 = (
+    "all 19 common corruptions, 5 severities each; like every suite of them, it takes jpeg=QUALITY "
+    "to compress the images, frost=DIR for other ice, published=DIR to read images"
+)
+
+
 def _by_variance(m: float) -> str:
     return CameraGaussian(0, m).spec
 
@@ -97,7 +103,7 @@ def _catalogue() -> tuple[Suite, ...]:
         _published("ice-tiny", "6 imperceptible noises for 64x64x3 images", "ice", 12288),
         _for_any_shape("pnorm", "mce_lp"),
         _for_any_shape("ice", "ice"),
-        _common("common-19", "all 19 common corruptions, 5 severities each", "mce", NAMES),
+        _common("common-19", _ALL_19, "mce", NAMES),
         _common("common-15", "the 15 of the published benchmark", "mce_15", BENCHMARK),
         _common("common-xn", "the 15 that are not pixel noise", "mce_xn", NO_NOISE),
         _two_factor_images("two-factor", write_gaussian, "mean as named, variance 0.01"),

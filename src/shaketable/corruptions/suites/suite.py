@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, describe_error, either
+from shaketable.core.errors import InputError, either, guard_foreign
 from shaketable.core.importing import trust_also
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.registry import Registry
 from shaketable.core.sizes import read_multiple
-from shaketable.core.spec import Call, display_name, parse_call, split_calls
+from shaketable.core.spec import Call, display_name, format_value, parse_call, split_calls
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
@@ -184,12 +184,42 @@ class Suite:
             )
         return self
 
-    def in_norm(self, norm: str | float) -> Suite:
-        """Return the suite in another norm, if all its sizes are in units of eps_min.
+    def with_options(
+        self,
+        *,
+        norm: str | float | None = None,
+        published: str | Path | None = None,
+        frost: str | Path | None = None,
+        jpeg: float | None = None,
+    ) -> Suite:
+        """Return the suite with other noise or images; the options are those of `suite`.
 
-        >>> suite("mscr").in_norm(2).names
+        >>> suite("mscr").with_options(norm=2).names
         ('l2(eps_min)',)
         """
+        chosen = self if norm is None else self._in_norm(norm)
+        images = {"published": published, "frost": frost, "jpeg": jpeg}
+        given = [option for option, value in images.items() if value is not None]
+        if given and self.kind != "common":
+            raise InputError(
+                f"{given[0]}= is for suites of common corruptions, such as common-19, got "
+                f"{self.name!r}"
+            )
+        texts = " ".join(self.names)
+        made = [option for option in given if option != "published"]
+        made += [option for option in ("textures", "jpeg") if f" {option}=" in texts]
+        if made and (published is not None or find_published_folder(self.names)):
+            raise InputError(f"{made[0]}= is for images made here, not for published ones")
+        if published is not None:
+            chosen = chosen._add_option("published", _check_folder(published, "published"))
+        if frost is not None:
+            chosen = chosen._add_option("textures", _check_folder(frost, "textures"), to="frost(")
+        if jpeg is not None:
+            chosen = chosen._add_option("jpeg", check_quality(jpeg))
+        return chosen
+
+    def _in_norm(self, norm: str | float) -> Suite:
+        """Return the suite in another norm, if all its sizes are in units of eps_min."""
         p = as_p(norm)
         if not self.names or not all(map(_is_in_eps_min, self.names)):
             raise InputError(
@@ -201,53 +231,20 @@ class Suite:
             return self
         return replace(self, name=str(Call(self.name, (), {"norm": p})), names=names)
 
-    def with_textures(self, folder: str | Path) -> Suite:
-        """Return the suite with frost from the images of a folder."""
-        self._require_common("frost textures")
-        check_folder_name(str(folder), "textures")
-        self._refuse_published("textures")
+    def _add_option(self, option: str, value: str | int, to: str = "") -> Suite:
+        """Return the suite with an option of all members whose specs start like this."""
         names = (
-            f"{name[:-1]}, textures={folder})" if name.startswith("frost(") else name
+            f"{name[:-1]}, {option}={value})" if name.startswith(to) else name
             for name in self.names
         )
         return replace(self, names=tuple(names))
 
-    def with_jpeg(self, quality: int = 85) -> Suite:
-        """Return the suite with a JPEG compression of every corrupted image.
 
-        Published Tiny-ImageNet-C and ImageNet-C have one of quality 85, CIFAR-10-C has none.
-
-        >>> suite("common-15").with_jpeg(85).names[0]
-        'gaussian_noise(1, jpeg=85)'
-        """
-        self._require_common("JPEG compressions")
-        self._refuse_published("jpeg")
-        names = (f"{name[:-1]}, jpeg={check_quality(quality)})" for name in self.names)
-        return replace(self, names=tuple(names))
-
-    def published(self, folder: str | Path) -> Suite:
-        """Return the suite with images read from a folder such as CIFAR-10-C.
-
-        >>> suite("common-15").published("CIFAR-10-C").names[0]
-        'gaussian_noise(1, published=CIFAR-10-C)'
-        """
-        self._require_common("published images")
-        check_folder_name(str(folder), "published")
-        for option in ("textures", "jpeg"):
-            if any(f"{option}=" in name for name in self.names):
-                raise InputError(f"{option}= is for images made here, not for published ones")
-        names = (f"{name[:-1]}, published={folder})" for name in self.names)
-        return replace(self, names=tuple(names))
-
-    def _refuse_published(self, option: str) -> None:
-        if find_published_folder(self.names):
-            raise InputError(f"{option}= is for images made here, not for published ones")
-
-    def _require_common(self, what: str) -> None:
-        if self.kind != "common":
-            raise InputError(
-                f"{what} are for suites of common corruptions, such as common-19, got {self.name!r}"
-            )
+def _check_folder(folder: str | Path, option: str) -> str:
+    """Return the name of a folder, or raise an `InputError` if no spec can hold it."""
+    name = str(folder)
+    check_folder_name(name, option)
+    return str(Path(name).expanduser()) if name.startswith("~") else name
 
 
 def _is_in_eps_min(spec: str) -> bool:
@@ -292,14 +289,11 @@ def _call(name: str, function: Callable[..., Any]) -> Any:
             f"suite {name} must be a function without arguments, but it needs {', '.join(needed)}; "
             "give them defaults"
         )
-    try:
+    with (
+        guard_foreign(f"suite {name} failed with {{error}}; correct the function"),
+        guard_foreign(f"suite {name}: {{text}}", only=(InputError,), but=()),  # a Suite's own
+    ):
         return function()
-    except InputError as error:  # such as a Suite that cannot be scored
-        raise InputError(f"suite {name}: {error}") from error
-    except FOREIGN_ERRORS as error:
-        raise InputError(
-            f"suite {name} failed with {describe_error(error)}; correct the function"
-        ) from error
 
 
 def spec_of(member: str | Corruption) -> str:
@@ -319,19 +313,53 @@ SUITES: Registry[Suite] = Registry(
 """Suites by name; ours are declared in `catalogue`."""
 
 
-def suite(name: str) -> Suite:
+_OPTIONS = ("norm", "published", "frost", "jpeg")
+
+
+def suite(
+    name: str,
+    *,
+    norm: str | float | None = None,
+    published: str | Path | None = None,
+    frost: str | Path | None = None,
+    jpeg: float | None = None,
+) -> Suite:
     """Return the suite of that name, or the one that ``package.module:name`` refers to.
 
-    The latter is a `Suite`, a list of specs, or a function that returns one of them. Suites with
-    sizes in units of eps_min take a norm.
+    The latter is a `Suite`, a list of specs, or a function that returns one of them.
+
+    Parameters
+    ----------
+    name
+        Such as ``pnorm``; options may stand in brackets behind it, as in ``common-19(jpeg=85)``.
+    norm
+        For suites with sizes in units of eps_min: the norm of the noise.
+    published
+        For suites of common corruptions, as all that follow: a folder such as CIFAR-10-C, from
+        which the images are read instead of generating them.
+    frost
+        Folder with images of ice for frost; by default textures are generated.
+    jpeg
+        Quality, 1 to 100, of a JPEG compression of every corrupted image. Published
+        Tiny-ImageNet-C and ImageNet-C have one of 85, CIFAR-10-C has none.
 
     >>> suite("mscr").names, suite("mscr(norm=2)").names
     (('linf(eps_min)',), ('l2(eps_min)',))
+    >>> suite("common-15", jpeg=85).names[0]
+    'gaussian_noise(1, jpeg=85)'
+    >>> suite("common-15(published=CIFAR-10-C)").names[0]
+    'gaussian_noise(1, published=CIFAR-10-C)'
     """
-    if name.endswith(")"):
-        call = parse_call(name)
-        given = (*call.args, *call.options.values())
-        if len(given) != 1 or not set(call.options) <= {"norm"}:
-            raise InputError(f"suite {call.name} takes a norm, as in mscr(norm=2), got {name!r}")
-        return suite(call.name).in_norm(given[0])
-    return SUITES.get("common-19" if name == "common" else name)
+    call = parse_call(name) if name.endswith(")") else Call(name)
+    found = SUITES.get("common-19" if call.name == "common" else call.name)
+    given = {"norm": norm, "published": published, "frost": frost, "jpeg": jpeg}
+    options: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    written = [*zip(_OPTIONS, call.args, strict=False), *call.options.items()]
+    names = [*options, *(key for key, _ in written)]
+    empty = call.name != name and not written
+    if empty or len(call.args) > 1 or len(set(names)) < len(names) or set(names) - set(_OPTIONS):
+        takes = "published=, frost= and jpeg=, as in common-19(jpeg=85)"
+        takes = takes if found.kind == "common" else "a norm, as in mscr(norm=2)"
+        raise InputError(f"suite {call.name} takes {takes}, got {name!r}")
+    options |= {key: v if key in ("norm", "jpeg") else format_value(v) for key, v in written}
+    return found.with_options(**options)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError, guard_foreign
 from shaketable.core.types import Array
 from shaketable.data.arrays import to_host
 from shaketable.data.dataset import Label
@@ -61,12 +61,6 @@ def number_classes(labels: Sequence[Any], known: int | None) -> tuple[Label, ...
     return tuple(range(known))
 
 
-@contextmanager
-def explain_item_errors(kind: str) -> Iterator[None]:
+def explain_item_errors(kind: str) -> AbstractContextManager[None]:
     """Turn whatever code of a data set raises into an `InputError` that names the data set."""
-    try:
-        yield
-    except ShaketableError:
-        raise
-    except FOREIGN_ERRORS as error:
-        raise InputError(f"{kind} cannot be read: {describe_error(error)}; correct it") from error
+    return guard_foreign(f"{kind} cannot be read: {{error}}; correct it")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
 from shaketable.data.dataset import Dataset
 from shaketable.data.sampling import Sample
@@ -54,21 +54,7 @@ def _admit(name: str, reader: Any) -> DataReader:
             f"data reader {name!r} must be a shaketable.data.readers.reader.DataReader, got "
             f"{type(reader).__name__}; update or uninstall the package that declares it"
         )
-
-    def guard(function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            try:
-                return function(*args)
-            except ShaketableError:
-                raise
-            except FOREIGN_ERRORS as error:
-                raise InputError(
-                    f"data reader {name!r} of an installed package failed: {describe_error(error)};"
-                    " update the package or uninstall it"
-                ) from error
-
-        return call
-
+    guard = READERS.guard(name)
     return DataReader(reader.help, guard(reader.takes), guard(reader.read))
 
 

@@ -18,7 +18,7 @@ from shaketable.findings.correlation.numbers import (
 )
 from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
-from shaketable.statistics.multiplicity import judge_together
+from shaketable.statistics.difference import judge_together
 from shaketable.views.terminal import Displayed
 
 METRICS = ("error", "mscr", "mce", "mce_lp", "ice", "mean_accuracy", "cv")

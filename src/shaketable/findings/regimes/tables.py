@@ -18,9 +18,9 @@ from shaketable.findings.regimes.measurements import (
     estimate_mean,
 )
 from shaketable.findings.regimes.members import Member, MemberGroup, pair_members
-from shaketable.statistics.averages import average_independent
+from shaketable.statistics.difference import adjust_p_values, compute_p_value, judge_together
 from shaketable.statistics.estimate import Estimate
-from shaketable.statistics.multiplicity import adjust_p_values, compute_p_value, judge_together
+from shaketable.statistics.independent import average_independent
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError, guard_foreign
 from shaketable.core.spec import (
     parse_call,
     split_top_level,
@@ -173,15 +173,9 @@ class ForeignQuantity:
 
     def estimate(self, source: Records) -> Estimate:
         """Compute the metric; whatever its code raises becomes an `InputError`."""
-        try:
+        failure = "failed: {error}; update the package or uninstall it"
+        with guard_foreign(f"metric {self.name!r} of an installed package {failure}"):
             value = self.compute(source)
-        except ShaketableError:
-            raise
-        except FOREIGN_ERRORS as error:
-            raise InputError(
-                f"metric {self.name!r} of an installed package failed: {describe_error(error)}; "
-                "update the package or uninstall it"
-            ) from error
         if not isinstance(value, Estimate):
             raise InputError(
                 f"metric {self.name!r} must return an Estimate to be required, got "

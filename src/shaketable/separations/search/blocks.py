@@ -1,14 +1,15 @@
 """Search in many dimensions, by compiled loops over blocks of points.
 
 Each pair of blocks is a task of its own, which runs in a thread or on a worker of the backend that
-``joblib.parallel_config`` names.
+``joblib.parallel_config`` names. What is found is kept every few seconds, if there is a place.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,25 +17,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
+from shaketable.core.blocks import split_rows
+from shaketable.core.keys import digest
+from shaketable.core.parts import keep_arrays, load_arrays
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
+from shaketable.core.versions import list_versions
 from shaketable.core.workers.tasks import on_cluster, run_tasks
-from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.distances import MAXIMUM, compile_measure
 from shaketable.separations.search.features import choose_bound, choose_sample, sketch
-from shaketable.separations.search.keeping import Block, KeptSearch, Task
 from shaketable.separations.search.kernels import LANES, Best, Sketch, compare, measure_pairs
 from shaketable.separations.search.mark_kernels import Marks, scan
 from shaketable.separations.search.marks import arrange, mark
-from shaketable.separations.search.question import Question
+from shaketable.separations.search.question import Answer, Question
 from shaketable.views.progress import show_progress
 
+Block = tuple[int, int]
+"""First position, and the one after the last."""
+
+BlockPair = tuple[Block, Block, bool]
+"""Two blocks, and whether to compare the tiles that come first or the others."""
 _BLOCK = 4096  # least number of positions in a block
 _BLOCKS = 64  # largest number of blocks
 _CHUNK = 1024  # pairs that a thread measures at a time
 _ROOM = 1 << 17  # pairs that a task can hold
 _FAR = np.array([0, 1e-3, 1e-2, 0.1, 0.5])  # shares of all pairs nearer than the first levels
 _WANTED = 4096  # pairs that tell which distances matter
+_PAUSE = 5  # seconds between two times that something is kept
 
 _ORDERS = {1.0: 1, 2.0: 2, math.inf: MAXIMUM}  # norms that are given as whole numbers
 
@@ -145,10 +154,10 @@ def measure_in_threads(x: Array, pairs: IntArray, p: float) -> FloatArray:
 class _Job:
     """A task with all that it needs."""
 
-    function: Callable[[Sketch | Marks, Metric, Task, Best], Any]
+    function: Callable[[Sketch | Marks, Metric, BlockPair, Best], Any]
     points: Sketch | Marks
     metric: Metric
-    task: Task
+    task: BlockPair
     best: Best
 
     @property
@@ -181,14 +190,16 @@ def _run(jobs: Iterable[_Job], count: int) -> Iterator[Any]:
     return iter(parallel(calls))
 
 
-def _lower(points: Sketch | Marks, metric: Metric, task: Task, best: Best) -> tuple[Task, Best]:
+def _lower(
+    points: Sketch | Marks, metric: Metric, task: BlockPair, best: Best
+) -> tuple[BlockPair, Best]:
     """Lower the bounds of a task to the least measures in its blocks."""
     best = _with_limits(task, best)
     _compare(points, metric, task, best, (-1, -1))
     return task, best
 
 
-def _collect(points: Sketch | Marks, metric: Metric, task: Task, best: Best) -> IntArray:
+def _collect(points: Sketch | Marks, metric: Metric, task: BlockPair, best: Best) -> IntArray:
     """Rows of all pairs of a task that are within its bounds."""
     best = _with_limits(task, best)._replace(pairs=np.empty((_ROOM, 2), np.int64))
     pieces, resume = [], (-1, -1)
@@ -201,7 +212,7 @@ def _collect(points: Sketch | Marks, metric: Metric, task: Task, best: Best) -> 
 
 
 def _compare(
-    points: Sketch | Marks, metric: Metric, task: Task, best: Best, resume: tuple[int, int]
+    points: Sketch | Marks, metric: Metric, task: BlockPair, best: Best, resume: tuple[int, int]
 ) -> tuple[int, int, int]:
     if isinstance(points, Marks):
         tail = metric.maximum, metric.x.itemsize
@@ -211,7 +222,7 @@ def _compare(
     return count, q_tile, tile
 
 
-def _with_limits(task: Task, best: Best) -> Best:
+def _with_limits(task: BlockPair, best: Best) -> Best:
     """Add arrays for limits to bounds; a block compared with itself has the same for a and b."""
     limit_a, limit_b = (
         np.empty(len(bounds), np.float32) for bounds in (best.nearest_a, best.nearest_b)
@@ -257,7 +268,7 @@ class _State:
         names = "nearest", "opponent", "by_class", "by_part", "closest", "closest_rows"
         return {name: getattr(self, name) for name in names}
 
-    def tasks(self, first: bool) -> list[Task]:
+    def tasks(self, first: bool) -> list[BlockPair]:
         """Every two blocks once, or in both orders."""
         blocks = self.blocks
         return [(a, b, first) for a in blocks for b in blocks if a <= b or self.both_ways]
@@ -272,7 +283,7 @@ class _State:
         most = np.maximum(np.maximum(by_class, by_part), self.nearest[query])
         return np.asarray(np.maximum(most, self.closest[-1]))
 
-    def bounds(self, task: Task) -> Best:
+    def bounds(self, task: BlockPair) -> Best:
         """Copy of what a task can improve."""
         a, b, _ = task
         classes = self.points.classes
@@ -299,7 +310,7 @@ class _State:
                 pairs=np.empty((0, 2), np.int64),
             )
 
-    def merge(self, task: Task, best: Best) -> None:
+    def merge(self, task: BlockPair, best: Best) -> None:
         """Take over what a task improved."""
         a, b, _ = task
         with self.lock:
@@ -348,3 +359,49 @@ class _State:
 def _whole_tiles(block: Block) -> slice:
     """Positions of all tiles of a block."""
     return slice(block[0], -(-block[1] // LANES) * LANES)
+
+
+class KeptSearch:
+    """The place of one search among what is kept; without a place for it nothing is done.
+
+    Results only ever get lower, and the same in any order, so a search may go on from what another
+    process kept.
+    """
+
+    def __init__(self, question: Question, order: IntArray) -> None:
+        self._parts = question.keep
+        self._key = "" if question.keep is None else _identify(question, order)
+        self._last = time.monotonic()
+
+    def restore(self, arrays: Mapping[str, Array]) -> set[BlockPair]:
+        """Fill the arrays of a search with what is kept, and return the tasks that are done."""
+        kept = None if self._parts is None else load_arrays(self._parts, self._key)
+        if kept is None:
+            return set()
+        for name, values in arrays.items():
+            values[...] = kept[name]
+        return {((a, b), (c, d), bool(touching)) for a, b, c, d, touching in kept["done"].tolist()}
+
+    def keep(
+        self, arrays: Mapping[str, Array], done: set[BlockPair], *, last: bool = False
+    ) -> None:
+        """Keep the arrays and the tasks that are done; if it is not the last time, now and then."""
+        if self._parts is None or (not last and time.monotonic() < self._last + _PAUSE):
+            return
+        rows = [(*a, *b, int(touching)) for a, b, touching in sorted(done)]
+        keep_arrays(self._parts, self._key, {**arrays, "done": np.array(rows, np.int64)})
+        self._last = time.monotonic()
+
+
+def _identify(question: Question, order: IntArray) -> str:
+    """Hash of all that a search depends on; `order` are the rows as blocks divide them."""
+    codes = (question.group, question.class_codes, question.part_codes, question.asked, order)
+    asks = (question.classes, question.parts, question.nearest_of)
+    setting: tuple[str | int, ...] = (
+        "search",
+        str(sorted(list_versions().items())),
+        repr((question.x.shape, question.x.dtype.str, question.p, question.closest)),
+        repr([asked is None for asked in asks]),
+        *(digest(values.tobytes()) for values in (*codes, *split_rows(question.x))),
+    )
+    return f"{digest(*setting):016x}{digest('second half', *setting):016x}"

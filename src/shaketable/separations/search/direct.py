@@ -10,9 +10,8 @@ import math
 import numpy as np
 
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.separations.search.answer import Answer
 from shaketable.separations.search.blocks import NO_ROW, measure_in_threads
-from shaketable.separations.search.question import Question
+from shaketable.separations.search.question import Answer, Question
 
 _PAIR, _VALUE = 100, 1  # ns to compare two points, and per value of theirs
 _START, _FEATURES = 30e6, 40e3  # ns to prepare a search by features, and per dimension

@@ -22,8 +22,7 @@ from torch import Tensor
 
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.models.devices import choose_device
-from shaketable.separations.search.answer import Answer
-from shaketable.separations.search.question import Question
+from shaketable.separations.search.question import Answer, Question
 from shaketable.views.progress import show_progress
 
 _BLOCK = 2048  # points per block

@@ -12,8 +12,7 @@ import numpy as np
 
 from shaketable.core.norms import pnorm
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.separations.search.answer import Answer
-from shaketable.separations.search.question import Question
+from shaketable.separations.search.question import Answer, Question
 
 MAX_TREE_P = 10
 """Largest finite order of the norm; above it |x|**p underflows inside a tree."""

@@ -5,7 +5,7 @@ An augmentation is a frozen dataclass whose fields are its parameters. It is cal
 kept, a training that is resumed gets the same images, and an image gets the same result in any
 batch. Values are in [0, 1]; uint8 counts as x/255. What comes back has the type that was given.
 Training maps images of other ranges to [0, 1] before the first augmentation, and back after the
-last one (`ranges`).
+last one (`operations`).
 
 *Drawing* happens on the host, from the keys (`plans`): which operation every image gets, and its
 parameters, as small arrays. *Applying* happens on the device (`operations`): images are sorted by

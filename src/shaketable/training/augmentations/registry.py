@@ -8,14 +8,14 @@ theirs as entry points in the group ``shaketable.augmentations``, or users name 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import wraps
-from importlib.util import find_spec
+from dataclasses import fields
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
-from shaketable.core.errors import FOREIGN_ERRORS, InputError, ShaketableError, describe_error
+from shaketable.core.errors import InputError
+from shaketable.core.makers import Maker
 from shaketable.core.registry import Registry
-from shaketable.core.spec import Call, Value, parse_call
+from shaketable.core.spec import Call, parse_call
 from shaketable.core.types import KeyArray
 
 if TYPE_CHECKING:
@@ -69,48 +69,6 @@ Augmentation: TypeAlias = "ImageAugmentation | TargetAugmentation"
 """`takes_targets` says which of the two it is."""
 
 
-@dataclass(frozen=True)
-class AugmentationEntry:
-    """What the registry knows of an augmentation."""
-
-    name: str
-    make: Callable[..., Any]
-    """Takes the arguments of a spec and returns an augmentation."""
-    arguments: str = ""
-    """Arguments with their defaults, as they are written in a spec."""
-    about: str = ""
-    """One line of help."""
-
-    @property
-    def usage(self) -> str:
-        """How it is written in a spec."""
-        return f"{self.name}({self.arguments})" if self.arguments else self.name
-
-    def create(self, call: Call) -> Augmentation:
-        """Make the augmentation with the arguments of a spec; whole numbers are passed as int."""
-        if find_spec("torch") is None:
-            raise InputError(
-                f"augmentation {self.name} needs torch, which is not installed; "
-                "pip install 'shaketable[torch]'"
-            )
-        args = map(_as_whole, call.args)
-        options = {name: _as_whole(value) for name, value in call.options.items()}
-        try:
-            made = self.make(*args, **options)
-        except ShaketableError:
-            raise
-        except TypeError as error:
-            raise InputError(
-                f"augmentation {call} is not understood; write {self.usage}"
-            ) from error
-        except FOREIGN_ERRORS as error:
-            raise InputError(
-                f"augmentation {call} cannot be made: {describe_error(error)}; correct its "
-                "arguments or its code"
-            ) from error
-        return admit(made)
-
-
 def declare(name: str, short: str, about: str) -> Callable[[T], T]:
     """Class decorator that declares one of our augmentations, a dataclass, under two names.
 
@@ -119,11 +77,10 @@ def declare(name: str, short: str, about: str) -> Callable[[T], T]:
 
     def add(cls: T) -> T:
         arguments = write_spec(name, cls()).removeprefix(name).strip("()")
-        entry = AugmentationEntry(
-            name, cls, arguments, f"{about}; short: {short}" if short else about
-        )
+        line = f"{about}; short: {short}" if short else about
+        maker = Maker("augmentation", name, cls, arguments, line, needs="torch")
         for known in filter(None, (name, short)):
-            AUGMENTATIONS.add(known, entry)
+            AUGMENTATIONS.add(known, maker)
         _ask_for_keys(cls)
         return cls
 
@@ -154,7 +111,7 @@ def write_spec(name: str, augmentation: Any) -> str:
 
 def describe_augmentations() -> dict[str, str]:
     """How every augmentation is written in a spec, with one line of help."""
-    return AUGMENTATIONS.describe(lambda _, entry: {entry.usage: entry.about})
+    return AUGMENTATIONS.describe(lambda _, maker: {maker.usage: maker.about})
 
 
 def parse_augmentation(spec: str) -> Augmentation:
@@ -164,7 +121,7 @@ def parse_augmentation(spec: str) -> Augmentation:
     ('mixup(alpha=0.2)', 'trivialaugment')
     """
     call = parse_call(spec)
-    return AUGMENTATIONS.get(call.name).create(call)
+    return admit(AUGMENTATIONS.get(call.name).create(call))
 
 
 def as_augmentation(given: str | Augmentation) -> Augmentation:
@@ -191,26 +148,9 @@ def admit(given: Any) -> Augmentation:
     return given  # type: ignore[no-any-return]  # as far as can be seen
 
 
-def _as_whole(value: Value) -> Any:
-    """Whole numbers as integers, everything else as it is."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _admit_entry(name: str, thing: Any) -> AugmentationEntry:
-    """Entry of what another package declared: a class or a function, or an augmentation."""
-    if not callable(thing):
-        raise InputError(
-            f"augmentation {name!r} must be a class or a function that returns an augmentation, "
-            f"got {thing!r}"
-        )
-    made = not isinstance(thing, type) and hasattr(thing, "spec")
-    about = (thing.__doc__ or "").strip().partition("\n")[0]
-    return AugmentationEntry(name, (lambda: thing) if made else thing, about=about)
-
-
-AUGMENTATIONS: Registry[AugmentationEntry] = Registry(
+AUGMENTATIONS: Registry[Maker] = Registry(
     "augmentation",
-    admit=_admit_entry,
+    admit=partial(Maker.admit, "augmentation", needs="torch"),
     homes=tuple(
         f"shaketable.training.augmentations.{home}"
         for home in ("flip_crop", "trivial_augment", "rand_augment", "augmix", "mixup")

@@ -1,10 +1,11 @@
-"""Right answers of models that were trained with one noise, and what two of them differ by."""
+"""Right answers of models that were trained with one noise, and the rule that chooses one."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,11 @@ class Answers:
     def runs(self) -> int:
         """Number of trainings."""
         return len(self.clean)
+
+    @property
+    def by_point(self) -> tuple[IntArray, IntArray]:
+        """Right answers of all runs together, clean and under noise."""
+        return self.clean.sum(axis=0), self.robust.sum(axis=0)
 
     @property
     def clean_accuracy(self) -> float:
@@ -95,65 +101,48 @@ def compare_splits(first: Answers, second: Answers) -> tuple[Estimate, Estimate]
     return clean, robust
 
 
-def measure(answers: Answers) -> Measures:
+def measure_accuracies(answers: Answers) -> Measures:
     """Accuracies and relative change of models that were all tested on the same points."""
     a, runs, k = answers, answers.runs, answers.draws
-    return Measures(
-        _join(
+    clean, robust = (
+        _join_runs(
             runs,
-            lambda: intervals.mean_share(a.clean.sum(axis=0), runs),
-            lambda: intervals.mean_share_over_runs(a.clean, 1),
+            partial(intervals.mean_share, hits.sum(axis=0), k * runs),
+            partial(intervals.mean_share_over_runs, hits, k),
             (0.0, 1.0),
-        ),
-        _join(
-            runs,
-            lambda: intervals.mean_share(a.robust.sum(axis=0), k * runs),
-            lambda: intervals.mean_share_over_runs(a.robust, k),
-            (0.0, 1.0),
-        ),
-        _join_defined(
-            runs,
-            lambda: intervals.relative_change(
-                a.clean.sum(axis=0), a.robust.sum(axis=0), k * runs, clean_k=runs
-            ),
-            lambda: intervals.relative_change_over_runs(a.clean, a.robust, k),
-            (-1.0, math.inf),
-        ),
+        )
+        for hits, k in ((a.clean, 1), (a.robust, a.draws))
     )
+    change = _join_defined(
+        runs,
+        lambda: intervals.relative_change(*a.by_point, k * runs, clean_k=runs),
+        lambda: intervals.relative_change_over_runs(a.clean, a.robust, k),
+        (-1.0, math.inf),
+    )
+    return Measures(clean, robust, change)
 
 
-def compare(first: Answers, second: Answers) -> Measures:
+def compare_trainings(first: Answers, second: Answers) -> Measures:
     """Measures of the first minus those of the second, paired by point and by run.
 
     All models were tested on the same points.
     """
     a, b, runs, k = first, second, first.runs, first.draws
-    return Measures(
-        _join(
+    clean, robust = (
+        _join_runs(
             runs,
-            lambda: intervals.mean_difference(a.clean.sum(axis=0), b.clean.sum(axis=0), runs),
-            lambda: intervals.mean_difference_over_runs(a.clean, b.clean, 1),
+            partial(intervals.mean_difference, x.sum(axis=0), y.sum(axis=0), k * runs),
+            partial(intervals.mean_difference_over_runs, x, y, k),
             (-1.0, 1.0),
-        ),
-        _join(
-            runs,
-            lambda: intervals.mean_difference(a.robust.sum(axis=0), b.robust.sum(axis=0), k * runs),
-            lambda: intervals.mean_difference_over_runs(a.robust, b.robust, k),
-            (-1.0, 1.0),
-        ),
-        _join_defined(
-            runs,
-            lambda: intervals.change_difference(
-                (a.clean.sum(axis=0), a.robust.sum(axis=0)),
-                (b.clean.sum(axis=0), b.robust.sum(axis=0)),
-                k * runs,
-                clean_k=runs,
-            ),
-            lambda: intervals.change_difference_over_runs(
-                (a.clean, a.robust), (b.clean, b.robust), k
-            ),
-        ),
+        )
+        for x, y, k in ((a.clean, b.clean, 1), (a.robust, b.robust, a.draws))
     )
+    change = _join_defined(
+        runs,
+        lambda: intervals.change_difference(a.by_point, b.by_point, k * runs, clean_k=runs),
+        lambda: intervals.change_difference_over_runs((a.clean, a.robust), (b.clean, b.robust), k),
+    )
+    return Measures(clean, robust, change)
 
 
 def join_sources(
@@ -193,7 +182,7 @@ def join_sources(
     )
 
 
-def _join(
+def _join_runs(
     runs: int,
     by_points: Callable[[], Estimate],
     by_runs: Callable[[], Estimate],
@@ -209,6 +198,52 @@ def _join_defined(
     ends: tuple[float, float] = (-math.inf, math.inf),
 ) -> Estimate | None:
     try:
-        return _join(runs, by_points, by_runs, ends)
+        return _join_runs(runs, by_points, by_runs, ends)
     except UndefinedError:
         return None
+
+
+ONE_ERROR = 0.68
+"""Confidence of an interval of one standard error to both sides."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Training noise of the search, compared with none on points left out of fitting."""
+
+    noise: str
+    size: float | None
+    """Its size relative to the ladder's unit; None for noise that was named."""
+    clean_accuracy: float
+    robust_accuracy: float
+    clean: Estimate
+    """Clean accuracy minus that of training without noise, on as many copies."""
+    robust: Estimate
+    """Accuracy under the test noise minus that of the same."""
+
+    def fits(self, price: float) -> bool:
+        """Whether the loss of clean accuracy is at most `price`, up to one standard error."""
+        return self.clean.again(confidence=ONE_ERROR).high >= -price
+
+    def json(self, price: float) -> dict[str, Any]:
+        """Values in per cent, differences in percentage points."""
+        return {
+            "noise": self.noise,
+            "size": self.size,
+            "clean": 100 * self.clean_accuracy,
+            "robust": 100 * self.robust_accuracy,
+            "clean_difference": self.clean.json(),
+            "robust_difference": self.robust.json(),
+            "fits_price": self.fits(price),
+        }
+
+
+def choose(candidates: Iterable[Candidate], price: float) -> Candidate | None:
+    """Return the candidate with the highest accuracy under noise among those that fit the price.
+
+    None if none of these is more accurate under noise than training without noise. Of equal ones,
+    the first is chosen.
+    """
+    fit = [candidate for candidate in candidates if candidate.fits(price)]
+    best = max(fit, key=lambda candidate: candidate.robust.value, default=None)
+    return best if best is not None and best.robust.value > 0 else None

@@ -15,8 +15,7 @@ from shaketable.evaluation.study_plan import resolve_training
 from shaketable.evaluation.trainees import save_model, train_model
 from shaketable.models.feature_scaling import attach_scaling
 from shaketable.training.hardening import words
-from shaketable.training.hardening.answers import Measures
-from shaketable.training.hardening.choice import Candidate
+from shaketable.training.hardening.answers import Candidate, Measures
 from shaketable.views.terminal import Displayed
 
 Outcome: TypeAlias = Literal["helps", "costs more", "not shown", "none found"]

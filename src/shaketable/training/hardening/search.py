@@ -1,4 +1,7 @@
-"""The search for the training noise that buys the most robustness."""
+"""The search for the training noise that buys the most robustness.
+
+The data have one part for the test, and one for the search, which splits it further.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from shaketable.corruptions.suites.suite import Suite
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
+from shaketable.data.parts import fix_test_part
 from shaketable.evaluation.failures import check_complete
 from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
 from shaketable.evaluation.records import Records
@@ -29,14 +33,48 @@ from shaketable.evaluation.study_plan import resolve_training
 from shaketable.evaluation.trainees import choose_training_bounds, load_trainees, trains_itself
 from shaketable.training.hardening.answers import (
     Answers,
+    Candidate,
+    choose,
     collect_answers,
-    compare,
     compare_splits,
-    measure,
+    compare_trainings,
+    measure_accuracies,
 )
-from shaketable.training.hardening.choice import Candidate, choose
-from shaketable.training.hardening.parts import put_test_aside, take_training_part
 from shaketable.training.hardening.result import PLAIN, Hardening, Workshop
+
+
+def put_test_aside(data: Dataset, seed: int) -> Dataset:
+    """Return the data with a fixed test part: their own, or 20 % of the points at random.
+
+    >>> from shaketable import load
+    >>> put_test_aside(load("bands(n=100)"), seed=0).n_train
+    80
+    """
+    fixed = data if data.n_train is not None else fix_test_part(data, data.parts(seed=seed)[1])
+    return replace(fixed, groupings=())
+
+
+_PART = ", training part"
+
+
+def names_training_part(name: str) -> bool:
+    """Whether the name of data is that of points that a search splits, which only it makes."""
+    return name.endswith(_PART)
+
+
+def take_training_part(data: Dataset) -> Dataset:
+    """Return the points outside the fixed test part, which are split anew in every run."""
+    n = data.n_train
+    return replace(
+        data,
+        name=f"{data.name}{_PART}",
+        x=data.x[:n],
+        y=data.y[:n],
+        n_train=None,
+        kept=None if data.kept is None else data.kept[:n],
+        files=None if data.files is None else data.files[:n],
+    )
+
 
 LADDER = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Sizes of training noise that are tried first, relative to the size of the test noise."""
@@ -145,11 +183,13 @@ def harden(
         diverged=tuple(search.diverged),
         chosen=chosen,
         runs=runs,
-        plain_test=measure(answers[PLAIN]),
-        copies_test=measure(answers[control]) if has_copies else None,
-        chosen_test=measure(answers[chosen]) if differs else None,
-        difference=compare(answers[chosen], answers[control]) if differs else None,
-        copies_difference=compare(answers[control], answers[PLAIN]) if has_copies else None,
+        plain_test=measure_accuracies(answers[PLAIN]),
+        copies_test=measure_accuracies(answers[control]) if has_copies else None,
+        chosen_test=measure_accuracies(answers[chosen]) if differs else None,
+        difference=compare_trainings(answers[chosen], answers[control]) if differs else None,
+        copies_difference=compare_trainings(answers[control], answers[PLAIN])
+        if has_copies
+        else None,
     )
 
 

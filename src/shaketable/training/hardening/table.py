@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from shaketable.statistics.estimate import Estimate
-from shaketable.training.hardening.answers import Measures
-from shaketable.training.hardening.choice import Candidate
+from shaketable.training.hardening.answers import Candidate, Measures
 from shaketable.training.hardening.result import Hardening
 from shaketable.views.numbers import format_entry
 from shaketable.views.terminal import print_lines, print_table
