@@ -17,23 +17,23 @@ if TYPE_CHECKING:  # what __getattr__ does, for type checkers
     from shaketable.training.augmentations.mixup import Mixup as Mixup
     from shaketable.training.augmentations.rand_augment import RandAugment as RandAugment
     from shaketable.training.augmentations.trivial_augment import TrivialAugment as TrivialAugment
-    from shaketable.training.noise import Noise as Noise
     from shaketable.training.recipes import Recipe as Recipe
     from shaketable.training.recipes import make_recipe as make_recipe
+    from shaketable.training.regimes import Noise as Noise
     from shaketable.training.trained import Trained as Trained
+    from shaketable.training.trained import UntrainedNetwork as UntrainedNetwork
     from shaketable.training.trained import train as train
-    from shaketable.training.untrained import UntrainedNetwork as UntrainedNetwork
 
 _HOME = {
     "AugMix": "training.augmentations.augmix",
     "FlipCrop": "training.augmentations.flip_crop",
     "Mixup": "training.augmentations.mixup",
-    "Noise": "training.noise",
+    "Noise": "training.regimes",
     "RandAugment": "training.augmentations.rand_augment",
     "Recipe": "training.recipes",
     "Trained": "training.trained",
     "TrivialAugment": "training.augmentations.trivial_augment",
-    "UntrainedNetwork": "training.untrained",
+    "UntrainedNetwork": "training.trained",
     "build_network": "models.networks.registry",
     "load_network": "models.networks.files",
     "make_recipe": "training.recipes",
