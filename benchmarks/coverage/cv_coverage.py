@@ -133,8 +133,8 @@ def main() -> None:
             "# Coverage of the 95 % intervals for CV",
             "",
             f"Written by `benchmarks/coverage/cv_coverage.py`: {options.trials} evaluations per "
-            f"regime, seed {options.seed}, {len(rows)} regimes, {time.perf_counter() - start:.0f} s "
-            f"with {options.workers} workers. The Monte-Carlo error of a coverage of 95 % is "
+            f"regime, seed {options.seed}, {len(rows)} regimes, {time.perf_counter() - start:.0f} "
+            f"s with {options.workers} workers. The Monte-Carlo error of a coverage of 95 % is "
             f"{100 * (0.95 * 0.05 / options.trials) ** 0.5:.1f} points.",
             "",
             f"| interval | lowest coverage % | {columns} |",

@@ -93,13 +93,14 @@ def main() -> None:
     minutes = (time.perf_counter() - start) / 60
     print("# Draws of noise: antithetic, quasi-random, and how many")
     print(
-        f"\nWritten by `benchmarks/coverage/draws.py` on 2026-11-17 in {minutes:.1f} minutes: k = {K} "
-        f"draws of L-inf noise per point, {POINTS} test points at most, {SETS} sets of draws. *within* "
-        "is the variance of a point's share of right answers, *accuracy* that of the accuracy over "
-        "points, both over those of independent draws; below 1 is better. The part of the draws "
-        "is that in the variance of the accuracy with independent draws. The best k is the one of "
-        "independent draws that needs the fewest answers of the model; the last columns are "
-        "answers for the same variance, over those of independent draws at their best k.\n"
+        f"\nWritten by `benchmarks/coverage/draws.py` on 2026-11-17 in {minutes:.1f} minutes: k = "
+        f"{K} draws of L-inf noise per point, {POINTS} test points at most, {SETS} sets of "
+        "draws. *within* is the variance of a point's share of right answers, *accuracy* that "
+        "of the accuracy over points, both over those of independent draws; below 1 is better. "
+        "The part of the draws is that in the variance of the accuracy with independent draws. The "
+        "best k is the one of independent draws that needs the fewest answers of the model; the "
+        "last columns are answers for the same variance, over those of independent draws at their "
+        "best k.\n"
     )
     print(
         "| data | model | size | accuracy, % | part of the draws, % | antithetic: within | "

@@ -507,8 +507,8 @@ def main() -> None:
         f"# Coverage and width of the 95 % intervals: {TITLES[options.truth]}",
         "",
         f"Written by `benchmarks/coverage/interval_coverage.py {' '.join(sys.argv[1:])}` on "
-        f"{today}: {options.trials} studies per regime, seed {options.seed}, {minutes:.0f} minutes with "
-        f"{options.workers} workers. The Monte-Carlo error of a "
+        f"{today}: {options.trials} studies per regime, seed {options.seed}, {minutes:.0f} minutes "
+        f"with {options.workers} workers. The Monte-Carlo error of a "
         f"coverage of 95 % is {error:.1f} points; where ours was below {100 * options.doubt:g} %, "
         f"it is from {AGAIN} times as many studies.",
         "",

@@ -91,7 +91,7 @@ def measure(model: Any, test: st.Dataset, setting: Setting) -> dict[str, float]:
     """Return clean, standard and genuine accuracies of a model at the test points."""
     shares = {}
     for constraint in CONSTRAINTS:
-        curve = st.adversarial_curve(
+        curve = st.adversary.adversarial_curve(
             model,
             test,
             setting.test_sizes,

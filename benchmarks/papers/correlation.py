@@ -95,7 +95,7 @@ def measure(name: str, *, runs: int, store: Path, jobs: int) -> st.Records:
     )
 
 
-def correlate_kinds(correlation: st.Correlation) -> st.Estimate:
+def correlate_kinds(correlation: st.findings.Correlation) -> st.statistics.Estimate:
     """Rank correlation over the kinds of models, with means over their regimes."""
     kinds: dict[str, list[tuple[float, float]]] = {}
     for model, (a, b) in zip(correlation.models, correlation.values, strict=True):
@@ -104,7 +104,9 @@ def correlate_kinds(correlation: st.Correlation) -> st.Estimate:
     return spearman(x, y)
 
 
-def correlate_partially(correlation: st.Correlation, errors: dict[str, float]) -> st.Estimate:
+def correlate_partially(
+    correlation: st.findings.Correlation, errors: dict[str, float]
+) -> st.statistics.Estimate:
     """Rank correlation with the clean error held fixed, and its interval by Fisher's z."""
     pairs = [(a.value, b.value) for a, b in correlation.values]
     a, b = (stats.rankdata(values) for values in zip(*pairs, strict=True))
@@ -113,10 +115,12 @@ def correlate_partially(correlation: st.Correlation, errors: dict[str, float]) -
     partial = (r[0] - r[1] * r[2]) / math.sqrt((1 - r[1] ** 2) * (1 - r[2] ** 2))
     step = 1.96 * math.sqrt((1 + partial**2 / 2) / (len(a) - 4))
     z = math.atanh(partial)
-    return st.Estimate(partial, math.tanh(z - step), math.tanh(z + step), 0.95, "Fisher, n - 4")
+    return st.statistics.Estimate(
+        partial, math.tanh(z - step), math.tanh(z + step), 0.95, "Fisher, n - 4"
+    )
 
 
-def write_row(correlation: st.Correlation, errors: dict[str, float]) -> str:
+def write_row(correlation: st.findings.Correlation, errors: dict[str, float]) -> str:
     """One row of the table."""
     names = (correlation.first, correlation.second)
     entries = [

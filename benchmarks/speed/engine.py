@@ -23,7 +23,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 import shaketable as st
 from shaketable.core.keys import digest
-from shaketable.corruptions import Clean, noisy_copies, parse
+from shaketable.corruptions import Clean, parse
+from shaketable.corruptions.corruption import noisy_copies
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
 from shaketable.models.fitting import clone_seeded
