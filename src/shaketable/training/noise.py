@@ -65,7 +65,7 @@ class Noise:
                 "in your own loop"
             )
         refuse_gaps(self.regime.noise)
-        if self.regime.noise.by_column:
+        if self.regime.noise.traits.by_column:
             raise InputError(
                 f"{self.regime.noise.spec} depends on the columns of the data, which batches do "
                 "not show; use train, study or NoiseAugmented"

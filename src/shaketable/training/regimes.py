@@ -212,7 +212,7 @@ def make_regime(
 
 def refuse_gaps(noise: Corruption) -> None:
     """Raise `InputError` for noise that makes values missing."""
-    if noise.leaves_gaps:
+    if noise.traits.leaves_gaps:
         raise InputError(
             f"{noise.spec} leaves values empty, which networks cannot take; write missing(share, "
             "mean), or train an estimator that takes NaN"
