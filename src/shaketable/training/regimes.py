@@ -215,7 +215,7 @@ def make_regime(
 
 def refuse_gaps(noise: Corruption) -> None:
     """Raise `InputError` for noise that makes values missing."""
-    if noise.leaves_gaps:
+    if noise.traits.leaves_gaps:
         raise InputError(
             f"{noise.spec} leaves values empty, which networks cannot take; write missing(share, "
             "mean), or train an estimator that takes NaN"
@@ -418,7 +418,7 @@ class Noise:
                 "in your own loop"
             )
         refuse_gaps(self.regime.noise)
-        if self.regime.noise.by_column:
+        if self.regime.noise.traits.by_column:
             raise InputError(
                 f"{self.regime.noise.spec} depends on the columns of the data, which batches do "
                 "not show; use train, study or NoiseAugmented"
