@@ -123,7 +123,7 @@ def _make_rows(subject: Subject, methods: Methods) -> list[AccuracyRow]:
     for s in subject.all_series:
         methods.note("Accuracy", s.accuracy)
         change = None
-        if s.first.corruption != "clean" and s.change is not None:
+        if not s.first.is_clean and s.change is not None:
             change = methods.note("Change against clean points", s.change)
         rows.append(AccuracyRow(name_noise(s), s.at_eps_min, s.accuracy, change))
     return rows

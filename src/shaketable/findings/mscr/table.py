@@ -22,7 +22,7 @@ def print_models(finding: Robustness) -> None:
             size = f"; {norm_title(known.norm)} eps_min = {format_distance(known.epsilon_min)}"
         facts[f"{cell.data}: {cell.n} test points{size}"] = None
         for s in subject.all_series:
-            change = "" if s.first.corruption == "clean" else _format_change(s.change)
+            change = "" if s.first.is_clean else _format_change(s.change)
             bound = _format_error(s.error_bound) if s.runs == 1 else ""
             rows.append([subject.label, name_noise(s), format_entry(s.accuracy), bound, change])
         if not subject.left_to_suites:
