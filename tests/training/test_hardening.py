@@ -21,9 +21,10 @@ from shaketable.models.loading import load_model
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.training.hardening import words
-from shaketable.training.hardening.answers import (
+from shaketable.training.hardening.result import (
     Answers,
     Candidate,
+    Hardening,
     Measures,
     choose,
     collect_answers,
@@ -31,7 +32,6 @@ from shaketable.training.hardening.answers import (
     join_sources,
     measure_accuracies,
 )
-from shaketable.training.hardening.result import Hardening
 from shaketable.training.hardening.search import _Search, put_test_aside
 from shaketable.views.numbers import format_entry
 
@@ -407,7 +407,7 @@ def test_ends_of_the_range_are_kept():
 
 
 def test_corruptions_of_a_suite_have_the_same_weight():
-    suite = st.Suite("two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=2)
+    suite = st.corruptions.Suite("two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=2)
     records = st.study(
         "bands(n=100)", "1nn", train=["clean"], corruptions=[suite], runs=2, n_jobs=1
     )

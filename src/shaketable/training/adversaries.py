@@ -16,14 +16,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, softmax
 
-from shaketable.adversary.attacks.gradient_search import ActiveRows, PGDState
-from shaketable.adversary.attacks.losses import compute_losses, freeze
+from shaketable.adversary.attacks.gradient_search import (
+    ActiveRows,
+    PGDState,
+    compute_losses,
+    freeze,
+)
 from shaketable.adversary.region import Constraint, Region
-from shaketable.adversary.region_tensors import TensorRegion
-from shaketable.adversary.voronoi.cells import VoronoiCells
-from shaketable.adversary.voronoi.tensors import voronoi_on
+from shaketable.adversary.region_tensors import TensorRegion, voronoi_on
+from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
-from shaketable.core.errors import InputError, either
+from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.makers import as_whole
 from shaketable.core.norms import as_p
@@ -136,22 +139,9 @@ class AdversarialTraining:
             points = data.rows(rows).reshape(len(rows), -1).astype(np.float64)
             there = None if device is None or device.type != "cuda" else str(device)
             cells = VoronoiCells.of(points, self.norm, self.epsilon, device=there)
-            if cells.find_clashes(data.y[rows]).any():
-                raise InputError(
-                    "points of different classes must not coincide: their Voronoi cells have no "
-                    "unique label; leave them out with "
-                    f"{either('--drop-clashes', 'Dataset.drop_clashes()')}"
-                )
-        region = Region(
-            points,
-            data.shape,
-            np.dtype(np.float32),
-            self.norm,
-            self.epsilon,
-            self.constraint,
-            cells,
-            bounds,
-        )
+            cells.refuse_clashes(data.y[rows])
+        where = self.norm, self.epsilon, self.constraint, cells, bounds
+        region = Region(points, data.shape, np.dtype(np.float32), *where)
         places = np.zeros(data.n, np.int64)
         places[rows] = np.arange(len(rows))
         return AdversarialLoss(self, region, places)

@@ -153,7 +153,7 @@ AUGMENTATIONS: Registry[Maker] = Registry(
     admit=partial(Maker.admit, "augmentation", needs="torch"),
     homes=tuple(
         f"shaketable.training.augmentations.{home}"
-        for home in ("flip_crop", "trivial_augment", "rand_augment", "augmix", "mixup")
+        for home in ("flip_crop", "auto_augment", "mixup")
     ),
 )
 """All augmentations that a spec can name."""
