@@ -39,6 +39,20 @@ def export(path: str | Path, results: Results | Records, *, content: Content = "
         ``findings``: every value with its interval, as `findings_frame` and in ``.json`` as
         `Results.json` has it. ``cells``: one row per model and corruption. ``points``: one row per
         point of every cell.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(st.export(Path(folder) / "cells.csv", records, content="cells").name)
+    cells.csv
     """
     if content not in get_args(Content):
         raise unknown_name("content", content, get_args(Content))

@@ -62,6 +62,22 @@ _OWN_OVER_RUNS = "Student t, or wider with beta tails"
 def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
     """Share of ``n`` independent points that were right, for a fixed model (Clopper–Pearson).
 
+    Parameters
+    ----------
+    hits
+        Number of right answers.
+    n
+        Number of points.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The share, with its interval.
+
+    Examples
+    --------
     >>> print(proportion(90, 100))
     0.900 (95 % interval 0.824 to 0.951)
     """
@@ -82,6 +98,22 @@ def mean_share(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate
     show that they do not. With k = 1 this is the clean accuracy and Clopper–Pearson. Counts of
     errors in place of hits give the error.
 
+    Parameters
+    ----------
+    hits
+        Number of right answers of every point, from 0 to `k`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean share, with its interval.
+
+    Examples
+    --------
     >>> print(mean_share([10, 10, 9, 10, 0, 10, 10, 10, 10, 10], k=10))
     0.890 (95 % interval 0.543 to 0.995)
     """
@@ -94,6 +126,22 @@ def mean_share_over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Est
 
     .. math:: \frac{1}{R} \sum_r \frac{1}{n} \sum_i h_{ri} / k
 
+    Parameters
+    ----------
+    hits
+        For every run, the number of right answers of every point.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean over runs, with its interval.
+
+    Examples
+    --------
     >>> print(mean_share_over_runs([[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]], k=1))
     0.833 (95 % interval 0.468 to 1.000)
     """
@@ -113,6 +161,26 @@ def relative_change(
     right answers in ``k`` draws. With few right clean points, the interval is wide. If ``clean``
     counts the right answers of several models, ``clean_k`` is their number.
 
+    Parameters
+    ----------
+    clean
+        1 for every point that is right without noise, else 0.
+    hits
+        Number of right answers of every point in its draws.
+    k
+        Number of draws per point.
+    clean_k
+        Number of answers that `clean` counts.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The relative change, with its interval.
+
+    Examples
+    --------
     >>> print(relative_change([1] * 90 + [0] * 10, [10] * 85 + [0] * 15, k=10))
     -0.056 (95 % interval -0.119 to -0.008)
     """
@@ -127,6 +195,22 @@ def relative_change_over_runs(
 
     The mean of the runs' ratios (Algorithm 1), not the ratio of their means.
 
+    Parameters
+    ----------
+    clean, hits
+        For every run, the counts of every point, as in `relative_change`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean over runs, with its interval.
+
+    Examples
+    --------
     >>> clean = [[1] * 19 + [0]] * 3
     >>> hits = [[1] * 17 + [0] * 3, [1] * 18 + [0] * 2, [1] * 19 + [0]]
     >>> print(relative_change_over_runs(clean, hits, k=1))
@@ -149,6 +233,24 @@ def change_difference(
     Each model is a pair (clean, hits), measured on the same points with the same noise. Positive:
     the first model keeps more of its accuracy. `clean_k` is that of `relative_change`.
 
+    Parameters
+    ----------
+    first, second
+        Each a pair (clean, hits), as in `relative_change`.
+    k
+        Number of draws per point.
+    clean_k
+        Number of answers that the clean counts are of.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
     >>> sturdy = [1] * 100, [10] * 100
     >>> shaky = [1] * 100, [10] * 80 + [2] * 20
     >>> print(change_difference(sturdy, shaky, k=10))
@@ -166,6 +268,22 @@ def change_difference_over_runs(
     Each model is a pair (clean, hits) as in `relative_change_over_runs`; run r of both has the same
     split and the same noise, so they are paired by run.
 
+    Parameters
+    ----------
+    first, second
+        Each a pair (clean, hits), as in `relative_change_over_runs`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean difference, with its interval.
+
+    Examples
+    --------
     >>> clean = [[1] * 50] * 4
     >>> hits = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9, [1] * 40 + [0] * 10]
     >>> print(change_difference_over_runs((clean, clean), (clean, hits), k=1))
@@ -238,6 +356,22 @@ def mean_difference(
     For a fixed pair of models: counts of right or wrong answers for the same points, in k draws
     each.
 
+    Parameters
+    ----------
+    first, second
+        Counts of every point, from 0 to `k`, of the same points.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
     >>> print(mean_difference([3] * 20 + [0] * 80, [0] * 100, k=10))
     0.0600 (95 % interval 0.0258 to 0.0874)
     """
@@ -298,6 +432,22 @@ def mean_difference_over_runs(
 ) -> Estimate:
     """Mean over all splits of the first model's mean count minus the second's, paired by run.
 
+    Parameters
+    ----------
+    first, second
+        For every run, the counts of every point.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean difference, with its interval.
+
+    Examples
+    --------
     >>> runs = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9]
     >>> print(mean_difference_over_runs(runs, [[0] * 50] * 3, k=1))
     0.820 (95 % interval 0.763 to 0.870)
@@ -311,6 +461,22 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
 
     Fixed model, new points. No error in n points proves less than about 3 / n, whatever k is.
 
+    Parameters
+    ----------
+    hits
+        Number of right answers of every point, from 0 to `k`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the one-sided bound.
+
+    Returns
+    -------
+    Estimate
+        The share of wrong answers; ``low`` is 0, and ``high`` the bound.
+
+    Examples
+    --------
     >>> print(error_upper_bound([10] * 100, k=10))
     0.0000 (95 % interval 0.0000 to 0.0295)
     """

@@ -22,7 +22,25 @@ NOT_MEASURED = "no MSCR: no noise of size eps_min was measured"
 
 
 def verdict(value: Estimate) -> str:
-    """Describe an MSCR without claiming more than its interval."""
+    """Describe an MSCR without claiming more than its interval.
+
+    Parameters
+    ----------
+    value
+        MSCR with its interval.
+
+    Returns
+    -------
+    str
+        One sentence.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> print(st.metrics.verdict(st.statistics.Estimate(-0.03, -0.05, -0.01, 0.95, "by hand")))
+    Not robust: noise too small to change any point's class costs it 3.00% of its accuracy (95 %
+    interval -5.00% to -1.00%). This loss is avoidable.
+    """
     loss = f"{abs(value.value):.2%}"
     span = f"95 % interval {value.low:+.2%} to {value.high:+.2%}"
     if value.high < 0:
