@@ -31,16 +31,18 @@ from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.evaluation.study_plan import resolve_training
 from shaketable.evaluation.trainees import choose_training_bounds, load_trainees, trains_itself
-from shaketable.training.hardening.answers import (
+from shaketable.training.hardening.result import (
+    PLAIN,
     Answers,
     Candidate,
-    choose,
+    Hardening,
+    Workshop,
+    choose_candidate,
     collect_answers,
     compare_splits,
     compare_trainings,
     measure_accuracies,
 )
-from shaketable.training.hardening.result import PLAIN, Hardening, Workshop
 
 
 def put_test_aside(data: Dataset, seed: int) -> Dataset:
@@ -172,7 +174,7 @@ def harden(
         candidates, unit = search.climb(*_choose_ladder(job, aim, norm), price)
     else:
         candidates, unit = search.try_all(_name_noise(job, noise)), ""
-    best = choose(candidates, price)
+    best = choose_candidate(candidates, price)
     chosen = PLAIN if best is None else best.noise
     control = job.control
     answers = job.train_and_test(data, [PLAIN, control, chosen], aim, runs)
@@ -332,7 +334,7 @@ class _Search:
             specs = {_format_noise(p, unit, size): size for size in sizes}
             candidates.extend(self.try_all(_name_noise(self.job, specs, list(specs.values()))))
             candidates.sort(key=lambda candidate: candidate.size or 0.0)
-            return choose(candidates, price)
+            return choose_candidate(candidates, price)
 
         candidates: list[Candidate] = []
         tried: list[float] = []

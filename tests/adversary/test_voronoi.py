@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from shaketable.adversary.voronoi import cells as cells_module
-from shaketable.adversary.voronoi.cells import TIE, VoronoiCells
+from shaketable.adversary import voronoi as cells_module
+from shaketable.adversary.voronoi import TIE, VoronoiCells
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 
@@ -262,9 +262,10 @@ def test_points_that_coincide_share_a_cell():
     assert cells.contains(rows, x[[2, 3, 0, 1]]).all()
     pulled = cells.pull_inside(rows, x[[1, 0, 1, 0]])
     np.testing.assert_allclose(pulled[:, 0], 1.5, atol=1e-5)
-    assert not cells.find_clashes(np.array([0, 1, 0, 1])).any()
-    assert cells.find_clashes(np.array([0, 1, 0, 2])).tolist() == [False, True, False, True]
-    assert cells.find_clashes(np.array([0, 0, 1, 0])).tolist() == [True, False, True, False]
+    cells.refuse_clashes(np.array([0, 1, 0, 1]))
+    for codes in ([0, 1, 0, 2], [0, 0, 1, 0]):
+        with pytest.raises(InputError, match="must not coincide"):
+            cells.refuse_clashes(np.array(codes))
 
 
 @pytest.mark.parametrize("d", [1, 30])
@@ -332,7 +333,7 @@ def test_many_points_and_a_reach_over_all_of_them_fit():
 
 class TestTensors:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    tensors = pytest.importorskip("shaketable.adversary.voronoi.tensors")
+    tensors = pytest.importorskip("shaketable.adversary.region_tensors")
 
     def make_both(self, cells):
         return self.tensors.HostVoronoi(cells), self.tensors.DeviceVoronoi(cells, "cpu")
