@@ -84,8 +84,9 @@ STANDARD_EXPLANATION = (
     "Cells read: coverage in % / median width in percentage points; bold: below 94 %. *standard* "
     'is what `use_intervals("standard")` computes: Clopper–Pearson for the accuracy, Wilson with '
     "the effective number of draws for the robust accuracy with k = 10, Tango's interval for "
-    "differences with k = 1, and else the BCa bootstrap of points, here with 1999 resamples. The last columns name the "
-    "narrower one of those that cover at least 94 %, and give our median width over its width. "
+    "differences with k = 1, and else the BCa bootstrap of points, here with 1999 resamples. The "
+    "last columns name the narrower one of those that cover at least 94 %, and give our median "
+    "width over its width. "
     "The first table gives, of each family, the lowest coverage and the number of regimes below "
     "94 %, and the smallest, median and largest of our widths over those of the standard one."
 )
