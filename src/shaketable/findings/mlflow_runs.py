@@ -168,10 +168,10 @@ def _make_name(text: str, taken: Iterable[str]) -> str:
 
 def _list_params(records: Records) -> dict[str, str]:
     """Return the settings of the records by name."""
-    noisy = [c for c in records if c.corruption != "clean"] or list(records)
+    noisy = [c for c in records if not c.is_clean] or list(records)
 
     def join(name: str, cells: Iterable[Record]) -> str:
-        return make_visible(join_distinct(getattr(c, name) for c in cells), limit=_LONGEST)
+        return make_visible(join_distinct(c.get(name) for c in cells), limit=_LONGEST)
 
     return {
         "data": join("data", records),

@@ -121,7 +121,7 @@ def _make_model(label: str, conditions: Sequence[Condition]) -> ModelRisk | None
 
 def is_bounded(series: Series) -> bool:
     """Whether a bound can be computed: for one fitted model whose points have their own draws."""
-    return series.runs == 1 and series.first.draws != "shared"
+    return series.runs == 1 and not series.first.shares_draws
 
 
 FINDINGS.add("risk", FindingKind(find, order=44))
