@@ -66,7 +66,7 @@ COMMANDS = {
     "score-markdown": "report two.sqlite --format markdown",
     "export": "export table.sqlite -o findings.csv",
     "figure": "figure tradeoff study.sqlite -o tradeoff.svg",
-    "card": "card evaluate.sqlite",
+    "card": "export evaluate.sqlite --to card",
     "check": "check evaluate.sqlite --require 'mscr >= -50' --require 'accuracy >= 50'",
     "compare": "compare evaluate.sqlite other.sqlite",
     "correlate": "figure correlation four.sqlite --metric mscr,error -o correlate.html",

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 from shaketable.cli import (
     adversary,
     agreement,
-    card,
     check,
     compare,
     corrupt,
@@ -20,7 +19,6 @@ from shaketable.cli import (
     gallery,
     harden,
     list_names,
-    log_mlflow,
     merge,
     report,
     rerun,
@@ -102,8 +100,6 @@ COMMANDS.add("harden", harden)
 COMMANDS.add("report", report)
 COMMANDS.add("export", export)
 COMMANDS.add("figure", figure)
-COMMANDS.add("card", card)
-COMMANDS.add("log-mlflow", log_mlflow)
 COMMANDS.add("check", check)
 COMMANDS.add("compare", compare)
 COMMANDS.add("merge", merge)
