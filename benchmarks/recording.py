@@ -79,7 +79,7 @@ COMMANDS = {
     "--constraint none --constraint genuine-max --points 20 --report adversary.html",
     "agreement": "agreement --model rf --model svm --data bands(n=400)",
     "corrupt": "corrupt bands(n=100) --corruption l2(0.1) -o noisy.csv",
-    "gallery": "gallery digits.npz --row 7 -o gallery.html",
+    "gallery": "corrupt digits.npz --row 7 -o gallery.html",
     "balls-volumes": "figure balls-volumes",
     "balls-overlap": "figure balls-overlap",
     "list-suites": "list suites",

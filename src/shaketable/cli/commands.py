@@ -16,7 +16,6 @@ from shaketable.cli import (
     evaluate,
     export,
     figure,
-    gallery,
     harden,
     list_names,
     merge,
@@ -107,5 +106,4 @@ COMMANDS.add("rerun", rerun)
 COMMANDS.add("adversary", adversary)
 COMMANDS.add("agreement", agreement)
 COMMANDS.add("corrupt", corrupt)
-COMMANDS.add("gallery", gallery)
 COMMANDS.add("list", list_names)
