@@ -43,7 +43,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the gallery."""
-    from shaketable.corruptions.gallery.gallery import check_images, gallery
+    from shaketable.corruptions.gallery import check_images, gallery
     from shaketable.corruptions.suites.suite import suite
     from shaketable.evaluation.noise import choose_range
     from shaketable.evaluation.resolve import resolve
