@@ -34,11 +34,9 @@ from shaketable.evaluation.study import study as study
 from shaketable.evaluation.suite_copies import write_suite as write_suite
 from shaketable.findings import figures as figures
 from shaketable.findings.assessment import assess as assess
-from shaketable.findings.card import make_card as make_card
 from shaketable.findings.correlation.numbers import correlate as correlate
 from shaketable.findings.export import export as export
-from shaketable.findings.mlflow_runs import log_mlflow as log_mlflow
-from shaketable.findings.page import write_report as write_report
+from shaketable.findings.page import report as report
 from shaketable.findings.requirements.check import check as check
 from shaketable.findings.results import find as find
 from shaketable.findings.scorers import make_scorer as make_scorer

@@ -265,6 +265,14 @@ class WorstCase(Displayed):
             "notes": self.notes,
         }
 
+    def report(
+        self, path: str | Path, *, title: str | None = None, notes: Iterable[str] = ()
+    ) -> Path:
+        """Write the page with tables, figures, examples and evidence, and return its path."""
+        from shaketable.adversary.page import write_worst_case  # loads the charts
+
+        return write_worst_case(path, self, title=title, notes=notes)
+
     def print(self) -> None:
         """Print one table per model, one row per epsilon, and the differences between models."""
         from shaketable.adversary.table import print_worst_case

@@ -125,7 +125,7 @@ class Assessment:
                 *(("note", note) for note in self.notes),
             ]
         first, second = self.separation.pair
-        title, bounds = norm_title(self.separation.norm), self.records.cells[-1].bounds
+        title, bounds = norm_title(self.separation.norm), self.records.cells[-1].setting.bounds
         return [
             (
                 "separation",

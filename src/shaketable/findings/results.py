@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
+from shaketable.evaluation.store import Store
 from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models
@@ -123,6 +125,27 @@ def find(
     of_records = (*groups.fixed_parts, *note_guessing_models(groups.series))
     sentences = (*records.notes, *notes, *of_records, *problems)
     return Results(groups, findings, tuple(dict.fromkeys(sentences)))
+
+
+Found: TypeAlias = Results | Records | str | Path
+"""What figures, pages and files are made from: findings, records, or a results file."""
+
+
+def as_results(found: Found, *, reference: str = "", notes: Iterable[str] = ()) -> Results:
+    """Return findings as they are, or take them from records or a results file, as `find` does."""
+    if isinstance(found, Results):
+        return found
+    return find(as_records(found), reference=reference, notes=notes)
+
+
+def as_records(found: Found) -> Records:
+    """Return records: as they are, those of findings, or those in a results file."""
+    if isinstance(found, Results):
+        return found.records
+    if isinstance(found, Records):
+        return found
+    with Store(found, must_exist=True) as store:
+        return store.records()
 
 
 _ORDER = {

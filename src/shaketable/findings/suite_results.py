@@ -14,7 +14,6 @@ from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
 from shaketable.evaluation.records import Record, Records, SuiteRecord
 from shaketable.findings.series import (
     Series,
-    get_noise_setting,
     group_series,
     meets_same_noise,
     refuse_shared,
@@ -44,7 +43,7 @@ class SuiteResult:
     def first(self) -> Record:
         """One of its cells, corrupted if possible, for settings that all cells share."""
         cells = [s.first for s in self.series]
-        return next((c for c in cells if c.corruption != "clean"), cells[0])
+        return next((c for c in cells if not c.is_clean), cells[0])
 
     @cached_property
     def specs(self) -> tuple[str, ...]:
@@ -96,7 +95,7 @@ def group_suites(records: Records, series: Sequence[Series] | None = None) -> li
     settings: dict[tuple[object, ...], dict[str, Series]] = {}
     for s in group_series(records) if series is None else series:
         c = s.first
-        setting = (c.recipe, c.train, c.points.order, *get_noise_setting(c))
+        setting = (c.recipe, c.train, c.fingerprint, c.points.order, c.setting)
         settings.setdefault(setting, {})[c.corruption] = s
     return [
         SuiteResult(suite, tuple(_choose_members(suite, by_spec)))

@@ -129,5 +129,5 @@ def _choose_mscr_series(records: Records | Series, metric: str, corruption: str 
         records,
         metric,
         corruption=corruption,
-        wanted=lambda s: s.at_eps_min if known else s.first.corruption != "clean",
+        wanted=lambda s: s.at_eps_min if known else not s.first.is_clean,
     )
