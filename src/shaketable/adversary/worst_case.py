@@ -304,6 +304,8 @@ def worst_case(
 
     Parameters
     ----------
+    model, data, norm and all others
+        As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and
         ``0.5*eps_min`` for half of that.
@@ -312,9 +314,14 @@ def worst_case(
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
         uniform in the ball, at the same points; 0 for none.
-    model, data, norm and all others
-        As in `adversarial_curve`.
 
+    Returns
+    -------
+    WorstCase
+        Curves of all constraints.
+
+    Examples
+    --------
     >>> from shaketable.models.examples import f2, f3
     >>> kinds = ["none", "genuine-exact"]
     >>> worst = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)

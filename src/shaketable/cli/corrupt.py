@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.evaluation.noise import Draws
 
-ABOUT = "write a corrupted copy of a data set, or one image under several corruptions"
+ABOUT = "a corrupted copy of data; one image under several corruptions"
 EXAMPLES = """\
   shaketable corrupt mydata.csv --label class --corruption "linf(0.1)" -o noisy.csv
   shaketable corrupt cifar10.npz --suite two-factor -o sets

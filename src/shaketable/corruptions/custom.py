@@ -69,6 +69,13 @@ def corruption(
     on_steps
         Round results to the values that the data can hold, such as the 256 levels of uint8.
 
+    Returns
+    -------
+    CorruptionFunction | Callable[[Callable[..., Any]], CorruptionFunction]
+        The function as a corruption; or a decorator, if options are given.
+
+    Examples
+    --------
     >>> @corruption
     ... def dim(x, rng, *, strength=0.5):
     ...     return x * (1 - strength * rng.random())

@@ -52,6 +52,11 @@ def log_mlflow(
         Where to log; by default what MLflow itself is set to.
     experiment, run_name
         Names of the experiment, which is made if there is none, and of the run.
+
+    Returns
+    -------
+    str
+        ID of the run.
     """
     try:
         import mlflow

@@ -113,6 +113,20 @@ def write_report(
         Sentences that a reader should know, shown near the top.
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
+
+    Returns
+    -------
+    Path
+        Path of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_report(Path(folder) / "page.html", records).name)
+    page.html
     """
     if isinstance(records, Results):
         results = records

@@ -108,6 +108,18 @@ def find(
         from names of groups to patterns of models' names, such as ``{"noisy": "*(C?)"}``.
     notes
         Sentences that a reader should know, besides those of the records.
+
+    Returns
+    -------
+    Results
+        All findings: print them, or take numbers, tables and pages from them.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> sorted(st.find(records).json())
+    ['error_probabilities', 'groups', 'models', 'mscr_differences', 'notes']
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")

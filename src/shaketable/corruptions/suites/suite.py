@@ -345,6 +345,13 @@ def suite(
         Quality, 1 to 100, of a JPEG compression of every corrupted image. Published
         Tiny-ImageNet-C and ImageNet-C have one of 85, CIFAR-10-C has none.
 
+    Returns
+    -------
+    Suite
+        The suite.
+
+    Examples
+    --------
     >>> suite("mscr").names, suite("mscr(norm=2)").names
     (('linf(eps_min)',), ('l2(eps_min)',))
     >>> suite("common-15", jpeg=85).names[0]
