@@ -38,7 +38,7 @@ from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_not
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
 
-ABOUT = "accuracy at the worst point around every test point, or in its Voronoi cell"
+ABOUT = "accuracy at the worst point around every test point"
 SCHEMA = "adversary/schema.json"
 
 

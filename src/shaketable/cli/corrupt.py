@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.evaluation.noise import Draws
 
-ABOUT = "write a corrupted copy of a data set, or one image under several corruptions"
+ABOUT = "a corrupted copy of data; one image under several corruptions"
 EXAMPLES = """\
   shaketable corrupt mydata.csv --label class --corruption "linf(0.1)" -o noisy.csv
   shaketable corrupt cifar10.npz --suite two-factor -o sets
@@ -177,7 +177,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
 
 def _write_gallery(args: argparse.Namespace) -> int:
     """Write one image under the corruptions and the members of the suites, side by side."""
-    from shaketable.corruptions.gallery.gallery import check_images, gallery
+    from shaketable.corruptions.gallery import check_images, gallery
     from shaketable.corruptions.suites.suite import suite
     from shaketable.evaluation.noise import choose_range
     from shaketable.evaluation.resolve import resolve

@@ -11,7 +11,7 @@ from shaketable.cli.flags import add_out_flag, add_reference_flag, one_of
 from shaketable.cli.grouping import add_grouping_flags, read_group
 from shaketable.views.terminal import print_lines, print_text
 
-ABOUT = "write a results file as CSV, Parquet, JSON or a model card, or log it to MLflow"
+ABOUT = "results as CSV, Parquet, JSON or a model card, or to MLflow"
 SCHEMA = "findings/export.schema.json"
 EXAMPLES = """\
   shaketable export r.sqlite -o results.csv
