@@ -149,6 +149,17 @@ def rerun(
         ``agrees`` says whether it agrees: all counts are identical or, with other versions of
         libraries or on another platform, differ no more than chance explains. `InputError` is
         raised before any work if the data or the models are gone or others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "study.sqlite"
+    ...     options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1}
+    ...     records = st.study("iris", "1nn", **options, store=path)
+    ...     print(st.rerun(path).changes)
+    ()
     """
     from shaketable.evaluation.command_records import find_changes
     from shaketable.evaluation.records import original_id

@@ -166,6 +166,25 @@ def group_series(records: Records, *, needs_clean: bool = True) -> list[Series]:
     Series with the same clean cells share `on_clean`, and with it its estimates. If the records
     lack the clean cells of a series, that is an error, or `clean` is empty if `needs_clean` is
     false.
+
+    Parameters
+    ----------
+    records
+        Of any models and corruptions.
+    needs_clean
+        Whether records without clean cells are an error.
+
+    Returns
+    -------
+    list[Series]
+        One series per model and corruption.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> [series.first.corruption for series in st.metrics.series(records)]
+    ['clean', 'linf(0.1)']
     """
     clean = {(c.points.id, c.model_id): c for c in records if c.is_clean}
     groups: dict[tuple[object, ...], dict[int, Record]] = {}
@@ -213,6 +232,18 @@ def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
     At eps_min this is MSCR (Siedel et al. 2022, Eq. 2). 0: no loss; -0.25: a quarter of the clean
     accuracy was lost; above 0: the noise helps.
 
+    Parameters
+    ----------
+    clean, robust
+        Accuracies of every run, without and with noise.
+
+    Returns
+    -------
+    FloatArray
+        One value per run.
+
+    Examples
+    --------
     >>> relative_change(clean=[0.8, 0.8], robust=[0.6, 0.8])
     array([-0.25,  0.  ])
     """
@@ -239,7 +270,27 @@ def get_pairing(series: Series) -> tuple[object, ...]:
 
 
 def meets_same_noise(first: Series, second: Series) -> bool:
-    """Whether two series can be paired: same points, same noise, run by run."""
+    """Whether two series can be paired: same points, same noise, run by run.
+
+    Parameters
+    ----------
+    first, second
+        Two of those that `metrics.series` returns.
+
+    Returns
+    -------
+    bool
+        Whether they can be paired.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> models = {"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6}
+    >>> records = st.evaluate(models, ([[0.2], [0.8]], [False, True]), "linf(0.1)", k=1)
+    >>> a, b = (st.metrics.series(records.select(model=name))[-1] for name in "ab")
+    >>> st.metrics.meets_same_noise(a, b)
+    True
+    """
     return get_pairing(first) == get_pairing(second)
 
 

@@ -67,7 +67,7 @@ def test_terminal_has_the_worst_of_all_and_the_bound_of_every_listed_corruption(
         mean, upper = model["highest"]["mean"], format_bound(model["upper"] / 100)
         assert (
             f"{mean:.2f}, below {upper[:-1]} ({model['highest']['corruption']}; bound for all 7 "
-            "corruptions)\n"
+            "corruptions)"
         ) in out
         for cell in model["cells"][:3]:
             assert f"{cell['mean']:.2f}, below {format_bound(cell['upper'] / 100)[:-1]} " in out
@@ -113,7 +113,7 @@ def test_noise_of_size_eps_min_comes_first_then_the_worst(records: Records) -> N
     assert [table.level for table in tables] == ["headline", "detail", "detail"]
     for table in tables[1:]:
         first, *others = table.rows
-        assert first[0] == "linf(0.1)"
+        assert first[0] == "linf(eps_min)"
         shown = [row[2].value for row in others]  # type: ignore[union-attr]
         assert shown == sorted(shown, reverse=True)
 

@@ -21,7 +21,7 @@ from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import as_corruption, needs_range
 from shaketable.corruptions.published import check_folder_name, find_published_folder
-from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
+from shaketable.corruptions.training_sets import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 
 _OPTIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -345,6 +345,13 @@ def suite(
         Quality, 1 to 100, of a JPEG compression of every corrupted image. Published
         Tiny-ImageNet-C and ImageNet-C have one of 85, CIFAR-10-C has none.
 
+    Returns
+    -------
+    Suite
+        The suite.
+
+    Examples
+    --------
     >>> suite("mscr").names, suite("mscr(norm=2)").names
     (('linf(eps_min)',), ('l2(eps_min)',))
     >>> suite("common-15", jpeg=85).names[0]
