@@ -8,13 +8,14 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
-from shaketable import Suite, evaluate, find, harden, make_dataset, study, suite  # noqa: E402
+from shaketable import evaluate, find, harden, make_dataset, study, suite  # noqa: E402
 from shaketable.core.errors import InputError, ShaketableError  # noqa: E402
+from shaketable.corruptions import Suite  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.evaluation.failures import check_complete  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
-from shaketable.training import UntrainedNetwork, train, untrained  # noqa: E402
+from shaketable.training import UntrainedNetwork, train  # noqa: E402
 from shaketable.training.loop import Checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -68,7 +69,7 @@ def test_trainings_use_one_core_wherever_they_run(monkeypatch):
         threads.append(torch.get_num_threads())
         return train(*args, **options)
 
-    monkeypatch.setattr(untrained, "train", spy)
+    monkeypatch.setattr("shaketable.training.trained.train", spy)
     torch.set_num_threads(2)  # the fixture puts it back
     study(POINTS, NETWORK, train=["clean"], corruptions=["linf(0.1)"], runs=1, n_jobs=1)
     options = {"noise": "linf(0.1)", "target": "linf(0.1)", "runs": 1, "search_runs": 1}
@@ -95,7 +96,9 @@ TABLE = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 0.5, "red", 
 def test_what_cannot_be_trained_is_refused_before_any_training(
     monkeypatch, data, network, regime, message
 ):
-    monkeypatch.setattr(untrained, "train", lambda *_, **__: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "shaketable.training.trained.train", lambda *_, **__: pytest.fail("trained")
+    )
     data = data if data is POINTS else make_dataset(data, np.arange(len(data)) % 2)
     with pytest.raises(InputError, match=message):
         study(data, network, train=["clean", regime], corruptions=["linf(0.1)"], n_jobs=1)
@@ -227,7 +230,7 @@ def test_the_rule_of_a_recipe_is_for_training_and_sizes_not_for_named_noise(tmp_
         ladder = {"train_eps": [0.1], "corruptions": [Suite("one", "one size", ("l2(0.5)",), k=1)]}
         records = study(POINTS, **ladder | options, runs=1, k=1, n_jobs=1, keep_models=tmp_path)
         (file,) = tmp_path.glob(f"mlp*{records.cells[0].model_id[:8]}.pt")
-        named = {c.corruption: c.bounds.partition("[")[0] for c in records}
+        named = {c.corruption: c.setting.bounds.partition("[")[0] for c in records}
         return load_network(file).info["bounds"], named["linf(0.2)"], named["l2(0.5)"]
 
     given = {"test_eps": [0.2]}
@@ -290,7 +293,7 @@ def test_studies_start_from_weights_in_a_file(tmp_path):
 @pytest.mark.parametrize("regime", ["TA + l2(0.1)", "pgd_at(0.1)", "clean + Trades(0.1)"])
 def test_the_model_that_cannot_be_trained_as_networks_are_is_named(regime):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
-    with pytest.raises(InputError, match="^model tree cannot be trained with .* is for networks;"):
+    with pytest.raises(InputError, match="^model tree cannot be trained with .* are for networks;"):
         study(POINTS, models, train=[regime], runs=1)
 
 

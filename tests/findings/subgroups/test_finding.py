@@ -199,7 +199,7 @@ def test_a_results_file_is_enough(tmp_path: Path) -> None:
 def test_points_are_exported_with_their_groups(tmp_path: Path, records: Records) -> None:
     frame = records.to_frame(points=True)
     assert (frame["by_sex"].to_numpy() == np.where(SEX[frame["row"]], "f", "m")).all()
-    written = json.loads(export(tmp_path / "r.json", records, content="points").read_text())
+    written = json.loads(export(records, tmp_path / "r.json", content="points").read_text())
     check_schema("export", written)
     assert {row["by_sex"] for row in written["points"]} == {"f", "m"}
 

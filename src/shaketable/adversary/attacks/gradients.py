@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from shaketable.adversary.attacks.attack import AttackResult
-from shaketable.adversary.attacks.registry import declare
+from shaketable.adversary.attacks.registry import AttackResult, declare
 from shaketable.adversary.region import Region
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.spec import Call, Value
@@ -22,7 +21,7 @@ from shaketable.core.types import IntArray, KeyArray
 from shaketable.models.classifier import Classifier
 
 Loss: TypeAlias = Literal["ce", "margin", "dlr", "targeted"]
-"""Losses of scores; `losses.compute_losses` has their formulas."""
+"""Losses of scores; `gradient_search.compute_losses` has their formulas."""
 
 _DLR = "dlr/margin"  # its name in specs: with two classes it is the margin
 

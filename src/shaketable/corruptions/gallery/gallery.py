@@ -17,7 +17,8 @@ from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array
 from shaketable.core.writing import write_beside
-from shaketable.corruptions import Corruption, Impulse, PNormNoise, as_corruption
+from shaketable.corruptions import Corruption, Impulse, PNormNoise
+from shaketable.corruptions.parse import as_corruption
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 from shaketable.data.dataset import Dataset, as_floats
@@ -120,6 +121,13 @@ def gallery(
     bounds
         How noise is kept between black and white; by default as the data declare, or else clipped.
 
+    Returns
+    -------
+    Gallery
+        The pictures; notebooks show them, and `save` writes them.
+
+    Examples
+    --------
     >>> grey = np.full((1, 8, 8), 0.5)
     >>> shown = gallery(grey, ["linf(0.1)", "l2(1)"])
     >>> [picture.name for picture in shown.pictures], shown.sheet().shape

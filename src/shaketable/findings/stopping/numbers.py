@@ -54,6 +54,13 @@ def forecast(records: Records, half_width: float, *, of: str = "") -> Forecast:
     of
         As in `Precision`: by default all accuracies.
 
+    Returns
+    -------
+    Forecast
+        The number of points or runs, and the time if it is known.
+
+    Examples
+    --------
     >>> import shaketable as st
     >>> x = [[i / 400] for i in range(400)]
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 200 for i in range(400)]),

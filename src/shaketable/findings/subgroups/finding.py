@@ -188,7 +188,7 @@ def _choose_conditions(
 
 
 def _is_clean(cell: Record) -> bool:
-    return cell.corruption == "clean"
+    return cell.is_clean
 
 
 def _breakdown_json(label: str, breakdown: Breakdown) -> dict[str, Any]:
