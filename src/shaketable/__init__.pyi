@@ -19,7 +19,7 @@ from shaketable.core.workers.tasks import cluster as cluster
 from shaketable.corruptions import corrupt as corrupt
 from shaketable.corruptions import parse as parse
 from shaketable.corruptions.custom import corruption as corruption
-from shaketable.corruptions.gallery.gallery import gallery as gallery
+from shaketable.corruptions.gallery import gallery as gallery
 from shaketable.corruptions.suites.grids import grid as grid
 from shaketable.corruptions.suites.suite import suite as suite
 from shaketable.data.arrays import make_dataset as make_dataset

@@ -177,7 +177,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
 
 def _write_gallery(args: argparse.Namespace) -> int:
     """Write one image under the corruptions and the members of the suites, side by side."""
-    from shaketable.corruptions.gallery.gallery import check_images, gallery
+    from shaketable.corruptions.gallery import check_images, gallery
     from shaketable.corruptions.suites.suite import suite
     from shaketable.evaluation.noise import choose_range
     from shaketable.evaluation.resolve import resolve

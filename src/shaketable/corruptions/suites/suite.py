@@ -21,7 +21,7 @@ from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import as_corruption, needs_range
 from shaketable.corruptions.published import check_folder_name, find_published_folder
-from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
+from shaketable.corruptions.training_sets import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 
 _OPTIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

@@ -81,7 +81,7 @@ class Gallery:
         if suffix == ".html":
             return page.write(
                 path,
-                "corruptions/gallery/page.html.j2",
+                "corruptions/gallery.html.j2",
                 figures={},
                 title=self.title,
                 pictures=[
