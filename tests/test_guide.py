@@ -14,7 +14,7 @@ import shaketable as st
 from helpers.commands import run_command
 from shaketable.adversary.attacks.registry import ATTACKS
 from shaketable.cli.commands import COMMANDS
-from shaketable.corruptions import CORRUPTIONS
+from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.suite import SUITES
 from shaketable.data.readers.reader import READERS
 from shaketable.findings.finding import FINDINGS

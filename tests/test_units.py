@@ -97,7 +97,7 @@ def test_adversaries_search_within_0_and_1(tmp_path):
         assert worst.eps_min == pytest.approx(st.separation(X / 255, Y, norm="inf").epsilon_min)
         assert NOTE in worst.notes[0] == worst.json()["notes"][0]
     options = {"norm": "inf", "bounds": (0, 1), "attacks": "random(50)"}
-    one = st.adversarial_accuracy(bright, X, Y, epsilon=0.2, **options)
+    one = st.adversary.adversarial_accuracy(bright, X, Y, epsilon=0.2, **options)
     assert one.value == expected[1] < 1
     assert NOTE in one.notes[0]
 

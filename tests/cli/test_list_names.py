@@ -3,7 +3,7 @@ import pytest
 from helpers.commands import run_command, run_failing, run_json
 from helpers.plugin import install_plugin
 from shaketable.adversary.attacks.registry import ATTACKS
-from shaketable.corruptions import CORRUPTIONS
+from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.suite import SUITES
 from shaketable.findings.finding import FINDINGS
 from shaketable.training.augmentations.registry import AUGMENTATIONS

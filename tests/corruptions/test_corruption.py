@@ -5,12 +5,9 @@ import pytest
 
 from helpers.images import make_images, make_keys
 from shaketable.core.keys import row_keys
-from shaketable.corruptions import (
-    corrupt,
-    noisy_copies,
-    parse,
-)
+from shaketable.corruptions import corrupt, parse
 from shaketable.corruptions.common.severities import NAMES
+from shaketable.corruptions.corruption import noisy_copies
 from shaketable.data.bounds import Bounds
 
 LEVELS = Bounds(0, 1, steps=255)

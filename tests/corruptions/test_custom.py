@@ -15,8 +15,9 @@ from helpers.custom_noise import stretch
 from helpers.noise_plugin import install_noise_plugin, remove_noise_plugin
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
-from shaketable.corruptions import CORRUPTIONS, Sequence, as_corruption, parse
-from shaketable.corruptions.registry import describe_corruptions
+from shaketable.corruptions import Sequence, parse
+from shaketable.corruptions.parse import as_corruption
+from shaketable.corruptions.registry import CORRUPTIONS, describe_corruptions
 from shaketable.corruptions.suites.suite import SUITES, suite
 from shaketable.data.bounds import Bounds
 
@@ -150,7 +151,7 @@ def test_evaluate_suites_and_grids_take_it(monkeypatch):
     grid = st.grid([add(size=0.1)], ["linf(0.1)"])
     assert f"{HERE}:add(size=0.1) + linf(0.1)" in grid.names
     assert len(evaluate(grid)) == 5
-    ladder = st.Suite("mine", "two sizes", (add(size=0.1).spec, add(size=0.2).spec))
+    ladder = st.corruptions.Suite("mine", "two sizes", (add(size=0.1).spec, add(size=0.2).spec))
     assert not ladder.needs_range
     assert len(evaluate(ladder)) == 3
 

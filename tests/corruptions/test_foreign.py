@@ -8,7 +8,8 @@ import pytest
 
 import shaketable as st
 from shaketable.core.errors import InputError
-from shaketable.corruptions import Corruption, as_corruption, parse
+from shaketable.corruptions import Corruption, parse
+from shaketable.corruptions.parse import as_corruption
 
 HERE = __name__
 

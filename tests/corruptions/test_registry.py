@@ -9,10 +9,10 @@ import shaketable as st
 from helpers.commands import run_json
 from shaketable.core.errors import InputError
 from shaketable.core.spec import Call, display_name, parse_call
-from shaketable.corruptions import CORRUPTIONS, Corruption, Named, Sequence, parse
+from shaketable.corruptions import Corruption, Named, Sequence, parse
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import AddedNoise
-from shaketable.corruptions.registry import declare, describe_corruptions
+from shaketable.corruptions.registry import CORRUPTIONS, declare, describe_corruptions
 from shaketable.data.bounds import Bounds
 
 
@@ -58,7 +58,7 @@ def test_a_new_corruption_needs_one_declaration(blink, capsys):
         parse("blink")
     with pytest.raises(InputError, match="did you mean 'blink'"):
         parse("blnk(0.5)")
-    assert st.Suite("dark", "one", ("blink(0.5)",)).needs_range
+    assert st.corruptions.Suite("dark", "one", ("blink(0.5)",)).needs_range
     np.testing.assert_array_equal(st.corrupt(np.ones((2, 3)), "blink(0.5)"), np.full((2, 3), 0.5))
     x = np.random.default_rng(0).random((20, 3))
     assert len(st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), ["blink(0.5)"])) == 2

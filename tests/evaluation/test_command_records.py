@@ -38,7 +38,7 @@ def read_commands(path):
         ({"bounds": (0, 1)}, {"range": [0, 1]}),
         ({"bounds": Bounds(0, 2, "truncate")}, {"bounds": "truncate", "range": [0, 2]}),
         ({"bounds": "declared", "train": None}, {}),
-        ({"corruptions": st.Jitter(0.2)}, {"corruptions": ["jitter(0.2)"]}),
+        ({"corruptions": st.corruptions.Jitter(0.2)}, {"corruptions": ["jitter(0.2)"]}),
         (
             {"corruptions": ["l2(1)", st.suite("pnorm"), st.suite("mscr")]},
             {"corruptions": ["l2(1)"], "suite": ["pnorm", "mscr"]},

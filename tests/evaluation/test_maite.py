@@ -109,7 +109,7 @@ def test_a_model_of_values_up_to_255_is_declared_as_one():
         def __call__(self, batch):
             return super().__call__([image / 255 for image in batch])
 
-    model = st.adapt(Levels(), preprocess=st.Preprocess(scale=255))
+    model = st.adapt(Levels(), preprocess=st.models.Preprocess(scale=255))
     records = st.evaluate(model, TheirDataset(), "linf(0.02)", k=1)
     expected = st.evaluate(TheirModel(), TheirDataset(), "linf(0.02)", k=1)
     assert [c.accuracy for c in records] == [c.accuracy for c in expected]

@@ -7,7 +7,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from shaketable.core.errors import InputError
 from shaketable.core.keys import digest
-from shaketable.corruptions import Clean, noisy_copies, parse
+from shaketable.corruptions import Clean, parse
+from shaketable.corruptions.corruption import noisy_copies
 from shaketable.data.arrays import make_dataset
 from shaketable.data.bounds import Bounds
 from shaketable.evaluation.noise import Noise

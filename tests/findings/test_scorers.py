@@ -117,5 +117,5 @@ def test_wrong_arguments_are_refused_before_any_work(arguments, message):
 
 def test_a_scorer_is_public():
     assert isinstance(st.make_scorer("mscr"), RobustScorer)
-    assert issubclass(st.ScoringError, BaseException)
-    assert not issubclass(st.ScoringError, Exception)
+    assert issubclass(st.findings.ScoringError, BaseException)
+    assert not issubclass(st.findings.ScoringError, Exception)

@@ -55,7 +55,9 @@ class Shift(Corruption):
 READY = Shift(0.25)
 NOTHING = 3
 
-SUITE = st.Suite("wet", "two strengths of rain", ("rain(strength=0.1)", "rain(strength=0.2)"))
+SUITE = st.corruptions.Suite(
+    "wet", "two strengths of rain", ("rain(strength=0.1)", "rain(strength=0.2)")
+)
 
 
 def list_of_specs():

@@ -87,7 +87,7 @@ def test_what_is_declared_is_part_of_the_identity():
     model = LogisticRegression().fit(X, CODES)
     declared = [["low", "mid", "top"], ["low", "top", "mid"]]
     adapted = [adapt(model, classes=classes) for classes in declared]
-    adapted.append(adapt(model, classes=declared[0], preprocess=st.Preprocess(scale=2)))
+    adapted.append(adapt(model, classes=declared[0], preprocess=st.models.Preprocess(scale=2)))
     found = [as_classifier(each, DATA).identity for each in (*adapted, adapted[0])]
     assert found[0] == found[3]
     assert len({*found}) == 3

@@ -95,7 +95,7 @@ def test_a_model_on_the_cpu_is_the_same_model():
 def test_evaluation_gives_the_counts_of_the_same_function():
     kinds = [
         evaluate(model, (X, Y), ["linf(0.1)", "l2(1.0)"], k=4)
-        for model in (st.OnnxModel(linear()), lambda x: x @ WEIGHT + BIAS)
+        for model in (st.models.OnnxModel(linear()), lambda x: x @ WEIGHT + BIAS)
     ]
     for ours, reference in zip(*kinds, strict=True):
         assert ours.corruption == reference.corruption

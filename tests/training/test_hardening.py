@@ -407,7 +407,7 @@ def test_ends_of_the_range_are_kept():
 
 
 def test_corruptions_of_a_suite_have_the_same_weight():
-    suite = st.Suite("two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=2)
+    suite = st.corruptions.Suite("two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=2)
     records = st.study(
         "bands(n=100)", "1nn", train=["clean"], corruptions=[suite], runs=2, n_jobs=1
     )

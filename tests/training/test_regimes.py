@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.images import make_images, make_keys  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
-from shaketable.corruptions import as_corruption  # noqa: E402
+from shaketable.corruptions.parse import as_corruption  # noqa: E402
 from shaketable.corruptions.registry import FOR_NETWORKS  # noqa: E402
 from shaketable.data.arrays import make_dataset  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402

@@ -8,8 +8,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
 
-from shaketable import Suite, evaluate, find, harden, make_dataset, study, suite  # noqa: E402
+from shaketable import evaluate, find, harden, make_dataset, study, suite  # noqa: E402
 from shaketable.core.errors import InputError, ShaketableError  # noqa: E402
+from shaketable.corruptions import Suite  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.evaluation.failures import check_complete  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402

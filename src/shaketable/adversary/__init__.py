@@ -19,3 +19,7 @@ the whole region to a stated resolution.
 and `worst_case` joins models and constraints; `table`, `charts` and `page` display the result.
 `agreement` compares two models with 1-NN where they differ.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -5,3 +5,7 @@ builds the `dataset.Dataset` that every other package takes.
 
 uint8 images count as x/255, wherever they come from; everything else keeps its own units.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

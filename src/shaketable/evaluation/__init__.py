@@ -7,3 +7,7 @@ one model under one corruption. `evaluate` does so for fitted models, `study` tr
 (`command_records`), `rerun` compares them with those made again, `dry_run` says what a study would
 take, `copies` writes corrupted data.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -9,9 +9,10 @@ from typing import Literal, TypeAlias
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.importing import is_reference
 from shaketable.core.spec import parse_call, split_calls
-from shaketable.corruptions import Corruption, as_corruption, parse
+from shaketable.corruptions import Corruption, parse
 from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.only import fit_to_columns
+from shaketable.corruptions.parse import as_corruption
 from shaketable.corruptions.published import open_published
 from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.suite import Suite

@@ -15,7 +15,8 @@ from shaketable.core.errors import InputError, either
 from shaketable.core.keys import digest
 from shaketable.core.types import IntArray
 from shaketable.core.writing import write_beside
-from shaketable.corruptions import Clean, Corruption, noisy_copies
+from shaketable.corruptions import Clean, Corruption
+from shaketable.corruptions.corruption import noisy_copies
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise, apply_rule, choose_bounds

@@ -4,3 +4,7 @@ A kind of finding is one folder with the same file names: numbers (its metrics),
 with its JSON, tables and sections), words, table, charts, section and section.html.j2. `results`
 gathers all findings of some records, `page` writes them as one HTML file.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

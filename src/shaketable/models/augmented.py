@@ -22,13 +22,7 @@ from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import digest, row_keys
 from shaketable.core.norms import as_p
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions import (
-    BoundsLike,
-    Clean,
-    Corruption,
-    PNormNoise,
-    as_corruption,
-)
+from shaketable.corruptions import Clean, Corruption, PNormNoise
 from shaketable.corruptions.corrupt import (
     check_noisy,
     choose_limits,
@@ -36,7 +30,8 @@ from shaketable.corruptions.corrupt import (
     find_scale,
     prepare,
 )
-from shaketable.data.bounds import ROUNDING
+from shaketable.corruptions.parse import as_corruption
+from shaketable.data.bounds import ROUNDING, BoundsLike
 
 
 def _inner_has(method: str) -> Any:

@@ -5,3 +5,7 @@
 stored with results. `facts`, `table`, `charts`, `page` and `words` show them. The exact search for
 nearest points of other classes is in `search`.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

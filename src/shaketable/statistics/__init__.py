@@ -5,3 +5,7 @@ each returns an `estimate.Estimate`. `counts` reads what is given; `limits` comp
 `standard` where `families.use_intervals` chose that. docs/intervals.md has the definitions, the
 constants and the coverage.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -4,59 +4,20 @@
 the recipes need torch.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shaketable.core.errors import InputError
+from shaketable.core.lazy import attach
 
-if TYPE_CHECKING:  # what __getattr__ does, for type checkers
-    from shaketable.models.networks.files import load_network as load_network
-    from shaketable.models.networks.registry import build_network as build_network
-    from shaketable.training.augmentations.augmix import AugMix as AugMix
-    from shaketable.training.augmentations.flip_crop import FlipCrop as FlipCrop
-    from shaketable.training.augmentations.mixup import Mixup as Mixup
-    from shaketable.training.augmentations.rand_augment import RandAugment as RandAugment
-    from shaketable.training.augmentations.trivial_augment import TrivialAugment as TrivialAugment
-    from shaketable.training.noise import Noise as Noise
-    from shaketable.training.recipes import Recipe as Recipe
-    from shaketable.training.recipes import make_recipe as make_recipe
-    from shaketable.training.trained import Trained as Trained
-    from shaketable.training.trained import train as train
-    from shaketable.training.untrained import UntrainedNetwork as UntrainedNetwork
-
-_HOME = {
-    "AugMix": "training.augmentations.augmix",
-    "FlipCrop": "training.augmentations.flip_crop",
-    "Mixup": "training.augmentations.mixup",
-    "Noise": "training.noise",
-    "RandAugment": "training.augmentations.rand_augment",
-    "Recipe": "training.recipes",
-    "Trained": "training.trained",
-    "TrivialAugment": "training.augmentations.trivial_augment",
-    "UntrainedNetwork": "training.untrained",
-    "build_network": "models.networks.registry",
-    "load_network": "models.networks.files",
-    "make_recipe": "training.recipes",
-    "train": "training.trained",
-}
-
-__all__ = list(_HOME)
+_get_name, __dir__, __all__ = attach(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'shaketable.training' has no attribute {name!r}")
     try:
-        value = getattr(import_module(f"shaketable.{_HOME[name]}"), name)
+        return _get_name(name)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise InputError(
             f"training.{name} needs torch, which is not installed; pip install 'shaketable[torch]'"
         ) from error
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -24,8 +24,10 @@ from shaketable.core.importing import import_object, is_reference
 from shaketable.core.keys import fold
 from shaketable.core.spec import parse_call, split_calls, split_name, split_top_level
 from shaketable.core.types import IntArray, KeyArray
-from shaketable.corruptions import CORRUPTIONS, Clean, Corruption, as_corruption, parse
+from shaketable.corruptions import Clean, Corruption, parse
 from shaketable.corruptions.custom import CorruptionFunction
+from shaketable.corruptions.parse import as_corruption
+from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.resolve import resolve

@@ -53,7 +53,7 @@ def test_severities_grow(name):
     images, keys = make_images(40, 32, 32), make_keys(40)
     x = images.astype(np.float32)
     moved = [
-        np.abs(CommonCorruption(name, s).bind(st.Bounds(0, 255))(x, keys) - x).mean()
+        np.abs(CommonCorruption(name, s).bind(st.data.Bounds(0, 255))(x, keys) - x).mean()
         for s in range(1, 6)
     ]
     assert moved[4] > 1.2 * moved[0] > 0
@@ -103,7 +103,7 @@ def test_the_severities_of_299_pixels_are_stronger_than_those_of_224():
     assert strong < parameters("shot_noise", 1, "256px")[0] < weak
     images, keys = make_images(1, 299, 299), make_keys(1)
     for name in NAMES:
-        image = CommonCorruption(name, 5).bind(st.Bounds(0, 255))(images, keys)
+        image = CommonCorruption(name, 5).bind(st.data.Bounds(0, 255))(images, keys)
         assert image.shape == images.shape
         assert (image != images).any()
 
@@ -122,7 +122,7 @@ def read_back(image, quality):
 def test_jpeg_follows_the_corruption(name, shape):
     images, keys = make_images(3, *shape), make_keys(3)
     plain, compressed = (
-        parse(f"{name}(3{jpeg})").bind(st.Bounds(0, 255))(images, keys)
+        parse(f"{name}(3{jpeg})").bind(st.data.Bounds(0, 255))(images, keys)
         for jpeg in ("", ", jpeg=85")
     )
     squeezed = plain if shape[2] == 3 else plain[..., 0]

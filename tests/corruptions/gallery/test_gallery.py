@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shaketable import Bounds, PNormNoise, make_dataset
+from shaketable import make_dataset
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array
+from shaketable.corruptions import PNormNoise
 from shaketable.corruptions.gallery import gallery as galleries
 from shaketable.corruptions.gallery.gallery import Gallery, gallery
 from shaketable.corruptions.parse import parse
+from shaketable.data import Bounds
 
 SPECS = ["linf(0.1)", "l2(0.5)", "l0.5(500)"]
 

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from shaketable import make_dataset, per_feature
+from shaketable import make_dataset
 from shaketable.core.errors import InputError
-from shaketable.corruptions import parse
+from shaketable.corruptions import parse, per_feature
 from shaketable.corruptions.suites.per_feature import METRIC, split_column
 
 FRAME = pd.DataFrame(

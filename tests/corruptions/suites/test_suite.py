@@ -173,7 +173,7 @@ def test_a_suite_knows_its_kind(name, kind):
 
 
 def test_a_suite_of_other_corruptions_is_a_list_of_levels():
-    assert st.Suite("mine", "one", ("linf(0.1)",), "my_metric").kind == "levels"
+    assert st.corruptions.Suite("mine", "one", ("linf(0.1)",), "my_metric").kind == "levels"
 
 
 @pytest.mark.parametrize(
@@ -193,15 +193,15 @@ def test_a_suite_of_other_corruptions_is_a_list_of_levels():
 )
 def test_a_suite_that_its_metric_cannot_score_is_refused(names, metric, message):
     with pytest.raises(InputError, match=message) as caught:
-        st.Suite("mine", "one", names, metric)
+        st.corruptions.Suite("mine", "one", names, metric)
     assert "\n" not in str(caught.value)
 
 
 def test_members_that_fit_the_metric_are_admitted():
-    assert st.Suite("mine", "two", ["l2(eps_min)", "l0.5( 1e3 )"], "mce_lp").names[0] == (
-        "l2(eps_min)"
-    )
-    st.Suite("mine", "one", ("fog(1, cifar, published=a (b)/c)",), "mce")
+    assert st.corruptions.Suite("mine", "two", ["l2(eps_min)", "l0.5( 1e3 )"], "mce_lp").names[
+        0
+    ] == ("l2(eps_min)")
+    st.corruptions.Suite("mine", "one", ("fog(1, cifar, published=a (b)/c)",), "mce")
 
 
 NEEDS = " must be a function without arguments, but it needs n; give them defaults"
@@ -220,7 +220,7 @@ def raises_type_error():
 
 
 def makes_an_empty_suite():
-    return st.Suite("mine", "none", ())
+    return st.corruptions.Suite("mine", "none", ())
 
 
 def has_defaults(n=3, *more, **options):

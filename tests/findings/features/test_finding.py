@@ -11,7 +11,8 @@ import pytest
 from helpers.findings import print_results
 from helpers.pages import chart_rows, read_page
 from helpers.records import make_records
-from shaketable import evaluate, make_dataset, metrics, per_feature
+from shaketable import evaluate, make_dataset, metrics
+from shaketable.corruptions import per_feature
 from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.evaluation.records import Records
 from shaketable.findings.features.charts import features_chart

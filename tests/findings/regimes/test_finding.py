@@ -265,7 +265,9 @@ def test_the_answer_on_clean_accuracy_says_what_copies_may_have_done() -> None:
     assert "estimators were trained on k copies of every" in get(twice).table.clean_words
     assert "copies" not in get(twice, baseline="linf(0)").table.clean_words
     assert "copies" not in get(study("bands(n=60)", tree, **noisy, k=1)).table.clean_words
-    suite = st.Suite("two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=1, metric="mce_lp")
+    suite = st.corruptions.Suite(
+        "two", "two sizes", ("linf(0.01)", "linf(0.3)"), k=1, metric="mce_lp"
+    )
     scored = study("bands(n=60)", tree, corruptions=[suite], **options)
     assert "estimators were trained on k copies of every" in get(scored).table.clean_words
 

@@ -1,5 +1,8 @@
 """Balls of the p-norms: points from them, their volumes, and how much they overlap.
 
-`numbers` is the public module ``shaketable.balls``; `table` prints its results, and `charts` draws
-them.
+`numbers` computes, `table` prints its results, and `charts` draws them.
 """
+
+from shaketable.core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

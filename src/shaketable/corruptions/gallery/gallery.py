@@ -17,7 +17,8 @@ from shaketable.core.norms import norm_title, pnorm
 from shaketable.core.spec import display_name
 from shaketable.core.types import Array
 from shaketable.core.writing import write_beside
-from shaketable.corruptions import Corruption, Impulse, PNormNoise, as_corruption
+from shaketable.corruptions import Corruption, Impulse, PNormNoise
+from shaketable.corruptions.parse import as_corruption
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
 from shaketable.data.dataset import Dataset, as_floats

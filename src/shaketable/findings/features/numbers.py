@@ -90,9 +90,9 @@ def choose_most_fragile(losses: tuple[FeatureLoss, ...]) -> tuple[FeatureLoss, .
 def feature_losses(records: Records | SuiteResult) -> dict[str, Estimate]:
     """Accuracy that one fitted model loses under noise in one column at a time, the largest first.
 
-    The model was evaluated with ``st.per_feature(data)``. Losses under different noise, such as
-    that of numbers and that of categories, are ranked one after the other. Keys are names of
-    columns or, if there are several kinds of noise per column, specs.
+    The model was evaluated with ``st.corruptions.per_feature(data)``. Losses under
+    different noise, such as that of numbers and that of categories, are ranked one after the
+    other. Keys are names of columns or, if there are several kinds of noise per column, specs.
     """
     result = choose_suite_result(records, METRIC)
     losses = list(chain.from_iterable(make_losses(result, len(result.series)).values()))

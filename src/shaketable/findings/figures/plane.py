@@ -16,7 +16,7 @@ from shaketable.core.checks import check_copies
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title, pnorm_level
 from shaketable.core.types import Array, FloatArray, IntArray
-from shaketable.corruptions import noisy_copies
+from shaketable.corruptions.corruption import noisy_copies
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset

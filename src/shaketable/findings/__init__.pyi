@@ -1,0 +1,10 @@
+from shaketable.findings.assessment import Assessment as Assessment
+from shaketable.findings.correlation.numbers import Correlation as Correlation
+from shaketable.findings.mcv.effects import Effects as Effects
+from shaketable.findings.mcv.score_files import read_scores as read_scores
+from shaketable.findings.mcv.variation import Variation as Variation
+from shaketable.findings.mcv.variation import VariationTable as VariationTable
+from shaketable.findings.requirements.check import Check as Check
+from shaketable.findings.results import Results as Results
+from shaketable.findings.scorers import ScoringError as ScoringError
+from shaketable.findings.stopping.numbers import Forecast as Forecast
