@@ -266,11 +266,18 @@ def list_values(options: Any) -> dict[str, Any]:
 
 
 def write_settings(options: Any, *, everything: bool = False) -> dict[str, Any]:
-    """Return the settings that are not the defaults: those that results depend on, or all."""
+    """Return the settings that are not the defaults: those that results depend on, or all.
+
+    The setting of a value that cannot be written down is None.
+    """
     values, settings = list_values(options), {}
     for key, each in list_options(type(options)).items():
-        if values[key] != each.default and each.in_files and (each.kept or everything):
-            settings[key] = each.write_setting(values[key])
+        value = values[key]
+        if value is each.default or not each.in_files or not (each.kept or everything):
+            continue
+        setting = each.write_setting(value)
+        if setting is None or setting != each.write_setting(each.default):
+            settings[key] = setting
     return settings
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
@@ -20,7 +20,7 @@ from shaketable.core.options import (
 from shaketable.core.spec import format_value, parse_call, split_names
 
 if TYPE_CHECKING:
-    from shaketable.data.bounds import Bounds, BoundsLike
+    from shaketable.data.bounds import BoundsLike
     from shaketable.data.dataset import Dataset
     from shaketable.data.tables import NonNumeric
 
@@ -230,12 +230,3 @@ def write_bounds(value: Any) -> str | list[float]:
     if isinstance(value, Bounds):
         return f"{bounds.rule}({format_value(bounds.low)}, {format_value(bounds.high)})"
     return [bounds.low, bounds.high]
-
-
-def apply_bounds_rule(data: Dataset, rule: Literal["clip", "truncate"]) -> Bounds:
-    """Return the bounds that the data declare, with another rule."""
-    if data.bounds is None:
-        hint = "0, 1" if data.scaling else "LOW, HIGH"
-        why = ": the features are scaled" if data.scaling else ""
-        raise InputError(f"bounds {rule} needs a value range; write {rule}({hint}){why}")
-    return replace(data.bounds, rule=rule)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.options import (
     COMMON,
     GRIDS,
@@ -41,7 +41,6 @@ from shaketable.views.options import PrintOptions
 
 if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
-    from shaketable.data.bounds import BoundsLike
     from shaketable.evaluation.noise import Draws
     from shaketable.evaluation.resolve import Corruptions
     from shaketable.evaluation.sequential import StoppingRule
@@ -119,7 +118,7 @@ class MeasureOptions(RequirementOptions, PrintOptions):
         "", read=lambda text: parse_copies(text), form=LIST, group=COMMON, example=10
     )
     seed: int = seed_option("all random numbers")
-    bounds: BoundsLike | str = bounds_option()
+    bounds: Any = bounds_option()
     precision: tuple[float, str] | None = option(
         "take points at random, or runs of a study, until half the width of every interval is at "
         "most so many percentage points; of one metric, as in '0.5 of mscr' or '1 of "
@@ -347,6 +346,13 @@ class StudyOptions(MeasureOptions):
         metavar="GROUP",
         group=_RESULTS,
     )
+
+    def __post_init__(self) -> None:
+        if self.jobs == 0:
+            raise InputError(
+                f"{either('--jobs', 'n_jobs')} must not be 0; 1 is one process, -1 one for every "
+                "core"
+            )
 
     @property
     def most_runs(self) -> int:
