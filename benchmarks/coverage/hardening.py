@@ -33,7 +33,7 @@ from shaketable.core.keys import digest, row_keys
 from shaketable.core.types import Array, FloatArray
 from shaketable.statistics import intervals
 from shaketable.training.hardening import search
-from shaketable.training.hardening.answers import Answers, Measures, compare_trainings
+from shaketable.training.hardening.result import Answers, Measures, compare_trainings
 
 RESULT = Path(__file__).parents[1] / "results/hardening.md"
 ERROR, POINTS = 0.1, 500

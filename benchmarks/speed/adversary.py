@@ -25,13 +25,17 @@ import numpy as np
 import torch
 
 from shaketable.adversary.attacks.attack import confirm
-from shaketable.adversary.attacks.gradient_search import BATCH_VALUES, ActiveRows, PGDState
+from shaketable.adversary.attacks.gradient_search import (
+    BATCH_VALUES,
+    ActiveRows,
+    PGDState,
+    open_gradients,
+)
 from shaketable.adversary.attacks.gradients import PGD
-from shaketable.adversary.attacks.losses import open_gradients
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import TensorRegion
 from shaketable.adversary.target import fast_device
-from shaketable.adversary.voronoi.cells import VoronoiCells
+from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.keys import row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import make_dataset

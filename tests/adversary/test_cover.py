@@ -10,7 +10,7 @@ from shaketable.adversary.attacks.cover import Cover, find_free_arcs, has_room
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.region import Region
-from shaketable.adversary.voronoi.cells import VoronoiCells
+from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.core.norms import pnorm

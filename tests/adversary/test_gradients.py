@@ -21,7 +21,7 @@ from helpers.regions import make_region  # noqa: E402
 
 gradient_search = pytest.importorskip("shaketable.adversary.attacks.gradient_search")
 ascent = pytest.importorskip("shaketable.adversary.attacks.gradient_search")
-losses = pytest.importorskip("shaketable.adversary.attacks.losses")
+losses = pytest.importorskip("shaketable.adversary.attacks.gradient_search")
 region_tensors = pytest.importorskip("shaketable.adversary.region_tensors")
 nn = torch.nn
 PGD, APGD = gradient_search.PGD, gradient_search.APGD

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 
-from shaketable.adversary.one_nn.exact import find_least_step
+from shaketable.adversary.attacks.one_nn_exact import find_least_step
 
 
 def by_nnls(normals, offsets):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from shaketable.adversary.region import Region
-from shaketable.adversary.voronoi.cells import VoronoiCells
+from shaketable.adversary.voronoi import VoronoiCells
 
 
 def make_region(x, epsilon, constraint="none", bounds=None, *, p=2, dtype="float64"):

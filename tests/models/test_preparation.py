@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import shaketable as st
-from shaketable.adversary.one_nn.fitted import extract_one_nn
+from shaketable.adversary.one_nn import extract_one_nn
 from shaketable.cli.main import main
 from shaketable.models.adapted import note_preparation
 from shaketable.models.builtin import BUILTIN, builtin

@@ -21,9 +21,10 @@ from shaketable.models.loading import load_model
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
 from shaketable.training.hardening import words
-from shaketable.training.hardening.answers import (
+from shaketable.training.hardening.result import (
     Answers,
     Candidate,
+    Hardening,
     Measures,
     choose,
     collect_answers,
@@ -31,7 +32,6 @@ from shaketable.training.hardening.answers import (
     join_sources,
     measure_accuracies,
 )
-from shaketable.training.hardening.result import Hardening
 from shaketable.training.hardening.search import _Search, put_test_aside
 from shaketable.views.numbers import format_entry
 

@@ -14,8 +14,7 @@ from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.training.loop import Checkpoint  # noqa: E402
 from shaketable.training.recipes import Recipe  # noqa: E402
-from shaketable.training.trained import train  # noqa: E402
-from shaketable.training.untrained import UntrainedNetwork  # noqa: E402
+from shaketable.training.trained import UntrainedNetwork, train  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

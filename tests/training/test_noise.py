@@ -13,8 +13,7 @@ from shaketable import training  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
 from shaketable.corruptions import parse  # noqa: E402
 from shaketable.data.arrays import make_dataset  # noqa: E402
-from shaketable.training.noise import Noise  # noqa: E402
-from shaketable.training.regimes import make_regime  # noqa: E402
+from shaketable.training.regimes import Noise, make_regime  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

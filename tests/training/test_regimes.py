@@ -14,9 +14,13 @@ from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.training.adversaries import AdversarialTraining  # noqa: E402
 from shaketable.training.augmentations.registry import AUGMENTATIONS  # noqa: E402
 from shaketable.training.loop import Batch  # noqa: E402
-from shaketable.training.noise import Noise  # noqa: E402
 from shaketable.training.recipes import SCHEDULES, describe_recipes, make_recipe, read_schedule  # noqa: E402  # noqa: E402
-from shaketable.training.regimes import RegimeStep, make_regime, parse_regime  # noqa: E402
+from shaketable.training.regimes import (  # noqa: E402
+    Noise,
+    RegimeStep,
+    make_regime,
+    parse_regime,
+)
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -15,7 +15,7 @@ from shaketable.data.bounds import Bounds  # noqa: E402
 from shaketable.evaluation.failures import check_complete  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
-from shaketable.training import UntrainedNetwork, train, untrained  # noqa: E402
+from shaketable.training import UntrainedNetwork, train  # noqa: E402
 from shaketable.training.loop import Checkpoint  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -69,7 +69,7 @@ def test_trainings_use_one_core_wherever_they_run(monkeypatch):
         threads.append(torch.get_num_threads())
         return train(*args, **options)
 
-    monkeypatch.setattr(untrained, "train", spy)
+    monkeypatch.setattr("shaketable.training.trained.train", spy)
     torch.set_num_threads(2)  # the fixture puts it back
     study(POINTS, NETWORK, train=["clean"], corruptions=["linf(0.1)"], runs=1, n_jobs=1)
     options = {"noise": "linf(0.1)", "target": "linf(0.1)", "runs": 1, "search_runs": 1}
@@ -96,7 +96,9 @@ TABLE = pd.DataFrame({"size": X[:, 0], "colour": np.where(X[:, 1] > 0.5, "red", 
 def test_what_cannot_be_trained_is_refused_before_any_training(
     monkeypatch, data, network, regime, message
 ):
-    monkeypatch.setattr(untrained, "train", lambda *_, **__: pytest.fail("trained"))
+    monkeypatch.setattr(
+        "shaketable.training.trained.train", lambda *_, **__: pytest.fail("trained")
+    )
     data = data if data is POINTS else make_dataset(data, np.arange(len(data)) % 2)
     with pytest.raises(InputError, match=message):
         study(data, network, train=["clean", regime], corruptions=["linf(0.1)"], n_jobs=1)

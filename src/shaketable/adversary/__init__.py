@@ -12,8 +12,8 @@ takes, towards the original point so that rounding never leaves the ball, the po
 region in float64 and be misclassified. An example that was found is therefore a proof; that none
 was found is not. Accuracies are upper bounds and list the attacks and their queries (`accuracy`).
 They are exact only where nothing is left to find: by a theorem (1-NN on its own points) or by exact
-computation (1-NN in L2), both in `one_nn`. In one and two dimensions the attack ``cover`` searches
-the whole region to a stated resolution.
+computation (1-NN in L2, the attack ``1nn-exact``). In one and two dimensions the attack ``cover``
+searches the whole region to a stated resolution.
 
 `target` prepares the model and its points, `curve` repeats the search along a ladder of epsilon,
 and `worst_case` joins models and constraints; `table`, `charts` and `page` display the result.

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from shaketable.adversary.voronoi.cells import VoronoiCells
+from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds

@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from shaketable.adversary.one_nn.fitted import FittedOneNN, extract_one_nn
+from shaketable.adversary.one_nn import FittedOneNN, extract_one_nn
 from shaketable.adversary.region import Constraint, Held, Region
-from shaketable.adversary.voronoi.cells import VoronoiCells
+from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.keys import SCHEME, digest, row_keys

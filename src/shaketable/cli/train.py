@@ -26,8 +26,7 @@ from shaketable.views.terminal import print_lines, print_notes, print_table
 if TYPE_CHECKING:
     from shaketable.data.bounds import BoundsLike
     from shaketable.data.dataset import Dataset
-    from shaketable.training.trained import Trained
-    from shaketable.training.untrained import UntrainedNetwork
+    from shaketable.training.trained import Trained, UntrainedNetwork
 
 ABOUT = "train a network with noise"
 SCHEMA = "cli/train.schema.json"
@@ -122,7 +121,7 @@ def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
-    from shaketable.training.untrained import UntrainedNetwork
+    from shaketable.training.trained import UntrainedNetwork
 
     return UntrainedNetwork(
         spec,

@@ -6,9 +6,9 @@ from shaketable.training.augmentations.mixup import Mixup as Mixup
 from shaketable.training.augmentations.rand_augment import RandAugment as RandAugment
 from shaketable.training.augmentations.trivial_augment import TrivialAugment as TrivialAugment
 from shaketable.training.hardening.result import Hardening as Hardening
-from shaketable.training.noise import Noise as Noise
 from shaketable.training.recipes import Recipe as Recipe
 from shaketable.training.recipes import make_recipe as make_recipe
+from shaketable.training.regimes import Noise as Noise
 from shaketable.training.trained import Trained as Trained
+from shaketable.training.trained import UntrainedNetwork as UntrainedNetwork
 from shaketable.training.trained import train as train
-from shaketable.training.untrained import UntrainedNetwork as UntrainedNetwork

@@ -16,12 +16,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, kl_div, log_softmax, softmax
 
-from shaketable.adversary.attacks.gradient_search import ActiveRows, PGDState
-from shaketable.adversary.attacks.losses import compute_losses, freeze
+from shaketable.adversary.attacks.gradient_search import (
+    ActiveRows,
+    PGDState,
+    compute_losses,
+    freeze,
+)
 from shaketable.adversary.region import Constraint, Region
-from shaketable.adversary.region_tensors import TensorRegion
-from shaketable.adversary.voronoi.cells import VoronoiCells
-from shaketable.adversary.voronoi.tensors import voronoi_on
+from shaketable.adversary.region_tensors import TensorRegion, voronoi_on
+from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.keys import fold

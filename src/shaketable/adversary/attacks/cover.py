@@ -12,7 +12,7 @@ import numpy as np
 from shaketable.adversary.attacks.attack import AttackResult, LabelQueries
 from shaketable.adversary.attacks.registry import declare
 from shaketable.adversary.region import Region
-from shaketable.adversary.voronoi.cells import TIE
+from shaketable.adversary.voronoi import TIE
 from shaketable.core.checks import check_real
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm

@@ -22,7 +22,7 @@ from shaketable.core.types import IntArray, KeyArray
 from shaketable.models.classifier import Classifier
 
 Loss: TypeAlias = Literal["ce", "margin", "dlr", "targeted"]
-"""Losses of scores; `losses.compute_losses` has their formulas."""
+"""Losses of scores; `gradient_search.compute_losses` has their formulas."""
 
 _DLR = "dlr/margin"  # its name in specs: with two classes it is the margin
 

@@ -9,9 +9,13 @@ import numpy as np
 import torch
 
 from shaketable.adversary.attacks.attack import Attack, confirm
-from shaketable.adversary.attacks.gradient_search import BATCH_VALUES
+from shaketable.adversary.attacks.gradient_search import (
+    BATCH_VALUES,
+    ModuleGradients,
+    compute_losses,
+    open_gradients,
+)
 from shaketable.adversary.attacks.gradients import PGD
-from shaketable.adversary.attacks.losses import ModuleGradients, compute_losses, open_gradients
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
 from shaketable.core.checks import TINY, check_real, check_whole

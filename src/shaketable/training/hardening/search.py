@@ -31,16 +31,18 @@ from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 from shaketable.evaluation.study_plan import resolve_training
 from shaketable.evaluation.trainees import choose_training_bounds, load_trainees, trains_itself
-from shaketable.training.hardening.answers import (
+from shaketable.training.hardening.result import (
+    PLAIN,
     Answers,
     Candidate,
+    Hardening,
+    Workshop,
     choose,
     collect_answers,
     compare_splits,
     compare_trainings,
     measure_accuracies,
 )
-from shaketable.training.hardening.result import PLAIN, Hardening, Workshop
 
 
 def put_test_aside(data: Dataset, seed: int) -> Dataset:

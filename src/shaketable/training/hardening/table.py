@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from shaketable.statistics.estimate import Estimate
-from shaketable.training.hardening.answers import Candidate, Measures
-from shaketable.training.hardening.result import Hardening
+from shaketable.training.hardening.result import Candidate, Hardening, Measures
 from shaketable.views.numbers import format_entry
 from shaketable.views.terminal import print_lines, print_table
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
-from shaketable.adversary.voronoi import cells as cells_module
-from shaketable.adversary.voronoi.cells import TIE, VoronoiCells
+from shaketable.adversary import voronoi as cells_module
+from shaketable.adversary.voronoi import TIE, VoronoiCells
 from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 
@@ -332,7 +332,7 @@ def test_many_points_and_a_reach_over_all_of_them_fit():
 
 class TestTensors:
     torch = pytest.importorskip("torch", reason="torch is not installed")
-    tensors = pytest.importorskip("shaketable.adversary.voronoi.tensors")
+    tensors = pytest.importorskip("shaketable.adversary.region_tensors")
 
     def make_both(self, cells):
         return self.tensors.HostVoronoi(cells), self.tensors.DeviceVoronoi(cells, "cpu")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers.regions import make_region
+from shaketable.adversary.attacks.one_nn_exact import OneNNExact
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
-from shaketable.adversary.one_nn.exact import OneNNExact
-from shaketable.adversary.one_nn.fitted import extract_one_nn, prove_robust
+from shaketable.adversary.one_nn import extract_one_nn, prove_robust
 from shaketable.core.errors import InputError
 from shaketable.core.keys import row_keys
 from shaketable.data.bounds import Bounds

@@ -8,7 +8,7 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from helpers.regions import make_region
-from shaketable.adversary.one_nn.fitted import FittedOneNN, extract_one_nn, prove_robust
+from shaketable.adversary.one_nn import FittedOneNN, extract_one_nn, prove_robust
 
 
 @pytest.mark.parametrize(

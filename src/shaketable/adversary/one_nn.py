@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from shaketable.adversary.region import Region
-from shaketable.adversary.voronoi.cells import TIE
+from shaketable.adversary.voronoi import TIE
 from shaketable.core.checks import TINY
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array, FloatArray

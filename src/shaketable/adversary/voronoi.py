@@ -1,4 +1,8 @@
-"""Voronoi cells: everything closer to one evaluated point than to any other."""
+"""Voronoi cells: everything closer to one evaluated point than to any other.
+
+Points are tested and pulled back into their cells, exactly and in every dimension;
+`voronoi_kernels` are the compiled loops, `region_tensors` has the same for torch.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +78,7 @@ class VoronoiCells:
     """Neighbours farther than this cannot affect a point in the ball."""
     lists: NeighbourLists
     by_device: dict[str, Any] = field(default_factory=dict, repr=False)
-    """The same cells for tensors, by device; filled by `tensors.voronoi_on`."""
+    """The same cells for tensors, by device; filled by `region_tensors.voronoi_on`."""
 
     @classmethod
     def of(
@@ -126,7 +130,7 @@ class VoronoiCells:
         away and neighbours that are close together; but a nearest-neighbour classifier cannot make
         that distinction either, so it must not count.
         """
-        from shaketable.adversary.voronoi.kernels import contains  # compiles
+        from shaketable.adversary.voronoi_kernels import contains  # compiles
 
         moved = np.ascontiguousarray(moved, np.float64)
         return np.asarray(contains(self.x, self.lists, rows, moved, self.p, TIE))
@@ -159,7 +163,7 @@ class VoronoiCells:
 
     def find_kept_shares(self, rows: IntArray, moved: Array) -> FloatArray:
         """Share of the step from its row's point that `pull_inside` keeps; 1 for points inside."""
-        from shaketable.adversary.voronoi.kernels import find_kept_shares
+        from shaketable.adversary.voronoi_kernels import find_kept_shares
 
         moved = np.ascontiguousarray(moved, np.float64)
         lead = self.required_lead(rows)

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from shaketable.adversary.attacks.attack import AttackResult, LabelQueries
-from shaketable.adversary.one_nn.fitted import FAR, FittedOneNN
+from shaketable.adversary.one_nn import FAR, FittedOneNN
 from shaketable.adversary.region import TOLERANCE, Region
-from shaketable.adversary.voronoi.cells import TIE
+from shaketable.adversary.voronoi import TIE
 from shaketable.core.checks import TINY
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
