@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
+from typing import Any
 
 from shaketable.activities.held_out import take_held_out
 from shaketable.activities.stopping import read_goal, read_requirements, read_rule
@@ -55,7 +56,7 @@ def read_inputs(options: EvaluateOptions, *, data: Dataset | None = None) -> Inp
     goals = [*requirements, *read_goal(options)]
     check_models(goals, models)
     rule = read_rule(options, requirements, models=len(models))
-    levels: list[str | Suite] = [*list_items(options.corruptions), *options.list_suites()]
+    levels: list[Any] = [*list_items(options.corruptions), *options.list_suites()]
     levels = levels or list_needs(goals)
     if levels and options.features is None:
         check_needs(goals, levels)

@@ -9,7 +9,7 @@ from shaketable.core.errors import InputError
 from shaketable.models.options import NetworkOptions, RecipeChoice, split_weights
 
 if TYPE_CHECKING:
-    from shaketable.training.untrained import UntrainedNetwork
+    from shaketable.training.trained import UntrainedNetwork
 
 
 def make_network(
@@ -22,7 +22,7 @@ def make_network(
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
-    from shaketable.training.untrained import UntrainedNetwork
+    from shaketable.training.trained import UntrainedNetwork
 
     network, weights = split_weights(spec)
     return UntrainedNetwork(

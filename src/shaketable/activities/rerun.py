@@ -22,7 +22,7 @@ from shaketable.evaluation.command_records import CommandRecord, find_changes
 from shaketable.evaluation.options import EvaluateOptions, StudyOptions
 from shaketable.evaluation.records import AS_GIVEN, Record, Records
 from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
-from shaketable.evaluation.store import Store
+from shaketable.evaluation.store import Store, store_without_cells
 from shaketable.training.hardening.search import names_training_part
 
 _ACTIVITIES: dict[str, tuple[Any, type[Any]]] = {
@@ -70,7 +70,6 @@ def rerun(
         libraries or on another platform, differ no more than chance explains. `InputError` is
         raised before any work if the data or the models are gone or others.
     """
-
     commands, records = read_commands(str(store))
     given = nullcontext() if trust else trust_only(_list_texts(models))
     if any(names_training_part(cell.data) for cell in records):
@@ -129,11 +128,10 @@ def rerun(
 
 def read_commands(path: str) -> tuple[tuple[CommandRecord, ...], Records]:
     """Commands, at least one, and all cells of a results file."""
-
     with Store(path, must_exist=True) as file:
         commands, records = file.commands(), file.everything()
     if not commands and not records:
-        raise no_cells(path)
+        raise store_without_cells(path)
     if not commands:
         raise InputError(
             f"results file {path!r} must say how it was made to be made again, but does not: it "
@@ -156,7 +154,6 @@ def _prepare(
     command: CommandRecord, path: str, flags: Mapping[str, Any], *, data: Any, models: Any
 ) -> tuple[Any, Any]:
     """Load data and models of a command; `InputError` if they are gone or not those of then."""
-
     given = {"data": data, "model": models}
     for key, what in command.lacks.items():
         if given.get(key) is None:
@@ -174,7 +171,7 @@ def _prepare(
     activity, kind = _ACTIVITIES[command.command]
     known = list_options(kind)
     kept = {k: v for k, v in command.settings.items() if k not in known or known[k].kept}
-    values = read_settings(kind, kept, where=f"results file {path!r}") | flags
+    values = read_settings(kind, kept, where=f"results file {path!r}") | dict(flags)
     if activity is study and not values.keys() & {"network", "recipe"}:
         values["device"] = None  # that of other commands in the file
     objects: dict[str, Any] = {}
@@ -225,7 +222,6 @@ def _list_texts(value: Any) -> list[str]:
 
 def _draw_cells(cells: Sequence[Record], commands: Sequence[CommandRecord], n: int) -> list[Record]:
     """Return cells that are made again: n at random, and all others of their trainings."""
-
     check_whole("cells", n, least=1)
     for command in commands:
         for name, (then, now) in find_changes(command.versions).items():
@@ -241,7 +237,6 @@ def _draw_cells(cells: Sequence[Record], commands: Sequence[CommandRecord], n: i
 
 def _copy_others(records: Records, again: Sequence[Record], path: str) -> None:
     """Write a results file with all cells but those that are made again."""
-
     without = {cell.key for cell in again}
     with Store(path) as file:
         file.add(cell for cell in records if cell.key not in without)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.core.errors import InputError
@@ -24,7 +23,7 @@ def read_requirements(options: RequirementOptions) -> tuple[Requirement, ...]:
     """Requirements, as sentences or from files."""
     texts: list[str] = []
     for text in options.require:
-        texts += read_file(text) if text.endswith(".toml") or Path(text).is_file() else [text]
+        texts += read_file(text) if text.endswith(".toml") else [text]
     if not texts and (options.junit or options.markdown):
         flag = "--junit" if options.junit else "--markdown"
         raise InputError(f"{flag} writes what is required; add --require, such as 'mscr >= -1'")

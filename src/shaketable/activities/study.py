@@ -86,7 +86,7 @@ def _load_models(options: StudyOptions, data: Dataset) -> dict[str, Any]:
 
 def _check_measured(options: StudyOptions, goals: Iterable[Requirement]) -> None:
     """Raise an error if something is required, or has to be precise, that is not measured."""
-    others = [*list_items(options.corruptions), *options.list_suites()]
+    others: list[Any] = [*list_items(options.corruptions), *options.list_suites()]
     sizes = options.test_eps
     if sizes is None:
         sizes = () if others else (0, "eps_min")

@@ -31,7 +31,7 @@ SCHEMA = "evaluation/rerun.schema.json"
 
 
 @dataclass(frozen=True)
-class Options(PrintOptions):
+class RerunOptions(PrintOptions):
     """The file, the new one, and which part is made again."""
 
     results: str = option(
@@ -63,16 +63,19 @@ class Options(PrintOptions):
     device: str | None = device_option()
 
 
+OPTIONS = RerunOptions
+
+
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The file, the new one, and which part is made again."""
-    add_options(parser, Options)
+    add_options(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Make it again, and print whether it agrees; or print how it was made."""
     from shaketable.activities.rerun import read_commands, rerun
 
-    options: Options = args.options
+    options: RerunOptions = args.options
     if options.show:
         with ignore_broken_pipe():
             for command in read_commands(options.results)[0]:

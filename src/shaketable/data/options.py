@@ -29,6 +29,11 @@ _TYPES = ("date", "text", "category")
 _WORDS = ("drop", "keep", "only", "onehot", *_TYPES, "step")
 
 
+def _check_column(text: str) -> str:
+    Columns.parse([text])
+    return text
+
+
 @dataclass(frozen=True)
 class DataOptions:
     """Which data, and what their columns are."""
@@ -37,9 +42,7 @@ class DataOptions:
     label: str | None = option(
         "column of a CSV or parquet file with the classes", metavar="COLUMN", group=COMMON
     )
-    test: str | None = option(
-        "file or folder with a fixed test part", metavar="FILE", group=_GROUP
-    )
+    test: str | None = option("file or folder with a fixed test part", metavar="FILE", group=_GROUP)
     points: int | None = option(
         "take only N points, of a fixed test part if any, drawn with --seed",
         read=int,
@@ -65,7 +68,7 @@ class DataOptions:
         "(they are rounded to it), as in 'age=0:120 step 1'; onehot with the start of a name: the "
         "0/1 columns that begin so are one category. Repeat it for other columns",
         (),
-        read=lambda text: _check_column(text),
+        read=_check_column,
         form=PAIRS,
         metavar="NAME[,NAME]=WORDS",
         group=_GROUP,
@@ -143,7 +146,9 @@ class Columns:
                 self.types[name] = word
             elif word == "step":
                 if not words:
-                    raise InputError(f"must be {name}=step N, such as step 1; the number is missing")
+                    raise InputError(
+                        f"must be {name}=step N, such as step 1; the number is missing"
+                    )
                 self.steps[name] = parse_finite(words.pop(0))
             elif ":" in word:
                 low, _, high = word.partition(":")
@@ -171,11 +176,6 @@ def _read_end(text: str, default: float) -> float:
         return float(text) if text else default
     except ValueError as error:
         raise InputError(f"must hold numbers, got {text!r}") from error
-
-
-def _check_column(text: str) -> str:
-    Columns.parse([text])
-    return text
 
 
 def bounds_option() -> Any:

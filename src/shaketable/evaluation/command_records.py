@@ -95,7 +95,9 @@ def describe_call(
     if options.until is not None:
         settings["until"], given["until"] = None, options.until
     lacking = [key for key, value in settings.items() if value is None]
-    lacks = {key: " ".join(repr(given.get(key) or getattr(options, key)).split()) for key in lacking}
+    lacks = {
+        key: " ".join(repr(given.get(key) or getattr(options, key)).split()) for key in lacking
+    }
     if "data" in lacks:
         lacks["data"] = "a data set in memory"
     return (

@@ -73,10 +73,7 @@ def choose_bounds(data: Dataset, bounds: BoundsLike | RuleName) -> Bounds | None
     ``"declared"`` stands for those of the data, ``"clip"`` and ``"truncate"`` for the same with
     this rule.
     """
-    if bounds == "declared":
-        chosen = data.bounds
-    else:
-        chosen = as_bounds(name_rule(data, bounds))
+    chosen = data.bounds if bounds == "declared" else as_bounds(name_rule(data, bounds))
     if chosen is not None:
         if data.x.dtype == np.uint8 and (chosen.low, chosen.high) == (0, 255):
             raise InputError(

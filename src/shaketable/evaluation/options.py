@@ -57,6 +57,33 @@ MAX_RUNS = 200
 """Runs of a study: by default, and at most with a stopping rule."""
 
 
+def parse_copies(text: str) -> tuple[int, ...] | int | str:
+    """Parse a whole number, several with commas between them, or ``auto``."""
+    if text == "auto":
+        return text
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() for word in words):
+        raise InputError(f"must be a whole number, several, or auto, got {text!r}")
+    numbers = tuple(map(int, words))
+    return numbers if len(numbers) > 1 else numbers[0]
+
+
+def parse_precision(text: str) -> tuple[float, str]:
+    """Parse half a width in percentage points, and of what.
+
+    >>> parse_precision("0.5 of mscr"), parse_precision("1")
+    ((0.5, 'mscr'), (1.0, ''))
+    """
+    number, of, metric = text.partition(" of ")
+    try:
+        points = float(number)
+    except ValueError as error:
+        raise InputError(f"must be POINTS or 'POINTS of METRIC', got {text!r}") from error
+    if of and not metric.strip():
+        raise InputError(f"must name a metric after of, such as '0.5 of mscr', got {text!r}")
+    return points, metric.strip()
+
+
 @dataclass(frozen=True)
 class RequirementOptions:
     """What is required of models, and files for the decisions."""
@@ -115,7 +142,7 @@ class MeasureOptions(RequirementOptions, PrintOptions):
         example=["sp(0.1), sp(0.2)", "rotation(30)"],
     )
     k: int | tuple[int, ...] | Literal["auto"] | None = option(
-        "", read=lambda text: parse_copies(text), form=LIST, group=COMMON, example=10
+        "", read=parse_copies, form=LIST, group=COMMON, example=10
     )
     seed: int = seed_option("all random numbers")
     bounds: Any = bounds_option()
@@ -123,7 +150,7 @@ class MeasureOptions(RequirementOptions, PrintOptions):
         "take points at random, or runs of a study, until half the width of every interval is at "
         "most so many percentage points; of one metric, as in '0.5 of mscr' or '1 of "
         "accuracy[linf(0.1)]'. Intervals hold wherever it stops",
-        read=lambda text: parse_precision(text),
+        read=parse_precision,
         metavar="POINTS[ of METRIC]",
         group=_STOPPING,
         rivals="stopping",
@@ -192,7 +219,7 @@ class EvaluateOptions(MeasureOptions):
     k: int | tuple[int, ...] | Literal["auto"] | None = option(
         f"{_COPIES}, or auto with --precision or --stop-early: what needs the fewest answers"
         f"{_COPIES_DEFAULT}",
-        read=lambda text: parse_copies(text),
+        read=parse_copies,
         form=LIST,
         group=COMMON,
     )
@@ -303,7 +330,7 @@ class StudyOptions(MeasureOptions):
     )
     k: int | tuple[int, ...] | Literal["auto"] | None = option(
         f"{_COPIES}{_COPIES_DEFAULT}",
-        read=lambda text: parse_copies(text),
+        read=parse_copies,
         form=LIST,
         group=COMMON,
         example=10,
@@ -372,30 +399,3 @@ def make_grid(words: tuple[str, ...]) -> Suite:
             f"sp(0.2)' 'rotation(30)', got {len(factors)}; one factor is no grid"
         )
     return grid(*factors, orders="both" if len(factors) == len(words) else "given")
-
-
-def parse_copies(text: str) -> tuple[int, ...] | int | str:
-    """Parse a whole number, several with commas between them, or ``auto``."""
-    if text == "auto":
-        return text
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() for word in words):
-        raise InputError(f"must be a whole number, several, or auto, got {text!r}")
-    numbers = tuple(map(int, words))
-    return numbers if len(numbers) > 1 else numbers[0]
-
-
-def parse_precision(text: str) -> tuple[float, str]:
-    """Parse half a width in percentage points, and of what.
-
-    >>> parse_precision("0.5 of mscr"), parse_precision("1")
-    ((0.5, 'mscr'), (1.0, ''))
-    """
-    number, of, metric = text.partition(" of ")
-    try:
-        points = float(number)
-    except ValueError as error:
-        raise InputError(f"must be POINTS or 'POINTS of METRIC', got {text!r}") from error
-    if of and not metric.strip():
-        raise InputError(f"must name a metric after of, such as '0.5 of mscr', got {text!r}")
-    return points, metric.strip()

@@ -172,58 +172,6 @@ def note_devices(asked: str | None, devices: Mapping[str, str | None]) -> list[s
     return notes
 
 
-@dataclass(frozen=True)
-class NetworkOptions:
-    """Which networks are trained, and how."""
-
-    network: tuple[str, ...] = option(
-        "such as resnet9, or resnet9@FILE.pt with weights to start from; see shaketable list "
-        "networks; in a study it may be repeated",
-        (),
-        form=REPEATED,
-        metavar="SPEC[@FILE.pt]",
-        group=COMMON,
-        example="resnet9",
-    )
-    recipe: RecipeChoice | None = option(
-        "how to train, such as fast or 'fast(epochs=10, batch=128, rate=0.1, shift=no)'; see "
-        "shaketable list recipes (default: auto: fast for images, else points). shift=no: images "
-        "are not mirrored and cropped; rate: highest learning rate",
-        read=lambda text: RecipeChoice.parse(text),
-        metavar="NAME[(OPTION=VALUE, …)]",
-        group=COMMON,
-        write=str,
-        example="fast(epochs=10)",
-    )
-
-    @property
-    def named(self) -> bool:
-        """Whether a network is to be trained."""
-        return bool(self.network or self.recipe)
-
-    def list_specs(self) -> list[str | None]:
-        """Specs of the networks; None for that of the recipe."""
-        return [*self.network] or ([None] if self.recipe else [])
-
-    def get_one(self) -> str | None:
-        """Spec of the only network, if any."""
-        if len(self.network) > 1:
-            raise InputError(
-                f"--network must name one network, got {len(self.network)}; leave one out"
-            )
-        return self.network[0] if self.network else None
-
-
-def split_weights(spec: str | None) -> tuple[str | None, str | None]:
-    """Split ``NETWORK@FILE.pt`` into the spec of a network and the file of its weights.
-
-    >>> split_weights("resnet9(width=8)@w.pt")
-    ('resnet9(width=8)', 'w.pt')
-    """
-    network, _, weights = (spec or "").partition("@")
-    return network or None, weights or None
-
-
 _READERS: Mapping[str, str] = {
     "epochs": "a whole number",
     "batch": "a whole number",
@@ -243,7 +191,7 @@ class RecipeChoice:
     batch: int | None = None
     rate: float | None = None
     shift: bool | None = None
-    precision: str = "auto"
+    precision: Any = "auto"
 
     @classmethod
     def parse(cls, text: str) -> RecipeChoice:
@@ -283,3 +231,55 @@ def _read_recipe_value(key: str, value: Value) -> Any:
     if key in ("epochs", "batch") and isinstance(value, float) and value.is_integer():
         return int(value)
     raise InputError(f"{key} must be {_READERS[key]}, got {value!r}")
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Which networks are trained, and how."""
+
+    network: tuple[str, ...] = option(
+        "such as resnet9, or resnet9@FILE.pt with weights to start from; see shaketable list "
+        "networks; in a study it may be repeated",
+        (),
+        form=REPEATED,
+        metavar="SPEC[@FILE.pt]",
+        group=COMMON,
+        example="resnet9",
+    )
+    recipe: RecipeChoice | None = option(
+        "how to train, such as fast or 'fast(epochs=10, batch=128, rate=0.1, shift=no)'; see "
+        "shaketable list recipes (default: auto: fast for images, else points). shift=no: images "
+        "are not mirrored and cropped; rate: highest learning rate",
+        read=RecipeChoice.parse,
+        metavar="NAME[(OPTION=VALUE, …)]",
+        group=COMMON,
+        write=str,
+        example="fast(epochs=10)",
+    )
+
+    @property
+    def named(self) -> bool:
+        """Whether a network is to be trained."""
+        return bool(self.network or self.recipe)
+
+    def list_specs(self) -> list[str | None]:
+        """Specs of the networks; None for that of the recipe."""
+        return [*self.network] or ([None] if self.recipe else [])
+
+    def get_one(self) -> str | None:
+        """Spec of the only network, if any."""
+        if len(self.network) > 1:
+            raise InputError(
+                f"--network must name one network, got {len(self.network)}; leave one out"
+            )
+        return self.network[0] if self.network else None
+
+
+def split_weights(spec: str | None) -> tuple[str | None, str | None]:
+    """Split ``NETWORK@FILE.pt`` into the spec of a network and the file of its weights.
+
+    >>> split_weights("resnet9(width=8)@w.pt")
+    ('resnet9(width=8)', 'w.pt')
+    """
+    network, _, weights = (spec or "").partition("@")
+    return network or None, weights or None
