@@ -1,6 +1,6 @@
 """What commands make of a damaged results file: the same numbers, or a refusal with exit code 2.
 
-A results file is damaged in many ways, one at a time, and read by ``score`` and by ``evaluate``,
+A results file is damaged in many ways, one at a time, and read by ``report`` and by ``evaluate``,
 which would add to it. Printing other numbers with exit code 0 is the fault that is looked for, any
 exit code but 0 and 2 another. Then the time to open files of many cells, next to reading them.
 
@@ -136,7 +136,7 @@ def damage_files(folder: Path, trials: int, seed: int) -> Mapping[str, Counter[s
     earlier = Path(made).read_bytes()
     run([*ADD, "--store", made])
     intact = Path(made).read_bytes()
-    commands = [["score", "--json"], [*ADD, "--store"]]
+    commands = [["report", "--json"], [*ADD, "--store"]]
     wanted = [run([*command, made]) for command in commands]
     assert [code for code, _ in wanted] == [0, 0], wanted
     rng, outcomes = np.random.default_rng(seed), {kind.__name__: Counter[str]() for kind in KINDS}

@@ -32,9 +32,9 @@ from torch.profiler import ProfilerActivity, profile
 from shaketable.core.keys import row_keys
 from shaketable.core.types import KeyArray
 from shaketable.training.augmentations import plans
+from shaketable.training.augmentations.auto_augment import OF_KORNIA
 from shaketable.training.augmentations.mixup import one_hot
 from shaketable.training.augmentations.operations import apply_steps
-from shaketable.training.augmentations.rand_augment import SPACE
 from shaketable.training.augmentations.registry import parse_augmentation
 
 SPECS = ("flipcrop", "trivialaugment", "randaugment", "augmix", "mixup")
@@ -189,7 +189,7 @@ def print_comparison(kornias: dict[str, Any]) -> None:
     print("\n| operation of RandAugment | median distance in levels | of 99 % of pixels |")
     print("|---|---|---|")
     x = torch.rand(64, *SHAPE, generator=torch.Generator().manual_seed(0)).mul(255).round() / 255
-    for operation in SPACE:
+    for operation in OF_KORNIA:
         median, most = measure_distance(operation, x)
         print(f"| {operation.name} | {median:.4f} | {most:.4f} |")
     print()

@@ -1,4 +1,4 @@
-"""What `shaketable score` costs: CPU seconds by the number of models under the 69 two-factor sets.
+"""What `shaketable report` costs: CPU seconds by the number of models under the 69 two-factor sets.
 
 Results files are made up here, without models: every set costs every model some right answers.
 
@@ -55,7 +55,7 @@ def write_store(path: Path, models: int, n: int) -> None:
 def measure(path: Path, *flags: str) -> float:
     """Return the CPU seconds of the command, its start included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "shaketable", "score", str(path), *flags]
+    command = [sys.executable, "-m", "shaketable", "report", str(path), *flags]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

@@ -32,7 +32,7 @@ from shaketable.findings.mscr.numbers import (
     mscr_difference,
     relative_loss,
 )
-from shaketable.findings.mscr.words import verdict
+from shaketable.findings.mscr.view import describe_mscr
 from shaketable.findings.series import Series, meets_same_noise, relative_change
 from shaketable.findings.series import group_series as series
 from shaketable.findings.subgroups.numbers import group_accuracy, group_error_probability
@@ -49,6 +49,7 @@ __all__ = [
     "accuracy",
     "accuracy_difference",
     "cv_difference",
+    "describe_mscr",
     "error_change",
     "error_probability",
     "feature_losses",
@@ -73,7 +74,6 @@ __all__ = [
     "relative_mce_alexnet",
     "series",
     "suite_results",
-    "verdict",
 ]
 
 

@@ -262,9 +262,10 @@ def test_points_that_coincide_share_a_cell():
     assert cells.contains(rows, x[[2, 3, 0, 1]]).all()
     pulled = cells.pull_inside(rows, x[[1, 0, 1, 0]])
     np.testing.assert_allclose(pulled[:, 0], 1.5, atol=1e-5)
-    assert not cells.find_clashes(np.array([0, 1, 0, 1])).any()
-    assert cells.find_clashes(np.array([0, 1, 0, 2])).tolist() == [False, True, False, True]
-    assert cells.find_clashes(np.array([0, 0, 1, 0])).tolist() == [True, False, True, False]
+    cells.refuse_clashes(np.array([0, 1, 0, 1]))
+    for codes in ([0, 1, 0, 2], [0, 0, 1, 0]):
+        with pytest.raises(InputError, match="must not coincide"):
+            cells.refuse_clashes(np.array(codes))
 
 
 @pytest.mark.parametrize("d", [1, 30])

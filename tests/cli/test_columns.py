@@ -4,13 +4,13 @@ import math
 
 import joblib
 import pytest
+from shaketable.cli.columns import _parse_bounds, _parse_steps, _split_columns
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from helpers.commands import run_command, run_failing, run_json
 from helpers.frames import make_people, make_pipeline_for_people
-from shaketable.cli.columns import _parse_bounds, _parse_steps, _split_columns
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,7 @@ def test_a_suite_is_written_and_read_from_the_command_line(capsys):
     )
     assert made["metric"] == read["metric"]
     assert (made["published"], read["published"]) == (None, "c")
-    code, out, _ = run_command(capsys, "score", "s.sqlite")
+    code, out, _ = run_command(capsys, "report", "s.sqlite")
     assert "published images from c" in " ".join(out.split())
     assert "is not empty" in run_failing(
         capsys, "corrupt", "iris", "--suite", "common-15", "-o", "c"

@@ -1,10 +1,10 @@
 import json
 
 import pytest
+from shaketable.cli.settings import parse_settings, read_settings
 
 from shaketable.cli import evaluate, study
 from shaketable.cli.parser import Parser
-from shaketable.cli.settings import parse_settings, read_settings
 from shaketable.core.errors import InputError
 
 STUDY = [

@@ -1,5 +1,4 @@
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -143,7 +142,7 @@ def test_a_range_that_is_missing_is_found_out_before_any_model_is_asked():
     assert not asked
 
 
-def test_only_corruptions_of_ours_are_known_to_need_a_range():
-    check_range(SimpleNamespace(spec="__main__:dim(0.5) + l2(1)"), None)
+def test_a_corruption_needs_a_range_if_a_part_does():
+    check_range(parse("jitter(0.5) + l2(1)"), None)
     with pytest.raises(InputError, match="needs a finite value range"):
         check_range(parse("l2(1) | sp(0.1)"), None)

@@ -75,7 +75,7 @@ def test_files_hold_the_frame(tmp_path, results, content, ending):
         assert written["schema_version"] == 1
         if content == "findings":
             assert written == json.loads(json.dumps({"schema_version": 1, **results.json()}))
-            check_schema("score", written)
+            check_schema("report", written)
             return
         check_schema("export", written)
         back = pd.DataFrame(written[content])

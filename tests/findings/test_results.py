@@ -135,7 +135,7 @@ def test_findings_are_printed_in_the_order_of_their_kinds(
     add_finding(mixed_records, OtherFinding()).print()
     out = capsys.readouterr().out
     texts = (
-        "95 % intervals in brackets",
+        "accuracy and its change",
         "test \\ train",
         "the highest of",
         "which model",

@@ -3,17 +3,15 @@
 import pytest
 
 from shaketable.core.errors import InputError
-from shaketable.training.augmentations.augmix import AugMix
+from shaketable.training.augmentations.auto_augment import AugMix, RandAugment, TrivialAugment
 from shaketable.training.augmentations.flip_crop import FlipCrop
 from shaketable.training.augmentations.mixup import Mixup
-from shaketable.training.augmentations.rand_augment import RandAugment
 from shaketable.training.augmentations.registry import (
     AUGMENTATIONS,
     as_augmentation,
     describe_augmentations,
     parse_augmentation,
 )
-from shaketable.training.augmentations.trivial_augment import TrivialAugment
 
 pytest.importorskip("torch", reason="torch is not installed")
 

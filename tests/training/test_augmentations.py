@@ -10,13 +10,11 @@ from helpers.images import make_images, make_keys
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.data.bounds import Bounds
-from shaketable.training.augmentations import augmix, rand_augment, trivial_augment
-from shaketable.training.augmentations.augmix import AugMix
+from shaketable.training.augmentations import auto_augment
+from shaketable.training.augmentations.auto_augment import WIDE, AugMix, RandAugment, TrivialAugment
 from shaketable.training.augmentations.flip_crop import FlipCrop
 from shaketable.training.augmentations.mixup import Mixup, one_hot
 from shaketable.training.augmentations.plans import Kind, Size
-from shaketable.training.augmentations.rand_augment import RandAugment
-from shaketable.training.augmentations.trivial_augment import WIDE, TrivialAugment
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 operations = pytest.importorskip("shaketable.training.augmentations.operations")
@@ -128,7 +126,7 @@ def test_rand_augment_draws_different_operations_equally_often():
     }
     order = ["translate_x", "translate_y", "shear_x", "shear_y", "rotate"]
     space = sorted(
-        rand_augment.SPACE, key=lambda op: order.index(op.name) if op.name in order else -1
+        auto_augment.OF_KORNIA, key=lambda op: order.index(op.name) if op.name in order else -1
     )
     found = np.stack([identify(step, space, of=fitting) for step in steps])
     # three operations are of one kind and differ in the threshold and the amount
@@ -158,7 +156,7 @@ def test_operations_of_rand_augment_have_signs_of_their_own():
 
 def test_magnitudes_of_rand_augment_are_those_of_kornia():
     v, sign = np.array([9 / 30]), np.array([1.0])
-    made = {op.name: op.parameters(v, sign, SIZE) for op in rand_augment.SPACE}
+    made = {op.name: op.parameters(v, sign, SIZE) for op in auto_augment.OF_KORNIA}
     assert made["posterize"] == (2.0 ** (8 - 6),)  # int(8 - 4 * 0.3) = 6 bits
     np.testing.assert_allclose(made["color"], [[0.64]])
     np.testing.assert_allclose(made["brightness"], [[0.64 - 1]])
@@ -178,7 +176,7 @@ def test_chains_of_augmix_have_one_to_three_operations():
     fixed = AugMix(depth=2).draw(MANY, SIZE)
     assert len(fixed) == 2
     assert all((step.kinds != Kind.IDENTITY).all() for step in fixed)
-    assert len(augmix.SPACE) == 9
+    assert len(auto_augment.MIXED) == 9
     first, second, _ = np.split(steps[0].kinds, 3)  # of an image's chains: independent
     np.testing.assert_allclose((first == second).mean(), (5 / 9) ** 2 + 4 / 81, atol=0.015)
 
@@ -361,7 +359,7 @@ def test_parameters_out_of_range_are_refused(make, message):
 
 
 def test_the_wide_space_has_the_published_operations():
-    assert {operation.name for operation in trivial_augment.WIDE} == {
+    assert {operation.name for operation in auto_augment.WIDE} == {
         "identity", "autocontrast", "equalize", "rotate", "solarize", "color", "posterize",
         "contrast", "brightness", "sharpness", "shear_x", "shear_y", "translate_x", "translate_y",
     }  # fmt: skip

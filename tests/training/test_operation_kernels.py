@@ -12,10 +12,8 @@ import pytest
 
 from helpers.images import make_images, make_keys
 from shaketable.training.augmentations import plans
-from shaketable.training.augmentations.augmix import AugMix
+from shaketable.training.augmentations.auto_augment import AugMix, RandAugment, TrivialAugment
 from shaketable.training.augmentations.plans import Kind, Size, Step
-from shaketable.training.augmentations.rand_augment import RandAugment
-from shaketable.training.augmentations.trivial_augment import TrivialAugment
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="triton is not installed")

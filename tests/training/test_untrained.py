@@ -293,7 +293,7 @@ def test_studies_start_from_weights_in_a_file(tmp_path):
 @pytest.mark.parametrize("regime", ["TA + l2(0.1)", "pgd_at(0.1)", "clean + Trades(0.1)"])
 def test_the_model_that_cannot_be_trained_as_networks_are_is_named(regime):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
-    with pytest.raises(InputError, match="^model tree cannot be trained with .* is for networks;"):
+    with pytest.raises(InputError, match="^model tree cannot be trained with .* are for networks;"):
         study(POINTS, models, train=[regime], runs=1)
 
 

@@ -251,7 +251,6 @@ class HostVoronoi:
         """Pull points back; see `TensorVoronoi`."""
         row, point = rows.cpu().numpy(), moved.detach().cpu().numpy()
         at = np.flatnonzero(self._crowded[row])
-        at = at[self.voronoi.find_kept_shares(row[at], point[at]) < 1]
         if not len(at):
             return moved
         result = point.copy()

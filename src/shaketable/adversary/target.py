@@ -12,7 +12,7 @@ from shaketable.adversary.one_nn import FittedOneNN, extract_one_nn
 from shaketable.adversary.region import Constraint, Held, Region
 from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, either
+from shaketable.core.errors import InputError
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.data.bounds import Bounds, BoundsLike
@@ -139,12 +139,7 @@ class Target:
             region = replace(region, beside=beside if beside.shape[1] else None)
             x = np.hstack([x, beside])
         voronoi = VoronoiCells.of(x, p, reach, dtype=region.dtype, progress=progress, device=device)
-        if voronoi.find_clashes(self.y).any():
-            raise InputError(
-                "points of different classes must not coincide: their Voronoi cells have no unique "
-                "label; leave them out with "
-                f"{either('--drop-clashes', 'Dataset.drop_clashes()')}"
-            )
+        voronoi.refuse_clashes(self.y)
         return replace(region, voronoi=voronoi)
 
 

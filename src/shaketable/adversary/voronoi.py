@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.norms import pnorm
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
@@ -154,20 +154,15 @@ class VoronoiCells:
                [1. ],
                [1. ]])
         """
+        from shaketable.adversary.voronoi_kernels import find_kept_shares
+
         moved = np.array(moved, np.float64, order="C")
-        shares = self.find_kept_shares(rows, moved)
+        lead = self.required_lead(rows)
+        shares = np.asarray(find_kept_shares(self.x, self.lists, rows, moved, self.p, *lead))
         out = shares < 1
         origin = self.x[rows[out]]
         moved[out] = origin + shares[out, None] * (moved[out] - origin)
         return moved
-
-    def find_kept_shares(self, rows: IntArray, moved: Array) -> FloatArray:
-        """Share of the step from its row's point that `pull_inside` keeps; 1 for points inside."""
-        from shaketable.adversary.voronoi_kernels import find_kept_shares
-
-        moved = np.ascontiguousarray(moved, np.float64)
-        lead = self.required_lead(rows)
-        return np.asarray(find_kept_shares(self.x, self.lists, rows, moved, self.p, *lead))
 
     def find_crowded(self) -> Array:
         """Whether a row may have neighbours that matter; other cells contain all within reach."""
@@ -179,12 +174,14 @@ class VoronoiCells:
         """By how much pulled points are closer: one number per row, plus a share of the step."""
         return 2 * self.grain * self.norms[rows], 2 * self.grain + 2 * TIE
 
-    def find_clashes(self, y: IntArray) -> Array:
-        """Whether a row coincides with a point of another class: its cell has no unique label."""
-        first = self.lists.first
-        mixed = np.zeros(len(y), bool)
-        mixed[first[y != y[first]]] = True
-        return np.asarray(mixed[first])
+    def refuse_clashes(self, y: IntArray) -> None:
+        """Raise `InputError` if points of different classes, given as codes, coincide."""
+        if (y != y[self.lists.first]).any():
+            raise InputError(
+                "points of different classes must not coincide: their Voronoi cells have no unique "
+                "label; leave them out with "
+                f"{either('--drop-clashes', 'Dataset.drop_clashes()')}"
+            )
 
 
 def _find_lists(

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
 
 ABOUT = "accuracy at the worst point around every test point, or in its Voronoi cell"
-EXAMPLE = "shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html"
+EXAMPLES = """\
+  shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html"""
 SCHEMA = "adversary/schema.json"
 
 _ATTACKS = "region and attacks"

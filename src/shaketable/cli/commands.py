@@ -9,11 +9,9 @@ from typing import Any, Protocol
 from shaketable.cli import (
     adversary,
     agreement,
-    balls,
     card,
     check,
     compare,
-    correlate,
     corrupt,
     demo,
     evaluate,
@@ -23,11 +21,9 @@ from shaketable.cli import (
     harden,
     list_names,
     log_mlflow,
-    mcv,
     merge,
+    report,
     rerun,
-    schema,
-    score,
     separation,
     study,
     train,
@@ -103,21 +99,17 @@ COMMANDS.add("evaluate", evaluate)
 COMMANDS.add("study", study)
 COMMANDS.add("train", train)
 COMMANDS.add("harden", harden)
-COMMANDS.add("score", score)
+COMMANDS.add("report", report)
 COMMANDS.add("export", export)
 COMMANDS.add("figure", figure)
 COMMANDS.add("card", card)
 COMMANDS.add("log-mlflow", log_mlflow)
 COMMANDS.add("check", check)
 COMMANDS.add("compare", compare)
-COMMANDS.add("correlate", correlate)
 COMMANDS.add("merge", merge)
 COMMANDS.add("rerun", rerun)
-COMMANDS.add("mcv", mcv)
 COMMANDS.add("adversary", adversary)
 COMMANDS.add("agreement", agreement)
 COMMANDS.add("corrupt", corrupt)
 COMMANDS.add("gallery", gallery)
-COMMANDS.add("balls", balls)
 COMMANDS.add("list", list_names)
-COMMANDS.add("schema", schema)

@@ -14,12 +14,10 @@ from shaketable.cli.flags import (
     add_grid_flags,
     add_quiet_flag,
     add_seed_flag,
-    one_of,
-    parse_output_file,
-    parse_path,
 )
-from shaketable.cli.values import load_data, read_bounds, read_suites
+from shaketable.cli.values import load_data, read_suites
 from shaketable.core.errors import InputError
+from shaketable.core.options import one_of, output_file, parse_path
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
@@ -44,7 +42,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--suite",
         help="write a folder with all sets of a suite, such as two-factor or common-19",
     )
-    add_grid_flags(what, parser)
+    add_grid_flags(what)
     forms = ["arrays", "pictures"]
     parser.add_argument(
         "--form",
@@ -88,19 +86,17 @@ def _write_copy(args: argparse.Namespace) -> int:
     if args.form:
         raise InputError("--form is for --suite and --grid; the ending of --out says it here")
     try:
-        parse_output_file(args.out, COPY_ENDINGS)
-    except argparse.ArgumentTypeError as error:
+        output_file(*COPY_ENDINGS)(args.out)
+    except InputError as error:
         raise InputError(f"--out: {error}") from error
     for source in (args.data, args.test):
         if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
     parse(args.corruption, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args)
-    limits = choose_range(data, read_bounds(args, data)) or "none"
+    limits = choose_range(data, args.bounds) or "none"
     draws: Draws = args.draws or "independent"
-    copy = corrupted(
-        data, args.corruption, seed=args.seed, bounds=read_bounds(args, data), draws=draws
-    )
+    copy = corrupted(data, args.corruption, seed=args.seed, bounds=args.bounds, draws=draws)
     path = write_dataset(
         args.out,
         copy,
@@ -132,7 +128,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
         data,
         suite,
         seed=args.seed,
-        bounds=read_bounds(args, data),
+        bounds=args.bounds,
         draws=draws,
         form=args.form,
         progress=not args.quiet,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from shaketable.evaluation.records import Records
 
 ABOUT = "measure models under noise and other corruptions"
-EXAMPLE = "shaketable evaluate --model rf --model 1nn --data bands --store r.sqlite --report r.html"
+EXAMPLES = """\
+  shaketable evaluate --model rf --model 1nn --data bands --store r.sqlite --report r.html"""
 OPTIONS = EvaluateOptions
 SCHEMA = "findings/schema.json"
 
@@ -59,5 +60,5 @@ def _note_noise_of_the_cpu(records: Records, data: Dataset) -> list[str]:
 
     here = ("cpu",) if data.x.dtype == "uint8" else ("cpu", "any")
     made = dict.fromkeys(parse(r.corruption) for r in records if r.corruption != "clean")
-    names = join_distinct(c.ladder for c in made if c.made_on in here)
+    names = join_distinct(c.ladder for c in made if c.traits.made_on in here)
     return [f"made on the CPU in spite of --device-noise: {names}"] if names else []

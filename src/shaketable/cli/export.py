@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from shaketable.cli.flags import add_out_flag, add_reference_flag, one_of
-from shaketable.cli.grouping import add_grouping_flags, read_group
+from shaketable.cli.flags import add_grouping_flags, add_out_flag, add_reference_flag
+from shaketable.cli.output import read_group, read_results
+from shaketable.core.options import one_of
 from shaketable.views.terminal import print_lines
 
 ABOUT = "write the findings or the records of a results file as CSV, Parquet or JSON"
@@ -31,14 +32,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file."""
-    from shaketable.cli.output import read_results
     from shaketable.findings.export import export
 
     results = read_results(
         args.store,
         reference=args.reference or "",
         baseline=args.baseline or "",
-        group=read_group(args),
+        group=read_group(args.group),
     )
     print_lines(
         f"{args.content}: {export(args.out, results, content=args.content)}", to_stderr=True

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_bounds_flags, add_data_flags, add_out_flag, add_seed_flag
-from shaketable.cli.values import load_data, read_bounds
+from shaketable.cli.values import load_data
 from shaketable.views.terminal import print_lines
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
     data = load_data(args)
     check_images(data.x, args.row)
-    bounds = choose_range(data, read_bounds(args, data))
+    bounds = choose_range(data, args.bounds)
     corruptions = [*resolve(args.corruptions, data, bounds).corruptions]
     if args.suite or not corruptions:
         members = resolve(suite(args.suite or "ice"), data, bounds).corruptions

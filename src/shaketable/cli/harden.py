@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
 
 ABOUT = "find the training noise that buys the most robustness"
-EXAMPLE = "shaketable harden --data bands --model rf --price 1 -o hardened.joblib"
+EXAMPLES = """\
+  shaketable harden --data bands --model rf --price 1 -o hardened.joblib"""
 SCHEMA = "training/hardening/schema.json"
 
 

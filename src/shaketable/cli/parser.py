@@ -131,11 +131,11 @@ def _make_parser(
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """Parser of one command, within that of the program, and by itself."""
     parser, subparsers = _make_top_parser()
-    example = getattr(command, "EXAMPLE", None)
+    examples = getattr(command, "EXAMPLES", None)
     sub = subparsers.add_parser(
         name,
         description=command.ABOUT,
-        epilog=example and f"example:\n  {example}",
+        epilog=examples and f"examples:\n{examples}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.set_defaults(run=command.run)

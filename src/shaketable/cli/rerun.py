@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from shaketable.evaluation.command_records import CommandRecord
 
 ABOUT = "make a results file again, and say whether it agrees"
-EXAMPLE = "shaketable rerun results.sqlite --cells 10"
+EXAMPLES = """\
+  shaketable rerun results.sqlite --cells 10"""
 SCHEMA = "evaluation/rerun.schema.json"
 
 

@@ -27,7 +27,8 @@ from shaketable.views.options import PrintOptions
 from shaketable.views.terminal import print_lines
 
 ABOUT = "how far apart the classes are, and eps_min"
-EXAMPLE = "shaketable separation mydata.csv --label COLUMN --report separation.html"
+EXAMPLES = """\
+  shaketable separation mydata.csv --label COLUMN --report separation.html"""
 SCHEMA = "separations/schema.json"
 
 _MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown needs the next

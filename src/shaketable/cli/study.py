@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from shaketable.activities.study import Inputs
 
 ABOUT = "train with noise, test with noise, over many runs"
-EXAMPLE = (
-    "shaketable study --data bands --model rf --train-eps 0,eps_min --test-eps eps_min,0.02 "
-    "--runs 20 --store s.sqlite"
-)
+EXAMPLES = """\
+  shaketable study --data bands --model rf --train-eps 0,eps_min \\
+      --test-eps eps_min,0.02 --runs 20 --store s.sqlite"""
 OPTIONS = StudyOptions
 SCHEMA = "findings/schema.json"
 DRY_RUN_SCHEMA = "evaluation/dry_run.schema.json"

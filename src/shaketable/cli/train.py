@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from shaketable.training.trained import Trained
 
 ABOUT = "train a network with noise"
-EXAMPLE = (
-    "shaketable train --data bands --network mlp --noise 'linf(eps_min)' --recipe "
-    "'auto(epochs=20)' -o net.pt"
-)
+EXAMPLES = """\
+  shaketable train --data bands --network mlp --noise 'linf(eps_min)' \\
+      --recipe 'auto(epochs=20)' -o net.pt"""
 SCHEMA = "cli/train.schema.json"
 
 _SHOWN = 12  # epochs that are printed at most
@@ -88,8 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
     import_torch()
     from shaketable.activities.networks import note_training_device
-    from shaketable.training.trained import train
-    from shaketable.training.trained import UntrainedNetwork
+    from shaketable.training.trained import UntrainedNetwork, train
 
     options: TrainOptions = args.options
     checkpoint = None if options.out is None else Path(f"{options.out}.checkpoint")

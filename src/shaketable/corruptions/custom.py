@@ -19,7 +19,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
@@ -29,9 +29,9 @@ from shaketable.core.importing import import_object, is_reference
 from shaketable.core.spec import Call, Value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.arguments import ArgumentValue, read_signature, write_value
-from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.corruption import Corruption, Traits, on_arrays
 from shaketable.corruptions.foreign import ONE_AT_A_TIME, admit_corruption, check_result
-from shaketable.corruptions.registry import Declaration, EpsMin
+from shaketable.corruptions.registry import Declaration, EpsMin, check_bare
 from shaketable.data.bounds import Bounds
 
 
@@ -202,13 +202,9 @@ class FunctionCorruption(Corruption):
         return 0.0
 
     @property
-    def on_steps(self) -> bool:
-        """Whether results are rounded."""
-        return self.decorated.on_steps
-
-    def bind(self, bounds: Bounds | None) -> FunctionCorruption:
-        """Return the same corruption with the data's bounds filled in."""
-        return replace(self, bounds=bounds)
+    def traits(self) -> Traits:
+        """Results are rounded if the function says so."""
+        return Traits(on_steps=self.decorated.on_steps)
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -218,7 +214,7 @@ class FunctionCorruption(Corruption):
             out[row] = check_result(self.spec, self._call(point, key), point, np.isfinite(point))
         if self.bounds is None:
             return out
-        if self.on_steps:
+        if self.decorated.on_steps:
             return np.asarray(self.bounds.enforce(out))
         return np.asarray(out.clip(self.bounds.low, self.bounds.high))
 
@@ -238,7 +234,7 @@ def admit(name: str, thing: Any) -> Declaration:
             forms={thing.form(name): _first_line(thing.function)},
         )
     kind = thing if isinstance(thing, type) else type(thing)
-    if Corruption not in kind.__mro__ or thing is Corruption:
+    if not issubclass(kind, Corruption) or thing is Corruption:
         raise explain_refusal(name, thing)
 
     def read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
@@ -270,9 +266,8 @@ def _make_from_class(call: Call, thing: Any) -> Corruption:
     if isinstance(thing, type):
         with guard_foreign(f"corruption {call}: {{error}}; check its arguments", but=()):
             made: Corruption = thing(*call.args, **call.options)
-    elif call.args or call.options:
-        raise InputError(f"corruption {call.name} takes no arguments, got {call}")
     else:
+        check_bare(call)
         made = thing
     made = admit_corruption(made)
     if made.spec.partition("(")[0] != call.name and not _parses_back(made):

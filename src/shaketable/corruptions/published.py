@@ -22,7 +22,7 @@ from shaketable.core.keys import digest
 from shaketable.core.spec import Call, Value, parse_call, split_top_level
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.common.severities import NAMES, profile_of, side_of
-from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.corruption import Corruption, Traits, on_arrays
 from shaketable.corruptions.images import check_finite_range, find_layout, from_levels
 from shaketable.corruptions.published_files import SEVERITIES, Source, check_source, open_source
 from shaketable.data.bounds import Bounds
@@ -55,8 +55,7 @@ class PublishedCorruption(Corruption):
     bounds: Bounds | None = None
     source: Source | None = field(default=None, compare=False, repr=False)
 
-    by_row = True
-    takes_levels = True
+    traits = Traits(needs_range=True, by_row=True, takes_levels=True)
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
@@ -70,36 +69,24 @@ class PublishedCorruption(Corruption):
             side_of(self.profile)
         check_folder_name(self.folder, "published")
 
-    @property
-    def spec(self) -> str:
-        """Canonical spec string with the folder, and with `id` once the images were read."""
-        return str(Call(self.name, (float(self.severity), *self._profile()), self._options()))
+    def write(self) -> Call:
+        """Return its kind with severity and folder, and with `id` once the images were read."""
+        profile = (self.profile,) if self.profile else ()
+        options: dict[str, Value] = {"published": self.folder}
+        options |= {"id": self.id} if self.id else {}
+        return Call(self.name, (float(self.severity), *profile), options)
 
     @property
     def ladder(self) -> str:
-        """Name of all severities of one kind."""
-        return str(Call(self.name, self._profile(), {"published": self.folder}))
-
-    @property
-    def size(self) -> float:
-        """The severity."""
-        return float(self.severity)
-
-    def _profile(self) -> tuple[str, ...]:
-        return (self.profile,) if self.profile else ()
-
-    def _options(self) -> dict[str, Value]:
-        return {"published": self.folder, **({"id": self.id} if self.id else {})}
+        """Name of all severities of one kind, whatever images were read."""
+        call = self.write()
+        return str(Call(call.name, call.args[1:], {"published": self.folder}))
 
     def for_shape(self, shape: tuple[int, ...]) -> PublishedCorruption:
         """Return the same corruption with the profile for images of this shape."""
         layout = find_layout(shape, self.name)
         profile = self.profile or profile_of(layout.height, layout.width)
         return replace(self, profile=profile)
-
-    def bind(self, bounds: Bounds | None) -> PublishedCorruption:
-        """Return the same corruption with the data's value range filled in."""
-        return replace(self, bounds=bounds)
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:

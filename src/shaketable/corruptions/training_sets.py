@@ -12,12 +12,12 @@ from shaketable.core.spec import Call, format_value
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.camera_faults import CameraGaussian
 from shaketable.corruptions.compose import Named
-from shaketable.corruptions.corruption import Alone
+from shaketable.corruptions.corruption import Corruption, Traits
 from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.impulse import Impulse
 from shaketable.corruptions.one_of import OneOf
 from shaketable.corruptions.pnorm import PNormNoise
-from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin
+from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, check_bare
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders
 from shaketable.data.bounds import Bounds
 
@@ -29,7 +29,7 @@ _VALUES = {"cifar": 3072, "tiny": 12288}
 
 
 @dataclass(frozen=True)
-class NoiseSet(Alone):
+class NoiseSet(Corruption):
     """One size of one norm, drawn for every point, of a training set of Siedel et al. (2024).
 
     ``C1``: 9 norms x 10 sizes; ``C2``: p = 0, 2, inf x 10 sizes; ``C3``: 9 norms x the 5 smallest
@@ -52,10 +52,11 @@ class NoiseSet(Alone):
                 f"are for, got {self.profile!r}; leave it out"
             )
 
-    @property
-    def spec(self) -> str:
-        """Canonical spec string; it names the sizes once the shape is known."""
-        return str(Call(self.name, (self.profile,) if self.profile else ()))
+    traits = Traits(needs_range=True)
+
+    def write(self) -> Call:
+        """Return its name; with the name of its sizes once the shape is known."""
+        return Call(self.name, (self.profile,) if self.profile else ())
 
     @property
     def choice(self) -> OneOf:
@@ -68,10 +69,6 @@ class NoiseSet(Alone):
         d = math.prod(shape)
         fitting = (profile for profile, values in _VALUES.items() if values == d)
         return self if self.profile else replace(self, profile=next(fitting, str(d)))
-
-    def bind(self, bounds: Bounds | None) -> NoiseSet:
-        """Return the same set with the data's value range filled in."""
-        return replace(self, bounds=bounds)
 
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Apply one of the noises to every row; `drawn` are the keys."""
@@ -106,7 +103,6 @@ for _name, _what in (
         _name,
         Declaration(
             read=_read_noise_set,
-            needs_range=True,
             forms={
                 _name: f"p-norm noise of a random norm and size for every point: {_what} (Siedel "
                 "et al. 2024), for the shape and range of the data"
@@ -145,8 +141,7 @@ TWO_FACTOR = _list_two_factor()
 def _read_two_factor(call: Call, eps_min: EpsMin | None) -> Named:
     from shaketable.corruptions.parse import parse  # it builds on this module
 
-    if call.args or call.options:
-        raise InputError(f"corruption {call.name} takes no arguments, got {call}")
+    check_bare(call)
     return Named(parse(TWO_FACTOR[call.name], eps_min=eps_min), call.name)
 
 
@@ -155,7 +150,6 @@ for _name, _spec in TWO_FACTOR.items():
         _name,
         Declaration(
             read=_read_two_factor,
-            needs_range=True,
             forms={_name: f"training set of Dai & Berleant (2022): {_spec}"},
             home=__name__,
         ),

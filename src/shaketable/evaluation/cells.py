@@ -70,7 +70,7 @@ class Cell:
     @property
     def k(self) -> int:
         """Draws per point; 1 for clean points and for images that are read from files."""
-        return 1 if self.is_clean or self.corruption.by_row else self.noise.k
+        return 1 if self.is_clean or self.corruption.traits.by_row else self.noise.k
 
     @property
     def bounds(self) -> str:
@@ -88,7 +88,7 @@ class Cell:
 
         What a device makes to the bit as the CPU does counts as drawn there.
         """
-        on_device = self.noise.on_device and self.corruption.made_on == "device"
+        on_device = self.noise.on_device and self.corruption.traits.made_on == "device"
         return "none" if self.is_clean else "device" if on_device else "cpu"
 
     @property
@@ -153,7 +153,7 @@ class Cell:
 @contextmanager
 def locate_errors(place: str, corruption: Corruption | None = None) -> Iterator[None]:
     """Say in errors of a model where they happened, and what to do if values were left empty."""
-    gaps = corruption is not None and corruption.leaves_gaps
+    gaps = corruption is not None and corruption.traits.leaves_gaps
     remedy = (
         "; missing(share, mean) fills what is left empty, for models that need it" if gaps else ""
     )
@@ -215,14 +215,16 @@ class _Group:
     @cached_property
     def draws_on_device(self) -> bool:
         """Whether noise is drawn on the model's device, with numbers of its own."""
-        return self.cells[0].noise.on_device and self.corruptions[0].made_on == "device"
+        return self.cells[0].noise.on_device and self.corruptions[0].traits.made_on == "device"
 
     @cached_property
     def on_device(self) -> bool:
         """Whether points are corrupted on the model's device."""
         if not self.cells[0].noise.on_device:
             return False
-        return self.draws_on_device or (self.on_levels and self.corruptions[0].made_on == "any")
+        return self.draws_on_device or (
+            self.on_levels and self.corruptions[0].traits.made_on == "any"
+        )
 
     @cached_property
     def on_levels(self) -> bool:
@@ -233,7 +235,7 @@ class _Group:
         return self.cells[0].data.x.dtype == np.uint8 and (
             self.draws_on_device
             or all(
-                c.takes_levels and (each.noise.bounds is None or each.noise.bounds.on_bytes)
+                c.traits.takes_levels and (each.noise.bounds is None or each.noise.bounds.on_bytes)
                 for c, each in zip(self.corruptions, self.cells, strict=True)
             )
         )
@@ -346,7 +348,7 @@ def _count_hits(
 
 def _keys(cell: Cell, rows: IntArray, draws: range) -> Any:
     """Keys of every row and draw, (rows, draws); for images in files their positions there."""
-    if cell.corruption.by_row:
+    if cell.corruption.traits.by_row:
         places = rows - (cell.data.n_train or 0)
         return np.repeat(places.astype(np.uint64)[:, None], len(draws), axis=1)
     return cell.noise.keys(cell.data, cell.corruption, rows, np.array(draws))

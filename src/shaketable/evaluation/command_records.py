@@ -95,11 +95,10 @@ def describe_call(
     if options.until is not None:
         settings["until"], given["until"] = None, options.until
     lacking = [key for key, value in settings.items() if value is None]
-    lacks = {
-        key: " ".join(repr(given.get(key) or getattr(options, key)).split()) for key in lacking
-    }
-    if "data" in lacks:
-        lacks["data"] = "a data set in memory"
+    lacks = {}
+    for key in lacking:
+        value = given[key] if key in given else getattr(options, key)
+        lacks[key] = "a data set in memory" if key == "data" else " ".join(repr(value).split())
     return (
         {key: value for key, value in settings.items() if value is not None},
         {key: text[:_SHOWN] for key, text in lacks.items()},

@@ -70,7 +70,7 @@ class Plan:
     def as_uint8(self) -> bool:
         """Whether all values are levels of uint8."""
         levels = self.is_common or self.data.x.dtype == np.uint8
-        return levels and all(c.on_steps for c in self.members)
+        return levels and all(c.traits.on_steps for c in self.members)
 
     def to_written(self, x: Array) -> Array:
         """Return values as they are written."""

@@ -16,7 +16,7 @@ from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_usual
 from shaketable.findings.error_probability import ErrorProbability
-from shaketable.findings.mscr.words import describe_risk, verdict
+from shaketable.findings.mscr.view import describe_mscr, describe_risk
 from shaketable.findings.results import Results, find
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
@@ -84,7 +84,7 @@ class Assessment:
     @property
     def verdict(self) -> str:
         """Meaning of the MSCR, as a sentence."""
-        return verdict(self.mscr)
+        return describe_mscr(self.mscr)
 
     def report(self, path: str | Path) -> Path:
         """Write the assessment as one HTML page."""

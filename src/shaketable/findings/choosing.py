@@ -12,6 +12,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.corruptions.parse import parse
 from shaketable.corruptions.registry import EpsMin
+from shaketable.corruptions.table_faults import fit_to_frame
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.series import Series, group_series
 from shaketable.findings.subjects import name_noise
@@ -90,7 +91,7 @@ def list_ways(spec: str, eps_min: EpsMin | None = None) -> set[str]:
     """
     try:
         corruption = parse(spec, eps_min=eps_min)
-        return {spec, corruption.spec, corruption.for_frame().spec}
+        return {spec, corruption.spec, fit_to_frame(corruption).spec}
     except InputError:  # the name of a set, or eps_min is not known
         return {spec}
 

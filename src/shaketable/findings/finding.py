@@ -16,6 +16,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
 from shaketable.findings.groups import RecordGroups
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Block
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -27,11 +28,19 @@ class Finding(Protocol):
     def json(self) -> dict[str, Any]:
         """Return its numbers for programs, rates in per cent; keys are its own."""
 
-    def print(self) -> None:
-        """Print its tables and sentences to the terminal."""
+    def blocks(self) -> list[Block]:
+        """Return its tables, charts, sentences and cards; a heading with a place begins a section.
 
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return its sections of a page, and note how its numbers were computed."""
+        Places are those of `PLACES`, or names of your own.
+        """
+
+
+PLACES = (
+    "summary", "answer", "verdict", "regimes", "comparison", "suite", "sets", "...", "risk",
+    "features", "groups", "accuracy", "study", "differences", "correlation", "stopping", "data",
+    "method",
+)  # fmt: skip
+"""Sections in their order, on pages and in the terminal; ``...`` stands for those of others."""
 
 
 @dataclass(frozen=True)

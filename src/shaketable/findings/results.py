@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
+from shaketable.evaluation.store import Store
 from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
-from shaketable.views.terminal import Displayed, print_notes
+from shaketable.views.terminal import Displayed, print_blocks, print_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,14 +65,20 @@ class Results(Displayed):
     def print(self) -> None:
         """Print the tables of all findings to the terminal, notes to stderr."""
         for name, finding in self.findings.items():
-            _call(name, "print()", lambda f=finding: f.print())
+            if hasattr(finding, "sections"):  # until all findings are blocks
+                _call(name, "print()", lambda f=finding: f.print())
+            else:
+                print_blocks(_call(name, "blocks()", lambda f=finding: f.blocks()))
         print_notes([*self.notes, *self.groups.unfinished])
 
     def sections(self, methods: Methods) -> list[Section]:
         """Return the sections of all findings, in the order of the page."""
         sections: list[Section] = []
         for name, finding in self.findings.items():
-            added = _call(name, "sections()", lambda f=finding: _check_sections(f, methods))
+            if hasattr(finding, "sections"):
+                added = _call(name, "sections()", lambda f=finding: _check_sections(f, methods))
+            else:
+                added = _call(name, "blocks()", lambda f=finding: _bridge(f.blocks(), methods))
             if taken := {section.id for section in sections} & {section.id for section in added}:
                 raise InputError(f"finding {name!r} must not use the section id {min(taken)!r}")
             sections += added
@@ -119,6 +127,64 @@ def find(
     return Results(groups, findings, tuple(dict.fromkeys(sentences)))
 
 
+Found: TypeAlias = Results | Records | str | Path
+"""What figures, pages and files are made from: findings, records, or a results file."""
+
+
+def as_results(found: Found, *, reference: str = "", notes: Iterable[str] = ()) -> Results:
+    """Return findings as they are, or take them from records or a results file, as `find` does."""
+    if isinstance(found, Results):
+        return found
+    return find(as_records(found), reference=reference, notes=notes)
+
+
+def as_records(found: Found) -> Records:
+    """Return records: as they are, those of findings, or those in a results file."""
+    if isinstance(found, Results):
+        return found.records
+    if isinstance(found, Records):
+        return found
+    with Store(found, must_exist=True) as store:
+        return store.records()
+
+
+_ORDER = {
+    "verdict": 10, "regimes": 12, "comparison": 15, "suite": 20, "sets": 30, "risk": 40,
+    "features": 43, "groups": 45, "accuracy": 50, "study": 60, "differences": 70,
+    "correlation": 72, "stopping": 71,
+}  # fmt: skip
+
+
+def _bridge(blocks: Any, methods: Methods) -> list[Section]:
+    """Sections of a finding that has blocks, until all have."""
+    from markupsafe import Markup
+
+    from shaketable.views import page
+    from shaketable.views.blocks import Definition, collect_methods, number_places
+
+    blocks = [*number_places(blocks)]
+    for kind, texts in collect_methods(blocks).items():
+        methods.by_kind.setdefault(kind, {}).update(dict.fromkeys(texts))
+    headline, sections = page.make_sections(blocks)
+    top = [Section(f"top-{id(blocks)}", "", Markup("".join(headline.parts)), 0)]
+    made = []
+    for s in sections:
+        assert s.heading is not None
+        title = Markup("<h2>{}</h2>").format(s.heading.title) if s.heading.title else ""
+        body = Markup("").join([title, *s.parts])
+        html = Markup('<section id="{}">{}</section>').format(s.place, body)
+        order = _ORDER.get(s.place.split("-")[0], 35)
+        made.append(Section(s.place, s.heading.contents, html, order))
+    definitions = Markup("").join(
+        Markup('<p class="formula">{}</p><p class="quiet">{}</p>').format(d.formula, d.about)
+        for d in blocks
+        if isinstance(d, Definition)
+    )
+    if made:
+        made[0] = replace(made[0], definitions=definitions)
+    return [*(top if headline.parts else []), *made]
+
+
 def _check_json(numbers: Any) -> dict[str, Any]:
     if not isinstance(numbers, dict):
         raise TypeError(f"it must return a dict, got {type(numbers).__name__}")
@@ -126,7 +192,7 @@ def _check_json(numbers: Any) -> dict[str, Any]:
     return numbers
 
 
-def _check_sections(finding: Finding, methods: Methods) -> list[Section]:
+def _check_sections(finding: Any, methods: Methods) -> list[Section]:
     sections = finding.sections(methods)
     if not isinstance(sections, list) or not all(isinstance(s, Section) for s in sections):
         raise TypeError(f"it must return a list of Section, got {sections!r:.80}")

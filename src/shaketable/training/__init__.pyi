@@ -1,10 +1,10 @@
 from shaketable.models.networks.files import load_network as load_network
 from shaketable.models.networks.registry import build_network as build_network
-from shaketable.training.augmentations.augmix import AugMix as AugMix
+from shaketable.training.augmentations.auto_augment import AugMix as AugMix
+from shaketable.training.augmentations.auto_augment import RandAugment as RandAugment
+from shaketable.training.augmentations.auto_augment import TrivialAugment as TrivialAugment
 from shaketable.training.augmentations.flip_crop import FlipCrop as FlipCrop
 from shaketable.training.augmentations.mixup import Mixup as Mixup
-from shaketable.training.augmentations.rand_augment import RandAugment as RandAugment
-from shaketable.training.augmentations.trivial_augment import TrivialAugment as TrivialAugment
 from shaketable.training.hardening.result import Hardening as Hardening
 from shaketable.training.recipes import Recipe as Recipe
 from shaketable.training.recipes import make_recipe as make_recipe

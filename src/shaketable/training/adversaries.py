@@ -26,7 +26,7 @@ from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.region_tensors import TensorRegion, voronoi_on
 from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
-from shaketable.core.errors import InputError, either
+from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.makers import as_whole
 from shaketable.core.norms import as_p
@@ -36,9 +36,7 @@ from shaketable.core.tensors import move
 from shaketable.core.types import Array, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
-from shaketable.training.loop import Batch, Outcome
-
-Kind = Literal["pgd_at", "trades"]
+from shaketable.training.loop import Batch, StepOutcome
 
 _CONSTRAINTS = ("none", "genuine-max")
 _START, _WAY = 1000, 1001  # purposes of keys; augmentations and noise have the first numbers
@@ -82,7 +80,7 @@ class AdversarialTraining:
     'trades(0.1, norm=inf, steps=10, beta=6)'
     """
 
-    kind: Kind
+    kind: Literal["pgd_at", "trades"]
     epsilon: float
     norm: float = float("inf")
     steps: int = 10
@@ -139,22 +137,9 @@ class AdversarialTraining:
             points = data.rows(rows).reshape(len(rows), -1).astype(np.float64)
             there = None if device is None or device.type != "cuda" else str(device)
             cells = VoronoiCells.of(points, self.norm, self.epsilon, device=there)
-            if cells.find_clashes(data.y[rows]).any():
-                raise InputError(
-                    "points of different classes must not coincide: their Voronoi cells have no "
-                    "unique label; leave them out with "
-                    f"{either('--drop-clashes', 'Dataset.drop_clashes()')}"
-                )
-        region = Region(
-            points,
-            data.shape,
-            np.dtype(np.float32),
-            self.norm,
-            self.epsilon,
-            self.constraint,
-            cells,
-            bounds,
-        )
+            cells.refuse_clashes(data.y[rows])
+        where = self.norm, self.epsilon, self.constraint, cells, bounds
+        region = Region(points, data.shape, np.dtype(np.float32), *where)
         places = np.zeros(data.n, np.int64)
         places[rows] = np.arange(len(rows))
         return AdversarialLoss(self, region, places)
@@ -176,7 +161,7 @@ class AdversarialLoss:
         ask: Callable[[Tensor], Tensor],
         batch: Batch,
         smoothing: float = 0.0,
-    ) -> Outcome:
+    ) -> StepOutcome:
         """Loss and scores of a batch of points; `ask` gives their scores.
 
         The scores are those of the points, or with alpha = 1, which never asks for them, those of
@@ -189,18 +174,18 @@ class AdversarialLoss:
 
         if weight == 0:  # nothing else may be drawn, or counted by batch normalisation
             scores = ask(batch.x)
-            return Outcome(plain_loss(scores), scores, targets)
+            return StepOutcome(plain_loss(scores), scores, targets)
         worst = self.find_worst(network, ask, batch)
         if self.training.kind == "trades":
             scores = ask(batch.x)
             change = _divergences(softmax(scores.float(), dim=1), ask(worst)).mean()
-            return Outcome(plain_loss(scores) + weight * change, scores, targets)
+            return StepOutcome(plain_loss(scores) + weight * change, scores, targets)
         if weight == 1:
             scores = ask(worst)
-            return Outcome(plain_loss(scores), scores, targets)
+            return StepOutcome(plain_loss(scores), scores, targets)
         scores = ask(batch.x)
         loss = (1 - weight) * plain_loss(scores) + weight * plain_loss(ask(worst))
-        return Outcome(loss, scores, targets)
+        return StepOutcome(loss, scores, targets)
 
     def find_worst(
         self, network: nn.Module, ask: Callable[[Tensor], Tensor], batch: Batch

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -12,12 +13,33 @@ from typing import Any
 import altair as alt
 import jinja2
 import vl_convert
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
 from shaketable.views import drawing, numbers
-from shaketable.views.text import make_all_visible, make_visible, to_sentence
+from shaketable.views.blocks import (
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Definition,
+    Entry,
+    Heading,
+    Picture,
+    Table,
+    collect_methods,
+    name_column,
+    number_places,
+    split_cell,
+)
+from shaketable.views.text import (
+    begin_sentence,
+    end_sentence,
+    make_all_visible,
+    make_visible,
+    to_sentence,
+)
 
 ENDINGS = (".html", ".htm")
 """Endings of the files that a page can be written to."""
@@ -80,6 +102,136 @@ def write(
     with write_beside(path, "report") as beside:
         beside.write_text(page, encoding="utf-8")
     return path
+
+
+def write_blocks(
+    path: str | Path,
+    blocks: Iterable[Block],
+    *,
+    title: str,
+    lead: str,
+    notes: Sequence[str] = (),
+) -> Path:
+    """Write blocks as one page: the headline, notes, sections, then how it was made.
+
+    Parameters
+    ----------
+    path
+        File to write; an older file is replaced.
+    blocks
+        In their order. A heading with a place begins a section; that of the place ``method`` ends
+        the page, and gets all definitions, and how the estimates were computed.
+    title, lead
+        Heading of the page, and what it is about.
+    notes
+        Sentences that a reader should know.
+
+    Returns
+    -------
+    pathlib.Path
+        The path of the page.
+    """
+    blocks = [*number_places(blocks)]
+    headline, sections = make_sections(blocks)
+    return write(
+        path,
+        "views/templates/frame.html.j2",
+        title=title,
+        lead=lead,
+        notes=notes,
+        headline=headline,
+        sections=[s for s in sections if s.parts or s.place == "method"],
+        definitions=[block for block in blocks if isinstance(block, Definition)],
+        methods=collect_methods(blocks),
+    )
+
+
+def make_sections(blocks: Iterable[Block]) -> tuple[_Section, list[_Section]]:
+    """Fill in all blocks: those of the headline, and sections."""
+    number = count(1)
+    headline, sections = _Section(), list[_Section]()
+    for block in blocks:
+        if isinstance(block, Heading) and block.place:
+            sections.append(_Section(block))
+        elif block.level == "headline":
+            headline.parts.append(_prepare(block, number))
+        elif not isinstance(block, Definition):
+            sections[-1].parts.append(_prepare(block, number))
+    return headline, sections
+
+
+@dataclass
+class _Section:
+    """A section of a page, as the template needs it."""
+
+    heading: Heading | None = None
+    parts: list[Markup] = field(default_factory=list)
+
+    @property
+    def place(self) -> str:
+        """Its anchor."""
+        return self.heading.place if self.heading else ""
+
+
+def _prepare(block: Block, number: Iterator[int]) -> Markup:
+    """Fill in the macro of a block."""
+    content: dict[str, Any] = {"block": block}
+    if isinstance(block, Chart):
+        content["figures"] = [
+            replace(figure, id=f"figure-{next(number)}") for figure in _make_block_figures(block)
+        ]
+    elif isinstance(block, Table):
+        columns = [block.columns[i] for i in block.used]
+        content["headings"] = [
+            (
+                # a heading with a quantity is a name, and stays as it is
+                (str if c.quantity else begin_sentence)(name_column(c, has_units=True)),
+                "text" if c.kind == "text" else "",
+            )
+            for c in columns
+        ]
+        content["rows"] = [
+            [_Cell.of(row[i], block.columns[i]) for i in block.used]
+            for row in block.rows[: block.limit]
+        ]
+    name = type(block).__name__.lower()
+    return render("shaketable", "views/templates/blocks.html.j2", name, **content)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """An entry of a table, as the template needs it."""
+
+    text: str
+    small: list[str]
+    style: str
+    heat: float | None = None
+    picture: Picture | None = None
+
+    @classmethod
+    def of(cls, cell: Cell, column: Column) -> _Cell:
+        """Write an entry."""
+        text, small = split_cell(cell, column)
+        entry = cell if isinstance(cell, Entry) else Entry(cell)
+        picture = entry.value if isinstance(entry.value, Picture) else None
+        styles = {
+            "text wrap": column.kind == "text",
+            "shown": entry.shown,
+            "place": picture is not None,
+            "heat": entry.heat is not None,
+        }
+        style = " ".join(name for name, holds in styles.items() if holds)
+        missing = "–" if column.kind != "text" and picture is None else ""
+        return cls(text or missing, small, style, entry.heat, picture)
+
+
+def _make_block_figures(block: Chart) -> list[Figure]:
+    charts = block.draw()
+    if isinstance(charts, Sequence):
+        return make_small_figures(charts, heading=block.title, caption=block.caption, place="")
+    return make_figures(
+        charts, caption=block.caption, min_width=block.min_width, own_size=block.own_size
+    )
 
 
 def render(package: str, template: str, macro: str, **content: Any) -> Markup:
@@ -194,8 +346,17 @@ def _environment(package: str) -> jinja2.Environment:
         "sentence": to_sentence,
         "upper": lambda value: numbers.format_bound(value.high),
         "at_most": numbers.format_bound,
+        "stop": end_sentence,
+        "capital": begin_sentence,
+        "card": lambda card: split_cell(card.value, Column(card.name, card.kind)),
+        "lower_marks": _lower_marks,
     }
     return environment
+
+
+def _lower_marks(formula: str) -> Markup:
+    """Write what stands in ``_{…}`` lower."""
+    return Markup(re.sub(r"_\{(.*?)\}", r"<sub>\1</sub>", str(escape(formula))))
 
 
 @cache

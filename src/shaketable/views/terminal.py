@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
+from shaketable.views.blocks import Block, Card, Cards, Facts, Heading, Sentence, Table, format_card
 from shaketable.views.formats import Html, TableFormat
 from shaketable.views.text import make_visible
 
@@ -73,11 +74,15 @@ def _send_to(output: _Output | None) -> Iterator[None]:
 
 
 class Displayed:
-    """A result that prints itself here, and so is shown as HTML in a notebook."""
+    """A result made of blocks: printed to the terminal, and shown as HTML in a notebook."""
+
+    def blocks(self) -> list[Block]:
+        """Return its tables, charts, sentences, cards and images, for all views."""
+        raise NotImplementedError
 
     def print(self) -> None:
-        """Print its tables and sentences to the terminal."""
-        raise NotImplementedError
+        """Print its tables, cards and sentences to the terminal."""
+        print_blocks(self.blocks())
 
     def _repr_html_(self) -> str:
         return render(self.print, Html())
@@ -126,13 +131,53 @@ def print_list(entries: dict[str, str]) -> None:
     print_lines(*(f"{name:<{width}}  {about}" for name, about in shown))
 
 
+def print_blocks(blocks: Iterable[Block]) -> None:
+    """Print tables, cards and sentences; charts, images and details are left to pages."""
+    for block in blocks:
+        if block.level == "detail":
+            continue
+        if isinstance(block, Table):
+            _print_table_block(block)
+        elif isinstance(block, Sentence):
+            print_lines(f"{block.about}: {block.text}" if block.about else block.text)
+        elif isinstance(block, Cards):
+            for card in block.cards:
+                _print_card(card)
+        elif isinstance(block, Facts):
+            print_list(dict(block.facts))
+        elif isinstance(block, Heading) and not block.place:
+            print_lines("", block.title)
+
+
+def _print_table_block(table: Table) -> None:
+    if not table.rows:
+        return
+    left = [j for j, i in enumerate(table.used) if table.columns[i].kind == "text"]
+    print_table(table.title, table.header, [*table.texts()], left=left)
+    if table.shown and table.has_shown:
+        print_lines(f"* {table.shown}")
+    if table.left_out:
+        print_lines(f"{table.left_out} more {table.what} are left out; --json and pages have more")
+
+
+def _print_card(card: Card) -> None:
+    print_lines(f"{card.title}: {card.name} {format_card(card)}".rstrip())
+    print_lines(*(f"  {sentence}" for sentence in (*card.sentences, *card.asides)))
+
+
 def print_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, spaces: int = 3
+    title: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    spaces: int = 3,
+    left: Collection[int] = (0,),
 ) -> None:
     """Print a table; one that is wider than the terminal is printed in several pieces.
 
     A cell is one line; one that is longer than 80 characters loses its middle. `spaces` is the
-    distance of columns, 1 or more.
+    distance of columns, 1 or more; `left` are columns that are aligned there, the others are
+    aligned right.
     """
     if (output := _OUTPUT.get()) is not None:
         visible = [[make_visible(cell) for cell in row] for row in (header, *rows)]
@@ -149,7 +194,7 @@ def print_table(
     def piece(columns: Sequence[int]) -> Table:
         table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=padding)
         for i in columns:
-            justify: Literal["left", "right"] = "left" if i == 0 else "right"
+            justify: Literal["left", "right"] = "left" if i in left else "right"
             table.add_column(shown[0][i], justify=justify, no_wrap=True)
         for row in shown[1:]:
             table.add_row(*(row[i] for i in columns))

@@ -13,7 +13,25 @@ def to_sentence(text: str) -> str:
     >>> to_sentence("no two points coincide")
     'No two points coincide.'
     """
-    return f"{text[:1].upper()}{text[1:]}."
+    return begin_sentence(end_sentence(text))
+
+
+def begin_sentence(text: str) -> str:
+    """Begin with a capital.
+
+    >>> begin_sentence("no two points coincide.")
+    'No two points coincide.'
+    """
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def end_sentence(text: str) -> str:
+    """End with a full stop, unless there is a mark already.
+
+    >>> end_sentence("it holds"), end_sentence("does it hold?")
+    ('it holds.', 'does it hold?')
+    """
+    return text if text.endswith((".", "?", "!", ":")) else f"{text}."
 
 
 def make_visible(text: str, *, limit: int | None = None) -> str:

@@ -15,7 +15,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.evaluation.store import Store
-from shaketable.findings.correlation.finding import find
+from shaketable.findings.correlation.finding import find, find_asked
 from shaketable.findings.correlation.numbers import correlate
 from shaketable.findings.finding import Methods
 from shaketable.findings.groups import RecordGroups
@@ -74,7 +74,7 @@ def test_ten_models_have_all_pairs_judged_together(capsys: pytest.CaptureFixture
     assert names == [("error", "mscr"), ("error", "mce_lp"), ("mscr", "mce_lp")]
     assert finding.shown == [False, False, True]
     content = finding.json()
-    check_schema("score", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
+    check_schema("report", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
     assert len(content["metric_correlations"][2]["models"]) == 10
     finding.print()
     assert "MSCR with mCE_Lp" in capsys.readouterr().out
@@ -97,11 +97,19 @@ def test_the_command_prints_json_and_draws(
         store.add(list(records))
         store.add_separation(SEPARATION)
         store.add_suite(records.suites[0])
-    found = run_json(capsys, "correlate", path, "--with", "mce_lp", "-o", tmp_path / "c.svg")
+    argv = ("figure", "correlation", path, "--metric", "mscr,mce_lp", "-o", tmp_path / "c.svg")
+    found = run_json(capsys, *argv)
     assert len(found["correlations"][0]["models"]) == 5
     assert "<svg" in (tmp_path / "c.svg").read_text()[:5]
-    assert "MSCR with mCE_Lp" in run_command(capsys, "correlate", path, "--with", "mce_lp")[1]
-    assert "no model has a value of mce" in run_failing(capsys, "correlate", path)
+    argv = ("report", path, "--correlate", "mscr, mce_lp")
+    assert run_json(capsys, *argv)["correlations"] == found["correlations"]
+    assert "MSCR with mCE_Lp" in run_command(capsys, *argv)[1]
+    (section,) = find_asked(records, "mscr,mce_lp").sections(Methods())
+    assert Outline(section.html).elements[0] == ("section", {"id": section.id})
+    assert "no model has a value of mce" in run_failing(
+        capsys, "report", path, "--correlate", "mscr,mce"
+    )
+    assert "two metrics" in run_failing(capsys, "report", path, "--correlate", "mscr")
 
 
 def drop(records: Records, model: str, *specs: str) -> Records:

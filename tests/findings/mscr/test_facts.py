@@ -8,8 +8,7 @@ import pytest
 from helpers.pages import read_page
 from helpers.records import make_records
 from shaketable.evaluation.records import Points, Records
-from shaketable.findings.mscr.section import _choose_tone
-from shaketable.findings.mscr.words import describe_risk
+from shaketable.findings.mscr.view import _choose_tone, describe_risk
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.metrics import error_probability

@@ -48,7 +48,7 @@ def test_json_has_the_numbers_of_the_metrics(noise_records: Records) -> None:
         records = noise_records.select(model=model["model"])
         mscr = metrics.mscr(records)
         assert model["mscr"] == {**mscr.json(), "method": mscr.method}
-        assert model["verdict"] == metrics.verdict(mscr)
+        assert model["verdict"] == metrics.describe_mscr(mscr)
         by_spec = {s.first.corruption: metrics.accuracy(s) for s in metrics.series(records)}
         cells = {cell["corruption"]: cell["mean"] for cell in model["cells"]}
         assert cells == {spec: 100 * e.value for spec, e in by_spec.items()}

@@ -29,7 +29,7 @@ def test_page_of_fixed_models_says_what_the_metrics_say(
     for model in noise_records.models:
         records = noise_records.select(model=model)
         mscr = metrics.mscr(records)
-        assert metrics.verdict(mscr) in text
+        assert metrics.describe_mscr(mscr) in text
         assert (
             numbers.format_change(mscr) + "MSCR, 95 % interval " + numbers.format_interval(mscr)
             in text

@@ -201,7 +201,7 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_the_page_and_the_json_have_the_table_and_its_parts() -> None:
     finding = get(make(FOUR, runs=1))
     content = finding.json()
-    check_schema("score", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
+    check_schema("report", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
     found = content["regimes"]
     assert (found["group_by"], found["baseline"]) == ("regime", "clean")
     assert [part["part"] for part in found["parts"]] == ["a on set f", "b on set f"]

@@ -162,7 +162,7 @@ def test_where_it_stopped_is_told(capsys):
     assert stop["forecast"]["half_width"] == pytest.approx(stop["half_width"] / 2)
     assert stop["forecast"]["needed"] > 1500
     assert stop["recommended_k"] == 1
-    check_schema("score", {"schema_version": SCHEMA_VERSION, **results.json()})
+    check_schema("report", {"schema_version": SCHEMA_VERSION, **results.json()})
     results.print()
     assert (
         "net: stopped after 500 points, intervals of accuracies within" in capsys.readouterr().out

@@ -41,7 +41,7 @@ def describe_attacks() -> dict[str, str]:
     return ATTACKS.describe(lambda _, maker: {maker.usage: maker.about})
 
 
-def admit(attack: Any, name: str = "") -> Attack:
+def admit_attack(attack: Any, name: str = "") -> Attack:
     """Return an attack that can be run: one of ours as it is, others as a `ForeignAttack`."""
     if type(attack).__module__.startswith("shaketable."):
         return attack  # type: ignore[no-any-return]  # ours follow the protocol
@@ -116,7 +116,7 @@ def parse_attack(spec: str) -> Attack:
     'random(queries=50)'
     """
     call = parse_call(spec)
-    return admit(ATTACKS.get(call.name).create(call), call.name)
+    return admit_attack(ATTACKS.get(call.name).create(call), call.name)
 
 
 def parse_attacks(attacks: Attacks) -> list[Attack] | None:
@@ -129,4 +129,4 @@ def parse_attacks(attacks: Attacks) -> list[Attack] | None:
         return None
     if isinstance(attacks, str) or not isinstance(attacks, Sequence):
         attacks = [attacks]
-    return [parse_attack(a) if isinstance(a, str) else admit(a) for a in attacks]
+    return [parse_attack(a) if isinstance(a, str) else admit_attack(a) for a in attacks]

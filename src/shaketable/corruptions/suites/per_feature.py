@@ -47,7 +47,7 @@ def per_feature(data: Dataset, *noises: str) -> Suite:
         _add_column(spec, name)
         for place, (name, kind) in enumerate(_list_columns(data))
         for spec in (
-            [spec for spec, noise in chosen if kind in noise.kinds_to_name]
+            [spec for spec, noise in chosen if kind in noise.traits.kinds_to_name]
             if noises
             else [SWAPPED if kind in CATEGORIES or data.columns.has_steps(place) else MOVED]
         )

@@ -19,9 +19,8 @@ from shaketable.core.spec import Call, display_name, format_value, parse_call, s
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
-from shaketable.corruptions.parse import as_corruption
+from shaketable.corruptions.parse import as_corruption, needs_range
 from shaketable.corruptions.published import check_folder_name, find_published_folder
-from shaketable.corruptions.registry import needs_range
 from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 

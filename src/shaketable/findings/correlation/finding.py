@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.spec import split_top_level
+from shaketable.evaluation.records import Records
 from shaketable.findings.correlation.numbers import (
     Correlation,
     Values,
+    correlate_all,
     group_by_data,
     list_values,
     make_correlation,
@@ -20,6 +23,9 @@ from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
 from shaketable.findings.groups import RecordGroups
 from shaketable.statistics.difference import judge_together
 from shaketable.views.terminal import Displayed
+
+if TYPE_CHECKING:
+    from shaketable.views.drawing import Chart
 
 METRICS = ("error", "mscr", "mce", "mce_lp", "ice", "mean_accuracy", "cv")
 """Metrics that are correlated, if models have them."""
@@ -63,6 +69,46 @@ class Correlations(Displayed):
         from shaketable.findings.correlation.section import make_sections  # loads the charts
 
         return make_sections(self, methods)
+
+
+class AskedCorrelations(Correlations):
+    """The two metrics that were asked for, over the models on every data set."""
+
+    def json(self) -> dict[str, Any]:
+        """Return the correlation on every data set."""
+        return {"correlations": [pair.json() for pair in self.pairs]}
+
+    def print(self) -> None:
+        """Print one row per data set, and what it means."""
+        from shaketable.findings.correlation.table import print_correlations
+
+        print_correlations(self.pairs)
+
+    def plot(self) -> Chart:
+        """Draw one metric against the other, one dot per model and one panel per data set."""
+        from shaketable.findings.correlation.charts import scatter_chart  # slow to load
+
+        return scatter_chart(self.pairs)
+
+    def sections(self, methods: Methods) -> list[Section]:
+        """Return one section."""
+        from shaketable.findings.correlation.section import make_sections  # loads the charts
+
+        return make_sections(self, methods, anchor="asked-correlations")
+
+
+def find_asked(records: Records, metrics: str) -> AskedCorrelations:
+    """Correlate two metrics, with a comma between them, on every data set.
+
+    `InputError` is raised if none has enough models with both.
+    """
+    names = split_top_level(metrics, ",")
+    if len(names) != 2 or not all(names):
+        raise InputError(
+            f"two metrics are correlated, with a comma between them, such as mscr,mce; got "
+            f"{metrics!r}"
+        )
+    return AskedCorrelations(tuple(correlate_all(RecordGroups(records), *names)))
 
 
 def find(groups: RecordGroups) -> Correlations | None:

@@ -11,7 +11,9 @@ MAX_CHARTS = 4
 """Pairs of metrics that are drawn, those with MSCR first."""
 
 
-def make_sections(finding: Correlations, methods: Methods) -> list[Section]:
+def make_sections(
+    finding: Correlations, methods: Methods, *, anchor: str = "correlations"
+) -> list[Section]:
     """Return the section with all pairs of metrics, and charts of some."""
     for pair in finding.pairs:
         methods.note("Correlation", pair.spearman)
@@ -21,6 +23,7 @@ def make_sections(finding: Correlations, methods: Methods) -> list[Section]:
         "shaketable.findings.correlation",
         "section.html.j2",
         "correlations",
+        anchor=anchor,
         pairs=[
             (
                 pair,
@@ -34,7 +37,7 @@ def make_sections(finding: Correlations, methods: Methods) -> list[Section]:
         judged=finding.judged,
         caveat=words.CAVEAT,
         figures=page.make_figures(
-            charts.scatter_chart(order[:MAX_CHARTS]), place="correlation", caption=words.SCATTER
+            charts.scatter_chart(order[:MAX_CHARTS]), place=anchor, caption=words.SCATTER
         ),
     )
-    return [Section("correlations", "Correlations", html, 72)]
+    return [Section(anchor, "Correlations", html, 72)]

@@ -10,9 +10,10 @@ import numpy as np
 from shaketable.core.errors import InputError, either
 from shaketable.findings.choosing import list_first, matches
 from shaketable.findings.conditions import name_training
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.labels import distinguish, list_training_facts
 from shaketable.findings.mscr.charts import VALUE_TIPS
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import name_noise
 from shaketable.views import drawing

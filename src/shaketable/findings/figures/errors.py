@@ -10,9 +10,10 @@ import altair as alt
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name, split_top_level
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.mce.scores import Score, Scoreboard
+from shaketable.findings.results import Found, as_results
 from shaketable.views import drawing
 from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_tooltip
 from shaketable.views.scatter import Frame, draw_points

@@ -11,7 +11,8 @@ from shaketable.core.errors import InputError, either
 from shaketable.core.norms import norm_title, pnorm_level
 from shaketable.core.spec import display_name
 from shaketable.evaluation.records import Record
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series, get_pairing
 from shaketable.findings.subjects import get_norm_title
 from shaketable.views import drawing

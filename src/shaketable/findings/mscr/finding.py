@@ -8,13 +8,14 @@ from itertools import combinations
 from typing import Any
 
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.mscr import numbers, words
+from shaketable.findings.mscr import numbers, view
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.subjects import Subject
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 
@@ -63,9 +64,9 @@ class Robustness(Displayed):
     def verdict(self, subject: Subject) -> str:
         """Return what the MSCR of a model means, or why there is none."""
         if len(subject.at_eps_min) != 1:
-            return words.NOT_MEASURED
+            return view.NOT_MEASURED
         change = subject.at_eps_min[0].change
-        return words.UNDEFINED if change is None else words.verdict(change)
+        return view.UNDEFINED if change is None else view.describe_mscr(change)
 
     def check_defined(self) -> None:
         """Raise `UndefinedError` for models that classify no clean point correctly."""
@@ -84,18 +85,9 @@ class Robustness(Displayed):
             "mscr_differences": [d.json() for d in self.differences],
         }
 
-    def print(self) -> None:
-        """Print one table of all models as given, with verdicts and differences in words."""
-        from shaketable.findings.mscr.table import print_models
-
-        if self.fitted:
-            print_models(self)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return the verdict, accuracies and differences."""
-        from shaketable.findings.mscr.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return verdicts, accuracies and differences."""
+        return view.make_blocks(self)
 
     def _model_json(self, subject: Subject) -> dict[str, Any]:
         cell = subject.first

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -73,12 +74,16 @@ class Step:
         return Step(self.kinds[rows], self.parameters[rows])
 
 
-def tabulate(space: Sequence[Operation], levels: FloatArray, size: Size) -> Step:
-    """Return every operation with every strength and both signs, which vary the fastest."""
+@lru_cache(maxsize=32)
+def tabulate(space: tuple[Operation, ...], levels: tuple[float, ...], size: Size) -> Step:
+    """Return every operation with every strength and both signs, which vary the fastest.
+
+    It is all that can be drawn for images of a size: taking from a table is faster than planning.
+    """
     entries = np.arange(len(space) * len(levels) * 2)
     signs = np.where(entries % 2, 1.0, -1.0)
     chosen, level = np.divmod(entries // 2, len(levels))
-    return plan_step(space, chosen, levels[level], signs, size)
+    return plan_step(space, chosen, np.array(levels, np.float64)[level], signs, size)
 
 
 def plan_step(
@@ -102,11 +107,6 @@ def plan_step(
     parameters = np.empty_like(found)
     parameters[order] = found
     return Step(kinds, parameters)
-
-
-def draw_signs(u: FloatArray) -> FloatArray:
-    """Signs 1 and -1, equally likely, from uniform numbers."""
-    return np.where(u < 0.5, -1.0, 1.0)
 
 
 def draw_whole(u: FloatArray, n: int) -> IntArray:

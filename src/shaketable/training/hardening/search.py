@@ -37,7 +37,7 @@ from shaketable.training.hardening.result import (
     Candidate,
     Hardening,
     Workshop,
-    choose,
+    choose_candidate,
     collect_answers,
     compare_splits,
     compare_trainings,
@@ -167,7 +167,7 @@ def harden(
         candidates, unit = search.climb(*_choose_ladder(job, aim, norm), price)
     else:
         candidates, unit = search.try_all(_name_noise(job, noise)), ""
-    best = choose(candidates, price)
+    best = choose_candidate(candidates, price)
     chosen = PLAIN if best is None else best.noise
     control = job.control
     answers = job.train_and_test(data, [PLAIN, control, chosen], aim, runs)
@@ -327,7 +327,7 @@ class _Search:
             specs = {_format_noise(p, unit, size): size for size in sizes}
             candidates.extend(self.try_all(_name_noise(self.job, specs, list(specs.values()))))
             candidates.sort(key=lambda candidate: candidate.size or 0.0)
-            return choose(candidates, price)
+            return choose_candidate(candidates, price)
 
         candidates: list[Candidate] = []
         tried: list[float] = []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shaketable.findings.mscr.words import verdict
+from shaketable.findings.mscr.view import describe_mscr
 from shaketable.statistics.estimate import Estimate
 
 
@@ -15,4 +15,4 @@ from shaketable.statistics.estimate import Estimate
     ],
 )
 def test_the_verdict_claims_no_more_than_the_interval(value, low, high, words):
-    assert verdict(Estimate(value, low, high, 0.95, "")).startswith(words)
+    assert describe_mscr(Estimate(value, low, high, 0.95, "")).startswith(words)

@@ -1,0 +1,190 @@
+"""Blocks: stated once, shown by every view."""
+
+import re
+from collections.abc import Callable
+
+import altair as alt
+import pytest
+
+from shaketable.statistics.estimate import Estimate
+from shaketable.views import page
+from shaketable.views.blocks import (
+    Block,
+    Card,
+    Cards,
+    Chart,
+    Column,
+    Definition,
+    Entry,
+    Facts,
+    Heading,
+    Images,
+    Picture,
+    Sentence,
+    Table,
+    collect_methods,
+    order_sections,
+)
+from shaketable.views.drawing import Chart as Drawn
+from shaketable.views.drawing import make_chart, stack_panels
+from shaketable.views.formats import Html, Latex, Markdown
+from shaketable.views.terminal import print_blocks, render
+
+E = Estimate(-0.056, -0.125, 0.001, 0.95, "by hand")
+COLUMNS = (
+    Column("model"),
+    Column("accuracy", "rate"),
+    Column("no value"),
+    Column("difference", "points"),
+    Column("wrong answer", "bound"),
+    Column("n", "count"),
+)
+ROWS = [
+    ["rf", E, None, Entry(E, "paired", shown=True), E, 1200],
+    ["1nn", None, "", None, 0.25, 3],
+    ["svm", 0.5, None, -0.00001, None, 7],
+]
+TABLE = Table("all models", COLUMNS, ROWS, limit=2, marked=[0], shown="it is shown", what="models")
+
+
+def write(tmp_path, *blocks: Block) -> str:
+    path = page.write_blocks(
+        tmp_path / "p.html",
+        [Heading("First", "first", "First"), *blocks],
+        title="T",
+        lead="L",
+        notes=["a note"],
+    )
+    return path.read_text()
+
+
+def test_a_table_has_the_same_numbers_in_every_view(tmp_path, capsys):
+    print_blocks([TABLE])
+    texts = [capsys.readouterr().out, write(tmp_path, TABLE)]
+    texts += [render(lambda: print_blocks([TABLE]), f) for f in (Markdown(), Latex(), Html())]
+    for text in texts:
+        plain = text.replace("$-$", "-")
+        for number in ("5.60", "-12.50", "0.10", "1,200", "25.00"):
+            assert number in plain
+        assert "no value" not in text  # no row has a value
+        assert "svm" not in text
+        assert "1 more models are left out" in text
+        assert "it is shown" in text
+        assert "paired" in text
+
+
+def test_a_data_frame_has_all_rows_and_the_ends_of_intervals():
+    frame = TABLE.to_frame()
+    assert list(frame["model"]) == ["rf", "1nn", "svm"]
+    assert frame.loc[0, ["accuracy", "accuracy, low", "accuracy, high"]].tolist() == [
+        -0.056,
+        -0.125,
+        0.001,
+    ]
+    assert frame.loc[0, "wrong answer, high"] == 0.001
+    assert "wrong answer, low" not in frame  # its bound has one side
+    assert frame.loc[0, "difference, note"] == "paired"
+
+
+def test_terminals_leave_details_charts_and_images_out(capsys):
+    def draw() -> alt.Chart:
+        raise AssertionError("the terminal draws nothing")
+
+    print_blocks(
+        [
+            Heading("Section", "place", "Contents"),
+            Heading("Part"),
+            Sentence("what it says", about="rf"),
+            Sentence("only on pages", level="detail"),
+            Chart(draw, "caption"),
+            Images([Picture("data:,", "an image")]),
+            Definition("a = b"),
+            Facts([("norm", "L2")], level="summary"),
+            Cards([Card("rf", E, "MSCR", "change", ["it loses"], ["an aside"])]),
+            Cards([Card("1nn", None, "MSCR")]),
+        ]
+    )
+    assert capsys.readouterr().out.split("\n") == [
+        "",
+        "Part",
+        "rf: what it says",
+        "norm  L2",
+        "rf: MSCR -5.60% (95 % interval -12.50% to +0.10%)",
+        "  it loses",
+        "  an aside",
+        "1nn: MSCR undefined",
+        "",
+    ]
+
+
+def test_a_page_has_headline_notes_sections_and_methods_in_this_order(tmp_path):
+    text = write(
+        tmp_path,
+        Sentence("first of all", level="headline"),
+        Sentence("a detail", level="detail"),
+        Heading("Again", "first", "Again"),
+        Cards([Card("rf", E, "MSCR", "change")]),
+        Heading("How it was made", "method", "Method"),
+        Definition("x_{i} < 1", "a source"),
+    )
+    parts = [
+        "First of all.",
+        "a note",
+        'id="first"',
+        "A detail.",
+        'id="first-2"',
+        "MSCR",
+        'id="method"',
+    ]
+    places = [text.index(part) for part in [*parts, 'id="method"']]
+    assert places == sorted(places)
+    assert "x<sub>i</sub> &lt; 1" in text
+    method = text[text.index('id="method"') :]
+    assert "<dt>MSCR</dt><dd>by hand</dd>" in method
+    assert re.findall('<a href="#(.*?)">', text) == ["first", "first-2", "method"]
+
+
+@pytest.mark.parametrize(("rows", "folded"), [(10, False), (11, True)])
+def test_long_tables_of_details_are_folded(tmp_path, rows, folded):
+    table = Table("t", [Column("a")], [[str(i)] for i in range(rows)], level="detail")
+    assert ("<details>" in write(tmp_path, table)) is folded
+
+
+def test_marks_heat_pictures_and_hostile_names_on_a_page(tmp_path):
+    rows = [
+        ["<b>", Entry(0.5, heat=0.25), Picture("data:,x", "a <dog>", "note")],
+        ["c", Entry(0.1, shown=True), None],
+    ]
+    columns = [Column("a"), Column("<i>", "rate", quantity="accuracy"), Column("image")]
+    text = write(tmp_path, Table("t", columns, rows, marked=[1], shown="s"))
+    assert '<td class="heat" style="--near: 0.25">50.00%</td>' in text
+    assert '<td class="shown">10.00%</td>' in text
+    assert text.count('<tr class="mark">') == 1
+    assert '<img src="data:,x" alt="a &lt;dog&gt;"><small>note</small>' in text
+    assert "<b>" not in text
+    assert "<i>" not in text
+
+
+def test_charts_of_a_page_are_numbered_and_panels_have_one_legend(tmp_path):
+    def draw(title: str) -> Callable[[], Drawn]:
+        points = make_chart([{"x": 1}]).mark_point()
+        return lambda: stack_panels([alt.layer(points)], title=title)
+
+    panels = Chart(lambda: [draw("p")(), draw("q")()], "what to see", "Panels", ["rf", "1nn"])
+    text = write(tmp_path, Chart(draw("one"), "caption"), panels)
+    assert re.findall('<figure id="(.*?)">', text) == ["figure-1", "figure-2", "figure-3"]
+    assert text.count("what to see") == 1
+    assert re.findall(r'--colour: var\(--c(\d)\)">(.*?)<', text) == [("1", "rf"), ("2", "1nn")]
+
+
+def test_methods_are_collected_by_quantity():
+    table = Table("t", [Column("rf", "rate", quantity="accuracy")], [[E], [Entry(E)], [None]])
+    assert collect_methods([table, Sentence("no number")]) == {"accuracy": ["by hand"]}
+
+
+def test_sections_stand_in_the_order_of_their_places():
+    blocks = [Heading("b", "b"), Sentence("1"), Heading("?", "?"), Heading("a", "a"), Sentence("2")]
+    ordered = order_sections([Sentence("0"), *blocks], ("a", "...", "b"))
+    assert [b.text if isinstance(b, Sentence) else b.place for b in ordered] == [
+        "0", "a", "2", "?", "b", "1",
+    ]  # fmt: skip
