@@ -13,6 +13,7 @@ from shaketable.core.options import (
     COMMON,
     LIST,
     REPEATED,
+    RESULTS,
     WHOLE,
     cluster_option,
     contains,
@@ -102,13 +103,13 @@ class AdversaryOptions(PrintOptions):
         "Voronoi cells, and where the adversary went",
         read=parse_path,
         metavar="FILE",
-        group="results",
+        group=RESULTS,
     )
     examples: str | None = option(
         "adversarial examples found at the largest epsilon: rows, points, labels",
         read=output_file(".npz"),
         metavar="FILE.npz",
-        group="results",
+        group=RESULTS,
     )
     report: str | None = report_option("write a page with tables, figures and examples")
     store: str | None = store_option("it keeps the results of attacks, which are not run again")

@@ -42,9 +42,7 @@ def run(args: argparse.Namespace) -> int:
     options = make_options(RequirementOptions, vars(args))
     requirements = read_requirements(options)
     if not requirements:
-        raise InputError(
-            "check needs --require, such as --require 'mscr >= -1' or --require FILE.toml"
-        )
+        raise InputError("check needs --require, such as 'mscr >= -1', or a file of requirements")
     decisions = check(args.store, requirements, confidence=args.confidence, careful=args.careful)
     print_result(decisions, json=args.json)
     write_decisions(options, decisions)

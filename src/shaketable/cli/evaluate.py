@@ -35,6 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_eps_min
+    from shaketable.statistics.families import use_intervals
 
     options: EvaluateOptions = args.options
     inputs = read_inputs(options)
@@ -47,8 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if options.device_noise:
         notes += _note_noise_of_the_cpu(records, data)
     notes += note_eps_min(data, records.separations)
-    results = find(records, reference=options.reference or "", notes=notes)
-    code = conclude(options, results, dataset=data)
+    with use_intervals(options.intervals):
+        results = find(records, reference=options.reference or "", notes=notes)
+        code = conclude(options, results, dataset=data)
     check_complete(records)
     return code
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from shaketable.core.options import (
     COMMON,
+    RESULTS,
+    RUNNING,
     SWITCH,
     Option,
     list_options,
@@ -50,15 +52,16 @@ def add_options(
         Other help, by key.
     """
     options = [each for key, each in list_options(kind).items() if keys is None or key in keys]
-    groups: dict[str, list[Option]] = {COMMON: []}
+    groups: dict[str, list[Option]] = {}
     for each in options:
         groups.setdefault(each.group or COMMON, []).append(each)
     # of the common ones, those on which results depend come first
-    groups[COMMON].sort(key=lambda each: (not each.is_argument, not each.kept))
-    for title, members in groups.items():
-        group = parser.add_argument_group(title) if members else parser
+    groups.get(COMMON, []).sort(key=lambda each: (not each.is_argument, not each.kept))
+    places = {COMMON: 0, RESULTS: 2, RUNNING: 3}
+    for title in sorted(groups, key=lambda title: places.get(title, 1)):
+        group = parser.add_argument_group(title)
         rivals: dict[str, Any] = {}
-        for each in members:
+        for each in groups[title]:
             place: Any = group
             if each.rivals:
                 if each.rivals not in rivals:

@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_eps_min
+    from shaketable.statistics.families import use_intervals
 
     inputs = read_inputs(options)
     if options.dry_run:
@@ -57,12 +58,13 @@ def run(args: argparse.Namespace) -> int:
     notes = note_shortfall(inputs.options.until, records, "runs")
     notes += note_devices(options.models.device, list_devices(records))
     notes += note_eps_min(data, records.separations)
-    try:
-        results = find(records, baseline=options.baseline or "", group=group, notes=notes)
-    except InputError:  # the flags do not fit the results, which must not be lost
-        conclude(options, find(records, notes=notes), dataset=data)
-        raise
-    code = conclude(options, results, dataset=data)
+    with use_intervals(options.intervals):
+        try:
+            results = find(records, baseline=options.baseline or "", group=group, notes=notes)
+        except InputError:  # the flags do not fit the results, which must not be lost
+            conclude(options, find(records, notes=notes), dataset=data)
+            raise
+        code = conclude(options, results, dataset=data)
     check_complete(records)
     return code
 

@@ -26,8 +26,9 @@ T = TypeVar("T")
 COMMON = "common options"
 """Group that comes first."""
 
+RESULTS = "results"
 RUNNING = "where and how it runs"
-"""Group of what results do not depend on."""
+"""Groups that come last."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,8 @@ class Option:
 
     def write_setting(self, value: Any) -> Any:
         """Return the setting of a value, as JSON and TOML have it; None if there is none."""
+        if value is None and self.default is None:
+            return None
         if self.write is not None:
             return self.write(value)
         if hasattr(value, "tolist"):  # an array, or a number of one
@@ -221,9 +224,9 @@ def contains(kind: type[Any], *, without: Collection[str] = (), **changes: Any) 
 
 
 def list_options(kind: type[Any]) -> dict[str, Option]:
-    """All options of a dataclass and of those that it contains, by key."""
+    """All options of a dataclass, by key; those of dataclasses that it contains come first."""
     options: dict[str, Option] = {}
-    for each in fields(kind):
+    for each in sorted(fields(kind), key=lambda each: "contains" not in each.metadata):
         if (declared := each.metadata.get("option")) is not None:
             options[each.name] = replace(declared, key=each.name, default=each.default)
         elif "contains" in each.metadata:

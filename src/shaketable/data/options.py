@@ -11,6 +11,7 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.options import (
     COMMON,
+    LIST,
     PAIRS,
     WHOLE,
     option,
@@ -185,6 +186,7 @@ def bounds_option() -> Any:
         "the data declare none: 'clip(0, 1)', or 0,1 (default: as the data declare)",
         "declared",
         read=parse_bounds,
+        form=LIST,
         metavar="clip|truncate|none|LOW,HIGH",
         group="noise",
         write=write_bounds,
@@ -193,7 +195,7 @@ def bounds_option() -> Any:
 
 
 def parse_bounds(text: str) -> BoundsLike | str:
-    """Read bounds: a rule, a rule with its range, a range, or ``none``.
+    """Read bounds: a rule, a rule with its range, a range, ``none`` or ``declared``.
 
     >>> parse_bounds("truncate(0, 1)"), parse_bounds("-1,1"), parse_bounds("none")
     (Bounds(low=0.0, high=1.0, rule='truncate', steps=0), (-1.0, 1.0), None)
@@ -207,7 +209,7 @@ def parse_bounds(text: str) -> BoundsLike | str:
             raise InputError(f"must be LOW,HIGH, such as 0,1, got {text!r}") from error
         return low, high
     call = parse_call(text)
-    rules = ("clip", "truncate", "none")
+    rules = ("clip", "truncate", "none", "declared")
     if call.name not in rules:
         raise unknown_name("bounds", call.name, rules)
     if not call.args and not call.options:

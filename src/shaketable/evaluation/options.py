@@ -17,6 +17,7 @@ from shaketable.core.options import (
     GRIDS,
     LIST,
     REPEATED,
+    RESULTS,
     RUNNING,
     SEVERAL,
     SOME,
@@ -50,7 +51,6 @@ T = TypeVar("T", bound="MeasureOptions")
 
 _NOISE = "noise"
 _STOPPING = "when enough is known"
-_RESULTS = "results"
 
 RUNS = 10
 MAX_RUNS = 200
@@ -95,14 +95,14 @@ class RequirementOptions:
         (),
         form=REPEATED,
         metavar="REQUIREMENT|FILE.toml",
-        group=COMMON,
+        group=RESULTS,
         example=["mscr >= -1"],
     )
     junit: str | None = option(
         "write the decisions as JUnit XML, one test case each",
         read=output_file(".xml"),
         metavar="FILE.xml",
-        group=_RESULTS,
+        group=RESULTS,
         kept=False,
         example="study.xml",
     )
@@ -110,7 +110,7 @@ class RequirementOptions:
         "write the decisions as a Markdown table, for the summary of a pipeline",
         read=output_file(""),
         metavar="FILE",
-        group=_RESULTS,
+        group=RESULTS,
         kept=False,
         example="study.md",
     )
@@ -168,7 +168,7 @@ class MeasureOptions(RequirementOptions, PrintOptions):
         "own",
         read=one_of("intervals", ["own", "standard"]),
         metavar="own|standard",
-        group=_RESULTS,
+        group=RESULTS,
         kept=False,
     )
     cluster: str | None = cluster_option()
@@ -263,7 +263,7 @@ class EvaluateOptions(MeasureOptions):
         "model that others are compared with on the mCV plot, and in accuracy if there are more "
         "than five (default: the only one whose name is clean or ends in (clean), else the first)",
         metavar="MODEL",
-        group=_RESULTS,
+        group=RESULTS,
     )
     unscale: bool = field(default=False)
     """As in `as_classifier`: models come from files, which take features in their own units."""
@@ -365,13 +365,13 @@ class StudyOptions(MeasureOptions):
         (),
         form=REPEATED,
         metavar="regime|network|NAME=PATTERN",
-        group=_RESULTS,
+        group=RESULTS,
     )
     baseline: str | None = option(
         "training regime, or other group, that the others are compared with (default: clean, of "
         "other groups the first)",
         metavar="GROUP",
-        group=_RESULTS,
+        group=RESULTS,
     )
 
     def __post_init__(self) -> None:
