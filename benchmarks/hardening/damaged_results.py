@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from shaketable.cli.main import main
-from shaketable.evaluation.records import Points, Record
+from shaketable.evaluation.records import Points, Record, Setting
 from shaketable.evaluation.store import Store
 
 PAGE = 4096
@@ -173,12 +173,14 @@ def time_opening(folder: Path, cells: int, points: int = 500) -> None:
                     model_id="i" * 16,
                     train="clean",
                     corruption=f"linf({i})",
-                    bounds="none",
-                    draws="independent",
-                    noise="cpu",
-                    dtype="float64",
-                    k=10,
-                    seed=0,
+                    setting=Setting(
+                        bounds="none",
+                        draws="independent",
+                        noise="cpu",
+                        dtype="float64",
+                        k=10,
+                        seed=0,
+                    ),
                     run=i,
                     hits=rng.binomial(10, 0.9, points),
                     versions={"numpy": "2.0.0", "shaketable": "0.1.0"},

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from shaketable import Store, suite
-from shaketable.evaluation.records import Points, Record, SuiteRecord
+from shaketable.evaluation.records import Points, Record, Setting, SuiteRecord
 
 
 def write_store(path: Path, models: int, n: int) -> None:
@@ -39,12 +39,14 @@ def write_store(path: Path, models: int, n: int) -> None:
                     model_id=f"id {model}",
                     train="as given",
                     corruption=spec,
-                    bounds="none" if spec == "clean" else "[0, 1]",
-                    draws="none" if spec == "clean" else "independent",
-                    noise="none" if spec == "clean" else "cpu",
-                    dtype="float32",
-                    k=1,
-                    seed=0,
+                    setting=Setting(
+                        bounds="none" if spec == "clean" else "[0, 1]",
+                        draws="none" if spec == "clean" else "independent",
+                        noise="none" if spec == "clean" else "cpu",
+                        dtype="float32",
+                        k=1,
+                        seed=0,
+                    ),
                     run=0,
                     hits=(rng.random(n) < skill * (1 - 0.004 * i)).astype(np.int64),
                 )

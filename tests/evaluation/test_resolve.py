@@ -59,7 +59,7 @@ def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
 
     records = evaluate(model, data, suite("ice"), store=store, model_id="m")
     assert {c.k for c in records} == {1}
-    assert {c.draws for c in records} == {"none", "ladder"}
+    assert {c.setting.draws for c in records} == {"none", "ladder"}
     (kept,) = records.suites
     assert kept.name == "ice"
     assert kept.metric == "ice"
@@ -70,7 +70,7 @@ def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
     again = evaluate(
         model, data, [suite("ice")], store=store, model_id="m", draws="independent", k=3
     )
-    assert {(c.draws, c.k) for c in again} == {("none", 1), ("independent", 3)}
+    assert {(c.setting.draws, c.k) for c in again} == {("none", 1), ("independent", 3)}
 
 
 def test_dates_alone_can_only_be_left_out():

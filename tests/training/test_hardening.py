@@ -491,11 +491,11 @@ def test_every_option_reaches_the_trainings_of_the_search_and_of_the_test(option
     found = st.harden(data, DecisionTreeClassifier(), **given, **options, store=path)
     with Store(path, must_exist=True) as store:
         cells = list(store.records())
-    assert {c.seed for c in cells} == {options.get("seed", 0)}
+    assert {c.setting.seed for c in cells} == {options.get("seed", 0)}
     noisy = [c for c in cells if c.corruption != "clean"]
     assert {c.corruption for c in noisy} == {"l1(0.03)"}
     assert {c.k for c in noisy} == {options.get("k", 10)}
-    assert {c.bounds for c in noisy} == {"clip[-1, 2]" if "bounds" in options else "none"}
+    assert {c.setting.bounds for c in noisy} == {"clip[-1, 2]" if "bounds" in options else "none"}
     runs = {(c.data.endswith("training part"), c.train): set() for c in cells}
     for c in cells:
         runs[c.data.endswith("training part"), c.train].add(c.run)

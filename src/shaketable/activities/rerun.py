@@ -20,7 +20,7 @@ from shaketable.core.writing import write_beside
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.command_records import CommandRecord, find_changes
 from shaketable.evaluation.options import EvaluateOptions, StudyOptions
-from shaketable.evaluation.records import AS_GIVEN, Record, Records
+from shaketable.evaluation.records import AS_GIVEN, Record, Records, original_id
 from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
 from shaketable.evaluation.store import Store, store_without_cells
 from shaketable.training.hardening.search import names_training_part
@@ -69,6 +69,17 @@ def rerun(
         ``agrees`` says whether it agrees: all counts are identical or, with other versions of
         libraries or on another platform, differ no more than chance explains. `InputError` is
         raised before any work if the data or the models are gone or others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "study.sqlite"
+    ...     options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1}
+    ...     records = st.study("iris", "1nn", **options, store=path)
+    ...     print(st.rerun(path).changes)
+    ()
     """
     commands, records = read_commands(str(store))
     given = nullcontext() if trust else trust_only(_list_texts(models))
@@ -80,7 +91,7 @@ def rerun(
     if out is not None and Path(out).exists():
         raise InputError(f"results file {str(out)!r} exists already; name a new file")
     made = {
-        (_strip_name(recipe), command.fingerprint, command.seed)
+        (original_id(recipe), command.fingerprint, command.seed)
         for command in commands
         for recipe in command.recipes
     }
@@ -142,12 +153,7 @@ def read_commands(path: str) -> tuple[tuple[CommandRecord, ...], Records]:
 
 def _find_origin(cell: Record) -> tuple[str, str, int]:
     """By what a cell is attributed to a command."""
-    return _strip_name(cell.recipe), cell.fingerprint, cell.seed
-
-
-def _strip_name(recipe: str) -> str:
-    """Recipe of a model, also if it is the copy of one under another name (`copy_id`)."""
-    return recipe.partition(" as ")[0]
+    return original_id(cell.recipe), cell.fingerprint, cell.setting.seed
 
 
 def _prepare(
@@ -194,7 +200,7 @@ def _prepare(
     with _name_file(path):
         identities = {} if find_changes(command.versions) else activity.identify(options, inputs)
     for name, identity in identities.items():
-        if _strip_name(command.models.get(name, "")) != identity:
+        if original_id(command.models.get(name, "")) != identity:
             raise InputError(
                 f"results file {path!r} was made with another model {name}: its content or "
                 "parameters are not those of then; restore the model of then, or measure again"

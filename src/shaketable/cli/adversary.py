@@ -38,7 +38,7 @@ from shaketable.views.terminal import print_lines, print_notes
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
 
-ABOUT = "accuracy at the worst point around every test point, or in its Voronoi cell"
+ABOUT = "accuracy at the worst point around every test point"
 EXAMPLES = """\
   shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html"""
 SCHEMA = "adversary/schema.json"
@@ -194,7 +194,4 @@ def _write(options: AdversaryOptions, worst: WorstCase) -> None:
     if options.examples is not None:
         print_lines(f"examples: {worst.save_examples(options.examples)}", to_stderr=True)
     if options.report is not None:
-        from shaketable.adversary.page import write_worst_case
-
-        page = write_worst_case(options.report, worst)
-        print_lines(f"page: {page}", to_stderr=True)
+        print_lines(f"page: {worst.report(options.report)}", to_stderr=True)

@@ -22,7 +22,7 @@ from shaketable.views.terminal import ignore_broken_pipe, print_lines
 if TYPE_CHECKING:
     from shaketable.findings.figures.registry import FigureKind
 
-ABOUT = "draw a figure, as PNG, SVG, PDF or HTML; mcv, correlation and balls print numbers too"
+ABOUT = "a figure of the papers; some print their numbers, too"
 SCHEMA = "findings/figures/schema.json"
 EXAMPLES = """\
   shaketable figure tradeoff study.sqlite -o tradeoff.pdf

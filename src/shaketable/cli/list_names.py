@@ -27,7 +27,7 @@ KINDS = (
     "backends",
     "schema",
 )
-ABOUT = "names of data sets, models, corruptions, recipes and so on; schemas of JSON"
+ABOUT = "names of data sets, models, corruptions …; schemas of JSON"
 SCHEMA = "cli/list.schema.json"
 EXAMPLES = """\
   shaketable list corruptions

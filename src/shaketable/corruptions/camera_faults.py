@@ -60,7 +60,7 @@ class SaltPepper(Corruption):
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Set values to the ends of their range."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import replace_values
+        from shaketable.corruptions.compiled.levels import replace_values
 
         bounds = check_finite_range(self.bounds, self)
         ends = find_ends(bounds, levels=x.dtype == np.uint8)
@@ -129,7 +129,7 @@ class CameraGaussian(Corruption):
         if bounds.rule == "truncate":
             raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import add_normal_noise, redraw_levels
+        from shaketable.corruptions.compiled.levels import add_normal_noise, redraw_levels
 
         if self.var and (bounds.steps == 255 or x.dtype == np.uint8):
             return redraw_levels(x, drawn, _normal_table(self.mean, self.var), bounds)
@@ -146,7 +146,7 @@ def _normal_table(mean: float, var: float) -> Array:
     """
     from scipy.special import ndtr
 
-    from shaketable.corruptions.compiled.replacing import make_law_table
+    from shaketable.corruptions.compiled.levels import make_law_table
 
     levels = np.arange(256.0)
     over = levels[:-1] + 0.5 - levels[:, None] - 255 * mean
@@ -205,7 +205,7 @@ class Rotation(Corruption):
     def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
         """Rotate every image."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.rotating import fill_rotated, find_sources
+        from shaketable.corruptions.compiled.levels import fill_rotated, find_sources
 
         bounds = check_finite_range(self.bounds, self)
         low, high = find_ends(bounds, levels=x.dtype == np.uint8)

@@ -67,6 +67,13 @@ def corrupt(
     out
         Where to write the result; may be `x` itself. Its type is the default of `dtype`.
 
+    Returns
+    -------
+    Any
+        The corrupted copy, of the kind that `x` is.
+
+    Examples
+    --------
     >>> noisy = corrupt(np.zeros((3, 2)), "linf(0.1)", rng=0)
     >>> noisy.shape, bool(np.abs(noisy).max() <= 0.1)
     ((3, 2), True)

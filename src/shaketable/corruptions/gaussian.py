@@ -12,8 +12,7 @@ from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.adding import add_noise
-from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, add_noise, device_code
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 

@@ -37,6 +37,13 @@ def parse(spec: str, *, eps_min: EpsMin | None = None) -> Corruption:
         Gives the value of ``eps_min`` in the p-norm, as a function of p; without it the word is an
         error.
 
+    Returns
+    -------
+    Corruption
+        The corruption, with everything that the spec says.
+
+    Examples
+    --------
     >>> parse("linf(1e-1)").spec
     'linf(0.1)'
     """

@@ -17,8 +17,7 @@ from shaketable.core.sizes import resolve_size
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.adding import add_noise
-from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, add_noise, device_code
 from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
 from shaketable.data.bounds import Bounds
 

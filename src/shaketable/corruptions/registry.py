@@ -60,7 +60,7 @@ class CorruptionRegistry(Registry[Declaration]):
     def __iter__(self) -> Iterator[str]:
         """All names, built-in ones first, in the order of `homes`; of families the usual ones."""
         places = {home: place for place, home in enumerate(self.homes)}
-        entries = self._builtin.items()
+        entries = ((name, make()) for name, make in self._builtin.items())
         for name, declaration in sorted(entries, key=lambda e: places.get(e[1].home, len(places))):
             yield from declaration.names or (name,)
         yield from (name for name in self._installed if name not in self._declared)
@@ -69,7 +69,7 @@ class CorruptionRegistry(Registry[Declaration]):
         """Return the family that a name belongs to, unless it is declared by itself, as ``l0``."""
         if name in self._builtin:
             return None
-        families = (d for d in self._builtin.values() if d.pattern)
+        families = (d for make in self._builtin.values() if (d := make()).pattern)
         return next((d for d in families if re.fullmatch(d.pattern, name)), None)
 
 
@@ -160,7 +160,7 @@ def read_arguments(call: Call, *names: str) -> tuple[float, dict[str, Any]]:
     >>> read_arguments(Call("l2", (0.5, "surface")), "epsilon", "kind")
     (0.5, {'kind': 'surface'})
     """
-    given: dict[str, Value] = dict(zip(names, call.args, strict=False)) | call.options
+    given: dict[str, Value] = {**dict(zip(names, call.args, strict=False)), **call.options}
     extra = len(given) != len(call.args) + len(call.options)
     if extra or names[0] not in given or not set(given) <= set(names):
         others = f", and optionally {', '.join(names[1:])}" if names[1:] else ""

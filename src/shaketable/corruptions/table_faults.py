@@ -112,7 +112,7 @@ class Missing(Corruption):
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Replace missing values."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import replace_values
+        from shaketable.corruptions.compiled.levels import replace_values
 
         values = _check_columns(self.values, x, self.spec)
         return _enforce(replace_values(x, drawn, self.share / 2, values, values), self.bounds)

@@ -23,7 +23,7 @@ from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
-from shaketable.evaluation.records import AS_GIVEN, DEVICE, Points, Record
+from shaketable.evaluation.records import AS_GIVEN, DEVICE, Points, Record, Setting
 from shaketable.models.classifier import Classifier
 from shaketable.views.progress import count_steps
 
@@ -67,29 +67,24 @@ class Cell:
         """Whether the points are not corrupted."""
         return isinstance(self.corruption, Clean)
 
-    @property
+    @cached_property
     def k(self) -> int:
         """Draws per point; 1 for clean points and for images that are read from files."""
         return 1 if self.is_clean or self.corruption.traits.by_row else self.noise.k
 
-    @property
-    def bounds(self) -> str:
-        """The bounds as recorded; ``none`` for clean points."""
-        return "none" if self.is_clean else str(self.noise.bounds or "none")
+    @cached_property
+    def setting(self) -> Setting:
+        """How the points are corrupted, as recorded.
 
-    @property
-    def draws(self) -> str:
-        """How noise is drawn, as recorded; ``none`` for clean points."""
-        return "none" if self.is_clean else self.noise.draws
-
-    @property
-    def drawn_on(self) -> str:
-        """Where noise is drawn, as recorded: ``cpu``, ``device``, or ``none`` for clean points.
-
-        What a device makes to the bit as the CPU does counts as drawn there.
+        Noise that a device makes to the bit as the CPU does counts as drawn there.
         """
-        on_device = self.noise.on_device and self.corruption.traits.made_on == "device"
-        return "none" if self.is_clean else "device" if on_device else "cpu"
+        noise = self.noise
+        dtype = str(self.data.rows(slice(0, 0)).dtype)
+        if self.is_clean:
+            return Setting("none", "none", "none", dtype, self.k, noise.seed)
+        there = noise.on_device and self.corruption.traits.made_on == "device"
+        place = "device" if there else "cpu"
+        return Setting(str(noise.bounds or "none"), noise.draws, place, dtype, self.k, noise.seed)
 
     @property
     def place(self) -> str:
@@ -99,18 +94,19 @@ class Cell:
             return under
         return f"{under}, trained with {self.origin.train}, run {self.noise.run}"
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Hash of everything that the counts depend on."""
+        setting = self.setting
         parts = (
             self.corruption.spec,
             self.points.id,
             self.model_id,
-            self.bounds,
-            self.draws,
-            self.drawn_on,
-            self.k,
-            self.noise.seed,
+            setting.bounds,
+            setting.draws,
+            setting.noise,
+            setting.k,
+            setting.seed,
             self.noise.run,
         )
         return f"{digest(SCHEME, *parts):016x}{digest(*parts, 'second half'):016x}"
@@ -120,7 +116,6 @@ class Cell:
         *,
         hits: IntArray,
         predictions: IntArray,
-        dtype: str,
         versions: dict[str, str],
         seconds: float,
     ) -> Record:
@@ -135,15 +130,10 @@ class Cell:
             model_id=self.model_id,
             train=self.origin.train,
             corruption=self.corruption.spec,
-            bounds=self.bounds,
-            draws=self.draws,
-            noise=self.drawn_on,
-            k=self.k,
-            seed=self.noise.seed,
+            setting=self.setting,
             run=self.noise.run,
             hits=hits,
             predictions=predictions if self.is_clean else None,
-            dtype=dtype,
             versions=versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=seconds,
@@ -338,7 +328,6 @@ def _count_hits(
         cell.record(
             hits=cell_hits,
             predictions=predictions,
-            dtype=str(data.rows(rows[:0]).dtype),
             versions=libraries,
             seconds=seconds,
         )

@@ -43,6 +43,13 @@ def corrupted(
     bounds, draws
         As in `evaluate`.
 
+    Returns
+    -------
+    Dataset
+        The copy, with a name that tells the corruption.
+
+    Examples
+    --------
     >>> from shaketable import load
     >>> data = load("bands(n=100)")
     >>> moved = abs(corrupted(data, "linf(0.1)").x - data.x)

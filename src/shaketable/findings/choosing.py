@@ -35,7 +35,7 @@ def choose_series(
     metric: str,
     *,
     corruption: str | None = None,
-    wanted: Callable[[Series], bool] = lambda s: s.first.corruption != "clean",
+    wanted: Callable[[Series], bool] = lambda s: not s.first.is_clean,
     needs_clean: bool = True,
 ) -> Series:
     """Return the only series under `corruption`, or else the only one that is wanted.

@@ -108,6 +108,18 @@ def find(
         from names of groups to patterns of models' names, such as ``{"noisy": "*(C?)"}``.
     notes
         Sentences that a reader should know, besides those of the records.
+
+    Returns
+    -------
+    Results
+        All findings: print them, or take numbers, tables and pages from them.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> sorted(st.find(records).json())
+    ['error_probabilities', 'groups', 'models', 'mscr_differences', 'notes']
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
@@ -172,6 +184,7 @@ def _bridge(blocks: Any, methods: Methods) -> list[Section]:
         assert s.heading is not None
         title = Markup("<h2>{}</h2>").format(s.heading.title) if s.heading.title else ""
         body = Markup("").join([title, *s.parts])
+        body = Markup(str(body).replace('id="figure-', f'id="{s.place}-figure-'))
         html = Markup('<section id="{}">{}</section>').format(s.place, body)
         order = _ORDER.get(s.place.split("-")[0], 35)
         made.append(Section(s.place, s.heading.contents, html, order))

@@ -134,7 +134,7 @@ def test_a_model_of_several_k_counts_once_with_the_largest() -> None:
                 c,
                 key=f"{c.key} {k}",
                 hits=c.hits if c.corruption == "clean" else c.hits * (k // 2),
-                k=1 if c.corruption == "clean" else k,
+                setting=replace(c.setting, k=1 if c.is_clean else k),
                 train="clean",
                 recipe=f"{c.recipe} {k}",
                 model_id=f"{c.model_id} {k}",

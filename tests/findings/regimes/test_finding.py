@@ -48,7 +48,7 @@ def make(
         replace(
             c,
             key=c.key + data,
-            points=replace(c.points, id=c.points.id + data),
+            points=replace(c.points, order=c.points.order + data),
             data=f"set {data}",
             fingerprint=data,
             recipe=c.model + data,
@@ -145,7 +145,9 @@ def test_only_networks_that_have_both_regimes_are_compared() -> None:
 
 def test_results_under_other_noise_are_not_subtracted() -> None:
     records = make({"a(clean)": 0.7, "a(C1)": 0.9})
-    cells = tuple(replace(c, seed=1) if c.model == "a(C1)" else c for c in records)
+    cells = tuple(
+        replace(c, setting=replace(c.setting, seed=1)) if c.model == "a(C1)" else c for c in records
+    )
     table = get(replace(records, cells=cells)).table
     assert ("C1", "mce_lp") in table.values
     assert list(table.differences) == [("C1", "e_clean")], "clean points have no noise"

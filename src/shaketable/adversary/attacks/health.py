@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from shaketable.adversary.attacks.attack import confirm
 from shaketable.adversary.attacks.gradient_search import (
     BATCH_VALUES,
     ModuleGradients,
@@ -16,6 +15,7 @@ from shaketable.adversary.attacks.gradient_search import (
     open_gradients,
 )
 from shaketable.adversary.attacks.gradients import PGD
+from shaketable.adversary.attacks.registry import confirm
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
 from shaketable.core.checks import check_whole

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shaketable.adversary.attacks.attack import AttackResult, LabelQueries
+from shaketable.adversary.attacks.registry import AttackResult, LabelQueries
 from shaketable.adversary.one_nn import FAR, FittedOneNN
 from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.adversary.voronoi import TIE

@@ -111,7 +111,7 @@ def _bound(domain: Sequence[float]) -> list[float]:
 
 def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
     """Return labels of models to join: each with the same network of simpler training."""
-    known = {(_name_network(s), display_name(s.first.train)): s.label for s in scores}
+    known = {(s.first.network, display_name(s.first.train)): s.label for s in scores}
     pairs = []
     for (network, training), label in known.items():
         parts = split_top_level(training, "+")
@@ -120,11 +120,6 @@ def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
         if (start := next(starts, None)) is not None:
             pairs.append((known[network, start], label))
     return pairs
-
-
-def _name_network(score: Score) -> str:
-    """Return the name of a model without that of its training."""
-    return score.first.model.removesuffix(f"({display_name(score.first.train)})")
 
 
 def _make_row(score: Score) -> Row:

@@ -158,8 +158,8 @@ class SuiteSection:
         is_ladder = self.board.levels > 1 and not folder and self.board.of_norms
         sentences = (
             f"{c.n} test points, {c.k} {word if c.k == 1 else f'{word}s'} each."
-            + (f" {_DRAWS[c.draws]}" if is_ladder else "")
-            + (" Noise was drawn on the model's own device." if c.noise == "device" else "")
+            + (f" {_DRAWS[c.setting.draws]}" if is_ladder else "")
+            + (" Noise was drawn on the model's own device." if c.setting.noise == "device" else "")
             for c in (score.first for score in self.board.scores)
         )
         return list(dict.fromkeys(sentences))

@@ -143,10 +143,17 @@ def harden(
     k, seed, bounds, store, n_jobs, trust, progress
         As in `study`; the target is bounded as `evaluate` does it.
 
+    Returns
+    -------
+    Hardening
+        What was found, the chosen noise first; `model` is trained with it.
+
     Notes
     -----
     eps_min is that of all points, as MSCR has it. It is all that the search knows of the test part.
 
+    Examples
+    --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> found = harden("bands(n=200)", DecisionTreeClassifier(), runs=2, search_runs=2, k=3)
     >>> found.chosen in [candidate.noise for candidate in found.candidates]
