@@ -36,12 +36,12 @@ class Series:
     """Of the data, by the order of the norm, where it was measured."""
     _parts: dict[int, Series] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def first(self) -> Record:
         """The cell of the first run, for settings that all runs share."""
         return self.noisy[0]
 
-    @property
+    @cached_property
     def runs(self) -> int:
         """Number of runs."""
         return len(self.noisy)
