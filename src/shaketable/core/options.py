@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, ShaketableError
-from shaketable.core.sizes import read_multiple
-from shaketable.core.spec import join_names, split_top_level
+from shaketable.core.spec import join_names, read_multiple, split_top_level
 from shaketable.core.writing import check_writable
 
 T = TypeVar("T")
