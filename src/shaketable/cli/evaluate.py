@@ -208,7 +208,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate the models, and print the results."""
-    from shaketable.evaluation.failures import check_complete
+    from shaketable.evaluation.evaluate import check_complete
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_eps_min

@@ -261,7 +261,7 @@ def measure(args: argparse.Namespace, inputs: Inputs) -> Records:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it; or write a study file, or say what it would take."""
-    from shaketable.evaluation.failures import check_complete
+    from shaketable.evaluation.evaluate import check_complete
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_eps_min

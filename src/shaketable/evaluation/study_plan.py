@@ -28,7 +28,7 @@ from shaketable.evaluation.cells import (
     make_points,
     measure_groups,
 )
-from shaketable.evaluation.failures import Measured
+from shaketable.evaluation.evaluate import Measured
 from shaketable.evaluation.noise import USUAL_K, Draws, Noise, choose_bounds
 from shaketable.evaluation.resolve import (
     Corruptions,
