@@ -12,8 +12,7 @@ from shaketable.cli.columns import add_column_flags
 from shaketable.cli.copies import parse_copies
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.sizes import read_multiple
-from shaketable.core.spec import split_top_level
+from shaketable.core.spec import read_multiple, split_top_level
 from shaketable.core.writing import check_writable
 from shaketable.views.formats import TABLE_FORMATS
 

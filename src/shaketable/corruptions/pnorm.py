@@ -13,8 +13,7 @@ from shaketable.core.checks import HUGE, TINY, check_real, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold, uniforms
 from shaketable.core.norms import as_p, norm_name
-from shaketable.core.sizes import resolve_size
-from shaketable.core.spec import Call
+from shaketable.core.spec import Call, resolve_size
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, add_noise, device_code

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import norm_name, norm_title, pnorm_level
-from shaketable.core.sizes import name_multiple
-from shaketable.core.spec import Call, split_calls
+from shaketable.core.spec import Call, name_multiple, split_calls
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.sequential import allow_for_looks, bound_error, find_unit
