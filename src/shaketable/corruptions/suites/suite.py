@@ -145,7 +145,7 @@ class Suite:
         if bounds is None or math.inf in (-bounds.low, bounds.high):
             raise InputError(
                 f"suite {self.name!r} needs a finite value range, and none is declared; give "
-                f"{either('--range LOW,HIGH', 'bounds=(low, high)')}, or put the features on [0, "
+                f"{either('--bounds LOW,HIGH', 'bounds=(low, high)')}, or put the features on [0, "
                 f"1] ({either('--scale', '.scaled()')})"
             )
         unit = (bounds.low, bounds.high) == (0, 1)
