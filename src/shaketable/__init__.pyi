@@ -8,9 +8,9 @@ from shaketable import models as models
 from shaketable import separations as separations
 from shaketable import statistics as statistics
 from shaketable import training as training
+from shaketable.activities.rerun import rerun as rerun
 from shaketable.adversary.agreement import agreement as agreement
 from shaketable.adversary.worst_case import worst_case as worst_case
-from shaketable.cli.rerun import rerun as rerun
 from shaketable.core.errors import InputError as InputError
 from shaketable.core.errors import ShaketableError as ShaketableError
 from shaketable.core.errors import StoreError as StoreError
