@@ -197,11 +197,8 @@ def _show_differences(found: WorstCase) -> list[Block]:
         "accuracy of the first minus that of the second, with 95 % intervals, by epsilon",
         (
             *map(Column, ("accuracy", "first", "second")),
-            *(
-                Column(f"at {format_distance(e)}", "points", quantity="difference")
-                for e in epsilons
-            ),
-            Column(f"in words, at epsilon {format_distance(last)}"),
+            *(Column(f"at {e}", "points", quantity="difference") for e in shown),
+            Column(f"in words, at epsilon {shown[-1]}"),
         ),
         [
             [
