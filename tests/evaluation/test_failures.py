@@ -11,7 +11,7 @@ from shaketable.core.workers.tasks import Outcome
 from shaketable.corruptions import parse
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation.cells import Cell, Origin, make_points, measure_groups
-from shaketable.evaluation.failures import Measured, check_complete, keep_outcomes
+from shaketable.evaluation.evaluate import Measured, check_complete, keep_outcomes
 from shaketable.evaluation.noise import Noise
 from shaketable.evaluation.store import Store
 from shaketable.models.classifier import as_classifier

@@ -12,7 +12,7 @@ from helpers.images import make_images
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.corruptions.common.severities import NAMES
-from shaketable.evaluation.suite_copies import write_suite
+from shaketable.evaluation.copies import write_suite
 
 
 def coarse(x):
@@ -40,7 +40,7 @@ def sets(n=40):
 @pytest.mark.parametrize("kind", sets())
 def test_a_written_suite_gives_the_very_hits_of_the_generated_one(kind, tmp_path, monkeypatch):
     data, suite = sets(31)[kind], st.suite("common-19")
-    monkeypatch.setattr("shaketable.evaluation.suite_copies.BATCH_VALUES", 4 * data.d)
+    monkeypatch.setattr("shaketable.evaluation.copies.BATCH_VALUES", 4 * data.d)
     folder = write_suite(tmp_path / "c", data, suite, seed=3)
     made = st.evaluate(coarse, data, suite, seed=3, model_id="m")
     read = st.evaluate(coarse, data, suite.with_options(published=folder), model_id="m")
@@ -131,7 +131,7 @@ def test_a_failure_leaves_the_folder_as_it_was(tmp_path, form, exists, monkeypat
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shaketable.evaluation.suite_copies._manifest", interrupt)
+    monkeypatch.setattr("shaketable.evaluation.copies._manifest", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_suite(folder, data, st.suite("common-15"), form=form)
     assert folder.exists() == exists
