@@ -190,6 +190,8 @@ def _prepare(block: Block, number: Iterator[int]) -> Markup:
             )
             for c in columns
         ]
+        names = [name for name, _ in content["headings"][1:]]
+        content["tall"] = block.is_matrix and len(names) > 5 and max(map(len, names)) > 6
         content["rows"] = [
             [_Cell.of(row[i], block.columns[i]) for i in block.used]
             for row in block.rows[: block.limit]
@@ -215,7 +217,8 @@ class _Cell:
         entry = cell if isinstance(cell, Entry) else Entry(cell)
         picture = entry.value if isinstance(entry.value, Picture) else None
         styles = {
-            "text wrap": column.kind == "text",
+            "text": column.kind == "text",
+            "wrap": column.kind == "text" and picture is None,
             "shown": entry.shown,
             "place": picture is not None,
             "heat": entry.heat is not None,
