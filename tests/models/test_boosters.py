@@ -222,7 +222,6 @@ def test_a_model_of_one_tree_is_read(lightgbm):
         {"num_leaves": "3"},
         {"num_cat": "1"},
         {"shrinkage": "x"},
-        {"threshold": "1e999"},  # it prints a warning
     ],
 )
 def test_a_damaged_file_of_lightgbm_is_refused(lightgbm, changes):
