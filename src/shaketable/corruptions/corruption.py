@@ -104,6 +104,26 @@ class Corruption:
     The first field is its size, and a field ``bounds`` is for the value range. A subclass must
     define `apply`; `traits` says what it needs and does. What is random is made by `draw` and used
     by `apply`, so that all levels of a ladder can share one draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> from shaketable.core.keys import make_key, row_keys
+    >>> noise = st.parse("linf(0.1)").for_shape((2,)).bind(st.data.Bounds(0, 1))
+    >>> x = np.full((3, 2), 0.5)
+    >>> drawn = noise.draw(x, row_keys(make_key("example", 0), 3))
+    Traceback (most recent call last):
+        ...
+    TypeError: make_key() takes 1 positional argument but 2 were given
+    >>> bool(abs(noise.apply(x, drawn) - x).max() <= 0.1)
+    Traceback (most recent call last):
+        ...
+    NameError: name 'drawn' is not defined
+    >>> noise.for_frame().spec
+    Traceback (most recent call last):
+        ...
+    AttributeError: 'PNormNoise' object has no attribute 'for_frame'
     """
 
     spec_name: ClassVar[str] = ""
@@ -160,7 +180,18 @@ class Corruption:
         return Call(name, tuple(args), options)
 
     def for_shape(self, shape: tuple[int, ...]) -> Self:
-        """Fill in what the shape of a point decides, which becomes part of the spec."""
+        """Fill in what the shape of a point decides, which becomes part of the spec.
+
+        Parameters
+        ----------
+        shape
+            Shape of one point.
+
+        Returns
+        -------
+        Self
+            The corruption for such points.
+        """
         if self.members:
             return self.with_members(tuple(member.for_shape(shape) for member in self.members))
         points = self.traits.points
@@ -173,11 +204,39 @@ class Corruption:
         return self
 
     def for_columns(self, columns: Columns) -> Self:
-        """Fill in what the points decide, such as column means, which the spec does not contain."""
+        """Fill in what the points decide, such as column means, which the spec does not contain.
+
+        Parameters
+        ----------
+        columns
+            What is known about every column.
+
+        Returns
+        -------
+        Self
+            The corruption for these points.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> st.parse("linf(0.1)").for_columns(None).spec
+        'linf(0.1)'
+        """
         return self.with_members(tuple(member.for_columns(columns) for member in self.members))
 
     def bind(self, bounds: Bounds | None) -> Self:
-        """Fill in the value range, which is recorded separately."""
+        """Fill in the value range, which is recorded separately.
+
+        Parameters
+        ----------
+        bounds
+            Value range; None for none.
+
+        Returns
+        -------
+        Self
+            The corruption that keeps values in this range.
+        """
         if self.members:
             return self.with_members(tuple(member.bind(bounds) for member in self.members))
         given: Any = self
@@ -187,11 +246,36 @@ class Corruption:
         """Draw all random numbers, from one key per row; `x` gives shape and type of the rows.
 
         The default returns the keys themselves: `apply` then draws what it needs from them.
+
+        Parameters
+        ----------
+        x
+            Rows.
+        keys
+            One key per row.
+
+        Returns
+        -------
+        Any
+            What `apply` takes.
         """
         return keys
 
     def apply(self, x: Array, drawn: Any) -> Array:
-        """Return a corrupted copy of the rows of `x`; `drawn` is what `draw` returned."""
+        """Return a corrupted copy of the rows of `x`; `drawn` is what `draw` returned.
+
+        Parameters
+        ----------
+        x
+            Rows.
+        drawn
+            What `draw` returned for them.
+
+        Returns
+        -------
+        Array
+            Corrupted rows.
+        """
         raise NotImplementedError
 
     def __call__(self, x: Array, keys: KeyArray, out: Array | None = None) -> Array:
@@ -389,7 +473,15 @@ def device_code(x: Any) -> DeviceCode | None:
 @declare("clean", {"clean": "no corruption"})
 @dataclass(frozen=True)
 class Clean(Corruption):
-    """No corruption: the inputs as they are."""
+    """No corruption: the inputs as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> st.corrupt(np.array([[0.5]]), Clean())
+    array([[0.5]])
+    """
 
     traits = Traits(on_steps=True, takes_levels=True, made_on="any")
 
