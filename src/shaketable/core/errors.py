@@ -69,14 +69,17 @@ class StoreError(ShaketableError, OSError):
 
     Examples
     --------
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> import shaketable as st
-    >>> try:
-    ...     st.Store("nowhere.sqlite", must_exist=True)
-    ... except st.StoreError as error:
-    ...     print(type(error).__name__)
-    Traceback (most recent call last):
-        ...
-    shaketable.core.errors.InputError: results file 'nowhere.sqlite' does not exist; check the path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "results.sqlite"
+    ...     _ = path.write_text("no database")
+    ...     try:
+    ...         st.Store(path)
+    ...     except st.StoreError as error:
+    ...         print(type(error).__name__)
+    StoreError
     """
 
     exit_code = 2

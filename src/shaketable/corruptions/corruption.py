@@ -109,21 +109,13 @@ class Corruption:
     --------
     >>> import numpy as np
     >>> import shaketable as st
-    >>> from shaketable.core.keys import make_key, row_keys
+    >>> from shaketable.core.keys import row_keys
     >>> noise = st.parse("linf(0.1)").for_shape((2,)).bind(st.data.Bounds(0, 1))
-    >>> x = np.full((3, 2), 0.5)
-    >>> drawn = noise.draw(x, row_keys(make_key("example", 0), 3))
-    Traceback (most recent call last):
-        ...
-    TypeError: make_key() takes 1 positional argument but 2 were given
-    >>> bool(abs(noise.apply(x, drawn) - x).max() <= 0.1)
-    Traceback (most recent call last):
-        ...
-    NameError: name 'drawn' is not defined
-    >>> noise.for_frame().spec
-    Traceback (most recent call last):
-        ...
-    AttributeError: 'PNormNoise' object has no attribute 'for_frame'
+    >>> noise.write().name, noise.with_members(()) == noise
+    ('linf', True)
+    >>> x, keys = np.full((3, 2), 0.5), row_keys(0, np.arange(3), np.arange(1))[:, 0]
+    >>> bool(abs(noise.apply(x, noise.draw(x, keys)) - x).max() <= 0.1)
+    True
     """
 
     spec_name: ClassVar[str] = ""
@@ -157,13 +149,29 @@ class Corruption:
         return ()
 
     def with_members(self, members: tuple[Corruption, ...]) -> Self:  # noqa: ARG002  (has none)
-        """Return the same corruption, made of others."""
+        """Return the same corruption, made of others.
+
+        Parameters
+        ----------
+        members
+            Corruptions in place of those that it is made of.
+
+        Returns
+        -------
+        Self
+            The corruption made of them.
+        """
         return self
 
     def write(self) -> Call:
         """Return the spec as a call: its size, if it has one, then what else differs.
 
         Words stand by their place, unless one before them is left out, all else by its name.
+
+        Returns
+        -------
+        Call
+            Name and arguments.
         """
         kind: Any = type(self)
         name = self.spec_name or f"{kind.__module__}:{kind.__qualname__}"

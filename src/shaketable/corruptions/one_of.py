@@ -135,16 +135,12 @@ class OneOf(Compound):
 
         Examples
         --------
-        >>> from shaketable.core.keys import make_key, row_keys
+        >>> import numpy as np
+        >>> from shaketable.core.keys import row_keys
         >>> from shaketable.corruptions import parse
-        >>> keys = row_keys(make_key("example", 0), 6)
-        Traceback (most recent call last):
-            ...
-        TypeError: make_key() takes 1 positional argument but 2 were given
+        >>> keys = row_keys(0, np.arange(6), np.arange(1))[:, 0]
         >>> [share.rows.tolist() for share in parse("l2(1) | clean").split(keys)]
-        Traceback (most recent call last):
-            ...
-        NameError: name 'keys' is not defined
+        [[1, 2, 3], [0, 4, 5]]
         """
         from shaketable.corruptions.compiled.streams import choose_parts  # compiled, slow to load
 
