@@ -19,14 +19,13 @@ SECTIONS = {
     "SS01",  # no summary
     "PR01",  # parameters that are not described
     "PR02",  # unknown parameters that are described
-    "PR03",  # in another order
     "PR07",  # a parameter without description
     "RT01",  # no Returns
     "RT03",  # a return value without description
     "YD01",  # no Yields
     "EX01",  # no Examples
 }
-PARAMETERS = {"PR01", "PR02", "PR03"}
+PARAMETERS = {"PR01", "PR02"}
 
 
 def list_public(module, name):

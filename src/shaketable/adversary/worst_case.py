@@ -351,7 +351,22 @@ class WorstCase(Displayed):
     def report(
         self, path: str | Path, *, title: str | None = None, notes: Iterable[str] = ()
     ) -> Path:
-        """Write the page with tables, figures, examples and evidence, and return its path."""
+        """Write the page with tables, figures, examples and evidence, and return its path.
+
+        Parameters
+        ----------
+        path
+            HTML file.
+        title
+            Title of the page.
+        notes
+            Sentences that are added to it.
+
+        Returns
+        -------
+        Path
+            Path of the page.
+        """
         from shaketable.adversary.page import write_worst_case  # loads the charts
 
         return write_worst_case(path, self, title=title, notes=notes)
@@ -387,16 +402,22 @@ def worst_case(
 
     Parameters
     ----------
-    model, data, norm and all others
+    model, data
         As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and
         ``0.5*eps_min`` for half of that.
+    norm
+        Order of the norm.
     constraints
         One or several of ``none``, ``genuine-max`` and ``genuine-exact``, one curve each.
+    attacks
+        As in `adversarial_accuracy`.
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
         uniform in the ball, at the same points; 0 for none.
+    bounds, seed, name, refit, own, split, unscale, points, store, progress
+        As in `adversarial_curve`.
 
     Returns
     -------

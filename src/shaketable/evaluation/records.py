@@ -151,7 +151,26 @@ class Record:
         return self.setting.draws == "shared"
 
     def get(self, name: str) -> Any:
-        """Return one of its fields or properties, or one of its setting, by name."""
+        """Return one of its fields or properties, or one of its setting, by name.
+
+        Parameters
+        ----------
+        name
+            Name of a field or property.
+
+        Returns
+        -------
+        Any
+            Its value.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> data = [[0.2], [0.8]], [False, True]
+        >>> clean, noisy = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.4)", k=5)
+        >>> noisy.get("corruption"), noisy.get("k")
+        ('linf(0.4)', 5)
+        """
         return getattr(self.setting if name in SETTING_FIELDS else self, name)
 
     def first(self, n: int) -> Record:

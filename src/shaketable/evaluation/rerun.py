@@ -71,10 +71,10 @@ class Rerun(Displayed):
     >>> import tempfile
     >>> from pathlib import Path
     >>> import shaketable as st
+    >>> options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1, "n_jobs": 1}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "study.sqlite"
-    ...     _ = st.study("iris", "1nn", train_eps=[0], test_eps=[0.1], runs=1, k=1, store=path)
-    ...     result = st.rerun(path)
+    ...     _ = st.study("iris", "1nn", **options, store=Path(folder) / "study.sqlite")
+    ...     result = st.rerun(Path(folder) / "study.sqlite", n_jobs=1)
     >>> result.changes, "outcome" in result.json()
     ((), False)
     """

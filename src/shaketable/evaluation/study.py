@@ -137,7 +137,8 @@ def study(
     Examples
     --------
     >>> import shaketable as st
-    >>> records = st.study("iris", "1nn", train_eps=[0], test_eps=["eps_min"], runs=2, k=1)
+    >>> options = {"train_eps": [0], "test_eps": ["eps_min"], "k": 1, "n_jobs": 1}
+    >>> records = st.study("iris", "1nn", **options, runs=2)
     >>> len(records), sorted({record.run for record in records})
     (4, [0, 1])
     """

@@ -93,7 +93,27 @@ class Results(Displayed):
         print_notes([*self.notes, *self.groups.unfinished])
 
     def sections(self, methods: Methods) -> list[Section]:
-        """Return the sections of all findings, in the order of the page."""
+        """Return the sections of all findings, in the order of the page.
+
+        Parameters
+        ----------
+        methods
+            Collects the methods of the estimates that are shown.
+
+        Returns
+        -------
+        list[Section]
+            Sections of the page.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> from shaketable.findings.finding import Methods
+        >>> data = [[0.2], [0.8]], [False, True]
+        >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)"))
+        >>> len(found.sections(Methods())) > 0
+        True
+        """
         sections: list[Section] = []
         for name, finding in self.findings.items():
             if hasattr(finding, "sections"):
