@@ -8,9 +8,9 @@ from shaketable import models as models
 from shaketable import separations as separations
 from shaketable import statistics as statistics
 from shaketable import training as training
+from shaketable.activities.rerun import rerun as rerun
 from shaketable.adversary.agreement import agreement as agreement
 from shaketable.adversary.worst_case import worst_case as worst_case
-from shaketable.cli.rerun import rerun as rerun
 from shaketable.core.errors import InputError as InputError
 from shaketable.core.errors import ShaketableError as ShaketableError
 from shaketable.core.errors import StoreError as StoreError
@@ -19,7 +19,7 @@ from shaketable.core.workers.tasks import cluster as cluster
 from shaketable.corruptions import corrupt as corrupt
 from shaketable.corruptions import parse as parse
 from shaketable.corruptions.custom import corruption as corruption
-from shaketable.corruptions.gallery.gallery import gallery as gallery
+from shaketable.corruptions.gallery import gallery as gallery
 from shaketable.corruptions.suites.grids import grid as grid
 from shaketable.corruptions.suites.suite import suite as suite
 from shaketable.data.arrays import make_dataset as make_dataset

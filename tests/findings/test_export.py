@@ -9,7 +9,7 @@ import pytest
 import shaketable as st
 from helpers.commands import check_schema, run_command, run_failing
 from helpers.records import draw_hits, make_records
-from shaketable.core.table_files import restore_texts
+from shaketable.core.writing import restore_texts
 from shaketable.findings.export import ENDINGS, make_frame
 
 SETS = ("clean", "sp(0.1)", "rotation(30)", "sp(0.1) + rotation(30)", "rotation(30) + sp(0.1)")

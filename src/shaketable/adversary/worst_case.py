@@ -20,7 +20,7 @@ from shaketable.adversary.target import Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import as_p, half_separation, norm_title
-from shaketable.core.sizes import read_multiple
+from shaketable.core.spec import read_multiple
 from shaketable.core.types import Array, IntArray
 from shaketable.core.writing import write_beside
 from shaketable.corruptions import PNormNoise

@@ -12,11 +12,12 @@ from shaketable.cli.flags import (
     add_quiet_flag,
     add_seed_flag,
     add_subject_flags,
-    one_of,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, load_declared, note_devices, read_models, run_model
+from shaketable.cli.values import get_models, load_data
 from shaketable.core.errors import InputError
+from shaketable.core.options import one_of
+from shaketable.models.options import note_devices, run_model
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.core.norms import norm_title
     from shaketable.separations.one_nn import one_nn
 
-    if len(models := read_models(args)) < 2:
+    if len(models := get_models(args).named()) < 2:
         raise InputError("--model must name two models or more; repeat it for the second")
     data = load_data(args)
     nearest = one_nn(data, norm=args.norm, seed=args.seed, progress=not args.quiet)
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     devices: dict[str, str | None] = {}
     for name, source in models.items():
         with run_model(name):
-            model, unfitted = load_declared(source, args, data)
+            model, unfitted = get_models(args).load(source, data)
             target = Target.of(
                 model, data, seed=args.seed, name=name, refit=unfitted or args.fit, unscale=True
             )
@@ -94,5 +95,5 @@ def run(args: argparse.Namespace) -> int:
             print_lines(f"{name} has {format_share(value)}")
         for pair in pairs:
             print_lines("", pair, *([pair.words] if pair.differing else []), *pair.list_points())
-        print_notes([*data.notes(), *note_devices(args, devices)])
+        print_notes([*data.notes(), *note_devices(args.device, devices)])
     return 0

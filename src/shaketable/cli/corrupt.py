@@ -15,12 +15,10 @@ from shaketable.cli.flags import (
     add_grid_flags,
     add_quiet_flag,
     add_seed_flag,
-    one_of,
-    parse_output_file,
-    parse_path,
 )
-from shaketable.cli.values import load_data, read_bounds, read_suites
+from shaketable.cli.values import load_data, read_suites
 from shaketable.core.errors import InputError
+from shaketable.core.options import one_of, output_file, parse_path
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.evaluation.noise import Draws
 
-ABOUT = "write a corrupted copy of a data set, or one image under several corruptions"
+ABOUT = "a corrupted copy of data; one image under several corruptions"
 EXAMPLES = """\
   shaketable corrupt mydata.csv --label class --corruption "linf(0.1)" -o noisy.csv
   shaketable corrupt cifar10.npz --suite two-factor -o sets
@@ -56,7 +54,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="write a folder with all sets of a suite, such as two-factor or common-19; or a "
         "gallery of it (default of galleries: ice), with p-norm noise on the surface of its ball",
     )
-    add_grid_flags(parser, parser)
+    add_grid_flags(parser)
     forms = ["arrays", "pictures"]
     parser.add_argument(
         "--form",
@@ -123,9 +121,9 @@ def _write_copy(args: argparse.Namespace, corruption: str) -> int:
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
     parse(corruption, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args)
-    limits = choose_range(data, read_bounds(args, data)) or "none"
+    limits = choose_range(data, args.bounds) or "none"
     draws: Draws = args.draws or "independent"
-    copy = corrupted(data, corruption, seed=args.seed, bounds=read_bounds(args, data), draws=draws)
+    copy = corrupted(data, corruption, seed=args.seed, bounds=args.bounds, draws=draws)
     path = write_dataset(
         args.out,
         copy,
@@ -157,7 +155,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
         data,
         suite,
         seed=args.seed,
-        bounds=read_bounds(args, data),
+        bounds=args.bounds,
         draws=draws,
         form=args.form,
         progress=not args.quiet,
@@ -177,7 +175,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
 
 def _write_gallery(args: argparse.Namespace) -> int:
     """Write one image under the corruptions and the members of the suites, side by side."""
-    from shaketable.corruptions.gallery.gallery import check_images, gallery
+    from shaketable.corruptions.gallery import check_images, gallery
     from shaketable.corruptions.suites.suite import suite
     from shaketable.evaluation.noise import choose_range
     from shaketable.evaluation.resolve import resolve
@@ -187,7 +185,7 @@ def _write_gallery(args: argparse.Namespace) -> int:
     suites = read_suites(args)
     data = load_data(args)
     check_images(data.x, row)
-    bounds = choose_range(data, read_bounds(args, data))
+    bounds = choose_range(data, args.bounds)
     corruptions = [*resolve(args.corruption, data, bounds).corruptions]
     if not suites and not corruptions:
         suites = [suite("ice")]
@@ -202,8 +200,8 @@ def _write_gallery(args: argparse.Namespace) -> int:
 def _check_file(path: str, endings: tuple[str, ...]) -> None:
     """Raise `InputError` before any work for a file that cannot be written."""
     try:
-        parse_output_file(path, endings)
-    except argparse.ArgumentTypeError as error:
+        output_file(*endings)(path)
+    except InputError as error:
         raise InputError(f"--out: {error}") from error
 
 

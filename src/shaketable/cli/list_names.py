@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from shaketable.cli.flags import add_json_flag, one_of
+from shaketable.cli.flags import add_json_flag
 from shaketable.cli.output import print_json
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
+from shaketable.core.options import one_of
 
 KINDS = (
     "datasets",
@@ -26,7 +27,7 @@ KINDS = (
     "backends",
     "schema",
 )
-ABOUT = "names of data sets, models, corruptions, recipes and so on; schemas of JSON"
+ABOUT = "names of data sets, models, corruptions …; schemas of JSON"
 SCHEMA = "cli/list.schema.json"
 EXAMPLES = """\
   shaketable list corruptions

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from shutil import get_terminal_size
+from textwrap import fill
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from shaketable.cli.settings import parse_settings
 from shaketable.cli.study_file import INIT, read_study_file
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import (
@@ -17,6 +19,7 @@ from shaketable.core.errors import (
     describe_error,
     guard_foreign,
 )
+from shaketable.core.options import list_options, list_values, make_options, read_settings
 
 if TYPE_CHECKING:
     from shaketable.cli.commands import Command
@@ -57,7 +60,12 @@ class Parser(argparse.ArgumentParser):
         with guard_foreign(
             "cannot be read: {error}", partial(argparse.ArgumentError, action), but=passed
         ):
-            return super()._get_value(action, arg_string)
+            try:
+                return super()._get_value(action, arg_string)
+            except argparse.ArgumentError as error:
+                if isinstance(error.__context__, InputError):  # it says more
+                    raise argparse.ArgumentError(action, str(error.__context__)) from error
+                raise
 
     def format_help(self) -> str:
         """Return the help; an error names the command whose texts cannot be shown."""
@@ -81,34 +89,66 @@ class _StoreOnce(argparse._StoreAction):
         super().__call__(parser, namespace, values, option)
 
 
-def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Namespace:
+def parse_args(
+    argv: Sequence[str],
+    commands: Registry[Command],
+    groups: Mapping[str, Iterable[str]] = MappingProxyType({}),
+) -> argparse.Namespace:
     """Parse the arguments; ``run`` is the command's function.
 
-    What a study file says is filled in where no flag says otherwise.
+    What a study file says is filled in where no flag says otherwise. `groups` are the names of
+    commands by the title of their group, for the list of all.
     """
     name = next((word for word in argv if not word.startswith("-")), None)
     if name is None or argv[0] in ("-h", "--help"):
-        return _list_commands(commands).parse_args(argv)
+        return _list_commands(commands, groups).parse_args(argv)
     if name not in commands:
         raise unknown_name("command", name, commands)
-    parser, sub = _make_parser(name, commands.get(name))
+    command = commands.get(name)
+    parser, sub = _make_parser(name, command)
     args, rest = parser.parse_known_args(argv)
     if rest:
         _refuse(rest[0], sub)
-    if name == "study" and args.file not in (None, INIT):
-        words = [*argv]
-        words.remove(name)
-        where = f"study file {args.file!r}"
-        args = parse_settings(read_study_file(args.file, where), sub, where=where, words=words)
+    if (kind := getattr(command, "OPTIONS", None)) is not None:
+        args.options = _read_options(args, kind)
+        vars(args).update(list_values(args.options))
     return args
 
 
-def _list_commands(commands: Registry[Command]) -> argparse.ArgumentParser:
+def _read_options(args: argparse.Namespace, kind: type[Any]) -> Any:
+    """Make the options of a command from its flags, and from a study file where none says else."""
+    given = {key: value for key, value in vars(args).items() if key in list_options(kind)}
+    file = given.get("file")
+    if file is None or file == INIT:
+        return make_options(kind, given)
+    where = f"study file {file!r}"
+    settings = read_settings(kind, read_study_file(file, where), where=where, given=given)
+    return make_options(kind, settings | given)
+
+
+def _list_commands(
+    commands: Registry[Command], groups: Mapping[str, Iterable[str]]
+) -> argparse.ArgumentParser:
     """Parser of ``shaketable --help``: every command with its description, without flags."""
-    parser, subparsers = _make_top_parser()
-    for name, about in commands.describe(lambda name, command: {name: command.ABOUT}).items():
-        subparsers.add_parser(name, help=about.replace("%", "%%"))
+    parser, _ = _make_top_parser(help=argparse.SUPPRESS)
+    parser.usage = f"{parser.prog} [-h] [--version] COMMAND …"
+    about = commands.describe(lambda name, command: {name: command.ABOUT})
+    grouped = {name for names in groups.values() for name in names}
+    others = {"Of other packages": [name for name in about if name not in grouped]}
+    lists = [
+        "\n".join([f"{title}:", *(_describe(name, about[name]) for name in names)])
+        for title, names in {**groups, **others}.items()
+        if names
+    ]
+    more = "shaketable COMMAND --help shows the options of a command, and examples."
+    parser.description = "\n\n".join([str(parser.description), *lists, more])
     return parser
+
+
+def _describe(name: str, about: str) -> str:
+    """Return the lines of a command in the list of all."""
+    width = max(40, get_terminal_size().columns - 2)
+    return fill(f"  {name:<12}{' '.join(about.split())}", width, subsequent_indent=" " * 14)
 
 
 def _make_parser(
@@ -116,14 +156,22 @@ def _make_parser(
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """Parser of one command, within that of the program, and by itself."""
     parser, subparsers = _make_top_parser()
-    sub = subparsers.add_parser(name, description=command.ABOUT)
+    examples = getattr(command, "EXAMPLES", None)
+    sub = subparsers.add_parser(
+        name,
+        description=command.ABOUT,
+        epilog=examples and f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     sub.set_defaults(run=command.run)
     sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
     command.add_flags(sub)
     return parser, sub
 
 
-def _make_top_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+def _make_top_parser(
+    **options: str,
+) -> tuple[Parser, argparse._SubParsersAction[Parser]]:
     """Parser of the program, and where its commands go."""
     parser = Parser(
         prog="shaketable",
@@ -133,7 +181,7 @@ def _make_top_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
-    return parser, parser.add_subparsers(required=True, metavar="COMMAND")
+    return parser, parser.add_subparsers(required=True, metavar="COMMAND", **options)
 
 
 def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:

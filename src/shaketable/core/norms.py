@@ -3,6 +3,7 @@
 import difflib
 import math
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ def as_p(norm: str | float) -> float:
     return p
 
 
+@lru_cache
 def norm_name(p: float) -> str:
     """Name of a norm in spec strings: ``linf``, ``l2``, ``l0.5``."""
     return f"l{format_value(float(p))}"
@@ -46,6 +48,7 @@ class Level(NamedTuple):
     size: float
 
 
+@lru_cache(1 << 14)
 def pnorm_level(spec: str) -> Level | None:
     """Order p and size of a spec of noise inside a p-norm ball; None for any other corruption.
 
@@ -70,6 +73,7 @@ def depends_on_distances(spec: str) -> bool:
     return any(re.match(_NAME + r"\(", call) for call in split_calls(spec))
 
 
+@lru_cache
 def norm_title(p: float) -> str:
     """Name of a norm in titles: ``L-inf``, ``L2``."""
     return "L-inf" if math.isinf(p) else f"L{format_value(float(p))}"

@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.checks import HUGE, check_real, unknown_name
+from shaketable.core.checks import HUGE, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption, LevelLaw, Traits, on_arrays
+from shaketable.corruptions.corruption import Corruption, LevelLaw, Traits, check_number, on_arrays
 from shaketable.corruptions.images import check_finite_range, find_ends, find_layout
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -57,8 +57,7 @@ class SaltPepper(Corruption):
     traits = Traits(needs_range=True, on_steps=True, takes_levels=True, made_on="any")
 
     def __post_init__(self) -> None:
-        density = check_real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
-        object.__setattr__(self, "density", density)
+        check_number(self, "density", "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
 
     @property
     def level_law(self) -> LevelLaw:
@@ -69,7 +68,7 @@ class SaltPepper(Corruption):
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Set values to the ends of their range."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import replace_values
+        from shaketable.corruptions.compiled.levels import replace_values
 
         bounds = check_finite_range(self.bounds, self)
         ends = find_ends(bounds, levels=x.dtype == np.uint8)
@@ -109,10 +108,8 @@ class CameraGaussian(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        mean = check_real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
-        var = check_real("var", self.var, "be 0 or more and finite", low=0, high=HUGE)
-        object.__setattr__(self, "mean", mean)
-        object.__setattr__(self, "var", var)
+        check_number(self, "mean", "be a finite number", low=-HUGE, high=HUGE)
+        check_number(self, "var", "be 0 or more and finite", low=0, high=HUGE)
 
     @property
     def spec(self) -> str:
@@ -149,7 +146,7 @@ class CameraGaussian(Corruption):
         if bounds.rule == "truncate":
             raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import add_normal_noise, redraw_levels
+        from shaketable.corruptions.compiled.levels import add_normal_noise, redraw_levels
 
         if self.var and (bounds.steps == 255 or x.dtype == np.uint8):
             return redraw_levels(x, drawn, _normal_table(self.mean, self.var), bounds)
@@ -166,7 +163,7 @@ def _normal_table(mean: float, var: float) -> Array:
     """
     from scipy.special import ndtr
 
-    from shaketable.corruptions.compiled.replacing import make_law_table
+    from shaketable.corruptions.compiled.levels import make_law_table
 
     levels = np.arange(256.0)
     over = levels[:-1] + 0.5 - levels[:, None] - 255 * mean
@@ -210,10 +207,8 @@ class Rotation(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        degrees = check_real("degrees", self.degrees, "be a finite number", low=-HUGE, high=HUGE)
-        fill = check_real("fill", self.fill, "lie in [0, 1], 0 for black", low=0, high=1)
-        object.__setattr__(self, "degrees", degrees)
-        object.__setattr__(self, "fill", fill)
+        check_number(self, "degrees", "be a finite number", low=-HUGE, high=HUGE)
+        check_number(self, "fill", "lie in [0, 1], 0 for black", low=0, high=1)
         if self.interpolation not in get_args(Interpolation):
             raise unknown_name("interpolation", str(self.interpolation), get_args(Interpolation))
 
@@ -238,7 +233,7 @@ class Rotation(Corruption):
     def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
         """Rotate every image."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.rotating import fill_rotated, find_sources
+        from shaketable.corruptions.compiled.levels import fill_rotated, find_sources
 
         bounds = check_finite_range(self.bounds, self)
         low, high = find_ends(bounds, levels=x.dtype == np.uint8)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 import numpy as np
 
+from shaketable.core.checks import check_real
 from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.types import Array, KeyArray
@@ -22,6 +23,8 @@ from shaketable.data.frames.columns import NUMBERS, Kind
 if TYPE_CHECKING:
     from shaketable.corruptions.compose import Sequence
     from shaketable.corruptions.one_of import OneOf
+from shaketable.core.threads import run_over_rows
+from shaketable.core.types import FloatArray
 
 
 class AddedNoise(NamedTuple):
@@ -501,6 +504,12 @@ class Clean(Corruption):
         return x
 
 
+def check_number(corruption: Corruption, name: str, rule: str, *, low: float, high: float) -> None:
+    """Make a field a float; `InputError` that states the `rule` unless it is in [low, high]."""
+    number = check_real(name, getattr(corruption, name), rule, low=low, high=high)
+    object.__setattr__(corruption, name, number)
+
+
 def noisy_copies(corruption: Corruption, x: Array, keys: KeyArray) -> Array:
     """Corrupted copies of every point, shape (points * copies, ...).
 
@@ -514,3 +523,22 @@ def noisy_copies(corruption: Corruption, x: Array, keys: KeyArray) -> Array:
         One key per copy, shape (points, copies).
     """
     return corruption(np.repeat(x, keys.shape[1], axis=0), keys.reshape(-1))
+
+
+def add_noise(flat: Array, noise: Array, scale: float | FloatArray, bounds: Bounds | None) -> Array:
+    """Return ``flat + scale * noise``, clipped to the bounds, in one pass over the values.
+
+    The scale is one number, or one for every row.
+    """
+    from shaketable.corruptions.compiled.ziggurat import fill_sum  # compiled code, slow to load
+
+    limits = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
+    out = np.empty_like(noise)
+    scales = spread_over_rows(scale, len(flat))
+    run_over_rows(fill_sum, scales, np.ascontiguousarray(flat), noise, out, settings=limits)
+    return out
+
+
+def spread_over_rows(scale: float | FloatArray, n: int) -> FloatArray:
+    """Return one scale for every row, from one number or as they are."""
+    return np.full(n, scale, np.float64) if np.ndim(scale) == 0 else np.asarray(scale, np.float64)

@@ -62,7 +62,7 @@ class Cell:
     def __post_init__(self) -> None:
         check_copies(self.k, len(self.points.rows))
 
-    @property
+    @cached_property
     def is_clean(self) -> bool:
         """Whether the points are not corrupted."""
         return isinstance(self.corruption, Clean)
@@ -86,7 +86,7 @@ class Cell:
         place = "device" if there else "cpu"
         return Setting(str(noise.bounds or "none"), noise.draws, place, dtype, self.k, noise.seed)
 
-    @property
+    @cached_property
     def place(self) -> str:
         """Corruption, and in studies training noise and run, for messages."""
         under = "on clean points" if self.is_clean else f"under {self.corruption.spec}"

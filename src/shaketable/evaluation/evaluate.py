@@ -22,7 +22,8 @@ from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
 from shaketable.evaluation.failures import Measured, keep_outcomes
-from shaketable.evaluation.noise import USUAL_K, Draws, Noise, choose_bounds
+from shaketable.evaluation.noise import USUAL_K, Draws, Noise, RuleName, choose_bounds
+from shaketable.evaluation.options import EvaluateOptions
 from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Record, Records, copy_id
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
 from shaketable.evaluation.sequential import StoppingRule, choose_draws, measure_until
@@ -42,7 +43,7 @@ def evaluate(
     k: int | Literal["auto"] | None = None,
     seed: int = 0,
     store: str | Path | None = None,
-    bounds: BoundsLike | Literal["declared"] = "declared",
+    bounds: BoundsLike | RuleName = "declared",
     draws: Draws | None = None,
     device_noise: bool = False,
     name: str | None = None,
@@ -77,8 +78,8 @@ def evaluate(
     store
         Results file; cells that it contains are not measured again.
     bounds
-        (low, high) to clip to, a `Bounds` for another rule, None for no bounds; by default what
-        the data declare.
+        (low, high) to clip to, a `Bounds` for another rule, ``"clip"`` or ``"truncate"`` for the
+        range of the data with this rule, None for no bounds; by default what the data declare.
     draws
         ``"independent"``: every corruption has its own noise; the default outside suites.
         ``"ladder"``: a point's noise is drawn once per norm and scaled to all sizes; the default
@@ -126,10 +127,7 @@ def evaluate(
                 "name and model_id"
             )
         subjects = [Subject(each, each_name, None, refit) for each_name, each in model.items()]
-    return evaluate_each(
-        subjects,
-        data,
-        corruptions,
+    options = EvaluateOptions(
         k=k,
         seed=seed,
         store=store,
@@ -138,8 +136,9 @@ def evaluate(
         device_noise=device_noise,
         unscale=unscale,
         until=until,
-        progress=progress,
+        quiet=not progress,
     )
+    return evaluate_each(subjects, data, corruptions, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,44 +155,24 @@ def evaluate_each(
     subjects: Iterable[Subject],
     data: Dataset,
     corruptions: Corruptions,
-    *,
-    k: int | Literal["auto"] | None,
-    seed: int,
-    store: str | Path | None,
-    bounds: BoundsLike | Literal["declared"],
-    draws: Draws | None,
-    device_noise: bool,
-    unscale: bool,
-    until: StoppingRule | None = None,
-    progress: bool,
+    options: EvaluateOptions,
 ) -> Records:
     """Evaluate models under the same corruptions; see `evaluate`.
 
     Here, one model is made and measured after the other; on a cluster, all cells of all models are
     measured at the same time, and those that fail do not stop the others. A stopping rule looks at
-    one model after the other, so with `until` they are measured here.
+    one model after the other, so with a rule they are measured here.
     """
+    k, until, progress = options.copies, options.until, not options.quiet
     spread = on_cluster() and until is None
     if k == "auto" and until is None:
         raise InputError(
             "k must be a number without a stopping rule, got 'auto'; add "
             f"{either('--precision', 'until=')}"
         )
-    with Store(store) as results:
+    with Store(options.store) as results:
         plans: Iterable[_Plan] = (
-            _plan_cells(
-                subject,
-                data,
-                corruptions,
-                results,
-                k=USUAL_K if k == "auto" else k,
-                seed=seed,
-                bounds=bounds,
-                draws=draws,
-                device_noise=device_noise,
-                unscale=unscale,
-            )
-            for subject in subjects
+            _plan_cells(subject, data, corruptions, results, options) for subject in subjects
         )
         records, notes = Records(()), list[tuple[str, str]]()
         if spread:
@@ -211,7 +190,7 @@ def evaluate_each(
                 measured = load_records(results, done)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
-            records = add_model(records, measured, store)
+            records = add_model(records, measured, options.store)
             notes += ((classifier.name, note) for note in classifier.notes)
         return replace(records, notes=(*records.notes, *name_notes(notes)))
 
@@ -221,16 +200,11 @@ def _plan_cells(
     data: Dataset,
     corruptions: Corruptions,
     store: Store,
-    *,
-    k: int | None,
-    seed: int,
-    bounds: BoundsLike | Literal["declared"],
-    draws: Draws | None,
-    device_noise: bool,
-    unscale: bool,
+    options: EvaluateOptions,
 ) -> _Plan:
     """Return a model, trained first if that is asked for, and its cells."""
     model, name, refit = subject.model, subject.name, subject.refit
+    seed, k = options.seed, USUAL_K if options.copies == "auto" else options.copies
     if refit:
         train, rows = data.parts(seed=seed)
         model = fit(model, data, train, seed=seed, name=name)
@@ -239,28 +213,34 @@ def _plan_cells(
         data.check_test_size(len(rows))
     with report_failures(name or model_name(model)):
         classifier = as_classifier(
-            model, data, name=name, model_id=subject.model_id, unscale=unscale and not refit
+            model, data, name=name, model_id=subject.model_id, unscale=options.unscale and not refit
         )
     noise = Noise(
         k=USUAL_K if k is None else k,
         seed=seed,
-        draws=draws or "independent",
-        bounds=choose_bounds(data, bounds),
-        on_device=device_noise,
+        draws=options.draws or "independent",
+        bounds=choose_bounds(data, options.bounds),
+        on_device=options.device_noise,
     )
-    if device_noise and data.table is not None:
+    if noise.on_device and data.table is not None:
         raise InputError(
             "device_noise is for points that are plain numbers, got a table of several kinds "
             "or with columns chosen; leave it out: noise is then drawn on the CPU"
         )
-    if device_noise and classifier.device is None:
+    if noise.on_device and classifier.device is None:
         raise InputError(
             f"device_noise needs a torch module, and model {classifier.name} is none; leave "
             "it out: noise is then drawn on the CPU"
         )
     drawn: list[tuple[Corruption, Noise]] = [(Clean(), noise)]
     drawn += plan_noise(
-        list_items(corruptions), data, noise, store, bounds=bounds, draws=draws, k=k
+        list_items(corruptions),
+        data,
+        noise,
+        store,
+        bounds=options.bounds,
+        draws=options.draws,
+        k=k,
     )
     record_groupings(data, store)
     identity = classifier.identity or f"once {digest(time.time_ns()):016x}"

@@ -120,17 +120,17 @@ class Record:
     created: str = ""
     seconds: float = math.nan
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of points."""
         return len(self.hits)
 
-    @property
+    @cached_property
     def k(self) -> int:
         """Draws per point."""
         return self.setting.k
 
-    @property
+    @cached_property
     def correct(self) -> int:
         """Number of draws classified correctly."""
         return int(self.hits.sum())
@@ -140,12 +140,12 @@ class Record:
         """Share of draws classified correctly."""
         return self.correct / (self.n * self.k)
 
-    @property
+    @cached_property
     def is_clean(self) -> bool:
         """Whether the points were not corrupted."""
         return self.corruption == CLEAN
 
-    @property
+    @cached_property
     def shares_draws(self) -> bool:
         """Whether all points have the same noise, so that one run has no interval."""
         return self.setting.draws == "shared"

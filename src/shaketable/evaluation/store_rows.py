@@ -80,20 +80,20 @@ def _hash(content: bytes) -> str:
 _ENCODER = json.JSONEncoder(check_circular=False, default=lambda blob: [_hash(blob)])
 
 
-def _pack(values: IntArray) -> bytes:
+def _pack(values: IntArray | None) -> bytes | None:
     """Compressed integers in the smallest type that holds them, its name in front."""
+    if values is None:
+        return None
     least, most = int(values.min(initial=0)), int(values.max(initial=0))
     small = values.astype(np.int64 if least < 0 else np.min_scalar_type(most))
     return small.dtype.str.encode().ljust(4) + zlib.compress(small.tobytes(), 6)
 
 
-def _unpack(blob: bytes) -> IntArray:
+def _unpack(blob: bytes | None) -> IntArray | None:
+    if blob is None:
+        return None
     values = np.frombuffer(zlib.decompress(blob[4:]), dtype=blob[:4].decode().strip())
     return values.astype(np.int64)
-
-
-def _keep(value: Any) -> Any:
-    return value
 
 
 @dataclass(frozen=True)
@@ -101,23 +101,16 @@ class _Column:
     """How values of one type are kept."""
 
     sql: str
-    encode: Callable[[Any], Any] = _keep
-    decode: Callable[[Any], Any] = _keep
-
-    def or_none(self) -> _Column:
-        """The same, for values that may be missing."""
-        return _Column(
-            self.sql,
-            lambda value: None if value is None else self.encode(value),
-            lambda value: None if value is None else self.decode(value),
-        )
+    encode: Callable[[Any], Any] | None = None
+    """None if values are kept as they are."""
+    decode: Callable[[Any], Any] | None = None
 
 
 _INTEGERS = _Column("BLOB", _pack, _unpack)
 _FLOATS = _Column(
     "BLOB",
-    lambda values: zlib.compress(values.tobytes()),
-    lambda blob: np.frombuffer(zlib.decompress(blob)),
+    lambda values: None if values is None else zlib.compress(values.tobytes()),
+    lambda blob: None if blob is None else np.frombuffer(zlib.decompress(blob)),
 )
 _COLUMNS: Mapping[Any, _Column] = {
     str: _Column("TEXT"),
@@ -125,8 +118,8 @@ _COLUMNS: Mapping[Any, _Column] = {
     float: _Column("REAL"),
     bytes: _Column("BLOB", decode=bytes),
     IntArray: _INTEGERS,
-    IntArray | None: _INTEGERS.or_none(),
-    FloatArray | None: _FLOATS.or_none(),
+    IntArray | None: _INTEGERS,
+    FloatArray | None: _FLOATS,
     Points: _Column("TEXT REFERENCES points(id)", lambda points: points.id),
 }
 """By type; lists, tuples and dicts are kept as JSON."""
@@ -192,14 +185,25 @@ STATEMENTS: Mapping[str, str] = {
 
 def encode(record: Any) -> dict[str, Any]:
     """Return a record as values by column."""
-    get = record.get if isinstance(record, Record) else record.__getattribute__
-    return {name: column.encode(get(name)) for name, column in COLUMNS[type(record)].items()}
+    values = vars(record)
+    if isinstance(record, Record):
+        values = {**values, **vars(record.setting), "correct": record.correct}
+    elif isinstance(record, Points):
+        values = {**values, "id": record.id}
+    columns = COLUMNS[type(record)].items()
+    return {
+        name: values[name] if column.encode is None else column.encode(values[name])
+        for name, column in columns
+    }
 
 
 def decode(kind: type[T], row: Mapping[str, Any]) -> T:
     """Return the record in a row; the points of a cell are in the row already."""
     make: Callable[..., T] = kind
-    values = {name: column.decode(row[name]) for name, column in COLUMNS[kind].items()}
+    values = {
+        name: row[name] if column.decode is None else column.decode(row[name])
+        for name, column in COLUMNS[kind].items()
+    }
     if kind is Points:
         order, _, end = values.pop("id").partition(":")
         stopped = None if not end else "runs" if end == "runs" else "points"

@@ -25,7 +25,7 @@ from shaketable.core.writing import write_beside
 from shaketable.corruptions import Corruption
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.images import find_layout, move_channels_last, to_levels
-from shaketable.corruptions.published_files import SEVERITIES, image_names
+from shaketable.corruptions.published import SEVERITIES, image_names
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data import images
 from shaketable.data.bounds import Bounds

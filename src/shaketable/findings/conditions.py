@@ -24,12 +24,12 @@ class Condition:
     series: Mapping[str, Series]
     """By the models' labels; those of studies name the training noise."""
 
-    @property
+    @cached_property
     def first(self) -> Record:
         """One of its cells, for what all cells share."""
         return next(iter(self.series.values())).first
 
-    @property
+    @cached_property
     def is_clean(self) -> bool:
         """Whether its points are not corrupted."""
         return self.first.is_clean

@@ -225,6 +225,7 @@ def _bridge(blocks: Any, methods: Methods) -> list[Section]:
         assert s.heading is not None
         title = Markup("<h2>{}</h2>").format(s.heading.title) if s.heading.title else ""
         body = Markup("").join([title, *s.parts])
+        body = Markup(str(body).replace('id="figure-', f'id="{s.place}-figure-'))
         html = Markup('<section id="{}">{}</section>').format(s.place, body)
         order = _ORDER.get(s.place.split("-")[0], 35)
         made.append(Section(s.place, s.heading.contents, html, order))

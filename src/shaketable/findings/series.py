@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import norm_name, norm_title, pnorm_level
-from shaketable.core.sizes import name_multiple
-from shaketable.core.spec import Call, split_calls
+from shaketable.core.spec import Call, name_multiple, split_calls
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.error_probability import ErrorProbability, estimate_error_probability
@@ -36,12 +35,12 @@ class Series:
     """Of the data, by the order of the norm, where it was measured."""
     _parts: dict[int, Series] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def first(self) -> Record:
         """The cell of the first run, for settings that all runs share."""
         return self.noisy[0]
 
-    @property
+    @cached_property
     def runs(self) -> int:
         """Number of runs."""
         return len(self.noisy)

@@ -50,7 +50,7 @@ class SuiteResult:
         """Specs of its corruptions, including clean points."""
         return tuple(s.first.corruption for s in self.series)
 
-    @property
+    @cached_property
     def draws(self) -> int:
         """Draws per point, over all corruptions."""
         return len(self.series) * self.first.k

@@ -55,7 +55,8 @@ class OnnxModel(Identified):
     >>> import onnx.helper as make
     >>> import shaketable as st
     >>> ends = [make.make_tensor_value_info(name, 1, [None, 2]) for name in ("points", "scores")]
-    >>> graph = make.make_graph([make.make_node("Neg", ["points"], ["scores"])], "g", ends[:1], ends[1:])
+    >>> node = make.make_node("Neg", ["points"], ["scores"])
+    >>> graph = make.make_graph([node], "g", ends[:1], ends[1:])
     >>> opset = [make.make_opsetid("", 17)]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "net.onnx"

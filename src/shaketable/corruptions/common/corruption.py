@@ -36,7 +36,8 @@ from shaketable.data.bounds import Bounds
 _FAMILIES = {  # modules with the functions that they define
     "noises": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
     "blurs": ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
-    "weather": ("snow", "frost", "fog", "spatter"),
+    "weather": ("snow", "frost", "fog"),
+    "spatter": ("spatter",),
     "digital": ("brightness", "contrast", "saturate", "pixelate"),
     "jpeg": ("jpeg_compression",),
     "elastic": ("elastic_transform",),

@@ -10,9 +10,8 @@ from shaketable.corruptions import CameraGaussian
 from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.suites.grids import Levels, grid
-from shaketable.corruptions.suites.ladders import LADDERS, specs_of
 from shaketable.corruptions.suites.suite import SUITES, Suite
-from shaketable.corruptions.training_sets import TWO_FACTOR, write_gaussian
+from shaketable.corruptions.training_sets import LADDERS, TWO_FACTOR, specs_of, write_gaussian
 
 
 def _linf(*epsilons: float | str) -> tuple[str, ...]:

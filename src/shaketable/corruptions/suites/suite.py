@@ -14,14 +14,20 @@ from shaketable.core.errors import InputError, either, guard_foreign
 from shaketable.core.importing import trust_also
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.registry import Registry
-from shaketable.core.sizes import read_multiple
-from shaketable.core.spec import Call, display_name, format_value, parse_call, split_calls
+from shaketable.core.spec import (
+    Call,
+    display_name,
+    format_value,
+    parse_call,
+    read_multiple,
+    split_calls,
+)
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.parse import as_corruption, needs_range
 from shaketable.corruptions.published import check_folder_name, find_published_folder
-from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
+from shaketable.corruptions.training_sets import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 
 _OPTIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -181,7 +187,7 @@ class Suite:
         if bounds is None or math.inf in (-bounds.low, bounds.high):
             raise InputError(
                 f"suite {self.name!r} needs a finite value range, and none is declared; give "
-                f"{either('--range LOW,HIGH', 'bounds=(low, high)')}, or put the features on [0, "
+                f"{either('--bounds LOW,HIGH', 'bounds=(low, high)')}, or put the features on [0, "
                 f"1] ({either('--scale', '.scaled()')})"
             )
         unit = (bounds.low, bounds.high) == (0, 1)

@@ -229,7 +229,7 @@ def _find_moves(
     height: int, width: int, degrees: float, device: torch.device
 ) -> tuple[Tensor, Tensor]:
     """Return the pixel that every pixel is moved from, and whether it is outside of the image."""
-    from shaketable.corruptions.compiled.rotating import find_sources  # compiled, slow to load
+    from shaketable.corruptions.compiled.levels import find_sources  # compiled, slow to load
 
     sources = find_sources(height, width, degrees, "nearest")
     index = torch.tensor(sources.index[:, 0].astype(np.int64), device=device)

@@ -14,8 +14,8 @@ from shaketable.core.checks import HUGE, TINY, check_real
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.series import Series
-from shaketable.findings.stopping import words
 from shaketable.findings.stopping.rules import list_estimates
+from shaketable.findings.stopping.view import describe_forecast
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import Unit, forecast_width
 
@@ -55,7 +55,7 @@ class Forecast:
         return {"half_width": self.half_width, "needed": self.needed, "seconds": self.seconds}
 
     def __str__(self) -> str:
-        return words.describe_forecast(self)
+        return describe_forecast(self)
 
 
 def forecast(records: Records, half_width: float, *, of: str = "") -> Forecast:

@@ -1,0 +1,183 @@
+"""One image under several corruptions, side by side, with its distance from the original."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from shaketable.core.checks import check_whole
+from shaketable.core.errors import InputError
+from shaketable.core.image_layout import find_channels
+from shaketable.core.keys import Rng, digest, make_key, row_keys
+from shaketable.core.norms import norm_title, pnorm
+from shaketable.core.spec import display_name
+from shaketable.core.types import Array
+from shaketable.core.writing import write_beside
+from shaketable.corruptions import Corruption, Impulse, PNormNoise
+from shaketable.corruptions.parse import as_corruption
+from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
+from shaketable.data.columns import Columns
+from shaketable.data.dataset import Dataset, as_floats
+from shaketable.data.images import have_image_scale, have_image_shape
+from shaketable.views import images, page
+
+FORMATS = (".html", ".png")
+"""Endings of the files that a gallery can be saved as."""
+
+MIN_WIDTH = 128
+"""Least width of an image on a sheet, in pixels; smaller images are enlarged."""
+
+_COLUMNS, _GAP = 7, 8  # images per row of a sheet, and pixels between them
+_MAX_SIDE = 1024  # pixels of an image on a page
+_WITHOUT_ALPHA = {"first": ":, :3", "last": "..., :3", "either": "..., :3"}  # by place of channels
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One image of a gallery: the original, or a corrupted version and its distance from it."""
+
+    name: str
+    """Name or canonical spec of the corruption; ``original`` for the first image."""
+    image: Array
+    """uint8, (h, w), (h, w, 1) or (h, w, 3)."""
+    distances: dict[str, float]
+    """Distances by norm, on the scale from 0 to 1: that of the corruption, L2 and L-inf."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """The same image under several corruptions, the original first."""
+
+    title: str
+    pictures: tuple[Picture, ...]
+
+    def sheet(self) -> Array:
+        """Return all images as one, in rows of seven, small ones enlarged: uint8, (h, w, c)."""
+        tiles = [p.image.reshape(*p.image.shape[:2], -1) for p in self.pictures]
+        height, width, channels = tiles[0].shape
+        times = math.ceil(MIN_WIDTH / width)
+        down, right = height * times + _GAP, width * times + _GAP
+        columns = min(_COLUMNS, len(tiles))
+        rows = math.ceil(len(tiles) / columns)
+        sheet = np.full((rows * down + _GAP, columns * right + _GAP, channels), 255, np.uint8)
+        for i, tile in enumerate(tiles):
+            top, left = i // columns * down + _GAP, i % columns * right + _GAP
+            large = tile.repeat(times, axis=0).repeat(times, axis=1)
+            sheet[top : top + height * times, left : left + width * times] = large
+        return sheet
+
+    def save(self, path: str | Path) -> Path:
+        """Write one sheet (.png) or a self-contained page with captions (.html)."""
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix not in FORMATS:
+            raise InputError(
+                f"a gallery's file must end in {' or '.join(FORMATS)}, got {str(path)!r}; rename it"
+            )
+        if suffix == ".html":
+            return page.write(
+                path,
+                "corruptions/gallery.html.j2",
+                figures={},
+                title=self.title,
+                pictures=[
+                    (p, images.to_data_uri(p.image, max_side=_MAX_SIDE)) for p in self.pictures
+                ],
+            )
+        with write_beside(path, "gallery") as beside:
+            beside.write_bytes(images.encode_png(self.sheet()))
+        return path
+
+
+def gallery(
+    data: Dataset | Array,
+    corruptions: Iterable[str | Corruption],
+    *,
+    row: int = 0,
+    rng: Rng = 0,
+    bounds: BoundsLike = None,
+) -> Gallery:
+    """Show one image of the data under every corruption, as in Fig. 2 of Siedel et al. (2024).
+
+    The paper shows noise of the largest possible size: on the surface of the ball,
+    ``l2(0.5, surface)``, and at the corners of the L-inf ball, ``linf(0.01, vertices)``.
+
+    Parameters
+    ----------
+    data
+        Images, one per row: h x w, h x w x 1 or 3, or 1 or 3 x h x w, of uint8 or floats from 0
+        to 1.
+    corruptions
+        Spec strings or corruptions.
+    row
+        Row of the image.
+    rng
+        Seed, numpy Generator, or None for fresh noise. Sizes of one norm use the same noise,
+        scaled.
+    bounds
+        How noise is kept between black and white; by default as the data declare, or else clipped.
+
+    Returns
+    -------
+    Gallery
+        The pictures; notebooks show them, and `save` writes them.
+
+    Examples
+    --------
+    >>> grey = np.full((1, 8, 8), 0.5)
+    >>> shown = gallery(grey, ["linf(0.1)", "l2(1)"])
+    >>> [picture.name for picture in shown.pictures], shown.sheet().shape
+    (['original', 'linf(0.1)', 'l2(1)'], (144, 416, 1))
+    """
+    x = data.x if isinstance(data, Dataset) else np.asarray(data)
+    check_images(x, row)
+    declared = data.bounds if isinstance(data, Dataset) and bounds is None else as_bounds(bounds)
+    original = as_floats(x[[row]])
+    key = make_key(rng)
+    pictures = [Picture("original", images.to_uint8(x[row]), {})]
+    columns = Columns(lambda: as_floats(x))
+    for given in corruptions:
+        corruption = as_corruption(given).for_shape(x.shape[1:]).for_columns(columns)
+        keys = row_keys(digest(key, corruption.ladder), np.array([row]), np.arange(1))[:, 0]
+        noisy = corruption.bind(declared or Bounds(0.0, 1.0))(original, keys)
+        image = images.to_uint8(np.clip(noisy[0], 0, 1))
+        name = display_name(corruption.spec)
+        pictures.append(Picture(name, image, _distances(corruption, noisy - original)))
+    name = data.name if isinstance(data, Dataset) else "the data"
+    return Gallery(f"Row {row} of {name} under noise", tuple(pictures))
+
+
+def check_images(x: Array, row: int) -> None:
+    """Raise an error for data that cannot be displayed as images, or that lack the row."""
+    if not have_image_shape(x) and (at := find_channels(x.shape[1:])) in _WITHOUT_ALPHA:
+        raise InputError(
+            f"images of 4 channels can be corrupted but not displayed, got shape {x.shape}; leave "
+            f"the transparency out, as in x[{_WITHOUT_ALPHA[at]}]"
+        )
+    if not have_image_shape(x):
+        raise InputError(
+            "data must hold images of shape (h, w), (h, w, 1), (h, w, 3), (1, h, w) or "
+            f"(3, h, w), one per row, got shape {x.shape}; reshape them, or put one image into a "
+            "list"
+        )
+    if not have_image_scale(x):
+        raise InputError(
+            "data must be uint8 or lie in [0, 1] to be displayed, but its values span "
+            f"[{x.min()}, {x.max()}]; scale them so that 0 is black and 1 is white"
+        )
+    if check_whole("row", row, least=0) >= len(x):
+        raise InputError(f"row must be at most {len(x) - 1}, the last of the data, got {row!r}")
+
+
+def _distances(corruption: Corruption, difference: Array) -> dict[str, float]:
+    """Return the norms of a difference of images; in L0, the share of values that changed."""
+    own = [corruption.p] if isinstance(corruption, PNormNoise) else []
+    own += [0.0] if isinstance(corruption, Impulse) else []
+    return {
+        norm_title(p): float(np.mean(difference != 0) if p == 0 else pnorm(difference, p)[0])
+        for p in dict.fromkeys([*own, 2.0, math.inf])
+    }

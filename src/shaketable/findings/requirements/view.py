@@ -1,0 +1,93 @@
+"""What is shown of requirements: one row per decision, and the outcome in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shaketable.views.blocks import Block, Column, Sentence, Table
+from shaketable.views.numbers import format_full
+
+if TYPE_CHECKING:
+    from shaketable.findings.requirements.check import Check, Decision
+
+
+def make_blocks(check: Check) -> list[Block]:
+    """Return one row per decision, and the outcome."""
+    table = Table(
+        f"requirements; {describe_confidence(check)}",
+        (
+            *map(Column, ("requirement", "model", "under")),
+            Column("measured, with its interval", "rate", ""),
+            *map(Column, ("verdict", "to decide")),
+        ),
+        [
+            (d.requirement.text, d.model, d.under, d.estimate, d.outcome, _count_more(d))
+            for d in check.decisions
+        ],
+        limit=len(check.decisions),
+    )
+    return [table, Sentence(describe_check(check))]
+
+
+def _count_more(decision: Decision) -> str:
+    if decision.outcome != "inconclusive":
+        return ""
+    if decision.more is None:
+        return "at the limit"
+    return f"{round_up(decision.more)} more {decision.unit}"
+
+
+def describe_decision(decision: Decision) -> str:
+    """Say whether a requirement is met, what was measured, and what would decide it."""
+    numbers = format_full(decision.estimate).replace(" (", ", ").rstrip(")")
+    if decision.requirement.is_difference:
+        numbers = numbers.replace(" %", " percentage points", 1)
+    verdict = f"{decision.requirement} {decision.outcome}: {decision.model} has {numbers}"
+    return verdict + (f"; {describe_more(decision)}" if decision.outcome == "inconclusive" else "")
+
+
+def describe_more(decision: Decision) -> str:
+    """Say how many more points would decide an inconclusive requirement."""
+    if decision.more is None:
+        return f"no number of {decision.unit} would decide it: it is at the limit"
+    one = decision.more == 1
+    what = f"more {decision.unit[:-1] if one else decision.unit}"
+    return (
+        f"about {round_up(decision.more)} {what} would decide it if {'it' if one else 'they'} "
+        f"{'shows' if one else 'show'} the same"
+    )
+
+
+def describe_check(check: Check) -> str:
+    """Say the outcome, and how many requirements have which.
+
+    One requirement on three models counts as three.
+    """
+    outcomes = [decision.outcome for decision in check.decisions]
+    total = len(outcomes)
+    counts = [f"{outcomes.count('met')} of {total} requirement{'' if total == 1 else 's'} met"]
+    others = ("not met", "inconclusive")
+    counts += [f"{outcomes.count(o)} {o}" for o in others if o in outcomes]
+    return f"{check.outcome}: {', '.join(counts)}"
+
+
+def describe_confidence(check: Check) -> str:
+    """Say how the decisions share the error probability."""
+    total = len(check.decisions)
+    if total == 1:
+        return f"rates in per cent; decided with {100 * check.confidence:g} % confidence"
+    alone = check.decisions[0].estimate.confidence
+    return (
+        f"rates in per cent; with {100 * check.confidence:g} % confidence all {total} decisions "
+        f"are right, as each has an interval of {100 * alone:.6g} % (Bonferroni)"
+    )
+
+
+def round_up(number: int) -> str:
+    """Write a number with two significant digits, rounded up, and commas between thousands.
+
+    >>> round_up(1234), round_up(7)
+    ('1,300', '7')
+    """
+    step = 10 ** max(0, len(str(number)) - 2)
+    return f"{-(-number // step) * step:,}"
