@@ -17,6 +17,7 @@ from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
+from shaketable.data.dataset_checks import check_dataset, check_test_size
 from shaketable.data.duplicates import find_equal_rows, pair_clashes
 from shaketable.data.frames.schema import TableSchema, find_least, touching
 from shaketable.data.groupings import Grouping, make_grouping, read_feature
@@ -561,6 +562,11 @@ class Dataset:
         >>> load("iris").check_test_size(30)
         """
         check_test_size(self, n_test)
+
+
+def as_floats(x: Array) -> Array:
+    """Values as models and corruptions take them: uint8 becomes x/255 in float32."""
+    return x / np.float32(255) if x.dtype == np.uint8 else x
 
 
 def as_floats(x: Array) -> Array:
