@@ -574,6 +574,11 @@ def as_floats(x: Array) -> Array:
     return x / np.float32(255) if x.dtype == np.uint8 else x
 
 
+def as_floats(x: Array) -> Array:
+    """Values as models and corruptions take them: uint8 becomes x/255 in float32."""
+    return x / np.float32(255) if x.dtype == np.uint8 else x
+
+
 def check_dataset(data: Dataset) -> None:
     """Raise `InputError` unless points, classes, parts and groups fit together."""
     for label in data.classes:
