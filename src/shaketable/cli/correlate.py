@@ -36,8 +36,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the correlation on every data set, and draw the models."""
     from shaketable.evaluation.store import Store
     from shaketable.findings.correlation.numbers import correlate_all
-    from shaketable.findings.correlation.table import print_correlations
+    from shaketable.findings.correlation.view import make_blocks
     from shaketable.findings.groups import RecordGroups
+    from shaketable.views.terminal import print_blocks
 
     with Store(args.store, must_exist=True) as store:
         groups = RecordGroups(store.records())
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             print_json({"correlations": [correlation.json() for correlation in found]})
         else:
-            print_correlations(found)
+            print_blocks(make_blocks(found))
     if args.out is not None:
         from shaketable.findings.correlation.charts import scatter_chart
         from shaketable.views.drawing import save_chart

@@ -26,7 +26,7 @@ Level: TypeAlias = Literal["headline", "summary", "detail"]
 details; the terminal leaves details out."""
 
 Kind: TypeAlias = Literal[
-    "text", "count", "number", "distance", "rate", "change", "points", "bound"
+    "text", "count", "number", "distance", "correlation", "rate", "change", "points", "bound"
 ]
 """What a column holds. Rates, changes, differences in percentage points and bounds are fractions
 that are shown in per cent; a bound is a share with its one-sided upper bound."""
@@ -59,6 +59,8 @@ class Entry:
     """Whether it is shown to differ: the table says from what (`Table.shown`)."""
     heat: float | None = None
     """Share of colour behind it, 0 to 1, for tables that are read by colour."""
+    kind: Kind | None = None
+    """What it is, where that differs from the rest of its column."""
 
 
 Value: TypeAlias = "str | float | Estimate | Picture | None"
@@ -288,11 +290,9 @@ def format_cell(cell: Cell, column: Column) -> str:
     >>> format_cell(Entry(e, "k = 1", shown=True), Column("accuracy", "rate"))
     '90.00 [82.40, 95.10] (k = 1) *'
     """
-    value, note, shown = _strip(cell), "", False
-    if isinstance(cell, Entry):
-        note, shown = cell.note, cell.shown
-    text = _format_value(value, column.kind)
-    return f"{text}{f' ({note})' if note else ''}{' *' if shown else ''}"
+    entry = cell if isinstance(cell, Entry) else Entry(cell)
+    text = _format_value(entry.value, entry.kind or column.kind)
+    return f"{text}{f' ({entry.note})' if entry.note else ''}{' *' if entry.shown else ''}"
 
 
 def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
@@ -302,8 +302,9 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
     >>> split_cell(e, Column("accuracy", "rate")), split_cell(0.9, Column("error", "bound"))
     (('90.00%', ['82.40% to 95.10%']), ('90.00%', []))
     """
-    value, kind = _strip(cell), column.kind
-    small = [cell.note] if isinstance(cell, Entry) and cell.note else []
+    entry = cell if isinstance(cell, Entry) else Entry(cell)
+    value, kind = entry.value, entry.kind or column.kind
+    small = [entry.note] if entry.note else []
     if not isinstance(value, Estimate):
         text = _format_value(value, kind)
         return f"{text}%" if text and kind in ("rate", "change", "bound") else text, small
@@ -311,6 +312,8 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
         return numbers.format_percent(value), [f"below {numbers.format_bound(value.high)}", *small]
     if kind == "points":
         return numbers.format_points(value), [numbers.format_points_interval(value), *small]
+    if kind == "correlation":
+        return f"{value.value:+.2f}", [f"{value.low:+.2f} to {value.high:+.2f}", *small]
     show = numbers.format_change if kind == "change" else numbers.format_percent
     return show(value), [numbers.format_interval(value), *small]
 
@@ -343,6 +346,8 @@ def _format_estimate(e: Estimate, kind: Kind) -> str:
     if kind == "bound":
         text = f"{numbers.format_percent(e)}, below {numbers.format_bound(e.high)}"
         return text.replace("%", "")
+    if kind == "correlation":
+        return f"{e.value:+.2f} [{e.low:+.2f}, {e.high:+.2f}]"
     return numbers.format_entry(e, signed=kind in ("change", "points"))
 
 
@@ -359,6 +364,7 @@ _NUMBERS: Mapping[Kind, Callable[[float], str]] = {
     "count": "{:,}".format,
     "number": "{:.4g}".format,
     "distance": numbers.format_distance,
+    "correlation": "{:+.3f}".format,
     "rate": _format_rate,
     "bound": _format_rate,
     "change": _format_signed,

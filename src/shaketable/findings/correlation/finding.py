@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from shaketable.core.errors import InputError, UndefinedError
+from shaketable.findings.correlation import view
 from shaketable.findings.correlation.numbers import (
     Correlation,
     Values,
@@ -16,9 +17,10 @@ from shaketable.findings.correlation.numbers import (
     list_values,
     make_correlation,
 )
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.statistics.difference import judge_together
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 METRICS = ("error", "mscr", "mce", "mce_lp", "ice", "mean_accuracy", "cv")
@@ -52,17 +54,9 @@ class Correlations(Displayed):
         pairs = zip(self.pairs, self.shown, strict=True)
         return {"metric_correlations": [{**pair.json(), "shown": shown} for pair, shown in pairs]}
 
-    def print(self) -> None:
-        """Print one row per pair of metrics."""
-        from shaketable.findings.correlation.table import print_correlations
-
-        print_correlations(self.pairs, self.shown, f"; * {self.judged}")
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return one section."""
-        from shaketable.findings.correlation.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return a table and charts of all pairs of metrics."""
+        return view.make_blocks(self.pairs, self.shown, self.judged)
 
 
 def find(groups: RecordGroups) -> Correlations | None:
