@@ -61,6 +61,8 @@ class Entry:
     """Share of colour behind it, 0 to 1, for tables that are read by colour."""
     kind: Kind | None = None
     """What it is, where that differs from the rest of its column."""
+    about: str = ""
+    """More about it, which pages show on demand."""
 
 
 Value: TypeAlias = "str | float | Estimate | Picture | None"
@@ -319,19 +321,17 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
 
 
 def format_card(card: Card) -> str:
-    """Write the number of a card, with its unit and interval, as one text.
+    """Write the name and number of a card, with its unit and interval, as one text.
 
     >>> format_card(Card("rf", Estimate(-0.1, -0.2, 0.0, 0.95, "by hand"), "MSCR", "change"))
-    '-10.00% (95 % interval -20.00% to +0.00%)'
+    'MSCR -10.00% (95 % interval -20.00% to +0.00%)'
     """
     if card.value is None:
-        return "undefined"
+        return f"no {card.name}"
     value, small = split_cell(card.value, Column(card.name, card.kind))
-    return (
-        f"{value} (95 % interval {small[0]})"
-        if small and card.kind != "bound"
-        else ", ".join([value, *small])
-    )
+    if small and card.kind != "bound":
+        return f"{card.name} {value} (95 % interval {small[0]})"
+    return f"{card.name} {', '.join([value, *small])}"
 
 
 def _format_value(value: Value, kind: Kind) -> str:
