@@ -117,6 +117,6 @@ def test_metrics_that_are_correlated_are_those_of_the_study_before():
     text = GUIDE.read_text(encoding="utf-8").partition("## Training regimes compared")[2]
     suites = re.findall(r"--suite (\S+)", text.partition("--store s.sqlite")[0])
     measured = {SUITES.get(name).metric for name in suites}
-    correlated = re.search(r"correlate s.sqlite --of (\w+) --with (\w+)", text)
+    correlated = re.search(r"report s.sqlite --correlate (\w+),(\w+)", text)
     assert correlated is not None
     assert set(correlated.groups()) <= measured

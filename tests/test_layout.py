@@ -11,7 +11,14 @@ import shaketable
 
 SOURCE = Path(shaketable.__file__).parent
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "ARCHITECTURE.md", "docs/guide.md")
+DOCUMENTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "ARCHITECTURE.md",
+    "docs/guide.md",
+    "docs/intervals.md",
+)
 
 
 def read_lines(path):

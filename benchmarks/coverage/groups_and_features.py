@@ -25,7 +25,7 @@ from scipy import stats
 
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.corruptions.suites.per_feature import METRIC
-from shaketable.evaluation.records import Points, Record, SuiteRecord
+from shaketable.evaluation.records import Points, Record, Setting, SuiteRecord
 from shaketable.findings.features.numbers import choose_most_fragile, make_losses
 from shaketable.findings.series import Series
 from shaketable.findings.subgroups.numbers import Breakdown, Partition
@@ -158,12 +158,14 @@ def _make_cell(spec: str, hits: IntArray, k: int) -> Record:
         model_id="net",
         train="as given",
         corruption=spec,
-        bounds="none",
-        draws="independent",
-        noise="cpu",
-        dtype="float64",
-        k=k,
-        seed=0,
+        setting=Setting(
+            bounds="none",
+            draws="independent",
+            noise="cpu",
+            dtype="float64",
+            k=k,
+            seed=0,
+        ),
         run=0,
         hits=np.asarray(hits, np.int64),
     )

@@ -33,7 +33,10 @@ from scipy import special
 
 from interval_methods import FOR_RATIOS, METHODS, TAIL, Studies, bootstraps, choose
 from interval_regimes import (
+    DRAWS,
+    KINDS,
     NESTED,
+    BoolArray,
     Regime,
     SplitRegime,
     draw_studies,
@@ -42,14 +45,26 @@ from interval_regimes import (
     split_regimes,
 )
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.statistics import limits
+from shaketable.statistics import limits, standard
 
 RUNS = (2, 3, 5, 20, 60)
 ENOUGH = 0.94
 """Coverage from which a method competes."""
 STUDIES = {"likelihood": 200, "betting": 100, "bootstrap t": 150, "BCa": 150}
 """Methods that take long see the first studies only, and at most 1000 points."""
-ALL_METHODS = (*METHODS, "bootstrap t", "BCa")
+ALL_METHODS = (*METHODS, "bootstrap t", "BCa", "standard")
+STANDARD: dict[str, standard.Quantity] = {
+    "accuracy": "share",
+    "robust accuracy": "share",
+    "MSCR": "other",
+    "difference of MSCR": "other",
+    "difference of accuracy": "difference",
+    "loss": "difference",
+    "iCE": "other",
+}
+"""Estimators, as `shaketable.statistics.standard` sorts them."""
+RESAMPLES = 1999
+"""Resamples of the bootstrap here, a fifth of the usual number: it takes most of the time."""
 RUN_METHODS = ("shaketable", "before", "Gaffke", "t")
 BOUNDS: dict[str, limits.Imagine] = {
     "shaketable": limits.imagine_point,
@@ -60,7 +75,21 @@ AGAIN = 10
 """Where our coverage is in doubt, it is simulated again, with so many times the studies."""
 BARS = {100: 1.3, 1000: 1.1}
 """Number of points, and what our width over that of the narrowest method should not exceed."""
-TITLES = {"fixed": "fixed model", "splits": "mean over splits"}
+TITLES = {
+    "fixed": "fixed model",
+    "splits": "mean over splits",
+    "standard": "ours and the standard ones, fixed model",
+}
+STANDARD_EXPLANATION = (
+    "Cells read: coverage in % / median width in percentage points; bold: below 94 %. *standard* "
+    'is what `use_intervals("standard")` computes: Clopper–Pearson for the accuracy, Wilson with '
+    "the effective number of draws for the robust accuracy with k = 10, Tango's interval for "
+    "differences with k = 1, and else the BCa bootstrap of points, here with 1999 resamples. The "
+    "last columns name the narrower one of those that cover at least 94 %, and give our median "
+    "width over its width. "
+    "The first table gives, of each family, the lowest coverage and the number of regimes below "
+    "94 %, and the smallest, median and largest of our widths over those of the standard one."
+)
 EXPLANATION = (
     "Cells read: coverage in % / median width in percentage points; bold: below 94 %. "
     "*shaketable* is our method, *before* that until 2026-11-17; `interval_methods.py` explains "
@@ -236,7 +265,7 @@ def fixed_model(regime: Regime, settings: Settings, rng: np.random.Generator) ->
     for measure in measures(regime.k):
         linear = measure.estimate(measure.reduce(probabilities, regime.k))
         truth = float(linear.estimate)
-        names = [name for name in ALL_METHODS if regime.n <= 1000 or name not in STUDIES]
+        names = [name for name in ALL_METHODS[:-1] if regime.n <= 1000 or name not in STUDIES]
         if linear.bases is None:
             names = [name for name in names if name not in FOR_RATIOS]
         studies = measure.keep_defined(measure.reduce(counts, regime.k))
@@ -367,6 +396,72 @@ def over_splits_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
     return list(over_splits(population, regime.k, regime.labels, settings, rng))
 
 
+def standard_rows(number: int, settings: Settings) -> list[tuple[str, Row]]:
+    """Rows of one regime of a fixed model: ours and the standard intervals in the same studies."""
+    regime = list_standard_regimes(settings)[number]
+    rng = np.random.default_rng([settings.seed, number])
+    probabilities, counts = draw_studies(regime, settings.trials, rng)
+    rows = []
+    for measure in measures(regime.k):
+        truth = float(measure.estimate(measure.reduce(probabilities, regime.k)).estimate)
+        studies = measure.keep_defined(measure.reduce(counts, regime.k))
+        if len(studies) < settings.trials / 2:
+            continue
+        k = 1 if measure.name == "accuracy" else regime.k
+        found = {
+            "shaketable": limits.compute_limits(measure.estimate, studies, TAIL)[1:],
+            "standard": find_standard_limits(measure, studies, k),
+        }
+        outcomes = {name: measure_outcome(*ends, truth) for name, ends in found.items()}
+        ours = outcomes["shaketable"].width
+        rows.append(
+            (
+                measure.name,
+                (
+                    regime.labels,
+                    {n: replace(o, ratio=ours / max(o.width, 1e-12)) for n, o in outcomes.items()},
+                ),
+            )
+        )
+    return rows
+
+
+def list_standard_regimes(settings: Settings) -> list[Regime]:
+    """Regimes in which the standard intervals are simulated; the bootstrap takes long."""
+    regimes = settings.choose(fixed_model_regimes())
+    return [
+        r
+        for r in regimes
+        if r.kind in KINDS and 20 <= r.n <= 1000 and r.accuracy >= 0.9 and r.k in DRAWS
+    ]
+
+
+def find_standard_limits(
+    measure: Measure, studies: FloatArray, k: int
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of every study by the method that ``use_intervals("standard")`` takes."""
+    quantity = STANDARD[measure.name]
+    standard.RESAMPLES = RESAMPLES
+    if quantity == "share":
+        low, high = standard.compute_share_limits(measure.estimate(studies), studies, k, TAIL)
+        return low, high
+    found = []
+    for table in studies:
+        seen = table > 0  # of the others no resample has any
+
+        def estimate(counts: FloatArray, seen: BoolArray = seen) -> limits.LinearEstimate:
+            whole = np.zeros((*counts.shape[:-1], len(seen)))
+            whole[..., seen] = counts
+            linear = measure.estimate(whole)
+            bases = None if linear.bases is None else linear.bases[..., seen]
+            return replace(linear, values=linear.values[..., seen], parts=(), bases=bases)
+
+        method = standard.choose_method(estimate, table[seen], k, quantity)
+        found.append(method.compute(TAIL, 1.0, False)[1:])
+    low, high = np.array(found).T
+    return low, high
+
+
 UNSEEN_SPREADS = {
     "one run in two has 30 % of its points worse": np.array([0, 0.3]),
     "one run in twenty has 30 % of its points worse": np.array([0] * 19 + [0.3]),
@@ -454,6 +549,24 @@ def compare_with_reliable(rows: Rows, size: int) -> list[str]:
     return [RELIABLE, "", *lines, ""]
 
 
+def compare_with_standard(rows: Rows) -> list[str]:
+    """Table of the coverage of both families, and of our width over that of the standard one."""
+    columns = ["estimator", "k", "regimes", "ours: lowest, below 94 %"]
+    columns += ["standard: lowest, below 94 %", "ours / standard width: least, median, most"]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    for name, some in rows.items():
+        for k in sorted({labels[-1] for labels, _ in some}, key=int):
+            chosen = [outcomes for labels, outcomes in some if labels[-1] == k]
+            cells = [name, k, str(len(chosen))]
+            for family in ("shaketable", "standard"):
+                found = [outcomes[family].coverage for outcomes in chosen]
+                cells.append(f"{100 * min(found):.1f}, {sum(c < ENOUGH for c in found)}")
+            ratios = [o["standard"].ratio for o in chosen if o["standard"].width > 0]
+            cells.append(", ".join(f"{np.quantile(ratios, q):.2f}" for q in (0, 0.5, 1)))
+            lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
 def is_notable(row: Row, size: int) -> bool:
     """Whether our interval covers too rarely, or is wider than the bar; n is the label `size`."""
     wide = find_best(row)[1] > BARS.get(int(row[0][size]), np.inf) + 0.005
@@ -464,7 +577,9 @@ def main() -> None:
     """Simulate all regimes and write the tables."""
     parser = argparse.ArgumentParser(description="coverage and width of 95 % intervals")
     parser.add_argument(
-        "truth", choices=["fixed", "splits"], help="fixed model or mean over splits"
+        "truth",
+        choices=list(TITLES),
+        help="fixed model, mean over splits, or a fixed model with the standard intervals beside",
     )
     parser.add_argument("--trials", type=int, default=2000, help="studies per regime")
     parser.add_argument(
@@ -481,15 +596,22 @@ def main() -> None:
         labels = ["points", "accuracy %", "n", "k"]
         regimes = len(settings.choose(fixed_model_regimes()))
         rows = collect(fixed_model_rows, regimes, settings, options.workers)
+    elif options.truth == "standard":
+        labels = ["points", "accuracy %", "n", "k"]
+        regimes = len(list_standard_regimes(settings))
+        rows = collect(standard_rows, regimes, settings, options.workers)
     else:
         labels = ["points", "accuracy %", "n", "tested", "k", "run shift", "runs"]
         regimes = len(settings.choose(split_regimes()))
         rows = collect(over_splits_rows, regimes, settings, options.workers)
-    text = summary(rows, labels.index("n"))
+    if options.truth == "standard":
+        text = compare_with_standard(rows)
+    else:
+        text = summary(rows, labels.index("n"))
     if options.truth == "fixed":
         text += compare_with_reliable(rows, labels.index("n"))
     for name, some in rows.items():
-        everything = options.truth == "fixed" or options.kind
+        everything = options.truth != "splits" or options.kind
         shown = [r for r in some if everything or is_notable(r, labels.index("n"))]
         text += [f"## {name[0].upper()}{name[1:]}", "", *markdown(labels, shown)]
     if options.truth == "splits" and not options.kind:
@@ -509,10 +631,15 @@ def main() -> None:
         f"Written by `benchmarks/coverage/interval_coverage.py {' '.join(sys.argv[1:])}` on "
         f"{today}: {options.trials} studies per regime, seed {options.seed}, {minutes:.0f} minutes "
         f"with {options.workers} workers. The Monte-Carlo error of a "
-        f"coverage of 95 % is {error:.1f} points; where ours was below {100 * options.doubt:g} %, "
-        f"it is from {AGAIN} times as many studies.",
+        f"coverage of 95 % is {error:.1f} points"
+        + (
+            "."
+            if options.truth == "standard"
+            else f"; where ours was below {100 * options.doubt:g} %, it is from {AGAIN} times as "
+            "many studies."
+        ),
         "",
-        EXPLANATION + rest,
+        STANDARD_EXPLANATION if options.truth == "standard" else EXPLANATION + rest,
         "",
     ]
     lines = "\n".join(head + text).rstrip() + "\n"

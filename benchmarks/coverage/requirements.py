@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
+from shaketable.evaluation.records import Points, Record, Records, Setting, SuiteRecord
 from shaketable.findings.requirements.check import check
 from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics import limits
@@ -125,12 +125,14 @@ def make_records(regime: Regime, hits: Sequence[IntArray]) -> Records:
             model_id="old" if i == len(specs) - 1 else "new",
             train="as given",
             corruption=spec,
-            bounds="none",
-            draws="none" if spec == "clean" else "independent",
-            noise="none" if spec == "clean" else "cpu",
-            dtype="float64",
-            k=1 if spec == "clean" else K,
-            seed=0,
+            setting=Setting(
+                bounds="none",
+                draws="none" if spec == "clean" else "independent",
+                noise="none" if spec == "clean" else "cpu",
+                dtype="float64",
+                k=1 if spec == "clean" else K,
+                seed=0,
+            ),
             run=0,
             hits=h,
         )

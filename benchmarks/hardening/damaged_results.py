@@ -1,6 +1,6 @@
 """What commands make of a damaged results file: the same numbers, or a refusal with exit code 2.
 
-A results file is damaged in many ways, one at a time, and read by ``score`` and by ``evaluate``,
+A results file is damaged in many ways, one at a time, and read by ``report`` and by ``evaluate``,
 which would add to it. Printing other numbers with exit code 0 is the fault that is looked for, any
 exit code but 0 and 2 another. Then the time to open files of many cells, next to reading them.
 
@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from shaketable.cli.main import main
-from shaketable.evaluation.records import Points, Record
+from shaketable.evaluation.records import Points, Record, Setting
 from shaketable.evaluation.store import Store
 
 PAGE = 4096
@@ -136,7 +136,7 @@ def damage_files(folder: Path, trials: int, seed: int) -> Mapping[str, Counter[s
     earlier = Path(made).read_bytes()
     run([*ADD, "--store", made])
     intact = Path(made).read_bytes()
-    commands = [["score", "--json"], [*ADD, "--store"]]
+    commands = [["report", "--json"], [*ADD, "--store"]]
     wanted = [run([*command, made]) for command in commands]
     assert [code for code, _ in wanted] == [0, 0], wanted
     rng, outcomes = np.random.default_rng(seed), {kind.__name__: Counter[str]() for kind in KINDS}
@@ -173,12 +173,14 @@ def time_opening(folder: Path, cells: int, points: int = 500) -> None:
                     model_id="i" * 16,
                     train="clean",
                     corruption=f"linf({i})",
-                    bounds="none",
-                    draws="independent",
-                    noise="cpu",
-                    dtype="float64",
-                    k=10,
-                    seed=0,
+                    setting=Setting(
+                        bounds="none",
+                        draws="independent",
+                        noise="cpu",
+                        dtype="float64",
+                        k=10,
+                        seed=0,
+                    ),
                     run=i,
                     hits=rng.binomial(10, 0.9, points),
                     versions={"numpy": "2.0.0", "shaketable": "0.1.0"},

@@ -320,19 +320,19 @@ KINDS = (
     Kind(
         "scores csv",
         make_scores(".csv"),
-        lambda folder: ["mcv", str(folder / "scores.csv")],
+        lambda folder: ["figure", "mcv", str(folder / "scores.csv")],
         odd=(change_csv_cell,) * 5,
     ),
     Kind(
         "scores parquet",
         make_scores(".parquet"),
-        lambda folder: ["mcv", str(folder / "scores.parquet")],
+        lambda folder: ["figure", "mcv", str(folder / "scores.parquet")],
         odd=(change_parquet_column,) * 3,
     ),
     Kind(
         "results file",
         make_results,
-        lambda folder: ["score", str(folder / "r.sqlite"), "--json"],
+        lambda folder: ["report", str(folder / "r.sqlite"), "--json"],
         odd=(copy_page, change_schema) * 2,
         same=True,
     ),

@@ -23,8 +23,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from shaketable.adversary.attacks.attack import Attack
 from shaketable.adversary.attacks.gradients import APGD, PGD
+from shaketable.adversary.attacks.registry import Attack
 from shaketable.adversary.region import Region
 from shaketable.core.keys import row_keys
 from shaketable.core.norms import norm_title

@@ -7,7 +7,7 @@ the suite ``two-factor``, so that comparisons are paired. It goes on where it st
 
     python benchmarks/papers/twofactor_training.py cifar10.npz --store two.sqlite --runs 3 \
         --minutes 9
-    shaketable mcv two.sqlite
+    shaketable report two.sqlite
 
 The command for any data and network is ``shaketable study --recipe twofactor-resnet9`` with
 ``--train`` for every training set and ``--suite two-factor``. Prints a Markdown table: mean and CV

@@ -24,7 +24,6 @@ from functools import partial
 import numpy as np
 import torch
 
-from shaketable.adversary.attacks.attack import confirm
 from shaketable.adversary.attacks.gradient_search import (
     BATCH_VALUES,
     ActiveRows,
@@ -32,6 +31,7 @@ from shaketable.adversary.attacks.gradient_search import (
     open_gradients,
 )
 from shaketable.adversary.attacks.gradients import PGD
+from shaketable.adversary.attacks.registry import confirm
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import TensorRegion
 from shaketable.adversary.target import fast_device

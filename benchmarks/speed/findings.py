@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from shaketable import suite
-from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
+from shaketable.evaluation.records import Points, Record, Records, Setting, SuiteRecord
 from shaketable.findings.page import write_report
 from shaketable.findings.results import Results, find
 
@@ -51,12 +51,14 @@ def make_records() -> Records:
                     model_id=f"id {model}",
                     train="as given",
                     corruption=spec,
-                    bounds="none" if clean else "[0, 1]",
-                    draws="none" if clean else "ladder",
-                    noise="none" if clean else "cpu",
-                    dtype="float32",
-                    k=1,
-                    seed=0,
+                    setting=Setting(
+                        bounds="none" if clean else "[0, 1]",
+                        draws="none" if clean else "ladder",
+                        noise="none" if clean else "cpu",
+                        dtype="float32",
+                        k=1,
+                        seed=0,
+                    ),
                     run=0,
                     hits=hits.astype(np.int64),
                 )

@@ -1,4 +1,4 @@
-"""What `shaketable score` costs: CPU seconds by the number of models under the 69 two-factor sets.
+"""What `shaketable report` costs: CPU seconds by the number of models under the 69 two-factor sets.
 
 Results files are made up here, without models: every set costs every model some right answers.
 
@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from shaketable import Store, suite
-from shaketable.evaluation.records import Points, Record, SuiteRecord
+from shaketable.evaluation.records import Points, Record, Setting, SuiteRecord
 
 
 def write_store(path: Path, models: int, n: int) -> None:
@@ -39,12 +39,14 @@ def write_store(path: Path, models: int, n: int) -> None:
                     model_id=f"id {model}",
                     train="as given",
                     corruption=spec,
-                    bounds="none" if spec == "clean" else "[0, 1]",
-                    draws="none" if spec == "clean" else "independent",
-                    noise="none" if spec == "clean" else "cpu",
-                    dtype="float32",
-                    k=1,
-                    seed=0,
+                    setting=Setting(
+                        bounds="none" if spec == "clean" else "[0, 1]",
+                        draws="none" if spec == "clean" else "independent",
+                        noise="none" if spec == "clean" else "cpu",
+                        dtype="float32",
+                        k=1,
+                        seed=0,
+                    ),
                     run=0,
                     hits=(rng.random(n) < skill * (1 - 0.004 * i)).astype(np.int64),
                 )
@@ -55,7 +57,7 @@ def write_store(path: Path, models: int, n: int) -> None:
 def measure(path: Path, *flags: str) -> float:
     """Return the CPU seconds of the command, its start included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-m", "shaketable", "score", str(path), *flags]
+    command = [sys.executable, "-m", "shaketable", "report", str(path), *flags]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime

@@ -19,7 +19,7 @@ from shaketable.core.workers.tasks import cluster as cluster
 from shaketable.corruptions import corrupt as corrupt
 from shaketable.corruptions import parse as parse
 from shaketable.corruptions.custom import corruption as corruption
-from shaketable.corruptions.gallery.gallery import gallery as gallery
+from shaketable.corruptions.gallery import gallery as gallery
 from shaketable.corruptions.suites.grids import grid as grid
 from shaketable.corruptions.suites.suite import suite as suite
 from shaketable.data.arrays import make_dataset as make_dataset
@@ -34,11 +34,9 @@ from shaketable.evaluation.study import study as study
 from shaketable.evaluation.suite_copies import write_suite as write_suite
 from shaketable.findings import figures as figures
 from shaketable.findings.assessment import assess as assess
-from shaketable.findings.card import make_card as make_card
 from shaketable.findings.correlation.numbers import correlate as correlate
 from shaketable.findings.export import export as export
-from shaketable.findings.mlflow_runs import log_mlflow as log_mlflow
-from shaketable.findings.page import write_report as write_report
+from shaketable.findings.page import report as report
 from shaketable.findings.requirements.check import check as check
 from shaketable.findings.results import find as find
 from shaketable.findings.scorers import make_scorer as make_scorer

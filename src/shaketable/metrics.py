@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.features.numbers import feature_losses
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.mce.numbers import (
@@ -23,7 +22,6 @@ from shaketable.findings.mce.numbers import (
     relative_mce_alexnet,
 )
 from shaketable.findings.mcv.numbers import cv_difference, mcv
-from shaketable.findings.mcv.stability import Stability
 from shaketable.findings.mscr.numbers import (
     accuracy,
     accuracy_difference,
@@ -33,19 +31,15 @@ from shaketable.findings.mscr.numbers import (
     relative_loss,
 )
 from shaketable.findings.mscr.view import describe_mscr
-from shaketable.findings.series import Series, meets_same_noise, relative_change
 from shaketable.findings.series import group_series as series
+from shaketable.findings.series import meets_same_noise, relative_change
 from shaketable.findings.subgroups.numbers import group_accuracy, group_error_probability
-from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.findings.suite_results import group_suites as suite_results
+from shaketable.findings.suite_results import meets_same_suite
 
 __all__ = [
     "METRICS",
     "SUITE_METRICS",
-    "ErrorProbability",
-    "Series",
-    "Stability",
-    "SuiteResult",
     "accuracy",
     "accuracy_difference",
     "cv_difference",

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shaketable.adversary.attacks import attack as attacks
+from shaketable.adversary.attacks import registry as attacks
 from shaketable.adversary.attacks.directions import find_steepest_steps
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection

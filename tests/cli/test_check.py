@@ -73,7 +73,7 @@ def test_bad_input_is_one_line_that_helps(capsys, store, argv, message):
 
 
 def test_score_refuses_a_limit_that_may_be_a_fraction_before_it_prints(capsys, store):
-    code, out, err = run_command(capsys, "score", store, "--require", "accuracy >= 0.85")
+    code, out, err = run_command(capsys, "report", store, "--require", "accuracy >= 0.85")
     assert (code, out) == (2, "")  # printed all results first
     assert "'accuracy >= 85%' or 'accuracy >= 0.85%'" in err
 

@@ -2,7 +2,7 @@ import pytest
 
 from helpers.commands import run_command, run_failing
 from helpers.plugin import install_plugin
-from shaketable.cli.commands import COMMANDS
+from shaketable.cli.commands import COMMANDS, GROUPS
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 
@@ -171,3 +171,14 @@ def test_a_broken_command_of_another_package_does_not_break_the_list(capsys):
     assert stop.value.code == 0
     listed = " ".join(capsys.readouterr().out.split())
     assert "lost cannot be used: command 'lost' of an installed package cannot be loaded" in listed
+
+
+def test_every_command_is_listed_in_one_group(capsys):
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(COMMANDS.declared)
+    with pytest.raises(SystemExit):
+        run_command(capsys, "--help")
+    listed = capsys.readouterr().out
+    for title, names in GROUPS.items():
+        block = listed.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
+        assert [line.split()[0] for line in block.splitlines() if line[2] != " "] == [*names]

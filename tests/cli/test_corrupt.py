@@ -79,7 +79,7 @@ def test_a_suite_is_written_and_read_from_the_command_line(capsys):
     )
     assert made["metric"] == read["metric"]
     assert (made["published"], read["published"]) == (None, "c")
-    code, out, _ = run_command(capsys, "score", "s.sqlite")
+    code, out, _ = run_command(capsys, "report", "s.sqlite")
     assert "published images from c" in " ".join(out.split())
     assert "is not empty" in run_failing(
         capsys, "corrupt", "iris", "--suite", "common-15", "-o", "c"
@@ -139,6 +139,23 @@ def test_images_in_a_folder_from_the_command_line(capsys):
     assert made["metric"] == read["metric"]
 
 
+def test_a_gallery_shows_the_suite_at_its_largest(capsys):
+    code, out, _ = run_command(capsys, "corrupt", "shapes(n=20)", "--row", 3, "-o", "g.html")
+    assert code == 0
+    assert "7 images" in out
+    with open("g.html", encoding="utf-8") as file:
+        page = file.read()
+    assert "l2(0.5, surface)" in page
+    assert "linf(0.01, vertices)" in page
+    run_command(capsys, "corrupt", "shapes(n=20)", "--inside", "-o", "i.html")
+    with open("i.html", encoding="utf-8") as file:
+        assert "surface" not in file.read()
+    assert (
+        run_command(capsys, "corrupt", "shapes(n=20)", "--corruption", "l2(9)", "-o", "p.png")[0]
+        == 0
+    )
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -151,8 +168,11 @@ def test_images_in_a_folder_from_the_command_line(capsys):
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.txt"], "must end in .npz"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "no/a.csv"], "does not exist"),
         (["corrupt", "iris", "--corruption", "l2(1)", "-o", "a.npz", "--uint8"], "values in"),
-        (["corrupt", "iris", "-o", "a.npz"], "--corruption --suite"),
-        (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "not allowed"),
+        (["corrupt", "iris", "-o", "a.npz"], "one of --corruption, --suite and --grid, got 0"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "--suite", "ice", "-o", "a"], "got 2; for"),
+        (["corrupt", "iris", "--corruption", "l2(1)", "--row", "1", "-o", "a.csv"], "a gallery"),
+        (["corrupt", "iris", "-o", "g.png"], "must hold images"),
+        (["corrupt", "shapes(n=20)", "--row", "99", "-o", "g.png"], "row"),
         (["corrupt", "iris", "--suite", "common-19", "-o", "a"], "is for images"),
         (["corrupt", "iris", "--suite", "pnorm", "-o", "a"], "a finite value range"),
         (["corrupt", "iris", "--suite", "two-factor", "-o", "a"], "'two-factor-table'"),

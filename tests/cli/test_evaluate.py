@@ -66,7 +66,7 @@ def test_a_bare_function_is_known_again_by_its_id(capsys):
     argv = ["evaluate", "--model", "loud:answer", "--data", BANDS, "--quiet", "--store", "r.sqlite"]
     for extra in ([], ["--model-id", "v1"], ["--model-id", "v1"]):
         run_json(capsys, *argv, *extra)  # what it prints does not spoil the JSON
-    labels = [m["label"] for m in run_json(capsys, "score", "r.sqlite")["models"]]
+    labels = [m["label"] for m in run_json(capsys, "report", "r.sqlite")["models"]]
     assert labels == ["loud:answer #1", "loud:answer #2"]
     assert "one at a time" in run_failing(capsys, *argv, "--model", "rf", "--model-id", "v1")
 
@@ -124,7 +124,7 @@ def test_suites_keep_their_k_beside_other_noise_and_two_ranges_their_sizes(capsy
     assert [(m["k"], len(m["cells"])) for m in found["models"]] == [(10, 2)]
     assert [s["k"] for s in found["suites"]] == [1]
     run_json(capsys, *arguments, "--suite", "ice", "--range=-2,18")
-    again = run_json(capsys, "score", "s.sqlite")
+    again = run_json(capsys, "report", "s.sqlite")
     assert [s["suite"] for s in again["suites"]] == ["ice", "ice"]
     assert len({s["derived"] for s in again["suites"]}) == 2
 

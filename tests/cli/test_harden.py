@@ -49,7 +49,7 @@ def test_flags_that_contradict_are_refused(capsys, flags, message):
 
 def test_a_results_file_is_scored_with_what_its_intervals_cover_and_not_made_again(capsys):
     run_command(capsys, *HARDEN, "--noise", "linf(0.01)", "--store", "s.sqlite")
-    _, _, err = run_command(capsys, "score", "s.sqlite")
+    _, _, err = run_command(capsys, "report", "s.sqlite")
     assert err.count("fixed test part") == 1
     assert "bands(n=120) has a fixed test part, so runs differ only in training and noise" in err
     error = run_failing(capsys, "rerun", "s.sqlite")

@@ -77,10 +77,12 @@ def test_names_in_tables_of_scores_are_harmless(capsys, tmp_path, name):
     path = tmp_path / "s.csv"
     scores = {"model": [f"{name} a", f"{name} b"], f"{name} 1": [0.5, 0.4], "2": [0.9, 0.8]}
     pd.DataFrame(scores).to_csv(path, index=False, quoting=csv.QUOTE_ALL)
-    code, out, err = run_command(capsys, "mcv", path)
+    code, out, err = run_command(capsys, "figure", "mcv", path)
     assert (code, err) == (0, "")
     assert all(c.isprintable() or c == "\n" for c in out), repr(out)
-    assert [r["label"] for r in run_json(capsys, "mcv", path)["models"]] == scores["model"]
+    assert [r["label"] for r in run_json(capsys, "figure", "mcv", path)["models"]] == scores[
+        "model"
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
@@ -92,7 +94,7 @@ def test_names_in_messages_are_harmless(capsys, tmp_path, name):
         ["evaluate", "--data", "iris", "--model", f"{name[:200]}.onnx"],
         ["evaluate", "--data", "iris", "--model", "1nn", "--corruptions", f"l2({name})"],
         ["corrupt", "iris", "--corruption", "l2(1)", "-o", f"{tmp_path}/{name[:200]}.txt"],
-        ["score", f"{tmp_path}/{name[:200]}"],
+        ["report", f"{tmp_path}/{name[:200]}"],
         [name],
     ):
         assert_harmless(run_failing(capsys, *argv), 1)
@@ -110,7 +112,7 @@ def test_long_names_keep_their_ends(capsys, tmp_path):
     names = [f"net-{'x' * 10_000}-{end}" for end in ("first", "second")]
     scores = pd.DataFrame({"model": names, "1": [0.5, 0.4], "2": [0.9, 0.8]})
     scores.to_csv(path, index=False)
-    _, out, _ = run_command(capsys, "mcv", path)
+    _, out, _ = run_command(capsys, "figure", "mcv", path)
     rows = [line for line in out.splitlines() if line.lstrip().startswith("net-")]
     assert len(rows) >= 2
     assert "-first " in rows[0]
@@ -123,7 +125,9 @@ def test_charts_hold_names_of_any_kind(capsys, tmp_path, ending):
     names = [name for key, name in NAMES.items() if key != "long"]
     scores = pd.DataFrame({"model": names, "1": 0.5, "2": np.linspace(0.6, 0.9, len(names))})
     scores.to_csv(tmp_path / "s.csv", index=False, quoting=csv.QUOTE_ALL)
-    code, _, err = run_command(capsys, "mcv", tmp_path / "s.csv", "-o", tmp_path / f"m{ending}")
+    code, _, err = run_command(
+        capsys, "figure", "mcv", tmp_path / "s.csv", "-o", tmp_path / f"m{ending}"
+    )
     assert code == 0, err
     if ending in (".svg", ".html", ".json"):
         content = (tmp_path / f"m{ending}").read_text(encoding="utf-8")
@@ -172,7 +176,7 @@ def test_file_names_that_are_not_utf8_are_names_like_others(capsys, tmp_path):
     assert code == 0, err
     assert r"caf\udce9: 4 test points" in out
     assert r"caf\udce9" in (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert run_command(capsys, "score", tmp_path / f"{NOT_UTF8}.sqlite")[1] == out
+    assert run_command(capsys, "report", tmp_path / f"{NOT_UTF8}.sqlite")[1] == out
     assert_harmless(run_failing(capsys, "separation", f"{folder}.npz"), 1)
 
 
@@ -204,7 +208,7 @@ def test_models_in_files_that_are_not_utf8_can_be_evaluated_and_stored(capsys, t
     argv += ["--corruptions", "linf(0.01)", "--store", tmp_path / "s.sqlite"]
     code, out, err = run_command(capsys, *argv)
     assert code == 0, err
-    assert run_command(capsys, "score", tmp_path / "s.sqlite")[1] == out
+    assert run_command(capsys, "report", tmp_path / "s.sqlite")[1] == out
     err = run_failing(capsys, *argv[:-4], "--corruptions", f"fog(3, published={NOT_UTF8})")
     assert "UTF-8" in err
 

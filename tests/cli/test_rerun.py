@@ -185,5 +185,5 @@ def test_what_failed_then_is_named(capsys, made):
 def test_a_file_without_cells_says_who_writes_them(capsys, own_directory):
     with Store("parts.sqlite") as store:
         store.add_part("attack", b"half of it")
-    for argv in (["rerun", "parts.sqlite"], ["score", "parts.sqlite"]):
+    for argv in (["rerun", "parts.sqlite"], ["report", "parts.sqlite"]):
         assert "evaluate and study write cells, adversary and sep" in run_failing(capsys, *argv)

@@ -79,7 +79,7 @@ def test_a_rule_on_the_command_line_replaces_the_runs_of_the_file(capsys):
     run_command(capsys, "study", "init", "--data", "bands(n=200)", "--model", "1nn")
     argv = ["study", "study.toml", "--precision", 5, "--k", "1,2", "--dry-run", "--quiet"]
     found = json.loads(run_command(capsys, *argv, "--json")[1])
-    check_schema("study --dry-run", found)
+    check_schema("study-dry-run", found)
     assert (found["runs"], found["runs_at_most"], found["k"]) == (200, True, [1, 2])
     assert {s["k"] for s in found["samples"]} == {1, 2}
     assert found["trainings"] == 2 * 2 * 200

@@ -76,7 +76,7 @@ def test_study_prints_the_matrix_and_goes_on_from_its_store(capsys):
     before = list_measurements("s.sqlite")
     assert run_command(capsys, *argv)[1] == out
     assert list_measurements("s.sqlite") == before, "nothing is measured again"
-    code, again, _ = run_command(capsys, "score", "s.sqlite")
+    code, again, _ = run_command(capsys, "report", "s.sqlite")
     assert code == 0
     assert again == out
 

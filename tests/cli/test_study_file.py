@@ -135,14 +135,14 @@ def test_a_dry_run_stores_nothing(capsys):
     code, out, err = run_command(capsys, *argv, "--json")
     assert code == 0, err
     found = json.loads(out)
-    check_schema("study --dry-run", found)
+    check_schema("study-dry-run", found)
     assert not Path("my results.sqlite").exists()
     assert (found["trainings"], found["cells"], found["known_cells"]) == (4, 8, 0)
     code, out, _ = run_command(capsys, *argv)
     assert "trainings: 4 on bands(n=60) (1 model x 2 training noises x 2 runs)" in out
     assert "cells: 8 (2 per training: clean points and 1 test noise)\n" in out
-    assert run_command(capsys, "schema", "study", "--dry-run")[0] == 0
-    assert "with --dry-run" in run_failing(capsys, "schema", "score", "--dry-run")
+    assert run_command(capsys, "list", "schema", "study-dry-run")[0] == 0
+    assert "no JSON of 'report-dry-run'" in run_failing(capsys, "list", "schema", "report-dry-run")
 
 
 @pytest.mark.parametrize(

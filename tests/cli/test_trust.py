@@ -218,12 +218,12 @@ def test_reading_results_imports_nothing(capsys, made):
     assert not take_mark()
     Path("limits.toml").write_text("require = ['error[evil:boom(1)] <= 100', 'mscr >= -200']")
     for argv in (
-        ["score", "r.sqlite"],
+        ["report", "r.sqlite"],
         ["check", "r.sqlite", "--requirements", "limits.toml"],
         ["export", "r.sqlite", "-o", "r.csv"],
         ["card", "r.sqlite", "-o", "card.yaml"],
-        ["mcv", "r.sqlite"],
-        ["correlate", "r.sqlite"],
+        ["figure", "mcv", "r.sqlite"],
+        ["report", "r.sqlite", "--correlate", "mscr,mce"],
         ["compare", "r.sqlite", made["evaluate"]],
         ["merge", "r.sqlite", made["evaluate"], "-o", "all.sqlite"],
         ["figure", "learning", "r.sqlite", "-o", "f.json"],

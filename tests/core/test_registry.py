@@ -26,6 +26,15 @@ def test_built_in_things_come_in_order_and_once():
         colours.get("rad")
 
 
+def test_what_is_declared_is_made_once_and_when_it_is_looked_up():
+    colours, made = make_registry(), []
+    for name in ("red", "blue"):
+        colours.declare(name, lambda name=name: made.append(name) or name.upper())
+    assert list(colours) == ["red", "blue"]
+    assert colours.get("blue") is colours.get("blue") == "BLUE"
+    assert made == ["blue"]
+
+
 def test_homes_are_imported_when_a_name_is_looked_up(tmp_path, monkeypatch):
     (tmp_path / "colour_home.py").write_text("LOADED = True")
     monkeypatch.syspath_prepend(tmp_path)

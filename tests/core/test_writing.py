@@ -10,7 +10,7 @@ import shaketable as st
 from helpers.disks import limit_file_size
 from shaketable.core.errors import InputError
 from shaketable.core.writing import write_beside
-from shaketable.corruptions.gallery.gallery import gallery
+from shaketable.corruptions.gallery import gallery
 from shaketable.data.arrays import make_dataset
 from shaketable.data.writing import write_dataset
 from shaketable.views.drawing import horizontal_rule, save_chart

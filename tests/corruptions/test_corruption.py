@@ -67,7 +67,7 @@ def test_levels_become_the_levels_of_the_same_values(spec, shape):
     x = {3: x, 32: np.moveaxis(x, -1, 1), 28: x[:, :28, :28, 0]}[shape[-1]]
     assert x.shape[1:] == shape
     corruption, given = parse(spec).for_shape(shape).bind(LEVELS), x.copy()
-    assert corruption.takes_levels
+    assert corruption.traits.takes_levels
     levels = corruption(x, keys)
     assert levels.dtype == np.uint8
     np.testing.assert_array_equal(
@@ -93,4 +93,4 @@ def test_levels_become_the_levels_of_the_same_values(spec, shape):
     ],
 )
 def test_results_between_levels_are_not_of_uint8(spec):
-    assert not parse(spec).takes_levels
+    assert not parse(spec).traits.takes_levels

@@ -1,7 +1,7 @@
 """Corruptions that are classes of other packages."""
 
 import pickle
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ import pytest
 import shaketable as st
 from shaketable.core.errors import InputError
 from shaketable.corruptions import Corruption, parse
+from shaketable.corruptions.corruption import Traits
 from shaketable.corruptions.parse import as_corruption
 
 HERE = __name__
@@ -21,27 +22,16 @@ class Shift(Corruption):
     amount: float = 1.0
     bounds: object = None
 
-    @property
-    def spec(self):
-        return f"{HERE}:{type(self).__name__}({self.amount:g})"
-
-    @property
-    def ladder(self):
-        return f"{HERE}:{type(self).__name__}"
-
-    @property
-    def size(self):
-        return self.amount
-
-    def bind(self, bounds):
-        return replace(self, bounds=bounds)
-
     def apply(self, x, drawn):
         return x + self.amount
 
 
 class Nothing(Corruption):
     pass
+
+
+class NoTraits(Shift):
+    traits = None
 
 
 class NoLadder(Shift):
@@ -56,10 +46,6 @@ class FailingSpec(Shift):
     @property
     def spec(self):
         raise KeyError("no spec")
-
-
-class NoBind(Shift):
-    bind = Corruption.bind
 
 
 class NoApply(Shift):
@@ -105,11 +91,11 @@ class ReturnsNan(Shift):
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        (Nothing, "Nothing must define spec, a str, got None; see"),
+        (Nothing, "Nothing: spec failed with TypeError: .* a dataclass"),
+        (NoTraits, "NoTraits must define traits, a Traits, got None; see"),
         (NoLadder, "NoLadder must define ladder, a str, got None"),
         (TextSize, "TextSize must define size, a number, got 'large'"),
         (FailingSpec, "FailingSpec: spec failed with KeyError: 'no spec'; correct the class"),
-        (NoBind, "NoBind must define the method bind; see"),
         (NoApply, "NoApply must define the method apply; see"),
     ],
 )
@@ -157,12 +143,7 @@ def test_what_was_parsed_equals_the_object():
     assert shift != parse("linf(0.5)")
     assert as_corruption(shift) is shift
     assert pickle.loads(pickle.dumps(shift)) == shift
-    assert (shift.ladder, shift.size, shift.by_row, shift.stages) == (
-        f"{HERE}:Shift",
-        0.5,
-        False,
-        (),
-    )
+    assert (shift.ladder, shift.size, shift.traits) == (f"{HERE}:Shift", 0.5, Traits())
 
 
 def test_ours_are_not_wrapped():

@@ -79,9 +79,9 @@ def test_frost_of_other_textures_is_another_ladder():
 
 
 def test_a_sequence_keeps_to_the_steps_of_the_data_if_all_its_factors_do():
-    assert parse("sp(0.1) + rotation(30)").on_steps
+    assert parse("sp(0.1) + rotation(30)").traits.on_steps
     for spec in ("sp(0.1) + linf(0.1)", "linf(0.1) + sp(0.1)", "linf(0.1) + l2(0.1)"):
-        assert not parse(spec).on_steps
+        assert not parse(spec).traits.on_steps
 
 
 @pytest.mark.parametrize("name", ["linf", "l2", "l1", "l0.5"])

@@ -81,7 +81,7 @@ def test_every_row_is_that_of_one_part_alone(spec, dtype):
     x = images(dtype=dtype)
     noise = parse(spec).for_shape(x.shape[1:]).bind(UNIT)
     noisy, seen = noise(x, keys(60)), np.zeros(60, int)
-    for i, part in enumerate(noise.parts):
+    for i, part in enumerate(noise.members):
         alone = part(x, fold(keys(60), i))
         seen += (noisy == alone).all(axis=(1, 2, 3))
     assert (seen >= 1).all()
@@ -225,7 +225,7 @@ def test_named_sets_are_the_published_sizes(name):
     for shape, profile in (((32, 32, 3), "cifar"), ((64, 64, 3), "tiny")):
         noise = parse(name).for_shape(shape)
         assert noise.spec == f"{name}({profile})"
-        specs = [part.spec for part in noise.bind(UNIT).choice.parts]
+        specs = [part.spec for part in noise.bind(UNIT).choice.members]
         published = suite(f"pnorm-{profile}").names
         kept = [s for i, s in enumerate(published) if i % 10 < some]
         kept = [s for s in kept if name != "C2" or s.startswith(("l0(", "l2(", "linf("))]
@@ -234,7 +234,7 @@ def test_named_sets_are_the_published_sizes(name):
     noise = parse(name).for_shape((28, 28))
     assert parse(noise.spec) == noise
     derived = suite("pnorm").on((28, 28), Bounds(0, 16)).names
-    assert {part.spec for part in noise.bind(Bounds(0, 16)).choice.parts} <= {*derived}
+    assert {part.spec for part in noise.bind(Bounds(0, 16)).choice.members} <= {*derived}
 
 
 def test_named_sets_say_what_they_need():

@@ -334,7 +334,7 @@ def test_every_view_tells_published_from_generated(data, tmp_path):
     assert "published images" not in made.sizes
     assert read.sizes == words
     assert [s["published"] for s in find(records).json()["suites"]] == [None, str(tmp_path / "c")]
-    page = st.write_report(tmp_path / "p.html", records, dataset=data).read_text("utf-8")
+    page = st.report(records, tmp_path / "p.html", dataset=data).read_text("utf-8")
     assert words in page
     assert f"published images that were read from {tmp_path / 'c'}, not generated" in page
     assert "12 test points, 1 image each." in page

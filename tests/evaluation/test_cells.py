@@ -141,7 +141,7 @@ def test_levels_and_floats_give_the_same_answers(monkeypatch, bounds):
 
     records = evaluate(model, data, specs, k=2, bounds=bounds)
     assert kinds == {("float32", True)}
-    assert {record.dtype for record in records} == {"float32"}
+    assert {record.setting.dtype for record in records} == {"float32"}
     levels = [
         cells_module._Group.of([_cell(data=data, spec=spec, rows=np.arange(24))]).on_levels
         for spec in ("clean", "fog(3)", "linf(0.1)")

@@ -12,7 +12,6 @@ from shaketable.data.bounds import Bounds
 from shaketable.evaluation.command_records import describe_call, find_changes
 from shaketable.evaluation.merging import merge_stores
 from shaketable.evaluation.store import Store
-from shaketable.evaluation.store_rows import SINCE
 from shaketable.evaluation.study import study
 
 X = np.random.default_rng(0).uniform(size=(40, 2))
@@ -94,23 +93,6 @@ def test_commands_that_were_changed_are_damage(tmp_path):
         Store(path)
     with pytest.raises(StoreError, match="row 1 of table commands was changed"):
         read_commands(path)
-
-
-def test_a_file_of_version_4_can_be_read_and_gets_commands(tmp_path):
-    path = tmp_path / "s.sqlite"
-    study((X, Y), "1nn", store=path, **OPTIONS)
-    with sqlite3.connect(path) as db:
-        for table in (table for table, since in SINCE.items() if since > 4):
-            db.execute(f"DROP TABLE {table}")
-            db.execute("DELETE FROM totals WHERE name = ?", [table])
-        db.execute("PRAGMA user_version = 4")
-    before = path.read_bytes()
-    assert read_commands(path) == ()
-    assert path.read_bytes() == before, "reading leaves it as it is"
-    records = study((X, Y), "1nn", store=path, **OPTIONS)
-    assert len(read_commands(path)) == 1
-    with Store(path) as store:
-        assert len(store.keys()) == len(records)
 
 
 def test_merged_files_keep_the_commands_of_all(tmp_path):

@@ -52,7 +52,7 @@ def test_all_that_the_files_hold_is_in_the_new_one(files, tmp_path):
         same = measured[cell.key]
         np.testing.assert_array_equal(cell.hits, same.hits)
         np.testing.assert_array_equal(cell.points.rows, same.points.rows)
-        for field in ("model", "recipe", "model_id", "corruption", "k", "seed", "data", "versions"):
+        for field in ("model", "recipe", "model_id", "corruption", "setting", "data", "versions"):
             assert getattr(cell, field) == getattr(same, field)
     assert sorted(s.norm for s in both.separations) == [1, np.inf]
     assert [g.name for g in both.groupings] == ["side"]

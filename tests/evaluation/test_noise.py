@@ -51,9 +51,9 @@ def test_bounds_are_the_declared_ones_unless_given():
         return threshold(x)
 
     data = make_dataset(X, Y, bounds=(0, 1))
-    assert evaluate(model, data, ["linf(0.5)"], k=5).cells[1].bounds == "clip[0, 1]"
+    assert evaluate(model, data, ["linf(0.5)"], k=5).cells[1].setting.bounds == "clip[0, 1]"
     assert extremes[1] == (0, 1)
-    assert evaluate(model, data, ["linf(0.5)"], k=5, bounds=None).cells[1].bounds == "none"
+    assert evaluate(model, data, ["linf(0.5)"], k=5, bounds=None).cells[1].setting.bounds == "none"
     assert extremes[3][0] < -0.4
 
 
@@ -81,7 +81,7 @@ def test_ladder_draws_scale_one_draw_of_a_point_along_the_sizes():
     # points and draws have noise of their own, and so have norms
     assert len(np.unique(moved["l2(0.3)"][:, 0])) > 150
     assert not np.allclose(np.sign(moved["l2(0.1)"]), np.sign(moved["linf(0.05)"]))
-    assert {c.draws for c in records} == {"none", "ladder"}
+    assert {c.setting.draws for c in records} == {"none", "ladder"}
 
 
 def test_independent_draws_do_not():

@@ -1,5 +1,4 @@
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -60,7 +59,7 @@ def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
 
     records = evaluate(model, data, suite("ice"), store=store, model_id="m")
     assert {c.k for c in records} == {1}
-    assert {c.draws for c in records} == {"none", "ladder"}
+    assert {c.setting.draws for c in records} == {"none", "ladder"}
     (kept,) = records.suites
     assert kept.name == "ice"
     assert kept.metric == "ice"
@@ -71,7 +70,7 @@ def test_a_suite_is_drawn_by_ladders_and_recorded(tmp_path):
     again = evaluate(
         model, data, [suite("ice")], store=store, model_id="m", draws="independent", k=3
     )
-    assert {(c.draws, c.k) for c in again} == {("none", 1), ("independent", 3)}
+    assert {(c.setting.draws, c.k) for c in again} == {("none", 1), ("independent", 3)}
 
 
 def test_dates_alone_can_only_be_left_out():
@@ -143,7 +142,7 @@ def test_a_range_that_is_missing_is_found_out_before_any_model_is_asked():
     assert not asked
 
 
-def test_only_corruptions_of_ours_are_known_to_need_a_range():
-    check_range(SimpleNamespace(spec="__main__:dim(0.5) + l2(1)"), None)
+def test_a_corruption_needs_a_range_if_a_part_does():
+    check_range(parse("jitter(0.5) + l2(1)"), None)
     with pytest.raises(InputError, match="needs a finite value range"):
         check_range(parse("l2(1) | sp(0.1)"), None)

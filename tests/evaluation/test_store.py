@@ -11,9 +11,9 @@ import pytest
 import shaketable as st
 from shaketable.core.errors import InputError, StoreError
 from shaketable.evaluation.evaluate import evaluate
-from shaketable.evaluation.records import FailureRecord, SuiteRecord
+from shaketable.evaluation.records import FailureRecord, Points, Record, SuiteRecord
 from shaketable.evaluation.store import Store
-from shaketable.evaluation.store_rows import SINCE
+from shaketable.evaluation.store_rows import decode, encode
 from shaketable.separations.separation import SeparationRecord
 
 X = np.random.default_rng(0).uniform(size=(40, 2))
@@ -61,10 +61,11 @@ def test_what_of_a_separation_was_not_measured_comes_back_so(tmp_path):
     assert back.by_class is None
 
 
-def test_another_schema_version_is_refused(filled):
+@pytest.mark.parametrize("version", [4, 99])
+def test_another_schema_version_is_refused(filled, version):
     with sqlite3.connect(filled) as db:
-        db.execute("PRAGMA user_version = 99")
-    with pytest.raises(StoreError, match="schema version 5, got 99"):
+        db.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(StoreError, match=f"schema version 5, got {version}"):
         Store(filled)
 
 
@@ -210,63 +211,6 @@ def test_a_damaged_index_is_refused_before_any_work(filled):
     assert list_content(filled) == content
 
 
-def make_version_2(path):
-    """Turn a results file into one of version 2, which has no checksums."""
-    with sqlite3.connect(path) as db:
-        db.execute("DROP TABLE totals")
-        for table in SINCE:
-            db.execute(f"DROP TABLE {table}")
-        for table in ("points", "cells", "separations", "suites"):
-            db.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
-        db.execute("PRAGMA user_version = 2")
-
-
-def make_version(version, path):
-    """Turn a results file into one of version 3 or 4, which lacks some tables."""
-    with sqlite3.connect(path) as db:
-        for table in (table for table, since in SINCE.items() if since > version):
-            db.execute(f"DROP TABLE {table}")
-            db.execute("DELETE FROM totals WHERE name = ?", [table])
-        db.execute(f"PRAGMA user_version = {version}")
-
-
-def test_a_file_of_version_2_gets_checksums(filled, capsys):
-    content = list_content(filled)
-    make_version_2(filled)
-    before = filled.read_bytes()
-    assert list_content(filled) == content
-    assert filled.read_bytes() == before, "reading leaves it as it is"
-    assert "had no checksums, as it was made by an earlier version" in capsys.readouterr().err
-    evaluate(model, (X, Y), ["linf(0.1)", "linf(0.3)"], store=filled, model_id="m", k=300)
-    assert capsys.readouterr().err.count("note: ") == 1
-    cells, *others = list_content(filled)
-    assert (cells[:3], *others) == content
-    assert len(cells) == 4
-    assert capsys.readouterr().err == ""
-    with sqlite3.connect(filled) as db:
-        db.execute("UPDATE cells SET run = 1")
-    with pytest.raises(StoreError, match="was changed"):
-        Store(filled)
-
-
-@pytest.mark.parametrize("version", [3, 4])
-def test_a_file_of_an_earlier_version_can_be_read_and_gets_tables(filled, capsys, version):
-    content = list_content(filled)
-    make_version(version, filled)
-    before = filled.read_bytes()
-    assert list_content(filled) == content
-    assert filled.read_bytes() == before, "reading leaves it as it is"
-    by = {"side": ["a", "b"] * (len(X) // 2)}
-    records = evaluate(model, (X, Y), ["linf(0.1)"], store=filled, model_id="m", k=300, by=by)
-    with Store(filled, must_exist=True) as store:
-        kept = store.records()
-    for groupings in (records.groupings, kept.groupings):
-        ((name, labels, codes),) = [(g.name, g.labels, g.codes.tolist()) for g in groupings]
-        assert (name, labels, codes) == ("side", ("a", "b"), [0, 1] * (len(X) // 2))
-    assert list_content(filled)[:3] == content[:3], "all else is as it was"
-    assert capsys.readouterr().err == ""
-
-
 def test_parts_and_failures_are_kept_and_checked(filled):
     failure = FailureRecord("some cell", "data", "model m: no luck", "now")
     with Store(filled) as store:
@@ -308,15 +252,22 @@ def test_groups_by_another_column_are_added_and_by_the_same_one_replaced(filled)
         Store(filled)
 
 
-@pytest.mark.parametrize("must_exist", [False, True])
-def test_a_file_of_version_2_is_checked_as_far_as_possible(filled, must_exist):
-    make_version_2(filled)
-    with sqlite3.connect(filled) as db:
-        db.execute("UPDATE cells SET correct = correct + 1 WHERE rowid = 2")
-    with pytest.raises(StoreError, match="does not add up"):
-        Store(filled, must_exist=must_exist)
-    with sqlite3.connect(filled) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+def test_counts_that_do_not_add_up_are_refused(filled):
+    with Store(filled, must_exist=True) as store:
+        cell = store.records().cells[0]
+    row = encode(cell) | {"points": cell.points}
+    assert decode(Record, row).correct == cell.correct
+    with pytest.raises(sqlite3.DatabaseError, match="does not add up"):
+        decode(Record, row | {"correct": cell.correct + 1})
+
+
+@pytest.mark.parametrize("stopped", [None, "points", "runs"])
+def test_points_say_what_a_stopping_rule_chose(stopped):
+    points = Points("order", ("a", "b"), np.arange(4), np.arange(4) % 2, stopped)
+    again = decode(Points, encode(points))
+    assert (again.order, again.stopped, again.id) == ("order", stopped, points.id)
+    assert len({replace(points, stopped=unit).id for unit in (None, "points", "runs")}) == 3
+    assert points.first(2).id != points.first(3).id
 
 
 def test_a_full_disk_says_so_and_keeps_what_was_there(filled):

@@ -89,12 +89,12 @@ def test_a_model_index_is_what_hugging_face_reads(records):
 
 
 def test_the_command_prints_or_writes_a_card(store, tmp_path, capsys):
-    code, out, _ = run_command(capsys, "card", store)
+    code, out, _ = run_command(capsys, "export", store, "--to", "card")
     assert code == 0
     path = tmp_path / "README.md"
-    assert run_command(capsys, "card", store, "-o", path)[0] == 0
+    assert run_command(capsys, "export", store, "-o", path)[0] == 0
     assert f"{path.read_text(encoding='utf-8')}\n" == out
-    argv = ["card", store, "--model-index", "image-classification"]
+    argv = ["export", store, "--to", "card", "--task", "image-classification"]
     assert run_command(capsys, *argv)[1].startswith("---\nmodel-index:\n- name: ")
 
 
@@ -133,7 +133,7 @@ def test_one_model_is_one_run(mlflow, records, tmp_path, capsys):
     with st.Store(store) as results_file:
         results_file.add(records.select(model="b"))
     uri = (tmp_path / "runs").as_uri()
-    code, out, err = run_command(capsys, "log-mlflow", store, "--tracking-uri", uri)
+    code, out, err = run_command(capsys, "export", store, "--to", "mlflow", "--tracking-uri", uri)
     assert code == 0, err
     run = mlflow.MlflowClient(uri).get_run(out.strip())
     assert run.info.run_name == "r.sqlite"
@@ -158,7 +158,7 @@ def test_a_run_that_fails_is_marked(mlflow, records, tmp_path, monkeypatch):
 
 def test_without_mlflow_the_error_says_what_to_install(monkeypatch, store, capsys):
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    err = run_failing(capsys, "log-mlflow", store)
+    err = run_failing(capsys, "export", store, "--to", "mlflow")
     hint = "MLflow is not installed; pip install 'shaketable[mlflow]'"
     assert err == f"shaketable: error: {hint}\n"
 
@@ -181,7 +181,7 @@ def test_a_folder_is_written_to_though_mlflow_needs_to_be_told(mlflow, records, 
 def test_a_database_without_its_packages_says_what_to_install(store, capsys, monkeypatch, package):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")  # its own default by now
     monkeypatch.setitem(sys.modules, package, None)
-    err = run_failing(capsys, "log-mlflow", store)
+    err = run_failing(capsys, "export", store, "--to", "mlflow")
     assert "'sqlite:///mlflow.db' is a database, for which mlflow-skinny alone lacks the" in err
     assert "pip install 'shaketable[mlflow]', or name a folder or the address of a server" in err
 
@@ -191,11 +191,11 @@ def test_a_database_is_written_to(mlflow, store, capsys, monkeypatch):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")
     pytest.importorskip("sqlalchemy", reason="SQLAlchemy is not installed")
     pytest.importorskip("alembic", reason="Alembic is not installed")
-    code, out, err = run_command(capsys, "log-mlflow", store)
+    code, out, err = run_command(capsys, "export", store, "--to", "mlflow")
     assert code == 0, err
     assert mlflow.MlflowClient().get_run(out.strip()).info.status == "FINISHED"
 
 
 def test_a_server_that_does_not_answer_is_an_error_of_one_line(mlflow, store, capsys):
-    err = run_failing(capsys, "log-mlflow", store, "--tracking-uri", "nowhere://x")
+    err = run_failing(capsys, "export", store, "--to", "mlflow", "--tracking-uri", "nowhere://x")
     assert re.search(r"MLflow failed: .*nowhere", err)

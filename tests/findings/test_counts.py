@@ -37,8 +37,13 @@ def make(model, *, k=4, seed=0, run=0, data="one", bounds="[0, 1]", train="as gi
     cells = []
     for cell in make_records(hits, k=k, model=model, seed=seed, run=run):
         clean = cell.corruption == "clean"
-        points = replace(cell.points, id=f"{data} {run}", y=np.arange(N) % 2)
+        points = replace(cell.points, order=f"{data} {run}", y=np.arange(N) % 2)
         key = f"{recipe} {run} {train} clean" if clean else f"{text} {cell.corruption}"
+        setting = replace(
+            cell.setting,
+            bounds="none" if clean else bounds,
+            seed=0 if clean and not studied else seed,
+        )
         cells.append(
             replace(
                 cell,
@@ -47,10 +52,9 @@ def make(model, *, k=4, seed=0, run=0, data="one", bounds="[0, 1]", train="as gi
                 data=data,
                 fingerprint=data,
                 train=train,
-                bounds="none" if clean else bounds,
+                setting=setting,
                 recipe=recipe,
                 model_id=f"{recipe} {train} {run}",
-                seed=0 if clean and not studied else seed,
             )
         )
     return Records(tuple(cells))
@@ -58,7 +62,7 @@ def make(model, *, k=4, seed=0, run=0, data="one", bounds="[0, 1]", train="as gi
 
 def share(records, **fields):
     """Share of right answers in per cent, of all cells with these fields, by hand."""
-    cells = [c for c in records if all(getattr(c, name) == v for name, v in fields.items())]
+    cells = [c for c in records if all(c.get(name) == v for name, v in fields.items())]
     assert cells, fields
     return 100 * np.mean([c.hits.sum() / (c.k * len(c.hits)) for c in cells])
 
@@ -130,7 +134,7 @@ def test_differences_are_between_cells_with_the_same_noise(setting):
         gaps = [
             share(records, model="a", **where, bounds=b)
             - share(records, model="b", **where, bounds=b)
-            for b in {c.bounds for c in records if c.corruption == entry["corruption"]}
+            for b in {c.setting.bounds for c in records if c.corruption == entry["corruption"]}
         ]
         assert entry["first"].partition(",")[0] == "a"
         assert any(entry["mean"] == pytest.approx(gap) for gap in gaps)
@@ -255,7 +259,8 @@ def test_suites_that_are_not_finished_and_parts_that_are_fixed_are_named():
     assert RecordGroups(study_with((4,))).fixed_parts == []
     records = study_with((4,), data=("one", "two"))
     same = tuple(
-        replace(c, points=replace(c.points, id="always")) if c.data == "two" else c for c in records
+        replace(c, points=replace(c.points, order="always")) if c.data == "two" else c
+        for c in records
     )
     (sentence,) = RecordGroups(replace(records, cells=same)).fixed_parts
     assert sentence.startswith("two has a fixed test part")

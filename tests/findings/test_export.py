@@ -68,14 +68,14 @@ def test_points_have_their_hits(records):
 @pytest.mark.parametrize("content", ["findings", "cells", "points"])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_files_hold_the_frame(tmp_path, results, content, ending):
-    path = st.export(tmp_path / f"r{ending}", results, content=content)
+    path = st.export(results, tmp_path / f"r{ending}", content=content)
     frame = make_frame(results, content)
     if ending == ".json":
         written = json.loads(path.read_text())
         assert written["schema_version"] == 1
         if content == "findings":
             assert written == json.loads(json.dumps({"schema_version": 1, **results.json()}))
-            check_schema("score", written)
+            check_schema("report", written)
             return
         check_schema("export", written)
         back = pd.DataFrame(written[content])
@@ -99,13 +99,13 @@ def test_files_hold_the_frame(tmp_path, results, content, ending):
 def test_norms_are_numbers_also_the_largest(tmp_path, ending):
     data = st.make_dataset(np.eye(6) / 2, [0, 1, 0, 1, 0, 1], bounds=(0, 1))
     records = st.evaluate(lambda x: x[:, 1] > 0.2, data, st.suite("pnorm"), k=1)
-    path = st.export(tmp_path / f"findings{ending}", records)
+    path = st.export(records, tmp_path / f"findings{ending}")
     table = pd.read_csv(path) if ending == ".csv" else pd.read_parquet(path)
     assert set(table["p"].dropna()) >= {0.5, 1.0, 2.0, np.inf}
 
 
 def test_models_with_a_formula_as_name_stay_text(tmp_path, records):
-    text = st.export(tmp_path / "r.csv", records, content="cells").read_text()
+    text = st.export(records, tmp_path / "r.csv", content="cells").read_text()
     assert ",'=a," in text
     assert ",=a," not in text
 
@@ -123,6 +123,21 @@ def test_the_command_writes_a_results_file(tmp_path, records, capsys):
     err = run_failing(capsys, "export", store, "--content", "cell", "-o", out)
     assert "unknown content 'cell'; did you mean 'cells'?" in err
     with pytest.raises(st.InputError, match="unknown content 'rows'"):
-        st.export(out, records, content="rows")
+        st.export(records, out, content="rows")
     with pytest.raises(st.InputError, match="ending of an exported file"):
-        st.export(tmp_path / "r.txt", records)
+        st.export(records, tmp_path / "r.txt")
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "message"),
+    [
+        (None, None, "path must name a file, such as results.csv"),
+        (None, "json", "path must name a file, such as results.json"),
+        ("r.csv", "card", "path must end in .md for card"),
+        ("r.csv", "mlflow", "path must be left out for mlflow"),
+        ("r.csv", "excel", "unknown target"),
+    ],
+)
+def test_the_file_must_suit_what_is_written(records, path, to, message):
+    with pytest.raises(st.InputError, match=message):
+        st.export(records, path, to=to)

@@ -34,7 +34,7 @@ def test_a_model_of_other_units_is_pointed_out_everywhere(tmp_path, capsys):
     assert "outside the range that the model was trained on" in note
     results.print()
     assert "outside the range" in capsys.readouterr().err
-    page = st.write_report(tmp_path / "page.html", records)
+    page = st.report(records, tmp_path / "page.html")
     assert "outside the range" in page.read_text()
     assessment = st.assess(trained_on_levels, (X[:100], Y[:100]), (X[100:], Y[100:]))
     assert "outside the range" in str(assessment)

@@ -12,7 +12,9 @@ from shaketable.core.errors import InputError
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
-from shaketable.findings.page import write_report
+from shaketable.evaluation.store import Store
+from shaketable.findings.page import report, write_report
+from shaketable.separations.separation import separation
 from shaketable.views.text import make_visible
 
 
@@ -112,3 +114,17 @@ def test_a_chart_that_fails_is_an_error(
     with pytest.raises(InputError, match="the chart failed"):
         write_report(tmp_path / "r.html", find_once(mixed_records))
     assert not (tmp_path / "r.html").exists()
+
+
+def test_a_separation_and_a_results_file_are_reported(
+    noise_records: Records, tmp_path: Path
+) -> None:
+    data = build("bands(n=60)")
+    path = report(separation(data), tmp_path / "s.html", dataset=data)
+    assert read_page(path).count("section") > 2
+    with pytest.raises(InputError, match="dataset must be the data"):
+        report(separation(data), tmp_path / "s.html")
+    with Store(tmp_path / "r.sqlite") as store:
+        store.add(list(noise_records))
+    path = report(tmp_path / "r.sqlite", tmp_path / "r.html", title="Mine")
+    assert "Mine" in read_page(path).text

@@ -51,6 +51,6 @@ def test_results_are_named_by_the_file_that_was_measured(tmp_path):
     assert list_settings(records, [])["Data"] == "test.npz (training part train.npz)"
     page = write_report(tmp_path / "p.html", records).read_text()
     assert "<h1>How robust is step on test.npz (training part train.npz)?</h1>" in page
-    cells = export(tmp_path / "cells.csv", records, content="cells").read_text().splitlines()
+    cells = export(records, tmp_path / "cells.csv", content="cells").read_text().splitlines()
     assert len(cells) == 3
     assert all("test.npz (training part train.npz)" in line for line in cells[1:])

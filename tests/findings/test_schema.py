@@ -7,8 +7,8 @@ from jsonschema import Draft202012Validator
 
 from helpers.commands import check_schema, run_command, run_failing
 from shaketable.cli.commands import COMMANDS
+from shaketable.cli.list_names import make_command_schema
 from shaketable.cli.parser import _make_parser
-from shaketable.cli.schema import make_command_schema
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.results import find
@@ -36,7 +36,7 @@ def test_every_command_that_prints_json_has_a_schema(name):
 
 
 def test_keys_that_no_schema_names_are_refused():
-    validator = Draft202012Validator(make_schema("score", FILE))
+    validator = Draft202012Validator(make_schema("report", FILE))
     assert validator.is_valid({"schema_version": 1, "notes": []})
     assert not validator.is_valid({"notes": []})
     assert not validator.is_valid({"schema_version": 2, "notes": []})
@@ -47,13 +47,13 @@ def test_keys_that_no_schema_names_are_refused():
 def test_results_are_as_described(noise_records):
     result = json.loads(json.dumps(find(noise_records).json()))
     assert {"models", "error_probabilities"} < result.keys()
-    check_schema("score", {"schema_version": SCHEMA_VERSION, **result})
+    check_schema("report", {"schema_version": SCHEMA_VERSION, **result})
 
 
 def test_a_finding_of_another_package_may_describe_nothing(monkeypatch):
     kind = FindingKind(eval("lambda groups: None", {"__name__": "theirs"}))
     monkeypatch.setattr("shaketable.findings.schema.load_kinds", lambda: ({"theirs": kind}, []))
-    validator = Draft202012Validator(make_schema("score", FILE))
+    validator = Draft202012Validator(make_schema("report", FILE))
     assert validator.is_valid({"schema_version": 1, "notes": [], "theirs": 1})
 
 
@@ -63,13 +63,13 @@ def test_a_name_stands_for_one_thing_only(monkeypatch):
     monkeypatch.setattr("shaketable.findings.schema.load_kinds", lambda: (kinds, []))
     monkeypatch.setattr("shaketable.findings.schema._list_parts", lambda: parts)
     with pytest.raises(Exception, match="must not define 'estimate'"):
-        make_schema("score", FILE)
+        make_schema("report", FILE)
 
 
 def test_the_command_prints_a_schema(capsys):
-    code, out, _ = run_command(capsys, "schema", "separation")
+    code, out, _ = run_command(capsys, "list", "schema", "separation")
     assert code == 0
     assert json.loads(out) == make_command_schema("separation")
-    assert json.loads(run_command(capsys, "schema")[1]) == make_command_schema("score")
-    assert "prints no JSON" in run_failing(capsys, "schema", "gallery")
-    assert "unknown command 'separaton'" in run_failing(capsys, "schema", "separaton")
+    assert json.loads(run_command(capsys, "list", "schema")[1]) == make_command_schema("report")
+    assert "no JSON of 'merge' has a schema" in run_failing(capsys, "list", "schema", "merge")
+    assert "unknown command 'separaton'" in run_failing(capsys, "list", "schema", "separaton")

@@ -15,7 +15,10 @@ def test_labels_of_subjects_are_unique(noise_records: Records) -> None:
     assert len(set(same_name)) == 2
     assert all(label.startswith("net #") for label in same_name)
     other_k = tuple(
-        replace(c, k=20, key=c.key + "k") if c.corruption != "clean" else c for c in noise_records
+        replace(c, setting=replace(c.setting, k=20), key=c.key + "k")
+        if c.corruption != "clean"
+        else c
+        for c in noise_records
     )
     both = replace(noise_records, cells=(*noise_records, *(c for c in other_k if c.k == 20)))
     assert [s.label for s in find_subjects(both)] == [

@@ -52,7 +52,7 @@ def test_a_suite_has_a_result_if_all_its_corruptions_were_evaluated():
 def test_every_setting_has_its_own_result_with_the_same_clean_points():
     records = make_records(HITS, k=K) + make_records(HITS, k=K, seed=1)
     both = group_suites(records)
-    assert [r.first.seed for r in both] == [0, 1]
+    assert [r.first.setting.seed for r in both] == [0, 1]
     assert all(np.array_equal(r.series[0].first.hits, HITS["clean"]) for r in both)
 
 
@@ -63,7 +63,7 @@ def test_pairing_ignores_the_seed_of_clean_points():
     again = group_suites(
         make_records(HITS, k=K, model="other") + make_records(HITS, k=K, model="other", seed=1)
     )
-    assert again[0].first.seed == 0
+    assert again[0].first.setting.seed == 0
     assert meets_same_suite(first, again[0])
     assert not meets_same_suite(first, again[1])
     difference = metrics.mean_error_difference(first, again[0])
@@ -114,6 +114,6 @@ def test_results_are_paired_only_on_the_same_points_in_the_same_noise():
     for other in (make(seed=1), make(run=1), make(draws="ladder")):
         assert not meets_same_suite(make(), other)
     made = make_records(hits, metric="mce_lp", sets=("linf(0.1)",))
-    moved = tuple(replace(c, points=replace(c.points, id="other points")) for c in made)
+    moved = tuple(replace(c, points=replace(c.points, order="other points")) for c in made)
     (elsewhere,) = group_suites(replace(made, cells=moved))
     assert not meets_same_suite(make(), elsewhere)

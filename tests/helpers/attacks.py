@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shaketable.adversary.attacks.attack import AttackResult
+from shaketable.adversary.attacks.registry import AttackResult
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from functools import cache
 
 from jsonschema import Draft202012Validator
 
+from shaketable.cli.list_names import make_command_schema
 from shaketable.cli.main import main
-from shaketable.cli.schema import make_command_schema
 from shaketable.findings.finding import FINDINGS
 
 
@@ -44,7 +44,6 @@ def check_schema(command, result):
 
 @cache
 def _make_validator(command, findings):  # those installed, which a schema depends on
-    name, _, flag = command.partition(" ")
-    schema = make_command_schema(name, dry_run=flag == "--dry-run")
+    schema = make_command_schema(command)
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)

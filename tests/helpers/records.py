@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from shaketable.core.spec import split_factors
 from shaketable.core.types import IntArray
-from shaketable.evaluation.records import Points, Record, Records, SuiteRecord
+from shaketable.evaluation.records import Points, Record, Records, Setting, SuiteRecord
 from shaketable.findings.suite_results import SuiteResult, group_suites
 
 
@@ -43,12 +43,14 @@ def make_records(
             model_id=f"{model} {run}",
             train="as given",
             corruption=spec,
-            bounds="none" if clean else "[0, 1]",
-            draws="none" if clean else draws,
-            noise="none" if clean else "cpu",
-            dtype="float64",
-            k=1 if clean else k,
-            seed=seed,
+            setting=Setting(
+                bounds="none" if clean else "[0, 1]",
+                draws="none" if clean else draws,
+                noise="none" if clean else "cpu",
+                dtype="float64",
+                k=1 if clean else k,
+                seed=seed,
+            ),
             run=run,
             hits=count,
         )

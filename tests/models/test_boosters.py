@@ -1,7 +1,7 @@
 """Boosters of XGBoost and LightGBM, against what their libraries predict."""
 
 import json
-import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +13,7 @@ from helpers.commands import run_json
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.models.classifier import as_classifier
-from shaketable.models.lightgbm_files import read_trees
 from shaketable.models.loading import load_model
-from shaketable.models.xgboost_files import check_model
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 RNG = np.random.default_rng(0)
@@ -217,82 +215,74 @@ def test_a_model_of_one_tree_is_read(lightgbm):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    "changes",
     [
-        ({"left_child": "0"}, "tree 0 leads to 0, which is not there"),
-        ({"right_child": "-3"}, "leads to -3, which is not there"),
-        ({"split_feature": "2"}, "uses an unknown feature"),
-        ({"num_leaves": "3"}, "leaf_value has 2 numbers, not 3"),
-        ({"leaf_weight": "1 1 1"}, "leaf_weight has 3 numbers, not 2"),
-        ({"num_cat": "1"}, "cat_boundaries is missing"),
-        ({"decision_type": "1"}, "uses unknown categories"),
-        ({"shrinkage": "x"}, "could not convert string to float: 'x'"),
-        ({"shrinkages": "1"}, "has 'shrinkages', which is not known"),
-        ({"is_linear": "0\n"}, "a line has no '='"),
-        ({"Tree": "1"}, "tree 0 is called 1"),
-        ({"is_linear": "\x00"}, "signs that are no text"),
+        {"left_child": "0"},  # leads back to itself
+        {"right_child": "-30000000"},
+        {"num_leaves": "3"},
+        {"num_cat": "1"},
+        {"shrinkage": "x"},
     ],
 )
-def test_a_damaged_file_of_lightgbm_is_refused(lightgbm, changes, message):
-    write_lightgbm(**changes)  # the library would end the program
-    with pytest.raises(InputError, match=message):
+def test_a_damaged_file_of_lightgbm_is_refused(lightgbm, changes):
+    write_lightgbm(**changes)  # the library would end the program, some only when it is asked
+    with pytest.raises(InputError, match="'m.txt' is damaged, or no model of its kind: .*; save"):
         load_model("m.txt")
 
 
-def test_a_file_of_lightgbm_that_is_cut_off_is_refused():
-    text = write_lightgbm()
-    for length in range(0, len(text) - 5, 7):
-        with pytest.raises(InputError, match="must be a whole model of LightGBM"):
-            read_trees(text[:length], "m.txt")
+def test_a_field_that_only_later_versions_of_lightgbm_know_does_no_harm(lightgbm):
+    write_lightgbm()
+    expected = load_model("m.txt")[0].predict(np.eye(2))
+    write_lightgbm(leaf_colour="1 2")
+    assert load_model("m.txt")[0].predict(np.eye(2)).tolist() == expected.tolist()
+
+
+def test_a_file_of_lightgbm_that_is_cut_off_is_refused(lightgbm):
+    text = write_lightgbm() + "\npandas_categorical:[[1, 2]]\n"
+    for length in (len(text) // 3, len(text) - 40, len(text) - 20):
+        Path("m.txt").write_text(text[:length])
+        with pytest.raises(InputError, match=r"'m.txt' (is damaged|must be a whole model)"):
+            load_model("m.txt")
 
 
 def test_other_files_of_these_endings_are_refused(xgboost):
     Path("m.json").write_text("{}")
     with pytest.raises(InputError, match="must hold a model of XGBoost, saved as JSON"):
         load_model("m.json")
-    Path("m.ubj").write_bytes(os.urandom(50))
-    with pytest.raises(InputError, match="'m.ubj' must hold a model of XGBoost that is complete"):
+    Path("m.ubj").write_bytes(bytes(range(50)))
+    with pytest.raises(InputError, match="'m.ubj' is damaged, or no model of its kind"):
         load_model("m.ubj")
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "message"),
+    ("field", "value"),
     [
-        ("left_children", 10**6, "the children of tree 1"),
-        ("right_children", 0, "the children of tree 1"),  # back to the root: no end
-        ("right_children", -1, "the children of tree 1"),
-        ("parents", 10**6, "the parents of tree 1"),
-        ("split_indices", 2, "the splits of tree 1"),
-        ("split_indices", -5, "the splits of tree 1"),
-        ("split_type", None, "the nodes of tree 1"),
-        ("base_weights", None, "the leaves of tree 1"),
-        ("categories_nodes", None, "the categories of tree 1"),
+        ("left_children", 10**6),
+        ("right_children", 0),  # back to the root: no end
+        ("split_indices", 10**9),
+        ("split_type", None),
     ],
 )
-def test_a_damaged_tree_of_xgboost_is_refused(xgboost, field, value, message):
+def test_a_damaged_tree_of_xgboost_is_refused(xgboost, field, value):
     train_xgboost(xgboost, NUMBERS, CODES).save_model("m.json")
     model = json.loads(Path("m.json").read_text())
     values = model["learner"]["gradient_booster"]["model"]["trees"][1][field]
     if value is None:
         values.append(0)
     else:
-        values[0] = value  # the library would end the program when it is asked
+        values[0] = value  # the library would end the program, some only when it is asked
     Path("m.json").write_text(json.dumps(model))
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match="'m.json' is damaged, or no model of its kind"):
         load_model("m.json")
 
 
 def test_a_file_of_xgboost_that_is_cut_off_is_refused(xgboost):
     train_xgboost(xgboost, NUMBERS, CODES, rounds=1).save_model("m.ubj")
     content = Path("m.ubj").read_bytes()
-    check_model(content, "m.ubj", binary=True)
-    for length in range(0, len(content), 41):
-        with pytest.raises(InputError, match="complete"):
-            check_model(content[:length], "m.ubj", binary=True)
-    with pytest.raises(InputError, match="1 bytes follow its end"):
-        check_model(content + b"}", "m.ubj", binary=True)
-    with pytest.raises(InputError, match="nested too deeply"):
-        check_model(b"[" * 1000, "m.ubj", binary=True)
+    for length in (len(content) // 2, len(content) - 9):
+        Path("m.ubj").write_bytes(content[:length])
+        with pytest.raises(InputError, match="'m.ubj' is damaged"):
+            load_model("m.ubj")
 
 
 @pytest.mark.parametrize(
@@ -303,4 +293,12 @@ def test_every_kind_of_booster_passes(xgboost, kind):
     options = {"objective": "multi:softprob", "num_class": 3, "nthread": 1, **kind}
     matrix = xgboost.DMatrix(NUMBERS.fillna(0), CODES)
     xgboost.train(options, matrix, 2).save_model("m.ubj")
-    check_model(Path("m.ubj").read_bytes(), "m.ubj", binary=True)
+    load_model("m.ubj")
+
+
+def test_a_file_is_tried_once(xgboost, monkeypatch):
+    train_xgboost(xgboost, NUMBERS, CODES).save_model("m.ubj")
+    load_model("m.ubj")
+    monkeypatch.setattr(subprocess, "run", None)
+    Path("m.ubj").rename("n.ubj")
+    assert load_model("n.ubj")[0].name == "n.ubj"

@@ -26,7 +26,7 @@ from shaketable.training.hardening.result import (
     Candidate,
     Hardening,
     Measures,
-    choose,
+    choose_candidate,
     collect_answers,
     compare_trainings,
     join_sources,
@@ -81,10 +81,10 @@ def test_the_best_within_the_price_is_chosen():
         make_candidate("middle", -0.02, 0.05),
         make_candidate("strong", -0.10, 0.20),
     ]
-    chosen = [choose(ladder, price) for price in (0, 0.005, 0.011, 0.08, 0.091, 1)]
+    chosen = [choose_candidate(ladder, price) for price in (0, 0.005, 0.011, 0.08, 0.091, 1)]
     assert [c.noise for c in chosen if c] == ["weak", "weak", *["middle"] * 2, *["strong"] * 2]
-    assert choose([make_candidate("useless", 0.1, 0.0)], 1) is None
-    assert choose([make_candidate("too expensive", -0.1, 0.3)], 0) is None
+    assert choose_candidate([make_candidate("useless", 0.1, 0.0)], 1) is None
+    assert choose_candidate([make_candidate("too expensive", -0.1, 0.3)], 0) is None
 
 
 values = hs.floats(-0.3, 0.3)
@@ -93,10 +93,10 @@ values = hs.floats(-0.3, 0.3)
 @given(hs.lists(hs.tuples(values, values), max_size=8), hs.floats(0, 0.3), hs.floats(0, 0.3))
 def test_a_higher_price_buys_no_less(table, price, more):
     ladder = [make_candidate(str(i), *row) for i, row in enumerate(table)]
-    cheap, dear = choose(ladder, price), choose(ladder, price + more)
+    cheap, dear = choose_candidate(ladder, price), choose_candidate(ladder, price + more)
     assert cheap is None or (dear is not None and dear.robust.value >= cheap.robust.value)
     best = max((row[1] for row in table), default=0.0)
-    anything = choose(ladder, 1.0)
+    anything = choose_candidate(ladder, 1.0)
     assert (anything.robust.value == best) if anything else best <= 0
 
 
@@ -491,11 +491,11 @@ def test_every_option_reaches_the_trainings_of_the_search_and_of_the_test(option
     found = st.harden(data, DecisionTreeClassifier(), **given, **options, store=path)
     with Store(path, must_exist=True) as store:
         cells = list(store.records())
-    assert {c.seed for c in cells} == {options.get("seed", 0)}
+    assert {c.setting.seed for c in cells} == {options.get("seed", 0)}
     noisy = [c for c in cells if c.corruption != "clean"]
     assert {c.corruption for c in noisy} == {"l1(0.03)"}
     assert {c.k for c in noisy} == {options.get("k", 10)}
-    assert {c.bounds for c in noisy} == {"clip[-1, 2]" if "bounds" in options else "none"}
+    assert {c.setting.bounds for c in noisy} == {"clip[-1, 2]" if "bounds" in options else "none"}
     runs = {(c.data.endswith("training part"), c.train): set() for c in cells}
     for c in cells:
         runs[c.data.endswith("training part"), c.train].add(c.run)

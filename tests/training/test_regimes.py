@@ -7,12 +7,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.images import make_images, make_keys  # noqa: E402
 from shaketable.core.errors import InputError  # noqa: E402
-from shaketable.corruptions.parse import as_corruption  # noqa: E402
-from shaketable.corruptions.registry import FOR_NETWORKS  # noqa: E402
 from shaketable.data.arrays import make_dataset  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
-from shaketable.training.adversaries import AdversarialTraining  # noqa: E402
-from shaketable.training.augmentations.registry import AUGMENTATIONS  # noqa: E402
 from shaketable.training.loop import Batch  # noqa: E402
 from shaketable.training.recipes import SCHEDULES, describe_recipes, make_recipe, read_schedule  # noqa: E402  # noqa: E402
 from shaketable.training.regimes import (  # noqa: E402
@@ -169,14 +165,6 @@ def test_images_of_any_channels_are_flipped_and_cropped(axis, channels):
         assert (expected != torch.from_numpy(grey)).flatten(1).any(dim=1).all()
         for channel in change(images, "mixup", None, network).unbind(axis):
             assert torch.equal(channel, expected)
-
-
-def test_what_is_for_networks_is_called_so_elsewhere():
-    names = {*AUGMENTATIONS.declared, *AdversarialTraining.WEIGHTS}
-    assert {name.lower() for name in names} == FOR_NETWORKS
-    for spec in ("TA + linf(0.1)", "pgd_at(1)", "AugMix"):
-        with pytest.raises(InputError, match=r"is no corruption, but for training networks; name"):
-            as_corruption(spec)
 
 
 def test_every_recipe_can_be_made_and_names_a_network():

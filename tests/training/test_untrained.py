@@ -230,7 +230,7 @@ def test_the_rule_of_a_recipe_is_for_training_and_sizes_not_for_named_noise(tmp_
         ladder = {"train_eps": [0.1], "corruptions": [Suite("one", "one size", ("l2(0.5)",), k=1)]}
         records = study(POINTS, **ladder | options, runs=1, k=1, n_jobs=1, keep_models=tmp_path)
         (file,) = tmp_path.glob(f"mlp*{records.cells[0].model_id[:8]}.pt")
-        named = {c.corruption: c.bounds.partition("[")[0] for c in records}
+        named = {c.corruption: c.setting.bounds.partition("[")[0] for c in records}
         return load_network(file).info["bounds"], named["linf(0.2)"], named["l2(0.5)"]
 
     given = {"test_eps": [0.2]}
@@ -293,7 +293,7 @@ def test_studies_start_from_weights_in_a_file(tmp_path):
 @pytest.mark.parametrize("regime", ["TA + l2(0.1)", "pgd_at(0.1)", "clean + Trades(0.1)"])
 def test_the_model_that_cannot_be_trained_as_networks_are_is_named(regime):
     models = {"mlp": NETWORK, "tree": DecisionTreeClassifier()}
-    with pytest.raises(InputError, match="^model tree cannot be trained with .* is for networks;"):
+    with pytest.raises(InputError, match="^model tree cannot be trained with .* are for networks;"):
         study(POINTS, models, train=[regime], runs=1)
 
 

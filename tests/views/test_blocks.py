@@ -23,7 +23,9 @@ from shaketable.views.blocks import (
     Sentence,
     Table,
     collect_methods,
+    format_cell,
     order_sections,
+    split_cell,
 )
 from shaketable.views.drawing import Chart as Drawn
 from shaketable.views.drawing import make_chart, stack_panels
@@ -84,6 +86,12 @@ def test_a_data_frame_has_all_rows_and_the_ends_of_intervals():
     assert frame.loc[0, "wrong answer, high"] == 0.001
     assert "wrong answer, low" not in frame  # its bound has one side
     assert frame.loc[0, "difference, note"] == "paired"
+
+
+def test_a_bound_of_all_is_left_out():
+    column, nothing = Column("wrong answer", "bound"), Estimate(0.5, 0.0, 1.0, 0.95, "by hand")
+    assert format_cell(nothing, column) == "50.00"
+    assert split_cell(nothing, column) == ("50.00%", [])
 
 
 def test_terminals_leave_details_charts_and_images_out(capsys):

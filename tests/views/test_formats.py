@@ -137,7 +137,7 @@ def test_after_an_error_tables_are_text_again(capsys):
 COMMANDS = [
     ["separation", "bands(n=40)", "--quiet"],
     ["evaluate", "--data", "bands(n=40)", "--model", "1nn", "--model", "rf", "--quiet"],
-    ["balls", "volumes"],
+    ["figure", "balls-volumes"],
     ["list", "suites"],
 ]
 

@@ -1,5 +1,4 @@
 from shaketable.adversary.accuracy import AdversarialAccuracy as AdversarialAccuracy
 from shaketable.adversary.curve import adversarial_accuracy as adversarial_accuracy
 from shaketable.adversary.curve import adversarial_curve as adversarial_curve
-from shaketable.adversary.page import write_worst_case as write_worst_case
 from shaketable.adversary.worst_case import WorstCase as WorstCase

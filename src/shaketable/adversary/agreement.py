@@ -165,6 +165,13 @@ def agreement(
     names
         Names of the models.
 
+    Returns
+    -------
+    Agreement
+        Shares of points, and the rows where the models differ.
+
+    Examples
+    --------
     >>> from shaketable import one_nn
     >>> x = np.array([[0.0], [4.0]])
     >>> nearest = one_nn((x, ["a", "b"]), (x + 1, ["a", "b"]))

@@ -149,6 +149,13 @@ def adversarial_accuracy(
     seed
         Seed of random starts.
 
+    Returns
+    -------
+    AdversarialAccuracy
+        The accuracy, with the examples that were found and how they were searched.
+
+    Examples
+    --------
     >>> from shaketable import load
     >>> from shaketable.models.examples import f2
     >>> toy = load("toy1d(n=40)")
@@ -215,6 +222,18 @@ def adversarial_curve(
         no content that can be compared.
     progress
         Show a progress bar on stderr.
+
+    Returns
+    -------
+    Curve
+        Accuracies from the smallest epsilon to the largest.
+
+    Examples
+    --------
+    >>> data = [[0.2], [0.9]], [False, True]
+    >>> curve = adversarial_curve(lambda x: x[:, 0] > 0.5, data, [0.1, 0.4])
+    >>> [float(accuracy.value) for accuracy in curve.accuracies]
+    [1.0, 0.0]
     """
     target = Target.of(
         model,

@@ -128,6 +128,21 @@ def write_worst_case(
         Heading of the page; by default it names the models and the data.
     notes
         Sentences to show near the top, besides those of the worst case.
+
+    Returns
+    -------
+    Path
+        Path of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> data = [[0.2], [0.8], [0.9]], [False, True, True]
+    >>> found = st.worst_case(lambda x: x[:, 0] > 0.5, data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_worst_case(Path(folder) / "page.html", found).name)
+    page.html
     """
     models, comparisons = join_names(found.models, "models"), _list_comparisons(found)
     return page.write(

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shaketable.adversary.accuracy import AdversarialAccuracy, Examples, Trial
-from shaketable.adversary.attacks.attack import Attack, AttackResult
 from shaketable.adversary.attacks.cover import Cover, has_room
 from shaketable.adversary.attacks.gradients import APGD, PGD
 from shaketable.adversary.attacks.one_nn_exact import OneNNExact
 from shaketable.adversary.attacks.random_search import RandomSearch
 from shaketable.adversary.attacks.rays import RayBisection
+from shaketable.adversary.attacks.registry import Attack, AttackResult
 from shaketable.adversary.one_nn import FittedOneNN, prove_robust
 from shaketable.adversary.region import Region
 from shaketable.adversary.target import Target, fast_device

@@ -265,6 +265,14 @@ class WorstCase(Displayed):
             "notes": self.notes,
         }
 
+    def report(
+        self, path: str | Path, *, title: str | None = None, notes: Iterable[str] = ()
+    ) -> Path:
+        """Write the page with tables, figures, examples and evidence, and return its path."""
+        from shaketable.adversary.page import write_worst_case  # loads the charts
+
+        return write_worst_case(path, self, title=title, notes=notes)
+
     def print(self) -> None:
         """Print one table per model, one row per epsilon, and the differences between models."""
         from shaketable.adversary.table import print_worst_case
@@ -296,6 +304,8 @@ def worst_case(
 
     Parameters
     ----------
+    model, data, norm and all others
+        As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and
         ``0.5*eps_min`` for half of that.
@@ -304,9 +314,14 @@ def worst_case(
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
         uniform in the ball, at the same points; 0 for none.
-    model, data, norm and all others
-        As in `adversarial_curve`.
 
+    Returns
+    -------
+    WorstCase
+        Curves of all constraints.
+
+    Examples
+    --------
     >>> from shaketable.models.examples import f2, f3
     >>> kinds = ["none", "genuine-exact"]
     >>> worst = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)

@@ -38,7 +38,7 @@ from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_not
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
 
-ABOUT = "accuracy at the worst point around every test point, or in its Voronoi cell"
+ABOUT = "accuracy at the worst point around every test point"
 SCHEMA = "adversary/schema.json"
 
 
@@ -175,7 +175,4 @@ def _write(args: argparse.Namespace, worst: WorstCase) -> None:
     if args.examples is not None:
         print_lines(f"examples: {worst.save_examples(args.examples)}", to_stderr=True)
     if args.report is not None:
-        from shaketable.adversary.page import write_worst_case
-
-        page = write_worst_case(args.report, worst)
-        print_lines(f"page: {page}", to_stderr=True)
+        print_lines(f"page: {worst.report(args.report)}", to_stderr=True)

@@ -9,8 +9,11 @@ from shaketable.cli.output import print_json, read_requirements, write_decisions
 from shaketable.core.errors import InputError
 from shaketable.views.terminal import ignore_broken_pipe
 
-ABOUT = "requirements on the models in a results file: met, not met or inconclusive"
+ABOUT = "requirements on models: met, not met or inconclusive"
 SCHEMA = "findings/requirements/schema.json"
+EXAMPLES = """\
+  shaketable check r.sqlite --require "accuracy >= 90%" --require "mscr >= -1"
+  shaketable check r.sqlite --requirements requirements.toml --junit requirements.xml"""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -9,25 +9,18 @@ from typing import Any, Protocol
 from shaketable.cli import (
     adversary,
     agreement,
-    balls,
-    card,
     check,
     compare,
-    correlate,
     corrupt,
     demo,
     evaluate,
     export,
     figure,
-    gallery,
     harden,
     list_names,
-    log_mlflow,
-    mcv,
     merge,
+    report,
     rerun,
-    schema,
-    score,
     separation,
     study,
     train,
@@ -39,8 +32,9 @@ from shaketable.core.registry import Registry
 class Command(Protocol):
     """A module or an object that is a command.
 
-    Another package adds one by an entry point in the group ``shaketable.commands``. Ours that print
-    JSON also have ``SCHEMA``, the file below the package ``shaketable`` that describes it.
+    Another package adds one by an entry point in the group ``shaketable.commands``. It may have
+    ``EXAMPLES``, lines for the end of its help. Ours that print JSON also have ``SCHEMA``, the file
+    below the package ``shaketable`` that describes it.
     """
 
     ABOUT: str
@@ -97,27 +91,22 @@ def _admit(name: str, command: Any) -> Command:
 
 COMMANDS: Registry[Command] = Registry("command", admit=_admit)
 
-COMMANDS.add("demo", demo)
-COMMANDS.add("separation", separation)
-COMMANDS.add("evaluate", evaluate)
-COMMANDS.add("study", study)
-COMMANDS.add("train", train)
-COMMANDS.add("harden", harden)
-COMMANDS.add("score", score)
-COMMANDS.add("export", export)
-COMMANDS.add("figure", figure)
-COMMANDS.add("card", card)
-COMMANDS.add("log-mlflow", log_mlflow)
-COMMANDS.add("check", check)
-COMMANDS.add("compare", compare)
-COMMANDS.add("correlate", correlate)
-COMMANDS.add("merge", merge)
-COMMANDS.add("rerun", rerun)
-COMMANDS.add("mcv", mcv)
-COMMANDS.add("adversary", adversary)
-COMMANDS.add("agreement", agreement)
-COMMANDS.add("corrupt", corrupt)
-COMMANDS.add("gallery", gallery)
-COMMANDS.add("balls", balls)
-COMMANDS.add("list", list_names)
-COMMANDS.add("schema", schema)
+GROUPS: dict[str, dict[str, Command]] = {
+    "Start": {"demo": demo},
+    "Measure": {
+        "separation": separation,
+        "evaluate": evaluate,
+        "adversary": adversary,
+        "agreement": agreement,
+        "study": study,
+    },
+    "Improve": {"train": train, "harden": harden},
+    "Decide": {"check": check, "compare": compare, "rerun": rerun},
+    "Read results": {"report": report, "figure": figure, "export": export, "merge": merge},
+    "Data": {"corrupt": corrupt, "list": list_names},
+}
+"""The commands as ``shaketable --help`` shows them."""
+
+for _commands in GROUPS.values():
+    for _name, _command in _commands.items():
+        COMMANDS.add(_name, _command)

@@ -8,8 +8,10 @@ from shaketable.cli.flags import add_json_flag
 from shaketable.cli.output import print_json
 from shaketable.views.terminal import ignore_broken_pipe
 
-ABOUT = "paired differences between two results files, such as of an old and a new model"
+ABOUT = "paired differences between two results files, old and new"
 SCHEMA = "findings/comparison/versions.schema.json"
+EXAMPLES = """\
+  shaketable compare old.sqlite new.sqlite --format markdown"""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -1,9 +1,10 @@
-"""``shaketable corrupt``: corrupted copies of data, as files."""
+"""``shaketable corrupt``: corrupted copies of data as files, or of one image as a gallery."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,28 +24,39 @@ from shaketable.core.errors import InputError
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
+    from shaketable.corruptions import Corruption
     from shaketable.corruptions.suites.suite import Suite
     from shaketable.evaluation.noise import Draws
 
-ABOUT = "write a corrupted copy of a data set"
+ABOUT = "a corrupted copy of data; one image under several corruptions"
+EXAMPLES = """\
+  shaketable corrupt mydata.csv --label class --corruption "linf(0.1)" -o noisy.csv
+  shaketable corrupt cifar10.npz --suite two-factor -o sets
+  shaketable corrupt cifar10.npz --suite ice --row 7 -o gallery.html"""
 
 COPY_ENDINGS = (".npz", ".csv", ".csv.gz", ".parquet")
 """`shaketable.data.writing.ENDINGS`, which is slow to import."""
+
+GALLERY_ENDINGS = (".html", ".png")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, corruption or suite, and the file or folder to write."""
     parser.add_argument("data", metavar="DATA", help="file, folder or built-in set")
     add_data_flags(parser)
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--corruption", metavar="SPEC", help="such as 'l2(1)'; see shaketable list corruptions"
+    parser.add_argument(
+        "--corruption",
+        action="append",
+        default=[],
+        metavar="SPEC",
+        help="such as 'l2(1)'; see shaketable list corruptions; repeat it in a gallery",
     )
-    what.add_argument(
+    parser.add_argument(
         "--suite",
-        help="write a folder with all sets of a suite, such as two-factor or common-19",
+        help="write a folder with all sets of a suite, such as two-factor or common-19; or a "
+        "gallery of it (default of galleries: ice), with p-norm noise on the surface of its ball",
     )
-    add_grid_flags(what, parser)
+    add_grid_flags(parser, parser)
     forms = ["arrays", "pictures"]
     parser.add_argument(
         "--form",
@@ -65,20 +77,38 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=parse_path,
         required=True,
         metavar="FILE|DIR",
-        help=f"file to write: {', '.join(COPY_ENDINGS)}; for a suite a new folder",
+        help=f"file to write: {', '.join(COPY_ENDINGS)}; for a suite a new folder; for a gallery "
+        f"{' or '.join(GALLERY_ENDINGS)}",
+    )
+    parser.add_argument("--row", type=int, help="which image a gallery shows (default: 0)")
+    parser.add_argument(
+        "--inside",
+        action="store_true",
+        help="gallery: p-norm noise of the suite inside its ball, as in evaluate, not on the "
+        "surface",
     )
     add_quiet_flag(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write a corrupted copy of a data set, or all copies of a suite."""
+    """Write a corrupted copy of a data set, all copies of a suite, or a gallery."""
+    if args.out.lower().endswith(GALLERY_ENDINGS):
+        return _write_gallery(args)
+    if args.row is not None or args.inside:
+        flag = "--inside" if args.inside else "--row"
+        endings = " or ".join(GALLERY_ENDINGS)
+        raise InputError(f"{flag} is for a gallery, whose file ends in {endings}, got {args.out!r}")
     suites = read_suites(args)
-    if len(suites) > 1:
-        raise InputError("--grid must be given once here: a folder holds one suite")
-    return _write_suite(args, suites[0]) if suites else _write_copy(args)
+    if len(args.corruption) + len(suites) != 1:
+        raise InputError(
+            "corrupt writes one of --corruption, --suite and --grid, got "
+            f"{len(args.corruption) + len(suites)}; for several corruptions of one image write a "
+            "gallery, such as -o gallery.html"
+        )
+    return _write_suite(args, suites[0]) if suites else _write_copy(args, args.corruption[0])
 
 
-def _write_copy(args: argparse.Namespace) -> int:
+def _write_copy(args: argparse.Namespace, corruption: str) -> int:
     from shaketable.core.norms import depends_on_distances
     from shaketable.corruptions import parse
     from shaketable.data.writing import write_dataset
@@ -87,33 +117,28 @@ def _write_copy(args: argparse.Namespace) -> int:
 
     if args.form:
         raise InputError("--form is for --suite and --grid; the ending of --out says it here")
-    try:
-        parse_output_file(args.out, COPY_ENDINGS)
-    except argparse.ArgumentTypeError as error:
-        raise InputError(f"--out: {error}") from error
+    _check_file(args.out, COPY_ENDINGS)
     for source in (args.data, args.test):
         if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
-    parse(args.corruption, eps_min=lambda _: 1.0)  # refused before any work
+    parse(corruption, eps_min=lambda _: 1.0)  # refused before any work
     data = load_data(args)
     limits = choose_range(data, read_bounds(args, data)) or "none"
     draws: Draws = args.draws or "independent"
-    copy = corrupted(
-        data, args.corruption, seed=args.seed, bounds=read_bounds(args, data), draws=draws
-    )
+    copy = corrupted(data, corruption, seed=args.seed, bounds=read_bounds(args, data), draws=draws)
     path = write_dataset(
         args.out,
         copy,
         as_uint8=args.uint8,
         label=args.label or "label",
         facts={
-            "corruption": args.corruption,
+            "corruption": corruption,
             "seed": args.seed,
             "bounds": str(limits),
             "draws": draws,
         },
     )
-    print_notes(data.notes(distances=depends_on_distances(args.corruption)))
+    print_notes(data.notes(distances=depends_on_distances(corruption)))
     print_lines(f"{copy.name}: {copy.n} points, bounds {limits}, seed {args.seed}")
     print_lines(f"written to {path}")
     return 0
@@ -148,3 +173,44 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
     hint = f"; evaluate --suite '{suite.name}(published={folder})' reads them" if common else ""
     print_lines(f"written to {folder}, with a manifest{hint}")
     return 0
+
+
+def _write_gallery(args: argparse.Namespace) -> int:
+    """Write one image under the corruptions and the members of the suites, side by side."""
+    from shaketable.corruptions.gallery import check_images, gallery
+    from shaketable.corruptions.suites.suite import suite
+    from shaketable.evaluation.noise import choose_range
+    from shaketable.evaluation.resolve import resolve
+
+    _check_file(args.out, GALLERY_ENDINGS)
+    row = args.row or 0
+    suites = read_suites(args)
+    data = load_data(args)
+    check_images(data.x, row)
+    bounds = choose_range(data, read_bounds(args, data))
+    corruptions = [*resolve(args.corruption, data, bounds).corruptions]
+    if not suites and not corruptions:
+        suites = [suite("ice")]
+    for each in suites:
+        members = resolve(each, data, bounds).corruptions
+        corruptions += members if args.inside else map(_move_to_surface, members)
+    shown = gallery(data, corruptions, row=row, rng=args.seed, bounds=bounds)
+    print_lines(f"{len(shown.pictures)} images written to {shown.save(args.out)}")
+    return 0
+
+
+def _check_file(path: str, endings: tuple[str, ...]) -> None:
+    """Raise `InputError` before any work for a file that cannot be written."""
+    try:
+        parse_output_file(path, endings)
+    except argparse.ArgumentTypeError as error:
+        raise InputError(f"--out: {error}") from error
+
+
+def _move_to_surface(corruption: Corruption) -> Corruption:
+    """Return p-norm noise at its largest, as in Fig. 2 of the paper; other corruptions as given."""
+    from shaketable.corruptions import PNormNoise
+
+    if not isinstance(corruption, PNormNoise):
+        return corruption
+    return replace(corruption, kind="vertices" if corruption.p == float("inf") else "surface")

@@ -10,7 +10,9 @@ from shaketable.cli.flags import add_copies_flags
 from shaketable.core.errors import InputError, StoreError
 from shaketable.views.terminal import print_lines
 
-ABOUT = "the main job on built-in data: separation, two models, MSCR, a page"
+ABOUT = "two models on built-in data: separation, MSCR, a page"
+EXAMPLES = """\
+  shaketable demo --out demo"""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

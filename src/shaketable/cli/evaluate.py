@@ -236,7 +236,7 @@ def _note_noise_of_the_cpu(records: Records, data: Dataset) -> list[str]:
 
     here = ("cpu",) if data.x.dtype == "uint8" else ("cpu", "any")
     made = dict.fromkeys(parse(r.corruption) for r in records if r.corruption != "clean")
-    names = join_distinct(c.ladder for c in made if c.made_on in here)
+    names = join_distinct(c.ladder for c in made if c.traits.made_on in here)
     return [f"made on the CPU in spite of --device-noise: {names}"] if names else []
 
 

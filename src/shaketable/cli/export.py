@@ -1,36 +1,66 @@
-"""``shaketable export``: a results file as CSV, Parquet or JSON."""
+"""``shaketable export``: a results file as a table, JSON, a model card or runs of MLflow."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
 
 from shaketable.cli.flags import add_out_flag, add_reference_flag, one_of
 from shaketable.cli.grouping import add_grouping_flags, read_group
-from shaketable.views.terminal import print_lines
+from shaketable.views.terminal import print_lines, print_text
 
-ABOUT = "write the findings or the records of a results file as CSV, Parquet or JSON"
+ABOUT = "results as CSV, Parquet, JSON or a model card, or to MLflow"
 SCHEMA = "findings/export.schema.json"
+EXAMPLES = """\
+  shaketable export r.sqlite -o results.csv
+  shaketable export r.sqlite --to card --task image-classification -o README.md
+  shaketable export r.sqlite --to mlflow --tracking-uri http://localhost:5000"""
+
+_TARGETS = ["csv", "parquet", "json", "card", "mlflow"]
+_CONTENTS = ["findings", "cells", "points"]
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The results file, what to write, and where."""
     parser.add_argument("store", metavar="STORE", help="results file")
-    contents = ["findings", "cells", "points"]
+    parser.add_argument(
+        "--to",
+        type=one_of("target", _TARGETS),
+        metavar="|".join(_TARGETS),
+        help="what to write (default: as the file ends; .md is a card)",
+    )
+    endings = (".csv", ".csv.gz", ".parquet", ".json", ".md")
+    add_out_flag(parser, "file to write (default: print a card)", endings)
     parser.add_argument(
         "--content",
-        type=one_of("content", contents),
+        type=one_of("content", _CONTENTS),
         default="findings",
-        metavar="|".join(contents),
+        metavar="|".join(_CONTENTS),
         help="findings: every value with its interval; cells: one row per model and corruption; "
         "points: one row per point of every cell (default: findings)",
     )
     add_reference_flag(parser)
     add_grouping_flags(parser)
-    add_out_flag(parser, "file to write", (".csv", ".csv.gz", ".parquet", ".json"), required=True)
+    parser.add_argument(
+        "--task",
+        help="card: begin with the metrics as YAML for the Hugging Face Hub; the task is that of "
+        "the models, such as image-classification or tabular-classification",
+    )
+    parser.add_argument(
+        "--tracking-uri", metavar="URI", help="mlflow: where to log (default: as MLflow is set)"
+    )
+    parser.add_argument(
+        "--experiment",
+        default="shaketable",
+        metavar="NAME",
+        help="mlflow: experiment of the run, which has the file's name (default: shaketable)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the file."""
+    """Write the file, print the card, or log the run."""
     from shaketable.cli.output import read_results
     from shaketable.findings.export import export
 
@@ -40,7 +70,20 @@ def run(args: argparse.Namespace) -> int:
         baseline=args.baseline or "",
         group=read_group(args),
     )
-    print_lines(
-        f"{args.content}: {export(args.out, results, content=args.content)}", to_stderr=True
-    )
+    with redirect_stdout(sys.stderr):  # MLflow prints addresses
+        written = export(
+            results,
+            args.out,
+            to=args.to,
+            content=args.content,
+            task=args.task,
+            tracking_uri=args.tracking_uri,
+            experiment=args.experiment,
+            run_name=Path(args.store).name,
+        )
+    if isinstance(written, str):
+        print_text(written)
+    else:
+        what = "card" if written.suffix.lower() == ".md" else args.content
+        print_lines(f"{what}: {written}", to_stderr=True)
     return 0

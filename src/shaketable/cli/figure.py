@@ -1,4 +1,4 @@
-"""``shaketable figure``: a figure of a paper, drawn from results."""
+"""``shaketable figure``: a figure of a paper, with its numbers where it has any."""
 
 from __future__ import annotations
 
@@ -7,55 +7,61 @@ from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import (
     CHART_ENDINGS,
-    add_bounds_flags,
+    add_json_flag,
     add_out_flag,
-    add_seed_flag,
-    add_subject_flags,
+    parse_integers,
+    parse_numbers,
+    split_words,
 )
-from shaketable.cli.values import (
-    load_data,
-    load_declared,
-    note_devices,
-    read_bounds,
-    read_models,
-    run_model,
-)
+from shaketable.cli.output import print_json
+from shaketable.cli.values import read_models, run_model
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import print_lines, print_notes
+from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
     from shaketable.findings.figures.registry import FigureKind
-    from shaketable.views.drawing import Chart
 
-ABOUT = "draw a figure from results, as PNG, SVG, PDF or HTML"
+ABOUT = "a figure of the papers; some print their numbers, too"
+SCHEMA = "findings/figures/schema.json"
+EXAMPLES = """\
+  shaketable figure tradeoff study.sqlite -o tradeoff.pdf
+  shaketable figure mcv scores.csv --reference plain -o mcv.svg
+  shaketable figure plane --data mydata.csv --label class --model rf -o plane.png"""
 
-_OPTIONS = ("baseline", "metric", "corruption", "arrows")
+_FLAGS = {"arrows": "--arrow"}
+"""Flags that are not named as the option of a figure that they set."""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Which figure, what it is drawn from, its options, and the file to write."""
+    """Which figure, what it is drawn from, the file to write, and its options."""
     parser.add_argument("name", metavar="NAME", help="see shaketable list figures")
     parser.add_argument(
         "source",
         nargs="*",
         metavar="FILE",
-        help="results file; for learning: files of networks (.pt) or folders of them; for plane: "
-        "none, but --data and --model",
+        help="results file; for mcv also a table of scores: one row per model, one column per "
+        "condition, or columns CV, mean, min and max; for learning: files of networks (.pt) or "
+        "folders of them; for plane and balls: none",
     )
-    parser.add_argument(
-        "--baseline", metavar="MODEL", help="tradeoff: model that others are compared with"
-    )
-    parser.add_argument(
+    add_out_flag(parser, "chart to write", CHART_ENDINGS)
+    add_json_flag(parser)
+    options = parser.add_argument_group("options of figures")
+    options.add_argument(
         "--metric",
         help="convergence: such as mscr, 'accuracy[linf(0.1)]' or mce_lp (default: mscr); errors: "
-        "such as mce or mce_xn (default: that of every suite)",
+        "such as mce or mce_xn (default: that of every suite); correlation: two, such as "
+        "mscr,error (default: mscr,mce)",
     )
-    parser.add_argument(
+    options.add_argument(
+        "--reference", metavar="MODEL", help="tradeoff, mcv: model that others are compared with"
+    )
+    options.add_argument(
         "--corruption",
         metavar="SPEC",
-        help="k, plane: the noise (default: 'linf(eps_min)', or the only one)",
+        help="k, plane: the noise (default: 'linf(eps_min)', or the only one); balls-overlap: the "
+        "second ball (default: 'l2(4)')",
     )
-    parser.add_argument(
+    options.add_argument(
         "--arrow",
         dest="arrows",
         action="append",
@@ -64,63 +70,133 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="errors: models to join, by their labels; it may be repeated (default: each with the "
         "same network of simpler training)",
     )
-    add_subject_flags(parser)
-    parser.add_argument(
-        "--k", type=int, default=10, help="plane: noisy copies of every point (default: 10)"
+    options.add_argument(
+        "--suite", help="mcv: which suite of a results file (default: two-factor and its like)"
     )
-    add_seed_flag(parser, "the noise of plane, and of training")
-    add_bounds_flags(parser)
-    add_out_flag(parser, "chart to write", CHART_ENDINGS, required=True)
+    options.add_argument("--seed", type=int, help="plane, balls: seed of the noise (default: 0)")
+    options.add_argument(
+        "--trust",
+        action="store_true",
+        help="plane, learning: load model files that may hold code: it runs",
+    )
+    _add_model_flags(parser.add_argument_group("options of plane"))
+    _add_table_flags(parser.add_argument_group("options of mcv for tables of scores"))
+    _add_ball_flags(parser.add_argument_group("options of balls"))
+
+
+def _add_model_flags(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--data", help="file or built-in set of points with two features")
+    group.add_argument("--label", metavar="COLUMN", help="column of a table with the classes")
+    group.add_argument(
+        "--model", action="append", metavar="[NAME=]MODEL", help="as in evaluate, one"
+    )
+    group.add_argument("--k", type=int, help="noisy copies of every point (default: 10)")
+
+
+def _add_table_flags(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--names", metavar="COLUMN", help="column with the models' names")
+    group.add_argument(
+        "--clean", metavar="COLUMN", help="column with the clean condition (default: clean)"
+    )
+    group.add_argument(
+        "--conditions",
+        type=split_words,
+        metavar="LIST",
+        help="columns with scores (default: all but the names)",
+    )
+    group.add_argument(
+        "--lower-is-better", action="store_true", help="the scores are errors, such as RMSE"
+    )
+
+
+def _add_ball_flags(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--norms", type=split_words, metavar="LIST", help="such as 0.5,1,2,inf")
+    group.add_argument(
+        "-d",
+        "--dimensions",
+        type=parse_integers,
+        metavar="LIST",
+        help="of volumes (default: 3,5,10,20), or one for overlap (default: 3072)",
+    )
+    group.add_argument(
+        "--epsilons", type=parse_numbers, metavar="LIST", help="sizes of the first ball of overlap"
+    )
+    group.add_argument("--n", type=int, help="points per ball (default: 1000)")
+    group.add_argument(
+        "--surface", action="store_true", help="samples from the surface (default: inside)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Draw the figure."""
+    """Print the numbers, and draw the figure."""
     from shaketable.findings.figures.registry import FIGURES
     from shaketable.views.drawing import save_chart
 
     kind = FIGURES.get(args.name)
-    options = {name: value for name in _OPTIONS if (value := getattr(args, name)) is not None}
-    for name in options:
-        if name not in kind.options:
-            flag = "--arrow" if name == "arrows" else f"--{name}"
-            raise InputError(f"{flag} is no option of the figure {args.name}; leave it out")
-    chart = _draw_model(kind, args, options) if kind.source == "model" else None
-    if chart is None:
-        if not args.source or (kind.source == "results" and len(args.source) > 1):
-            one = "one results file" if kind.source == "results" else "files of networks"
-            raise InputError(f"figure {args.name} is drawn from {one}, got {len(args.source)}")
-        trust = {"trust": args.trust} if "trust" in kind.options else {}
-        chart = kind.draw(*args.source, **options, **trust)
-    print_lines(f"chart: {save_chart(chart, args.out)}", to_stderr=True)
+    if args.json and not kind.has_numbers:
+        raise InputError(f"figure {args.name} has no numbers to print; leave out --json")
+    if args.out is None and not kind.has_numbers:
+        raise InputError(f"figure {args.name} is a chart; name its file with -o")
+    made = _make(kind, args)
+    if kind.has_numbers:
+        with ignore_broken_pipe():
+            if args.json:
+                print_json(made.json())
+            else:
+                made.print()
+    if args.out is not None:
+        chart = made.plot() if kind.has_numbers else made
+        print_lines(f"chart: {save_chart(chart, args.out)}", to_stderr=True)
     return 0
 
 
-def _draw_model(kind: FigureKind, args: argparse.Namespace, options: dict[str, Any]) -> Chart:
-    """Draw a figure of one model and its data."""
-    from shaketable.models.devices import find_device
+def _make(kind: FigureKind, args: argparse.Namespace) -> Any:
+    """Make the figure from what it needs, with the options that were given."""
+    if kind.source == "model":
+        return _show_model(kind, args)
+    options = _read_options(kind, args)
+    if kind.source == "nothing" and args.source:
+        raise InputError(f"figure {args.name} is drawn from no file, got {args.source[0]!r}")
+    if kind.source != "nothing" and (
+        not args.source or (kind.source == "results" and len(args.source) > 1)
+    ):
+        one = "one results file" if kind.source == "results" else "files of networks"
+        raise InputError(f"figure {args.name} is drawn from {one}, got {len(args.source)}")
+    return kind.make(*args.source, **options)
 
-    if args.source:
-        raise InputError(
-            f"figure {args.name} is drawn from --data and --model, got {args.source[0]!r}"
-        )
+
+def _show_model(kind: FigureKind, args: argparse.Namespace) -> Any:
+    """Make a figure of one model and its data."""
+    from shaketable.data.files import load
+    from shaketable.models.devices import place_model
+    from shaketable.models.loading import load_model
+
+    options = _read_options(kind, args, besides=("data", "label", "model", "trust"))
+    if args.source or not args.data:
+        got = repr(args.source[0]) if args.source else "no --data"
+        raise InputError(f"figure {args.name} is drawn from --data and --model, got {got}")
     ((name, source), *others) = read_models(args).items()
     if others:
         raise InputError(f"figure {args.name} is about one model, got {len(others) + 1}")
-    data = load_data(args)
+    data = load(args.data, label=args.label)
     with run_model(name):
-        model, unfitted = load_declared(source, args, data)
-        chart = kind.draw(
-            model,
-            data,
-            **options,
-            k=args.k,
-            seed=args.seed,
-            bounds=read_bounds(args, data),
-            refit=unfitted or args.fit,
-            name=name,
-        )
-    print_notes(note_devices(args, {name: find_device(model)}))
-    return chart
+        model, unfitted = load_model(source, trust=args.trust, shape=data.shape, data=data)
+        return kind.make(place_model(model), data, **options, refit=unfitted, name=name)
+
+
+def _read_options(
+    kind: FigureKind, args: argparse.Namespace, besides: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """Return the options that were given; those of other figures are refused."""
+    common = {"name", "source", "out", "json", "format", "run", "debug", *besides}
+    given = {
+        key: x for key, x in vars(args).items() if key not in common and x not in (None, False)
+    }
+    for key in given:
+        if key not in kind.options:
+            flag = _FLAGS.get(key, f"--{key.replace('_', '-')}")
+            raise InputError(f"{flag} is no option of the figure {args.name}; leave it out")
+    return given
 
 
 def _parse_arrow(text: str) -> tuple[str, str]:

@@ -276,10 +276,12 @@ def add_json_flag(parser: argparse.ArgumentParser, about: str = "") -> None:
     )
 
 
-def add_page_flag(parser: argparse.ArgumentParser, *names: str, about: str) -> None:
+def add_page_flag(
+    parser: argparse.ArgumentParser, *names: str, about: str, dest: str | None = None
+) -> None:
     """Add an HTML page to write."""
     check = partial(parse_output_file, endings=(".html", ".htm"))
-    parser.add_argument(*names, type=check, metavar="FILE.html", help=about)
+    parser.add_argument(*names, type=check, metavar="FILE.html", help=about, dest=dest)
 
 
 def add_out_flag(

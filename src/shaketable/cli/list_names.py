@@ -1,4 +1,4 @@
-"""``shaketable list``: names of data sets, models, corruptions and so on."""
+"""``shaketable list``: names of data sets, models and so on, and the schemas of JSON."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 
 from shaketable.cli.flags import add_json_flag, one_of
 from shaketable.cli.output import print_json
+from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError
 
 KINDS = (
     "datasets",
@@ -22,19 +24,35 @@ KINDS = (
     "metrics",
     "figures",
     "backends",
+    "schema",
 )
-ABOUT = "names of data sets, models, corruptions, recipes and so on"
+ABOUT = "names of data sets, models, corruptions …; schemas of JSON"
 SCHEMA = "cli/list.schema.json"
+EXAMPLES = """\
+  shaketable list corruptions
+  shaketable list schema report"""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """What to list."""
     parser.add_argument("kind", type=one_of("kind", KINDS), metavar="|".join(KINDS))
+    parser.add_argument(
+        "command",
+        nargs="?",
+        metavar="COMMAND",
+        help="schema: whose JSON is described, such as separation or study-dry-run (default: "
+        "report, which evaluate and study print too)",
+    )
     add_json_flag(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the names of one kind, with their descriptions."""
+    """Print the names of one kind, with their descriptions; or a schema."""
+    if args.kind == "schema":
+        print_json(make_command_schema(args.command or "report"), versioned=False)
+        return 0
+    if args.command is not None:
+        raise InputError(f"list {args.kind} takes no command, got {args.command!r}; leave it out")
     from shaketable.adversary.attacks.registry import describe_attacks
     from shaketable.core.workers.tasks import BACKENDS
     from shaketable.corruptions.registry import describe_corruptions
@@ -70,6 +88,24 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_list(entries)
     return 0
+
+
+def make_command_schema(name: str) -> dict[str, object]:
+    """Put together the JSON Schema of what a command prints with ``--json``.
+
+    The command's SCHEMA names its file; DRY_RUN_SCHEMA, for ``NAME-dry-run``, that of what it
+    prints with ``--dry-run``.
+    """
+    from shaketable.cli.commands import COMMANDS  # it imports this module
+    from shaketable.findings.schema import make_schema
+
+    command = name.removesuffix("-dry-run")
+    if command not in COMMANDS:
+        raise unknown_name("command", command, COMMANDS)
+    path = getattr(COMMANDS.get(command), "SCHEMA" if command == name else "DRY_RUN_SCHEMA", None)
+    if path is None:
+        raise InputError(f"no JSON of {name!r} has a schema; name another command")
+    return make_schema(name, path)
 
 
 def _describe_adversaries() -> dict[str, str]:

@@ -15,7 +15,7 @@ from contextlib import contextmanager, nullcontext
 from io import TextIOWrapper
 from typing import Any
 
-from shaketable.cli.commands import COMMANDS
+from shaketable.cli.commands import COMMANDS, GROUPS
 from shaketable.cli.parser import parse_args
 from shaketable.core.errors import (
     InputError,
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         words = [word for word in argv if not _is_path(word)]
         with speak_of_flags(), trust_only(words):
-            args = parse_args(argv, COMMANDS)
+            args = parse_args(argv, COMMANDS, GROUPS)
         with (
             speak_of_flags(),
             _catch_interrupts(),

@@ -9,6 +9,8 @@ from shaketable.cli.flags import parse_path
 from shaketable.views.terminal import print_lines, print_notes
 
 ABOUT = "join results files into a new one"
+EXAMPLES = """\
+  shaketable merge a.sqlite b.sqlite -o all.sqlite"""
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from shutil import get_terminal_size
+from textwrap import fill
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from shaketable.cli.settings import parse_settings
@@ -81,14 +84,19 @@ class _StoreOnce(argparse._StoreAction):
         super().__call__(parser, namespace, values, option)
 
 
-def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Namespace:
+def parse_args(
+    argv: Sequence[str],
+    commands: Registry[Command],
+    groups: Mapping[str, Iterable[str]] = MappingProxyType({}),
+) -> argparse.Namespace:
     """Parse the arguments; ``run`` is the command's function.
 
-    What a study file says is filled in where no flag says otherwise.
+    What a study file says is filled in where no flag says otherwise. `groups` are the names of
+    commands by the title of their group, for the list of all.
     """
     name = next((word for word in argv if not word.startswith("-")), None)
     if name is None or argv[0] in ("-h", "--help"):
-        return _list_commands(commands).parse_args(argv)
+        return _list_commands(commands, groups).parse_args(argv)
     if name not in commands:
         raise unknown_name("command", name, commands)
     parser, sub = _make_parser(name, commands.get(name))
@@ -103,12 +111,29 @@ def parse_args(argv: Sequence[str], commands: Registry[Command]) -> argparse.Nam
     return args
 
 
-def _list_commands(commands: Registry[Command]) -> argparse.ArgumentParser:
+def _list_commands(
+    commands: Registry[Command], groups: Mapping[str, Iterable[str]]
+) -> argparse.ArgumentParser:
     """Parser of ``shaketable --help``: every command with its description, without flags."""
-    parser, subparsers = _make_top_parser()
-    for name, about in commands.describe(lambda name, command: {name: command.ABOUT}).items():
-        subparsers.add_parser(name, help=about.replace("%", "%%"))
+    parser, _ = _make_top_parser(help=argparse.SUPPRESS)
+    parser.usage = f"{parser.prog} [-h] [--version] COMMAND …"
+    about = commands.describe(lambda name, command: {name: command.ABOUT})
+    grouped = {name for names in groups.values() for name in names}
+    others = {"Of other packages": [name for name in about if name not in grouped]}
+    lists = [
+        "\n".join([f"{title}:", *(_describe(name, about[name]) for name in names)])
+        for title, names in {**groups, **others}.items()
+        if names
+    ]
+    more = "shaketable COMMAND --help shows the options of a command, and examples."
+    parser.description = "\n\n".join([str(parser.description), *lists, more])
     return parser
+
+
+def _describe(name: str, about: str) -> str:
+    """Return the lines of a command in the list of all."""
+    width = max(40, get_terminal_size().columns - 2)
+    return fill(f"  {name:<12}{' '.join(about.split())}", width, subsequent_indent=" " * 14)
 
 
 def _make_parser(
@@ -116,14 +141,22 @@ def _make_parser(
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """Parser of one command, within that of the program, and by itself."""
     parser, subparsers = _make_top_parser()
-    sub = subparsers.add_parser(name, description=command.ABOUT)
+    examples = getattr(command, "EXAMPLES", None)
+    sub = subparsers.add_parser(
+        name,
+        description=command.ABOUT,
+        epilog=examples and f"examples:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     sub.set_defaults(run=command.run)
     sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
     command.add_flags(sub)
     return parser, sub
 
 
-def _make_top_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
+def _make_top_parser(
+    **options: str,
+) -> tuple[Parser, argparse._SubParsersAction[Parser]]:
     """Parser of the program, and where its commands go."""
     parser = Parser(
         prog="shaketable",
@@ -133,7 +166,7 @@ def _make_top_parser() -> tuple[Parser, argparse._SubParsersAction[Parser]]:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="store_true", help="show the version and exit")
-    return parser, parser.add_subparsers(required=True, metavar="COMMAND")
+    return parser, parser.add_subparsers(required=True, metavar="COMMAND", **options)
 
 
 def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:

@@ -149,8 +149,20 @@ def rerun(
         ``agrees`` says whether it agrees: all counts are identical or, with other versions of
         libraries or on another platform, differ no more than chance explains. `InputError` is
         raised before any work if the data or the models are gone or others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "study.sqlite"
+    ...     options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1}
+    ...     records = st.study("iris", "1nn", **options, store=path)
+    ...     print(st.rerun(path).changes)
+    ()
     """
     from shaketable.evaluation.command_records import find_changes
+    from shaketable.evaluation.records import original_id
     from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
     from shaketable.training.hardening.search import names_training_part
 
@@ -164,7 +176,7 @@ def rerun(
     if out is not None and Path(out).exists():
         raise InputError(f"results file {str(out)!r} exists already; name a new file")
     made = {
-        (_strip_name(recipe), command.fingerprint, command.seed)
+        (original_id(recipe), command.fingerprint, command.seed)
         for command in commands
         for recipe in command.recipes
     }
@@ -228,12 +240,9 @@ def _read(path: str) -> tuple[tuple[CommandRecord, ...], Records]:
 
 def _find_origin(cell: Record) -> tuple[str, str, int]:
     """By what a cell is attributed to a command."""
-    return _strip_name(cell.recipe), cell.fingerprint, cell.seed
+    from shaketable.evaluation.records import original_id
 
-
-def _strip_name(recipe: str) -> str:
-    """Recipe of a model, also if it is the copy of one under another name (`copy_id`)."""
-    return recipe.partition(" as ")[0]
+    return original_id(cell.recipe), cell.fingerprint, cell.setting.seed
 
 
 def _prepare(
@@ -242,6 +251,7 @@ def _prepare(
     """Load data and models of a command; `InputError` if they are gone or not those of then."""
     from shaketable.data.files import as_dataset
     from shaketable.evaluation.command_records import find_changes
+    from shaketable.evaluation.records import original_id
 
     given = {"data": data, "model": models}
     for key, what in command.lacks.items():
@@ -286,7 +296,7 @@ def _prepare(
     with _name_file(path):
         identities = {} if find_changes(command.versions) else module.identify(args, inputs)
     for name, identity in identities.items():
-        if _strip_name(command.models.get(name, "")) != identity:
+        if original_id(command.models.get(name, "")) != identity:
             raise InputError(
                 f"results file {path!r} was made with another model {name}: its content or "
                 "parameters are not those of then; restore the model of then, or measure again"

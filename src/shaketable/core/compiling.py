@@ -17,8 +17,17 @@ INNER: dict[str, Any] = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wr
 compiled = _njit(nogil=True, cache=True, error_model="numpy", no_cfunc_wrapper=True)
 """Compiles a function; it does not hold the interpreter's lock."""
 
+summed = _njit(
+    nogil=True,
+    cache=True,
+    error_model="numpy",
+    no_cfunc_wrapper=True,
+    fastmath={"reassoc", "contract", "nsz", "nnan"},
+)
+"""The same for sums, whose terms may be added in any order."""
+
 inner = _njit(cache=True, error_model="numpy", **INNER)
-"""The same for functions that only compiled code calls."""
+"""Compiles a function that only compiled code calls."""
 
 inlined = _njit(inline="always")
 """Makes a function a part of every function that calls it; nothing is compiled for itself."""

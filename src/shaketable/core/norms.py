@@ -3,6 +3,8 @@
 import difflib
 import math
 import re
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +32,7 @@ def as_p(norm: str | float) -> float:
     return p
 
 
+@lru_cache
 def norm_name(p: float) -> str:
     """Name of a norm in spec strings: ``linf``, ``l2``, ``l0.5``."""
     return f"l{format_value(float(p))}"
@@ -38,11 +41,19 @@ def norm_name(p: float) -> str:
 _NAME = r"l(inf|[\d.]+(?:e-?\d+)?)"  # of noise of a p-norm
 
 
-def pnorm_level(spec: str) -> tuple[float, float] | None:
+class Level(NamedTuple):
+    """Noise inside a p-norm ball."""
+
+    p: float
+    size: float
+
+
+@lru_cache(1 << 14)
+def pnorm_level(spec: str) -> Level | None:
     """Order p and size of a spec of noise inside a p-norm ball; None for any other corruption.
 
-    >>> pnorm_level("l0.5(2.5e4)"), pnorm_level("l0(0.01)"), pnorm_level("l2(1, surface)")
-    ((0.5, 25000.0), (0.0, 0.01), None)
+    >>> pnorm_level("l0.5(2.5e4)"), pnorm_level("l2(1, surface)")
+    (Level(p=0.5, size=25000.0), None)
     """
     if "+" in spec or "|" in spec or split_name(spec)[1]:  # joined, or a set with a name
         return None
@@ -50,7 +61,7 @@ def pnorm_level(spec: str) -> tuple[float, float] | None:
     level = re.fullmatch(_NAME, call.name)
     if level is None or len(call.args) != 1 or call.options or isinstance(call.args[0], str):
         return None
-    return float(level[1]), call.args[0]
+    return Level(float(level[1]), call.args[0])
 
 
 def depends_on_distances(spec: str) -> bool:
@@ -62,6 +73,7 @@ def depends_on_distances(spec: str) -> bool:
     return any(re.match(_NAME + r"\(", call) for call in split_calls(spec))
 
 
+@lru_cache
 def norm_title(p: float) -> str:
     """Name of a norm in titles: ``L-inf``, ``L2``."""
     return "L-inf" if math.isinf(p) else f"L{format_value(float(p))}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -51,19 +51,23 @@ class Registry(Generic[T]):
     """Converts an object of another package, given its name; or raises `InputError`."""
     homes: tuple[str, ...] = ()
     """Modules that declare the built-in ones; imported when a name is first looked up."""
-    _declared: dict[str, T] = field(default_factory=dict)
+    _declared: dict[str, Callable[[], T]] = field(default_factory=dict)
 
     def add(self, name: str, thing: T) -> T:
         """Declare a built-in one, and return it."""
+        self.declare(name, lambda: thing)
+        return thing
+
+    def declare(self, name: str, make: Callable[[], T]) -> None:
+        """Declare a built-in one that is made when it is first looked up."""
         if name in self._declared:
             raise InputError(f"{self.kind} {name!r} is declared already; choose another name")
-        self._declared[name] = thing
-        return thing
+        self._declared[name] = cache(make)
 
     def get(self, name: str) -> T:
         """Return what a name or a reference ``package.module:name`` stands for."""
         if name in self._builtin:
-            return self._declared[name]
+            return self._declared[name]()
         if name in self._installed:
             return self._admit(name, self._load(self._installed[name]))
         if is_reference(name):
@@ -134,7 +138,7 @@ class Registry(Generic[T]):
         return frozenset(self._builtin)
 
     @property
-    def _builtin(self) -> dict[str, T]:
+    def _builtin(self) -> Mapping[str, Callable[[], T]]:
         assert self._is_loaded
         return self._declared
 

@@ -11,8 +11,9 @@ double quotes may hold any sign, as in ``linf(0.1, only="age,net income")``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 from shaketable.core.errors import InputError
@@ -28,6 +29,8 @@ _NAMED = re.compile(r"(.*\S)\s+as\s+([A-Za-z0-9][\w.-]*)\s*", re.DOTALL)
 
 _QUOTED = re.compile(r'(?<==)\s*"(?:\\.|[^"\\])*"', re.DOTALL)
 _NAME = re.compile(r"(?:\\.|[^,\\])+", re.DOTALL)  # between commas; a backslash is before any sign
+_SPECS = 1 << 14  # parsed ones that are kept: each of a large results file is parsed once
+
 _HALVES = re.compile("[\ud800-\udfff]")  # of characters; in file names that are not UTF-8
 
 
@@ -37,7 +40,7 @@ class Call:
 
     name: str
     args: tuple[Value, ...] = ()
-    options: dict[str, Value] = field(default_factory=dict)
+    options: Mapping[str, Value] = field(default_factory=dict)
 
     def __str__(self) -> str:
         words = [format_value(a) for a in self.args]
@@ -45,6 +48,7 @@ class Call:
         return f"{self.name}({', '.join(words)})" if words else self.name
 
 
+@lru_cache(_SPECS)
 def parse_call(text: str) -> Call:
     """Parse one ``name(argument, …, option=value, …)``.
 
@@ -92,6 +96,7 @@ def split_top_level(text: str, separator: str) -> list[str]:
     return [] if parts == [""] else parts
 
 
+@lru_cache(_SPECS)
 def split_name(spec: str) -> tuple[str, str]:
     """Split ``spec as name`` into the spec and the name; the name is empty if none is given.
 
@@ -182,6 +187,7 @@ def split_factors(spec: str) -> tuple[str, ...]:
     return tuple(part for part in split_top_level(text, "+") if part != "clean")
 
 
+@lru_cache(_SPECS)
 def split_calls(spec: str) -> tuple[str, ...]:
     """Return all single corruptions in a spec, however they are joined; none for ``clean``.
 

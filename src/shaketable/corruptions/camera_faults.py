@@ -7,7 +7,7 @@ numbers, such as uint8 images, rounded to them, also between two factors, as imn
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias, get_args
 
@@ -15,10 +15,10 @@ import numpy as np
 
 from shaketable.core.checks import HUGE, check_real, unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.spec import Call, Value
+from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption, LevelLaw, MadeOn, on_arrays
+from shaketable.corruptions.corruption import Corruption, LevelLaw, Traits, on_arrays
 from shaketable.corruptions.images import check_finite_range, find_ends, find_layout
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -26,6 +26,10 @@ from shaketable.data.bounds import Bounds
 Interpolation: TypeAlias = Literal["nearest", "bilinear", "bicubic"]
 
 
+@declare(
+    "sp",
+    {"sp(density)": "salt & pepper: every value is set to black or white with that probability"},
+)
 @dataclass(frozen=True)
 class SaltPepper(Corruption):
     """Salt & pepper: every value is replaced with probability ``density``, by black or white.
@@ -41,43 +45,22 @@ class SaltPepper(Corruption):
     density: float
     bounds: Bounds | None = None
 
-    on_steps = True
-    takes_levels = True
-    made_on = "any"
+    traits = Traits(needs_range=True, on_steps=True, takes_levels=True, made_on="any")
 
     def __post_init__(self) -> None:
         density = check_real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
         object.__setattr__(self, "density", density)
 
     @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("sp", (self.density,)))
-
-    @property
-    def ladder(self) -> str:
-        """All densities."""
-        return "sp"
-
-    @property
-    def size(self) -> float:
-        """The density."""
-        return self.density
-
-    @property
     def level_law(self) -> LevelLaw:
         """Either end with half the density."""
         return LevelLaw(half=self.density / 2)
-
-    def bind(self, bounds: Bounds | None) -> SaltPepper:
-        """Return the same noise with the data's value range filled in."""
-        return replace(self, bounds=bounds)
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Set values to the ends of their range."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import replace_values
+        from shaketable.corruptions.compiled.levels import replace_values
 
         bounds = check_finite_range(self.bounds, self)
         ends = find_ends(bounds, levels=x.dtype == np.uint8)
@@ -85,17 +68,10 @@ class SaltPepper(Corruption):
         return replace_values(x, drawn, self.density / 2, low, high)
 
 
-declare(
-    "sp",
-    SaltPepper,
-    arguments=("density",),
-    needs_range=True,
-    forms={
-        "sp(density)": "salt & pepper: every value is set to black or white with that probability"
-    },
+@declare(
+    "ga",
+    {"ga(mean, var)": "MATLAB's Gaussian noise, for values in [0, 1]; var is 0.01 by default"},
 )
-
-
 @dataclass(frozen=True)
 class CameraGaussian(Corruption):
     r"""Normal noise of a mean and a variance, relative to the value range; then clipped.
@@ -111,8 +87,6 @@ class CameraGaussian(Corruption):
     mean: float
     var: float = 0.01
     bounds: Bounds | None = None
-
-    on_steps = True
 
     def __post_init__(self) -> None:
         mean = check_real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
@@ -136,23 +110,17 @@ class CameraGaussian(Corruption):
         return self.mean
 
     @property
-    def takes_levels(self) -> bool:
-        """Whether levels are drawn from a table, as they are unless there is no variance."""
-        return self.var > 0
-
-    @property
-    def made_on(self) -> MadeOn:
-        """Where levels are, if they are drawn from a table."""
-        return "any" if self.takes_levels else "cpu"
+    def traits(self) -> Traits:
+        """Levels are drawn from a table, where they are, unless there is no variance."""
+        drawn = self.var > 0
+        return Traits(
+            needs_range=True, on_steps=True, takes_levels=drawn, made_on="any" if drawn else "cpu"
+        )
 
     @property
     def level_law(self) -> LevelLaw | None:
         """The table, if levels are drawn from it."""
-        return LevelLaw(_normal_table(self.mean, self.var)) if self.takes_levels else None
-
-    def bind(self, bounds: Bounds | None) -> CameraGaussian:
-        """Return the same noise with the data's value range filled in."""
-        return replace(self, bounds=bounds)
+        return LevelLaw(_normal_table(self.mean, self.var)) if self.var else None
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -161,24 +129,13 @@ class CameraGaussian(Corruption):
         if bounds.rule == "truncate":
             raise InputError(f"bounds 'truncate' are for balls, got {self.spec}; use 'clip'")
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import add_normal_noise, redraw_levels
+        from shaketable.corruptions.compiled.levels import add_normal_noise, redraw_levels
 
         if self.var and (bounds.steps == 255 or x.dtype == np.uint8):
             return redraw_levels(x, drawn, _normal_table(self.mean, self.var), bounds)
         span = bounds.high - bounds.low
         noisy = add_normal_noise(x, drawn, self.mean * span, math.sqrt(self.var) * span, bounds)
         return np.asarray(bounds.enforce(noisy)) if bounds.steps else noisy
-
-
-declare(
-    "ga",
-    CameraGaussian,
-    arguments=("mean", "var"),
-    needs_range=True,
-    forms={
-        "ga(mean, var)": "MATLAB's Gaussian noise, for values in [0, 1]; var is 0.01 by default"
-    },
-)
 
 
 @lru_cache(maxsize=32)
@@ -189,13 +146,20 @@ def _normal_table(mean: float, var: float) -> Array:
     """
     from scipy.special import ndtr
 
-    from shaketable.corruptions.compiled.replacing import make_law_table
+    from shaketable.corruptions.compiled.levels import make_law_table
 
     levels = np.arange(256.0)
     over = levels[:-1] + 0.5 - levels[:, None] - 255 * mean
     return make_law_table(ndtr(over / (255 * math.sqrt(var))))
 
 
+@declare(
+    "rotation",
+    {
+        "rotation(degrees)": "images rotated clockwise; rotation(30, bilinear, fill=1): nearest, "
+        "bilinear or bicubic interpolation, corners from 0 (black) to 1 (white)"
+    },
+)
 @dataclass(frozen=True)
 class Rotation(Corruption):
     """Images rotated about their centre, clockwise by ``degrees``; their size stays the same.
@@ -212,8 +176,6 @@ class Rotation(Corruption):
     fill: float = 0.0
     bounds: Bounds | None = None
 
-    on_steps = True
-
     def __post_init__(self) -> None:
         degrees = check_real("degrees", self.degrees, "be a finite number", low=-HUGE, high=HUGE)
         fill = check_real("fill", self.fill, "lie in [0, 1], 0 for black", low=0, high=1)
@@ -223,44 +185,27 @@ class Rotation(Corruption):
             raise unknown_name("interpolation", str(self.interpolation), get_args(Interpolation))
 
     @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("rotation", (self.degrees, *self._words()), self._fill()))
-
-    @property
-    def ladder(self) -> str:
-        """All angles; nothing is random."""
-        return str(Call("rotation", self._words(), self._fill()))
-
-    @property
     def size(self) -> float:
         """The angle, to either side."""
         return abs(self.degrees)
 
     @property
-    def takes_levels(self) -> bool:
-        """Whether all results are levels: pixels are only moved, and the corners are a level."""
-        return self.interpolation == "nearest" and (255 * self.fill).is_integer()
-
-    @property
-    def made_on(self) -> MadeOn:
-        """Where levels are, if pixels are only moved."""
-        return "any" if self.takes_levels else "cpu"
-
-    def for_shape(self, shape: tuple[int, ...]) -> Rotation:
-        """Return itself; raise `InputError` for points that are no images."""
-        find_layout(shape, self.spec)
-        return self
-
-    def bind(self, bounds: Bounds | None) -> Rotation:
-        """Return the same rotation with the data's value range filled in."""
-        return replace(self, bounds=bounds)
+    def traits(self) -> Traits:
+        """Levels stay levels where they are if pixels are only moved, and the corners are one."""
+        moved = self.interpolation == "nearest" and (255 * self.fill).is_integer()
+        return Traits(
+            points="images",
+            needs_range=True,
+            on_steps=True,
+            takes_levels=moved,
+            made_on="any" if moved else "cpu",
+        )
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
         """Rotate every image."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.rotating import fill_rotated, find_sources
+        from shaketable.corruptions.compiled.levels import fill_rotated, find_sources
 
         bounds = check_finite_range(self.bounds, self)
         low, high = find_ends(bounds, levels=x.dtype == np.uint8)
@@ -275,21 +220,3 @@ class Rotation(Corruption):
         )
         rotated = out.reshape(x.shape)
         return rotated if self.interpolation == "nearest" else bounds.enforce(rotated)
-
-    def _words(self) -> tuple[str, ...]:
-        return () if self.interpolation == "nearest" else (self.interpolation,)
-
-    def _fill(self) -> dict[str, Value]:
-        return {"fill": self.fill} if self.fill else {}
-
-
-declare(
-    "rotation",
-    Rotation,
-    arguments=("degrees", "interpolation", "fill"),
-    needs_range=True,
-    forms={
-        "rotation(degrees)": "images rotated clockwise; rotation(30, bilinear, fill=1): nearest, "
-        "bilinear or bicubic interpolation, corners from 0 (black) to 1 (white)"
-    },
-)

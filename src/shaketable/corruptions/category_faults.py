@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 import numpy as np
 
 from shaketable.core.checks import check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import uniforms
-from shaketable.core.spec import Call
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.corruption import Corruption, Traits, on_arrays
 from shaketable.corruptions.registry import declare
-from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
-from shaketable.data.frames.columns import CATEGORIES, NUMBERS, Kind
+from shaketable.data.frames.columns import CATEGORIES, NUMBERS
 from shaketable.data.frames.typos import VARIANTS
 
 
@@ -30,19 +27,6 @@ class _Share(Corruption):
         share = check_real("share", self.share, "lie in [0, 1], 0.05 for 5 %", low=0, high=1)
         object.__setattr__(self, "share", share)
 
-    @property
-    def size(self) -> float:
-        """The share."""
-        return self.share
-
-    def for_shape(self, shape: tuple[int, ...]) -> Self:
-        """Return itself; raise an error for points that are no rows of a table."""
-        if len(shape) != 1:
-            raise InputError(
-                f"{self.spec} is for tables, got points of shape {shape}; leave it out"
-            )
-        return self
-
     def _draw_hits(self, x: Array, keys: KeyArray) -> tuple[Array, FloatArray]:
         """Mask of the values that are hit, and a number in (0, 1) for each value."""
         d = x.shape[1]
@@ -50,6 +34,13 @@ class _Share(Corruption):
         return u[:, :d] < self.share, u[:, d:]
 
 
+@declare(
+    "swap",
+    {
+        "swap(share)": "every category or text is replaced, with that probability, by another "
+        "value of its column, drawn by its frequency"
+    },
+)
 @dataclass(frozen=True)
 class Swap(_Share):
     """Every value is replaced by another of its column with probability ``share``.
@@ -67,31 +58,14 @@ class Swap(_Share):
     )
     """Values of every column, and how often they occur; None until the columns are known."""
 
-    kinds = CATEGORIES
-
-    @property
-    def kinds_to_name(self) -> tuple[Kind, ...]:
-        """All kinds: every column has values."""
-        return (*CATEGORIES, *NUMBERS, "date")
-
-    @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("swap", (self.share,)))
-
-    @property
-    def ladder(self) -> str:
-        """All shares."""
-        return "swap"
+    traits = Traits(
+        points="tables", by_column=True, kinds=CATEGORIES, may_change=(*NUMBERS, "date")
+    )
 
     def for_columns(self, columns: Columns) -> Swap:
         """Return the same corruption with the values of the columns filled in."""
         counted = tuple(columns.count_values(place) for place in range(columns.d))
         return replace(self, frequencies=counted)
-
-    def bind(self, bounds: Bounds | None) -> Swap:  # noqa: ARG002  (values of the data are in range)
-        """Return itself."""
-        return self
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -122,6 +96,10 @@ def _draw_others(old: Array, u: FloatArray, values: Array, counts: IntArray) -> 
     return np.where(own == ends[-1], old, new).astype(old.dtype)
 
 
+@declare(
+    "typo",
+    {"typo(share)": "every text gets one slip of the keyboard with that probability"},
+)
 @dataclass(frozen=True)
 class Typo(_Share):
     """Every text gets a typo with probability ``share``: one slip of the keyboard.
@@ -137,27 +115,13 @@ class Typo(_Share):
     sizes: FloatArray | None = field(default=None, compare=False, repr=False)
     """Number of values of every column; None until the columns are known."""
 
-    kinds = ("text", "category")
-
-    @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("typo", (self.share,)))
-
-    @property
-    def ladder(self) -> str:
-        """All shares."""
-        return "typo"
+    traits = Traits(points="tables", by_column=True, kinds=("text", "category"))
 
     def for_columns(self, columns: Columns) -> Typo:
         """Return the same corruption with the number of values of every column filled in."""
         if columns.table is None:
             raise InputError(f"{self.spec} is for tables with text, and these data have none")
         return replace(self, sizes=np.array([len(c.values) for c in columns.table.columns], float))
-
-    def bind(self, bounds: Bounds | None) -> Typo:  # noqa: ARG002  (text has no range)
-        """Return itself."""
-        return self
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -167,20 +131,3 @@ class Typo(_Share):
         hit, u = self._draw_hits(x, drawn)
         variant = 1 + np.floor(u * VARIANTS)
         return np.where(hit & (x < self.sizes), x + variant * self.sizes, x).astype(x.dtype)
-
-
-declare(
-    "swap",
-    Swap,
-    arguments=("share",),
-    forms={
-        "swap(share)": "every category or text is replaced, with that probability, by another "
-        "value of its column, drawn by its frequency"
-    },
-)
-declare(
-    "typo",
-    Typo,
-    arguments=("share",),
-    forms={"typo(share)": "every text gets one slip of the keyboard with that probability"},
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from shaketable.core.errors import InputError
@@ -11,8 +11,6 @@ from shaketable.core.spec import Call, add_brackets, split_name
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.corruption import Alone, Compound, Corruption, Wrapper
 from shaketable.corruptions.registry import CORRUPTIONS
-from shaketable.data.bounds import Bounds
-from shaketable.data.columns import Columns
 
 NAME_RULE = (
     "the name after as must be letters, digits, points, dashes and underscores, the first one a "
@@ -31,40 +29,26 @@ class Sequence(Compound):
     '(l2(1) | linf(0.1)) + l0(0.1)'
     """
 
-    factors: tuple[Corruption, ...]
+    parts: tuple[Corruption, ...]
 
     def __post_init__(self) -> None:
         flat: list[Corruption] = []
-        for factor in map(as_member, self.factors):
-            flat += factor.stages or (factor,)
-        object.__setattr__(self, "factors", tuple(flat))
+        for factor in map(as_member, self.parts):
+            flat += factor.parts if isinstance(factor, Sequence) else (factor,)
+        object.__setattr__(self, "parts", tuple(flat))
 
     @property
     def spec(self) -> str:
         """Canonical spec string: those of the factors, joined by `` + ``."""
-        return " + ".join(add_brackets(factor.spec, "|") for factor in self.factors)
-
-    @property
-    def members(self) -> tuple[Corruption, ...]:
-        """The factors."""
-        return self.factors
-
-    def with_members(self, members: tuple[Corruption, ...]) -> Sequence:
-        """Return the sequence of other factors."""
-        return replace(self, factors=members)
-
-    @property
-    def stages(self) -> tuple[Corruption, ...]:
-        """The factors."""
-        return self.factors
+        return " + ".join(add_brackets(factor.spec, "|") for factor in self.parts)
 
     def draw(self, x: Array, keys: KeyArray) -> list[Any]:
         """Return what every factor draws."""
-        return [factor.draw(x, fold(keys, i)) for i, factor in enumerate(self.factors)]
+        return [factor.draw(x, fold(keys, i)) for i, factor in enumerate(self.parts)]
 
     def apply(self, x: Array, drawn: list[Any]) -> Array:
         """Apply the factors in order."""
-        for factor, own in zip(self.factors, drawn, strict=True):
+        for factor, own in zip(self.parts, drawn, strict=True):
             x = factor.apply(x, own)
         return x
 
@@ -84,37 +68,13 @@ class Named(Alone, Wrapper):
     def __post_init__(self) -> None:
         if split_name(f"x as {self.name}") != ("x", self.name):
             raise InputError(f"{NAME_RULE}, got {self.name!r}")
-        if self.corruption.by_row or isinstance(self.corruption, Named):
+        if self.corruption.traits.by_row or isinstance(self.corruption, Named):
             raise InputError(f"{self.corruption.spec} cannot be named; remove 'as NAME'")
 
     @property
     def spec(self) -> str:
         """Canonical spec string: the corruption's, then the name."""
         return f"{self.corruption.spec} as {self.name}"
-
-    def for_shape(self, shape: tuple[int, ...]) -> Named:
-        """Return the same corruption for this shape."""
-        return replace(self, corruption=self.corruption.for_shape(shape))
-
-    def for_frame(self) -> Named:
-        """Return the same corruption for a data frame."""
-        return replace(self, corruption=self.corruption.for_frame())
-
-    def for_columns(self, columns: Columns) -> Named:
-        """Return the same corruption for these columns."""
-        return replace(self, corruption=self.corruption.for_columns(columns))
-
-    def bind(self, bounds: Bounds | None) -> Named:
-        """Return the same corruption in these bounds."""
-        return replace(self, corruption=self.corruption.bind(bounds))
-
-    def draw(self, x: Array, keys: KeyArray) -> Any:
-        """Return what the named corruption draws."""
-        return self.corruption.draw(x, keys)
-
-    def apply(self, x: Array, drawn: Any) -> Array:
-        """Apply the named corruption."""
-        return self.corruption.apply(x, drawn)
 
 
 def as_member(corruption: Corruption) -> Corruption:
@@ -124,8 +84,8 @@ def as_member(corruption: Corruption) -> Corruption:
     """
     if isinstance(corruption, Named) and _is_known(corruption):
         return corruption.corruption
-    if corruption.by_row or isinstance(corruption, Named):
-        what = "is read from files" if corruption.by_row else "has a name of its own"
+    if corruption.traits.by_row or isinstance(corruption, Named):
+        what = "is read from files" if corruption.traits.by_row else "has a name of its own"
         raise InputError(f"{corruption.spec} {what} and must stand alone, without + and |")
     return corruption
 

@@ -16,11 +16,12 @@ from shaketable.core.keys import Rng, make_key
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.compose import Named
-from shaketable.corruptions.corruption import Compound, Corruption
+from shaketable.corruptions.corruption import Corruption
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.one_of import OneOf, Share
 from shaketable.corruptions.parse import as_corruption
 from shaketable.corruptions.pnorm import PNormNoise
+from shaketable.corruptions.table_faults import fit_to_frame
 from shaketable.corruptions.training_sets import NoiseSet
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.columns import Columns
@@ -66,6 +67,13 @@ def corrupt(
     out
         Where to write the result; may be `x` itself. Its type is the default of `dtype`.
 
+    Returns
+    -------
+    Any
+        The corrupted copy, of the kind that `x` is.
+
+    Examples
+    --------
     >>> noisy = corrupt(np.zeros((3, 2)), "linf(0.1)", rng=0)
     >>> noisy.shape, bool(np.abs(noisy).max() <= 0.1)
     ((3, 2), True)
@@ -96,7 +104,7 @@ def corrupt(
     limits = choose_limits(x, bounds)
     names = None
     if is_frame(given):
-        names, corruption = tuple(map(str, given.columns)), as_corruption(corruption).for_frame()
+        names, corruption = tuple(map(str, given.columns)), fit_to_frame(as_corruption(corruption))
     chosen = prepare(corruption, x, limits, names)
     from shaketable.corruptions.compiled.streams import first_keys  # compiled code, slow to load
 
@@ -120,7 +128,7 @@ def check_noisy(noisy: Any, corruption: Corruption) -> Any:
     Values of tensors that are not on the CPU are not checked. Gaps in integers are refused.
     """
     values = noisy
-    if corruption.leaves_gaps:
+    if corruption.traits.leaves_gaps:
         if not is_floating(noisy):
             raise InputError(
                 f"{corruption.spec} leaves values empty, which {noisy.dtype} cannot hold; convert "
@@ -171,8 +179,8 @@ def corrupt_array(
         if isinstance(corruption, OneOf):
             for share in corruption.split(keys):
                 out[share.rows] = _round_share(x[share.rows], share, bounds, scale)
-        elif corruption.additive:
-            sizes = np.full(len(x), corruption.additive.scale)
+        elif corruption.traits.additive:
+            sizes = np.full(len(x), corruption.traits.additive.scale)
             run_over_rows(_fill_rounded, x, keys, sizes, out, settings=(corruption, scale))
         else:
             _fill_rounded(x, keys, None, out, corruption, scale)
@@ -191,7 +199,7 @@ def _round_share(x: Array, share: Share, bounds: Bounds | None, scale: np.floati
     if takes_levels(part, bounds):
         levels: Array = part.apply(x, part.draw(x, share.keys), share.sizes)
         return levels
-    if part.additive:
+    if part.traits.additive:
         out = np.empty(x.shape, _UINT8)
         run_over_rows(_fill_rounded, x, share.keys, share.sizes, out, settings=(part, scale))
         return out
@@ -216,7 +224,7 @@ def _fill_rounded(  # noqa: PLR0917  (it runs over rows)
     # compiled code, slow to load
     from shaketable.corruptions.compiled.levels import add_to_levels, round_to_levels
 
-    added = corruption.additive
+    added = corruption.traits.additive
     if added is None or sizes is None:
         round_to_levels(corruption(x / scale, keys), 0.0, float(scale), out)
         return
@@ -233,7 +241,11 @@ def _fill_rounded(  # noqa: PLR0917  (it runs over rows)
 
 def takes_levels(corruption: Corruption, bounds: Bounds | None) -> bool:
     """Whether uint8 can be corrupted as it is: 0 and 255 are the ends of its range."""
-    return corruption.takes_levels and bounds is not None and (bounds.low, bounds.steps) == (0, 255)
+    return (
+        corruption.traits.takes_levels
+        and bounds is not None
+        and (bounds.low, bounds.steps) == (0, 255)
+    )
 
 
 def find_scale(dtype: np.dtype[Any], bounds: Bounds | None) -> float:
@@ -315,7 +327,7 @@ def prepare(
     if _ignores_columns(fitted):
         return fitted
 
-    if fitted.by_column and len(x) < 2:
+    if fitted.traits.by_column and len(x) < 2:
         raise InputError(
             f"{fitted.spec} depends on the columns of the data, of which one row shows nothing; "
             "give two rows or more, or use evaluate with all data"
@@ -359,6 +371,5 @@ def _fit_same(corruption: _Same, shape: tuple[int, ...], limits: Bounds | None) 
 
 
 def _ignores_columns(corruption: Corruption) -> bool:
-    if isinstance(corruption, Compound):
-        return all(map(_ignores_columns, corruption.members))
-    return type(corruption).for_columns is Corruption.for_columns
+    same = type(corruption).for_columns is Corruption.for_columns
+    return same and all(map(_ignores_columns, corruption.members))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 
 from shaketable.core.errors import InputError
+from shaketable.core.spec import Call
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.registry import declare
+from shaketable.corruptions.images import find_layout
+from shaketable.corruptions.registry import declare, list_arguments
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.frames.columns import NUMBERS, Kind
@@ -21,6 +22,8 @@ from shaketable.data.frames.columns import NUMBERS, Kind
 if TYPE_CHECKING:
     from shaketable.corruptions.compose import Sequence
     from shaketable.corruptions.one_of import OneOf
+from shaketable.core.threads import run_over_rows
+from shaketable.core.types import FloatArray
 
 
 class AddedNoise(NamedTuple):
@@ -41,7 +44,7 @@ class AddedNoise(NamedTuple):
 
 
 MadeOn: TypeAlias = Literal["cpu", "any", "device"]
-"""See `Corruption.made_on`."""
+"""See `Traits.made_on`."""
 
 
 class LevelLaw(NamedTuple):
@@ -55,107 +58,132 @@ class LevelLaw(NamedTuple):
     """Whether bits go to the channels of one pixel after the other, however images are stored."""
 
 
-class Corruption(Protocol):
-    """A change of the inputs: a frozen dataclass whose fields are its parameters.
+@dataclass(frozen=True, kw_only=True)
+class Traits:
+    """What a corruption needs and does, as far as others have to know it."""
 
-    `draw` makes what is random, `apply` uses it, so that all levels of a ladder can share one draw.
-    A subclass must define `spec`, `ladder`, `size`, `bind` and `apply`; the rest has defaults.
+    points: Literal["any", "images", "tables"] = "any"
+    """What points must be for it."""
+    needs_range: bool = False
+    """Whether its sizes are relative to the value range of the data."""
+    by_row: bool = False
+    """Whether keys are row numbers of the test part, counted from 0; nothing is random then."""
+    by_column: bool = False
+    """Whether it depends on values of other points, such as the means of columns."""
+    kinds: tuple[Kind, ...] = NUMBERS
+    """Kinds of columns that it changes in a table of several kinds, unless others are named."""
+    may_change: tuple[Kind, ...] = ()
+    """Kinds of columns that may be named for it beside those; with numbers always dates."""
+    on_steps: bool = False
+    """Whether results are values that the data can hold, such as the 256 levels of uint8."""
+    takes_levels: bool = False
+    """Whether `apply` also takes uint8: the levels 0 to 255 of the value range, in and out.
+
+    Level k stands for low + k / 255 * (high - low), and the result is that of these values.
     """
+    leaves_gaps: bool = False
+    """Whether it makes values missing: NaN is what it means."""
+    made_on: MadeOn = "cpu"
+    """Where it can be made: on the CPU alone (``cpu``), or where the points are.
 
-    @property
-    def spec(self) -> str:
-        """Canonical spec string; parses back to an equal corruption."""
-
-    @property
-    def ladder(self) -> str:
-        """Name that all levels of this corruption share; they differ in size only."""
-
-    @property
-    def size(self) -> float:
-        """Position on the ladder; what one level draws also serves all levels of smaller size."""
-
-    @property
-    def by_row(self) -> bool:
-        """Whether keys are row numbers of the test part, counted from 0; nothing is random then."""
-        return False
-
-    @property
-    def on_steps(self) -> bool:
-        """Whether results are values that the data can hold, such as the 256 levels of uint8."""
-        return False
-
-    @property
-    def takes_levels(self) -> bool:
-        """Whether `apply` also takes uint8: the levels 0 to 255 of the value range, in and out.
-
-        Level k stands for low + k / 255 * (high - low), and the result is that of these values.
-        """
-        return False
-
-    @property
-    def additive(self) -> AddedNoise | None:
-        """Parameters of the added noise; None if the corruption is not additive.
-
-        On a CUDA device additive noise is made and added by one kernel.
-        """
-        return None
-
-    @property
-    def made_on(self) -> MadeOn:
-        """Where it can be made: on the CPU alone (``cpu``), or where the points are.
-
-        ``any``: for levels, and the same from the same keys everywhere. ``device``: a CUDA device
-        draws other random numbers than the CPU, of the same law.
-        """
-        return "cpu"
-
-    @property
-    def level_law(self) -> LevelLaw | None:
-        """How single levels change; None if it does not change them independently."""
-        return None
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """Kinds of columns that it changes in a table of several kinds, unless others are named."""
-        return NUMBERS
+    ``any``: for levels, and the same from the same keys everywhere; it is then a `Rotation`, or has
+    a `LevelLaw`, its ``level_law``. ``device``: a CUDA device draws other random numbers than the
+    CPU, of the same law.
+    """
+    additive: AddedNoise | None = None
+    """Parameters of the noise, if it is added; on a CUDA device one kernel makes and adds it."""
 
     @property
     def kinds_to_name(self) -> tuple[Kind, ...]:
         """Kinds of columns that may be named for it."""
-        return (*NUMBERS, "date") if self.kinds == NUMBERS else self.kinds
+        dates: tuple[Kind, ...] = ("date",) if self.kinds == NUMBERS else ()
+        return (*self.kinds, *dates, *self.may_change)
+
+
+class Corruption:
+    """A change of the inputs: a frozen dataclass whose fields are its parameters.
+
+    The first field is its size, and a field ``bounds`` is for the value range. A subclass must
+    define `apply`; `traits` says what it needs and does. What is random is made by `draw` and used
+    by `apply`, so that all levels of a ladder can share one draw.
+    """
+
+    spec_name: ClassVar[str] = ""
+    """Its name in specs, set by `declare`; else it is named as ``package.module:Class``."""
 
     @property
-    def leaves_gaps(self) -> bool:
-        """Whether it makes values missing: NaN is what it means."""
-        return False
+    def spec(self) -> str:
+        """Canonical spec string; parses back to an equal corruption."""
+        return str(self.write())
 
     @property
-    def by_column(self) -> bool:
-        """Whether it depends on values of other points, such as the means of columns."""
-        return type(self).for_columns is not Corruption.for_columns
+    def ladder(self) -> str:
+        """Name that all levels of this corruption share; they differ in size only."""
+        call = self.write()
+        return str(replace(call, args=call.args[1:])) if _is_sized(call) else str(call)
 
     @property
-    def stages(self) -> tuple[Corruption, ...]:
-        """Corruptions that are applied one after the other; empty for a single corruption."""
+    def size(self) -> float:
+        """Position on the ladder; what one level draws also serves all levels of smaller size."""
+        call = self.write()
+        return float(call.args[0]) if _is_sized(call) else 0.0
+
+    @property
+    def traits(self) -> Traits:
+        """What it needs and does; made of others, what follows from theirs."""
+        return _join_traits(self.members)
+
+    @property
+    def members(self) -> tuple[Corruption, ...]:
+        """The corruptions that it is made of; none for a single one."""
         return ()
 
-    def for_shape(self, shape: tuple[int, ...]) -> Corruption:  # noqa: ARG002  (of use to some)
-        """Fill in what the shape of a point decides, which becomes part of the spec."""
+    def with_members(self, members: tuple[Corruption, ...]) -> Self:  # noqa: ARG002  (has none)
+        """Return the same corruption, made of others."""
         return self
 
-    def for_frame(self) -> Corruption:
-        """Fill in what it means on a data frame of plain numbers, which becomes part of the spec.
+    def write(self) -> Call:
+        """Return the spec as a call: its size, if it has one, then what else differs.
 
-        There it may mean something else than on an array of the same numbers.
+        Words stand by their place, unless one before them is left out, all else by its name.
         """
+        kind: Any = type(self)
+        name = self.spec_name or f"{kind.__module__}:{kind.__qualname__}"
+        args: list[Any] = []
+        options: dict[str, Any] = {}
+        for place, field in enumerate(list_arguments(kind)):
+            value = getattr(self, field.name)
+            if place and value == field.default:
+                continue
+            if len(args) == place and (not place or isinstance(value, str)):
+                args.append(value)
+            else:
+                options[field.name] = value
+        return Call(name, tuple(args), options)
+
+    def for_shape(self, shape: tuple[int, ...]) -> Self:
+        """Fill in what the shape of a point decides, which becomes part of the spec."""
+        if self.members:
+            return self.with_members(tuple(member.for_shape(shape) for member in self.members))
+        points = self.traits.points
+        if points == "tables" and len(shape) != 1:
+            raise InputError(
+                f"{self.spec} is for tables, got points of shape {shape}; leave it out"
+            )
+        if points == "images":
+            find_layout(shape, self.spec)
         return self
 
-    def for_columns(self, columns: Columns) -> Corruption:  # noqa: ARG002  (of use to some)
+    def for_columns(self, columns: Columns) -> Self:
         """Fill in what the points decide, such as column means, which the spec does not contain."""
-        return self
+        return self.with_members(tuple(member.for_columns(columns) for member in self.members))
 
-    def bind(self, bounds: Bounds | None) -> Corruption:
+    def bind(self, bounds: Bounds | None) -> Self:
         """Fill in the value range, which is recorded separately."""
+        if self.members:
+            return self.with_members(tuple(member.bind(bounds) for member in self.members))
+        given: Any = self
+        return replace(given, bounds=bounds) if hasattr(given, "bounds") else self
 
     def draw(self, x: Array, keys: KeyArray) -> Any:  # noqa: ARG002  (of use to most)
         """Draw all random numbers, from one key per row; `x` gives shape and type of the rows.
@@ -166,6 +194,7 @@ class Corruption(Protocol):
 
     def apply(self, x: Array, drawn: Any) -> Array:
         """Return a corrupted copy of the rows of `x`; `drawn` is what `draw` returned."""
+        raise NotImplementedError
 
     def __call__(self, x: Array, keys: KeyArray, out: Array | None = None) -> Array:
         """Return a corrupted copy of the rows of `x`, a function of `x` and of one key per row.
@@ -202,9 +231,28 @@ class Corruption(Protocol):
             "parse('3*a | b')"
         )
 
-    def __rmul__(self, weight: object) -> Corruption:
-        """Raise `InputError`, as `__mul__`."""
-        return self * weight
+    __rmul__ = __mul__
+
+
+def _is_sized(call: Call) -> bool:
+    return bool(call.args) and not isinstance(call.args[0], str)
+
+
+def _join_traits(members: tuple[Corruption, ...]) -> Traits:
+    """Return the traits of what is made of these: of a single one, its own."""
+    if len(members) <= 1:
+        return members[0].traits if members else Traits()
+    each = [member.traits for member in members]
+    changing = (m.traits.made_on for m in members if not isinstance(m, Clean))
+    places: list[MadeOn] = list(dict.fromkeys(changing))
+    return Traits(
+        needs_range=any(traits.needs_range for traits in each),
+        by_column=any(traits.by_column for traits in each),
+        on_steps=all(traits.on_steps for traits in each),
+        takes_levels=all(traits.takes_levels for traits in each),
+        leaves_gaps=any(traits.leaves_gaps for traits in each),
+        made_on=places[0] if len(places) == 1 else "cpu",
+    )
 
 
 class Alone(Corruption):
@@ -222,58 +270,25 @@ class Alone(Corruption):
 
 
 class Compound(Alone):
-    """A corruption that is made of others, its members."""
+    """A corruption that is made of several others, its parts."""
+
+    parts: tuple[Corruption, ...]
 
     @property
-    @abstractmethod
     def members(self) -> tuple[Corruption, ...]:
-        """The corruptions that it is made of."""
+        """The parts."""
+        return self.parts
 
-    @abstractmethod
-    def with_members(self, members: tuple[Corruption, ...]) -> Corruption:
-        """Return the same corruption, made of others."""
+    def with_members(self, members: tuple[Corruption, ...]) -> Self:
+        """Return the same corruption, made of other parts."""
+        given: Any = self
+        made: Self = replace(given, parts=members)
+        return made
 
-    @property
-    def on_steps(self) -> bool:
-        """Whether the results of every member are values that the data can hold."""
-        return all(member.on_steps for member in self.members)
-
-    @property
-    def takes_levels(self) -> bool:
-        """Whether every member takes levels."""
-        return all(member.takes_levels for member in self.members)
-
-    @property
-    def made_on(self) -> MadeOn:
-        """As all members that change anything, if these agree; else on the CPU."""
-        places = {member.made_on for member in self.members if not isinstance(member, Clean)}
-        return places.pop() if len(places) == 1 else "cpu"
-
-    @property
-    def leaves_gaps(self) -> bool:
-        """Whether a member makes values missing."""
-        return any(member.leaves_gaps for member in self.members)
-
-    @property
-    def by_column(self) -> bool:
-        """Whether a member depends on values of other points."""
-        return any(member.by_column for member in self.members)
-
-    def for_shape(self, shape: tuple[int, ...]) -> Corruption:
-        """Return the same corruption with every member for this shape."""
-        return self.with_members(tuple(member.for_shape(shape) for member in self.members))
-
-    def for_frame(self) -> Corruption:
-        """Return the same corruption with every member for a data frame."""
-        return self.with_members(tuple(member.for_frame() for member in self.members))
-
-    def for_columns(self, columns: Columns) -> Corruption:
-        """Return the same corruption with every member for these columns."""
-        return self.with_members(tuple(member.for_columns(columns) for member in self.members))
-
-    def bind(self, bounds: Bounds | None) -> Corruption:
-        """Return the same corruption with every member in these bounds."""
-        return self.with_members(tuple(member.bind(bounds) for member in self.members))
+    @cached_property
+    def traits(self) -> Traits:
+        """What follows from the traits of its parts."""
+        return _join_traits(self.parts)
 
 
 class Wrapper(Corruption):
@@ -282,76 +297,48 @@ class Wrapper(Corruption):
     corruption: Corruption
 
     @property
-    def by_row(self) -> bool:
-        """As the corruption inside."""
-        return self.corruption.by_row
+    def members(self) -> tuple[Corruption, ...]:
+        """The corruption inside."""
+        return (self.corruption,)
+
+    def with_members(self, members: tuple[Corruption, ...]) -> Self:
+        """Return the same around another corruption."""
+        (inner,) = members
+        given: Any = self
+        return self if inner is self.corruption else replace(given, corruption=inner)
 
     @property
-    def on_steps(self) -> bool:
+    def size(self) -> float:
         """As the corruption inside."""
-        return self.corruption.on_steps
+        return self.corruption.size
 
-    @property
-    def takes_levels(self) -> bool:
-        """As the corruption inside."""
-        return self.corruption.takes_levels
+    def draw(self, x: Array, keys: KeyArray) -> Any:
+        """Return what the corruption inside draws."""
+        return self.corruption.draw(x, keys)
 
-    @property
-    def made_on(self) -> MadeOn:
-        """As the corruption inside."""
-        return self.corruption.made_on
-
-    @property
-    def level_law(self) -> LevelLaw | None:
-        """As the corruption inside."""
-        return self.corruption.level_law
-
-    @property
-    def additive(self) -> AddedNoise | None:
-        """As the corruption inside."""
-        return self.corruption.additive
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """As the corruption inside."""
-        return self.corruption.kinds
-
-    @property
-    def kinds_to_name(self) -> tuple[Kind, ...]:
-        """As the corruption inside."""
-        return self.corruption.kinds_to_name
-
-    @property
-    def leaves_gaps(self) -> bool:
-        """As the corruption inside."""
-        return self.corruption.leaves_gaps
-
-    @property
-    def by_column(self) -> bool:
-        """As the corruption inside."""
-        return self.corruption.by_column
-
-    @property
-    def stages(self) -> tuple[Corruption, ...]:
-        """As the corruption inside."""
-        return self.corruption.stages
+    def apply(self, x: Array, drawn: Any) -> Array:
+        """Apply the corruption inside."""
+        return self.corruption.apply(x, drawn)
 
 
 def on_arrays(apply: Callable[[Any, Array, Any], Array]) -> Callable[[Any, Array, Any], Array]:
     """Extend an `apply` for arrays to tensors.
 
-    Levels are changed where they are if the corruption can be made there (`Corruption.made_on`);
+    Levels are changed where they are if the corruption can be made there (`Traits.made_on`);
     others are moved to the CPU and back.
     """
 
     @wraps(apply)
     def applied(self: Any, x: Array, drawn: Any) -> Array:
         if device := device_code(x):
-            changed = device.change_levels(self, x, drawn) if self.made_on == "any" else None
+            changed = device.change_levels(self, x, drawn) if self.traits.made_on == "any" else None
             if changed is not None:
                 return changed
             return device.through_arrays(
-                lambda array, keys: apply(self, array, keys), x, drawn, levels=self.takes_levels
+                lambda array, keys: apply(self, array, keys),
+                x,
+                drawn,
+                levels=self.traits.takes_levels,
             )
         return apply(self, x, drawn)
 
@@ -389,7 +376,7 @@ class DeviceCode(Protocol):
     def through_arrays(
         self, work: Callable[[Array, Any], Array], x: Array, drawn: Any, *, levels: bool = False
     ) -> Array:
-        """Apply `work` to arrays: move `x` to the CPU and the result back; see `takes_levels`."""
+        """Apply `work` to arrays: move `x` to the CPU and the result back; see `Traits`."""
 
 
 def device_code(x: Any) -> DeviceCode | None:
@@ -401,20 +388,12 @@ def device_code(x: Any) -> DeviceCode | None:
     return device
 
 
+@declare("clean", {"clean": "no corruption"})
 @dataclass(frozen=True)
 class Clean(Corruption):
     """No corruption: the inputs as they are."""
 
-    spec = "clean"
-    ladder = "clean"
-    size = 0.0
-    on_steps = True
-    takes_levels = True
-    made_on = "any"
-
-    def bind(self, bounds: Bounds | None) -> Clean:  # noqa: ARG002  (part of the role)
-        """Return itself; there is nothing to fill in."""
-        return self
+    traits = Traits(on_steps=True, takes_levels=True, made_on="any")
 
     def draw(self, x: Array, keys: KeyArray) -> None:
         """Nothing is random."""
@@ -422,9 +401,6 @@ class Clean(Corruption):
     def apply(self, x: Array, drawn: None) -> Array:  # noqa: ARG002  (part of the role)
         """Return the rows of `x` as they are."""
         return x
-
-
-declare("clean", Clean, arguments=(), forms={"clean": "no corruption"})
 
 
 def noisy_copies(corruption: Corruption, x: Array, keys: KeyArray) -> Array:
@@ -440,3 +416,22 @@ def noisy_copies(corruption: Corruption, x: Array, keys: KeyArray) -> Array:
         One key per copy, shape (points, copies).
     """
     return corruption(np.repeat(x, keys.shape[1], axis=0), keys.reshape(-1))
+
+
+def add_noise(flat: Array, noise: Array, scale: float | FloatArray, bounds: Bounds | None) -> Array:
+    """Return ``flat + scale * noise``, clipped to the bounds, in one pass over the values.
+
+    The scale is one number, or one for every row.
+    """
+    from shaketable.corruptions.compiled.ziggurat import fill_sum  # compiled code, slow to load
+
+    limits = (-math.inf, math.inf) if bounds is None else (bounds.low, bounds.high)
+    out = np.empty_like(noise)
+    scales = spread_over_rows(scale, len(flat))
+    run_over_rows(fill_sum, scales, np.ascontiguousarray(flat), noise, out, settings=limits)
+    return out
+
+
+def spread_over_rows(scale: float | FloatArray, n: int) -> FloatArray:
+    """Return one scale for every row, from one number or as they are."""
+    return np.full(n, scale, np.float64) if np.ndim(scale) == 0 else np.asarray(scale, np.float64)

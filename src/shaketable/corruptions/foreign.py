@@ -12,12 +12,16 @@ import numpy as np
 
 from shaketable.core.errors import InputError, guard_foreign
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption, Wrapper
+from shaketable.corruptions.corruption import Corruption, Traits, Wrapper
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 
-_VALUES = {"spec": (str, "a str"), "ladder": (str, "a str"), "size": (Real, "a number")}
-_METHODS = ("bind", "apply")
+_VALUES: dict[str, tuple[type, str]] = {
+    "spec": (str, "a str"),
+    "ladder": (str, "a str"),
+    "size": (Real, "a number"),
+    "traits": (Traits, "a Traits"),
+}
 _FAILURE = "failed with {error}; correct the class"
 ONE_AT_A_TIME = threading.RLock()
 """Held while other people's code runs, which need not be made for several threads."""
@@ -35,17 +39,15 @@ def admit_corruption(corruption: Corruption) -> Corruption:
     for member, (wanted, what) in _VALUES.items():
         with guard_foreign(f"corruption {name}: {member} {_FAILURE}", but=()):
             value = getattr(corruption, member)
-        if not isinstance(value, wanted):  # bodies of the protocol return None
+        if not isinstance(value, wanted):
             raise InputError(
                 f"corruption {name} must define {member}, {what}, got {value!r}; see "
                 "shaketable.corruptions.Corruption"
             )
-    for method in _METHODS:
-        if getattr(kind, method) is getattr(Corruption, method):
-            raise InputError(
-                f"corruption {name} must define the method {method}; see "
-                "shaketable.corruptions.Corruption"
-            )
+    if kind.apply is Corruption.apply:
+        raise InputError(
+            f"corruption {name} must define the method apply; see shaketable.corruptions.Corruption"
+        )
     return ForeignCorruption(corruption)
 
 
@@ -77,9 +79,11 @@ class ForeignCorruption(Wrapper):
         return self.corruption.ladder
 
     @property
-    def size(self) -> float:
-        """As the corruption itself states it."""
-        return self.corruption.size
+    def traits(self) -> Traits:
+        """As the corruption itself states it; one that is asked for columns depends on them."""
+        asks = type(self.corruption).for_columns is not Corruption.for_columns
+        given = self.corruption.traits
+        return replace(given, by_column=given.by_column or asks)
 
     def for_shape(self, shape: tuple[int, ...]) -> ForeignCorruption:
         """Return the same corruption for this shape."""
@@ -106,7 +110,7 @@ class ForeignCorruption(Wrapper):
 
     def _change(self, method: str, change: Callable[[Any], Any], value: Any) -> ForeignCorruption:
         changed = self._call(method, change, value)
-        if Corruption not in type(changed).__mro__:
+        if not isinstance(changed, Corruption):
             raise InputError(
                 f"{method} of corruption {self.spec} must return a corruption, got {changed!r}; "
                 "return self if nothing changes"

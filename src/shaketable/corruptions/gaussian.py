@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
-from shaketable.core.spec import Call, Value
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.adding import add_noise
-from shaketable.corruptions.corruption import AddedNoise, Corruption, MadeOn, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, add_noise, device_code
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 
 
+@declare(
+    "gaussian",
+    {
+        "gaussian(sigma)": "normal noise of standard deviation sigma on every value; "
+        "gaussian(sigma, mean=M) adds M as well"
+    },
+)
 @dataclass(frozen=True)
 class Gaussian(Corruption):
     """Independent normal noise on every value, of standard deviation ``sigma``.
@@ -38,35 +43,10 @@ class Gaussian(Corruption):
         object.__setattr__(self, "mean", mean)
 
     @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("gaussian", (self.sigma,), self._mean()))
-
-    @property
-    def ladder(self) -> str:
-        """The mean: its levels are one noise, scaled."""
-        return str(Call("gaussian", (), self._mean()))
-
-    @property
-    def size(self) -> float:
-        """The standard deviation."""
-        return self.sigma
-
-    @property
-    def made_on(self) -> MadeOn:
-        """Where the points are: a device draws numbers of its own."""
-        return "device"
-
-    @property
-    def additive(self) -> AddedNoise | None:
-        """The noise, unless the bounds have a rule that only balls can follow."""
-        if self._truncates:
-            return None
-        return AddedNoise(2.0, "gaussian", self.sigma, self.mean).within(self.bounds)
-
-    def bind(self, bounds: Bounds | None) -> Gaussian:
-        """Return the same noise with the data's bounds filled in."""
-        return replace(self, bounds=bounds)
+    def traits(self) -> Traits:
+        """Added noise, unless the bounds have a rule that only balls can follow."""
+        noise = AddedNoise(2.0, "gaussian", self.sigma, self.mean).within(self.bounds)
+        return Traits(made_on="device", additive=None if self._truncates else noise)
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
         """Return standard normal numbers."""
@@ -92,17 +72,3 @@ class Gaussian(Corruption):
     @property
     def _truncates(self) -> bool:
         return self.bounds is not None and self.bounds.rule == "truncate"
-
-    def _mean(self) -> dict[str, Value]:
-        return {"mean": self.mean} if self.mean else {}
-
-
-declare(
-    "gaussian",
-    Gaussian,
-    arguments=("sigma", "mean"),
-    forms={
-        "gaussian(sigma)": "normal noise of standard deviation sigma on every value; "
-        "gaussian(sigma, mean=M) adds M as well"
-    },
-)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from shaketable.core.errors import InputError, either
 from shaketable.core.image_layout import find_channels
 from shaketable.core.types import Array
-from shaketable.corruptions.corruption import Corruption
 from shaketable.data.bounds import Bounds
+
+if TYPE_CHECKING:
+    from shaketable.corruptions.corruption import Corruption
 
 
 class ImageLayout(NamedTuple):

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from shaketable.core.checks import check_real, unknown_name
-from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.corruption import AddedNoise, Corruption, MadeOn, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, device_code
 from shaketable.corruptions.images import check_finite_range, find_ends
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -21,6 +20,14 @@ from shaketable.data.bounds import Bounds
 Replacement: TypeAlias = Literal["extremes", "uniform"]
 
 
+@declare(
+    "l0",
+    {
+        "l0(share)": "that share of the values is set to the low or high end of the value range",
+        "l0(share, uniform)": "that share of the values is set to values uniform in the value "
+        "range",
+    },
+)
 @dataclass(frozen=True)
 class Impulse(Corruption):
     r"""A share of the values replaced: noise of "norm" p = 0.
@@ -45,29 +52,9 @@ class Impulse(Corruption):
             raise unknown_name("replacement of impulse noise", str(self.to), get_args(Replacement))
 
     @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("l0", (self.share, *self._to())))
-
-    @property
-    def ladder(self) -> str:
-        """What values are set to; along it more values are replaced."""
-        return str(Call("l0", self._to()))
-
-    @property
-    def size(self) -> float:
-        """The share."""
-        return self.share
-
-    @property
-    def made_on(self) -> MadeOn:
-        """Where the points are: a device draws numbers of its own."""
-        return "device"
-
-    @property
-    def takes_levels(self) -> bool:
-        """Whether all results are levels: values are set to the ends of the range."""
-        return self.to == "extremes"
+    def traits(self) -> Traits:
+        """Results are levels if they are the ends; a device draws numbers of its own."""
+        return Traits(needs_range=True, takes_levels=self.to == "extremes", made_on="device")
 
     @property
     def replaced(self) -> AddedNoise | None:
@@ -79,10 +66,6 @@ class Impulse(Corruption):
             return None
         low, high = self.find_ends(levels=False)
         return AddedNoise(0.0, "ball", self.share, low=low, high=high)
-
-    def bind(self, bounds: Bounds | None) -> Impulse:
-        """Return the same noise with the data's value range filled in."""
-        return replace(self, bounds=bounds)
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
         """Return places in the order they are replaced in, and a number in (0, 1) for each."""
@@ -137,19 +120,3 @@ class Impulse(Corruption):
     def find_ends(self, *, levels: bool) -> tuple[float, float]:
         """Return the ends of the value range, in units of levels if values are levels."""
         return find_ends(check_finite_range(self.bounds, self), levels=levels)
-
-    def _to(self) -> tuple[str, ...]:
-        return () if self.to == "extremes" else (self.to,)
-
-
-declare(
-    "l0",
-    Impulse,
-    arguments=("share", "to"),
-    needs_range=True,
-    forms={
-        "l0(share)": "that share of the values is set to the low or high end of the value range",
-        "l0(share, uniform)": "that share of the values is set to values uniform in the value "
-        "range",
-    },
-)

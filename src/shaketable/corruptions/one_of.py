@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeGuard
 
@@ -97,15 +97,6 @@ class OneOf(Compound):
             for part, w in zip(self.parts, self.weights, strict=True)
         )
 
-    @property
-    def members(self) -> tuple[Corruption, ...]:
-        """The parts."""
-        return self.parts
-
-    def with_members(self, members: tuple[Corruption, ...]) -> OneOf:
-        """Return the choice of one of other parts, with the same weights."""
-        return replace(self, parts=members)
-
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Apply one part to every row; `drawn` are the keys."""
         if device := device_code(x):
@@ -146,7 +137,8 @@ class OneOf(Compound):
         """
         found: dict[AddedNoise, list[float]] = {}
         for number, (strongest, sized) in enumerate(self._plan.strongest):
-            noise = strongest.replaced if isinstance(strongest, Impulse) else strongest.additive
+            noise = strongest.traits.additive
+            noise = strongest.replaced if isinstance(strongest, Impulse) else noise
             if sized and noise:
                 alike = noise._replace(p=0.0, scale=0.0)
                 found.setdefault(alike, [-1.0] * len(self._plan.strongest))[number] = noise.p
@@ -222,7 +214,7 @@ def _is_sized(part: Corruption) -> TypeGuard[Impulse | PNormNoise | Gaussian]:
     """Whether a part can be applied with a size of its own for every row."""
     if isinstance(part, Impulse):
         return True
-    return isinstance(part, PNormNoise | Gaussian) and part.additive is not None
+    return isinstance(part, PNormNoise | Gaussian) and part.traits.additive is not None
 
 
 def _fill_sized(  # noqa: PLR0917  (it runs over rows)

@@ -11,7 +11,7 @@ from shaketable.core.errors import InputError, either
 from shaketable.core.spec import join_names, parse_call
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.compose import Named, Sequence
-from shaketable.corruptions.corruption import Clean, Corruption, Wrapper
+from shaketable.corruptions.corruption import Clean, Corruption, Traits, Wrapper
 from shaketable.corruptions.one_of import OneOf
 from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
@@ -54,15 +54,11 @@ class Only(Wrapper):
     fill: FloatArray | None = field(default=None, compare=False, repr=False)
     """What the corruption gets in place of missing values, by column; None if none is missing."""
 
-    takes_levels = False
-    additive = None
-    stages = ()
-
     def __post_init__(self) -> None:
         inner = self.corruption
         if self.names == ():
             raise InputError(f"only must name a column, got none for {inner.spec}")
-        if inner.by_row or inner.stages or isinstance(inner, Named | Only | OneOf):
+        if inner.traits.by_row or isinstance(inner, Named | Only | OneOf | Sequence):
             raise InputError(
                 f"only= is for single corruptions, got {inner.spec}; name the columns in each "
                 "factor or part"
@@ -79,9 +75,9 @@ class Only(Wrapper):
         return self._add_columns(self.corruption.ladder)
 
     @property
-    def size(self) -> float:
-        """As the corruption inside."""
-        return self.corruption.size
+    def traits(self) -> Traits:
+        """As the corruption inside, but for floats alone, on the CPU."""
+        return replace(self.corruption.traits, takes_levels=False, additive=None)
 
     def for_shape(self, shape: tuple[int, ...]) -> Only:
         """Return itself; raise an error for points that are no rows of a table."""
@@ -90,10 +86,6 @@ class Only(Wrapper):
                 f"{self.spec} is for tables, got points of shape {shape}; leave only= out"
             )
         return self
-
-    def for_frame(self) -> Only:
-        """Return the same corruption for a data frame."""
-        return replace(self, corruption=self.corruption.for_frame())
 
     def for_columns(self, columns: Columns) -> Only:
         """Return the same corruption with the places of the columns filled in."""
@@ -151,14 +143,9 @@ class Only(Wrapper):
 
 def fit_to_columns(corruption: Corruption, columns: Columns) -> Corruption:
     """Fill in what the columns decide; in a table of several kinds, only suitable ones change."""
-    if isinstance(corruption, Sequence):
-        factors = tuple(fit_to_columns(factor, columns) for factor in corruption.factors)
-        return replace(corruption, factors=factors)
-    if isinstance(corruption, OneOf):
-        parts = tuple(fit_to_columns(part, columns) for part in corruption.parts)
-        return replace(corruption, parts=parts)
-    if isinstance(corruption, Named):
-        return replace(corruption, corruption=fit_to_columns(corruption.corruption, columns))
+    if isinstance(corruption, Sequence | OneOf | Named):
+        members = (fit_to_columns(member, columns) for member in corruption.members)
+        return corruption.with_members(tuple(members))
     if columns.table is not None and not isinstance(corruption, Only | Clean):
         corruption = Only(corruption, None)
     return corruption.for_columns(columns)
@@ -167,17 +154,16 @@ def fit_to_columns(corruption: Corruption, columns: Columns) -> Corruption:
 def _find_suitable(corruption: Corruption, columns: Columns) -> tuple[int, ...]:
     """Places of the columns that a corruption changes if none are named."""
     assert columns.table is not None, "without a table all columns suit"
-    known = columns.table.columns
+    known, kinds = columns.table.columns, corruption.traits.kinds
     places = tuple(
         place
         for place, column in enumerate(known)
-        if column.touched
-        and (column.moved if corruption.kinds == NUMBERS else column.kind in corruption.kinds)
+        if column.touched and (column.moved if kinds == NUMBERS else column.kind in kinds)
     )
     if not places:
         raise InputError(
-            f"{corruption.spec} is for columns of {_list_kinds(corruption.kinds)}, and the data "
-            "have none that may change; name columns with only=, or leave it out"
+            f"{corruption.spec} is for columns of {_list_kinds(kinds)}, and the data have "
+            "none that may change; name columns with only=, or leave it out"
         )
     return places
 
@@ -189,10 +175,11 @@ def _check_suits(corruption: Corruption, column: Column) -> None:
             f"{corruption.spec} must not change column {column.name!r}, which is kept as it is "
             f"({either('--only, --keep', 'Dataset.touching')}); name another one"
         )
-    if column.kind not in corruption.kinds_to_name:
+    kinds = corruption.traits.kinds_to_name
+    if column.kind not in kinds:
         raise InputError(
-            f"{corruption.spec} is for columns of {_list_kinds(corruption.kinds_to_name)}, but "
-            f"column {column.name!r} holds {_TITLES[column.kind]}; name another one"
+            f"{corruption.spec} is for columns of {_list_kinds(kinds)}, but column "
+            f"{column.name!r} holds {_TITLES[column.kind]}; name another one"
         )
 
 

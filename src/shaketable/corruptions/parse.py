@@ -37,6 +37,13 @@ def parse(spec: str, *, eps_min: EpsMin | None = None) -> Corruption:
         Gives the value of ``eps_min`` in the p-norm, as a function of p; without it the word is an
         error.
 
+    Returns
+    -------
+    Corruption
+        The corruption, with everything that the spec says.
+
+    Examples
+    --------
     >>> parse("linf(1e-1)").spec
     'linf(0.1)'
     """
@@ -121,6 +128,15 @@ def has_size_eps_min(spec: str) -> bool:
     return [level and level[1] for level in levels] == [1, 2]
 
 
+def needs_range(spec: str) -> bool:
+    """Whether a corruption, or a part of it, refers to a value range.
+
+    >>> needs_range("l2(eps_min) | sp(0.1)"), needs_range("l2(1)")
+    (True, False)
+    """
+    return parse(spec, eps_min=lambda _: 1.0).traits.needs_range
+
+
 def as_corruption(given: Any, *, eps_min: EpsMin | None = None) -> Corruption:
     """Return a corruption from a spec or a corruption, or raise an `InputError` with a remedy.
 
@@ -129,7 +145,7 @@ def as_corruption(given: Any, *, eps_min: EpsMin | None = None) -> Corruption:
     """
     if isinstance(given, str):
         return parse(given, eps_min=eps_min)
-    if Corruption in type(given).__mro__:
+    if isinstance(given, Corruption):
         return admit_corruption(given)
     from shaketable.corruptions.custom import CorruptionFunction, explain_refusal
 

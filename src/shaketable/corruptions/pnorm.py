@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -17,8 +17,7 @@ from shaketable.core.sizes import resolve_size
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.adding import add_noise
-from shaketable.corruptions.corruption import AddedNoise, Corruption, MadeOn, device_code
+from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, add_noise, device_code
 from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
 from shaketable.data.bounds import Bounds
 
@@ -60,35 +59,15 @@ class PNormNoise(Corruption):
             raise InputError(f"vertices are for p = inf, got p = {self.p!r}; choose 'surface'")
 
     @property
-    def spec(self) -> str:
-        """Canonical spec string; without the bounds, which belong to the data."""
-        return str(Call(norm_name(self.p), (self.epsilon, *self._kind())))
+    def traits(self) -> Traits:
+        """Added noise, unless the bounds cut the ball; a device draws numbers of its own."""
+        noise = AddedNoise(self.p, self.kind, self.epsilon).within(self.bounds)
+        return Traits(made_on="device", additive=None if self.truncates else noise)
 
-    @property
-    def ladder(self) -> str:
-        """Norm and kind: its levels are one noise, scaled."""
-        return str(Call(norm_name(self.p), self._kind()))
-
-    @property
-    def size(self) -> float:
-        """The radius."""
-        return self.epsilon
-
-    @property
-    def made_on(self) -> MadeOn:
-        """Where the points are: a device draws numbers of its own."""
-        return "device"
-
-    @property
-    def additive(self) -> AddedNoise | None:
-        """The noise, unless the bounds cut the ball."""
-        if self.truncates:
-            return None
-        return AddedNoise(self.p, self.kind, self.epsilon).within(self.bounds)
-
-    def bind(self, bounds: Bounds | None) -> PNormNoise:
-        """Return the same noise with the data's bounds filled in."""
-        return replace(self, bounds=bounds)
+    def write(self) -> Call:
+        """Return the norm with the radius, and the kind unless it is the ball."""
+        kind = () if self.kind == "ball" else (self.kind,)
+        return Call(norm_name(self.p), (self.epsilon, *kind))
 
     def draw(self, x: Array, keys: KeyArray) -> Any:
         """Return noise of size 1, or the keys if `apply` has to try several points of the ball."""
@@ -113,9 +92,6 @@ class PNormNoise(Corruption):
             scale = self.epsilon if sizes is None else sizes
             noisy = add_noise(flat, drawn, scale, self.bounds)
         return noisy.astype(x.dtype, copy=False).reshape(x.shape)
-
-    def _kind(self) -> tuple[str, ...]:
-        return () if self.kind == "ball" else (self.kind,)
 
     @property
     def truncates(self) -> bool:

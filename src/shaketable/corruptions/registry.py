@@ -1,6 +1,6 @@
 """The registry of corruptions: what every spec name stands for.
 
-A corruption declares itself next to its class, with `declare`. That one call gives it a spec, a
+A corruption declares itself with the decorator `declare`. That one line gives it a spec, a
 line in ``shaketable list corruptions``, and a place in suites, grids and every command. Corruptions
 of other packages are found by entry points in the group ``shaketable.corruptions`` and by
 ``package.module:name``; see `custom`.
@@ -10,33 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import Field, dataclass, fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
-from shaketable.core.spec import Call, Value, parse_call, split_calls
+from shaketable.core.spec import Call, Value
 
 if TYPE_CHECKING:
     from shaketable.corruptions.corruption import Corruption
 
+C = TypeVar("C", bound=type)
+
 EpsMin: TypeAlias = "Callable[[float], float]"
 """Gives ``eps_min`` of the data in the p-norm, as a function of p."""
-
-FOR_NETWORKS = {
-    "flipcrop", "trivialaugment", "ta", "randaugment", "ra", "augmix", "am", "mixup", "mu",
-    "pgd_at", "trades",
-}  # fmt: skip
-"""Names of augmentations and adversaries in lower case, to say what they are for."""
-
-
-def is_for_networks(name: str) -> bool:
-    """Whether a name, in any case, is that of an augmentation or an adversary, and no corruption.
-
-    >>> is_for_networks("TA"), is_for_networks("C1")
-    (True, False)
-    """
-    return name.lower() in FOR_NETWORKS and name not in CORRUPTIONS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,8 +39,6 @@ class Declaration:
     """Regular expression that all names of a family match; empty for a single name."""
     names: tuple[str, ...] = ()
     """Names of a family that error messages suggest."""
-    needs_range: bool = False
-    """Whether its sizes are relative to the value range."""
     home: str = ""
     """Module that declares it; names are listed in the order of the modules in `homes`."""
 
@@ -66,11 +52,6 @@ class CorruptionRegistry(Registry[Declaration]):
         >>> CORRUPTIONS.get("l0.5").names
         ('linf', 'l2', 'l1', 'lP')
         """
-        if is_for_networks(name):
-            raise InputError(
-                f"{name} is no corruption, but for training networks; "
-                "name a corruption here, such as linf(0.1)"
-            )
         return self._find_family(name) or super().get(name)
 
     def __contains__(self, name: object) -> bool:
@@ -79,7 +60,7 @@ class CorruptionRegistry(Registry[Declaration]):
     def __iter__(self) -> Iterator[str]:
         """All names, built-in ones first, in the order of `homes`; of families the usual ones."""
         places = {home: place for place, home in enumerate(self.homes)}
-        entries = self._builtin.items()
+        entries = ((name, make()) for name, make in self._builtin.items())
         for name, declaration in sorted(entries, key=lambda e: places.get(e[1].home, len(places))):
             yield from declaration.names or (name,)
         yield from (name for name in self._installed if name not in self._declared)
@@ -88,7 +69,7 @@ class CorruptionRegistry(Registry[Declaration]):
         """Return the family that a name belongs to, unless it is declared by itself, as ``l0``."""
         if name in self._builtin:
             return None
-        families = (d for d in self._builtin.values() if d.pattern)
+        families = (d for make in self._builtin.values() if (d := make()).pattern)
         return next((d for d in families if re.fullmatch(d.pattern, name)), None)
 
 
@@ -129,51 +110,48 @@ def describe_corruptions() -> dict[str, str]:
     }
 
 
-def declare(
-    name: str,
-    make: Callable[..., Corruption],
-    *,
-    arguments: tuple[str, ...],
-    forms: Mapping[str, str],
-    needs_range: bool = False,
-) -> None:
-    """Declare a corruption under its spec name.
+def declare(name: str, forms: Mapping[str, str]) -> Callable[[C], C]:
+    """Class decorator that declares a corruption, a dataclass, under its spec name.
+
+    Its fields are the arguments of the spec. The first must be a number, the others must have
+    defaults; a corruption without fields has the bare name.
 
     Parameters
     ----------
     name
         Its spec name, such as ``gaussian``.
-    make
-        Its class, or another function of the arguments.
-    arguments
-        Names of the arguments, in order. The first is required and must be a number, the others
-        may be left out; all may be given by name. Without any the spec is the bare name.
     forms
         Forms of the spec with what they mean, for ``shaketable list corruptions``.
-    needs_range
-        Whether its sizes are relative to the value range of the data.
     """
 
-    def read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
-        if not arguments:
-            if call.args or call.options:
-                raise InputError(f"corruption {name} takes no arguments, got {call}")
-            return make()
-        first, others = read_arguments(call, *arguments)
-        return make(first, **others)
+    def add(cls: C) -> C:
+        def read(call: Call, eps_min: EpsMin | None) -> Corruption:  # noqa: ARG001  (of p-norms alone)
+            names = tuple(field.name for field in list_arguments(cls))
+            if not names:
+                check_bare(call)
+                bare: Corruption = cls()
+                return bare
+            first, others = read_arguments(call, *names)
+            made: Corruption = cls(first, **others)
+            return made
 
-    declaration = Declaration(read=read, forms=forms, needs_range=needs_range, home=make.__module__)
-    CORRUPTIONS.add(name, declaration)
+        CORRUPTIONS.add(name, Declaration(read=read, forms=forms, home=cls.__module__))
+        cls.spec_name = name  # type: ignore[attr-defined]  # of a corruption
+        return cls
+
+    return add
 
 
-def needs_range(spec: str) -> bool:
-    """Whether a corruption, or a part of it, refers to a value range.
+@lru_cache(maxsize=256)
+def list_arguments(cls: Any) -> tuple[Field[Any], ...]:
+    """Return the fields of a corruption that its spec contains: all but what the data decide."""
+    return tuple(field for field in fields(cls) if field.compare and field.name != "bounds")
 
-    >>> needs_range("l2(1) | sp(0.1)"), needs_range("l2(1)")
-    (True, False)
-    """
-    names = {parse_call(call).name for call in split_calls(spec)}
-    return any(CORRUPTIONS.get(name).needs_range for name in names)
+
+def check_bare(call: Call) -> None:
+    """Raise `InputError` for arguments of a corruption that takes none."""
+    if call.args or call.options:
+        raise InputError(f"corruption {call.name} takes no arguments, got {call}")
 
 
 def read_arguments(call: Call, *names: str) -> tuple[float, dict[str, Any]]:
@@ -182,7 +160,7 @@ def read_arguments(call: Call, *names: str) -> tuple[float, dict[str, Any]]:
     >>> read_arguments(Call("l2", (0.5, "surface")), "epsilon", "kind")
     (0.5, {'kind': 'surface'})
     """
-    given: dict[str, Value] = dict(zip(names, call.args, strict=False)) | call.options
+    given: dict[str, Value] = {**dict(zip(names, call.args, strict=False)), **call.options}
     extra = len(given) != len(call.args) + len(call.options)
     if extra or names[0] not in given or not set(given) <= set(names):
         others = f", and optionally {', '.join(names[1:])}" if names[1:] else ""

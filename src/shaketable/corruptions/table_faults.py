@@ -10,9 +10,8 @@ import numpy as np
 
 from shaketable.core.checks import HUGE, check_real, unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.spec import Call
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.corruption import Corruption, on_arrays
+from shaketable.corruptions.corruption import Corruption, Traits, on_arrays
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -22,6 +21,10 @@ from shaketable.data.frames.columns import CATEGORIES, NUMBERS
 Fill: TypeAlias = Literal["mean", "empty"]
 
 
+@declare(
+    "jitter",
+    {"jitter(deviations)": "normal noise of that many standard deviations of a value's column"},
+)
 @dataclass(frozen=True)
 class Jitter(Corruption):
     """Normal noise on every value; ``deviations`` is in standard deviations of its column.
@@ -36,7 +39,7 @@ class Jitter(Corruption):
     bounds: Bounds | None = None
     spread: FloatArray | None = field(default=None, compare=False, repr=False)
 
-    on_steps = True
+    traits = Traits(by_column=True, on_steps=True)
 
     def __post_init__(self) -> None:
         size = check_real(
@@ -44,28 +47,9 @@ class Jitter(Corruption):
         )
         object.__setattr__(self, "deviations", size)
 
-    @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("jitter", (self.deviations,)))
-
-    @property
-    def ladder(self) -> str:
-        """All sizes of the same noise."""
-        return "jitter"
-
-    @property
-    def size(self) -> float:
-        """The deviations."""
-        return self.deviations
-
     def for_columns(self, columns: Columns) -> Jitter:
         """Return the same noise with the standard deviations of the columns filled in."""
         return replace(self, spread=columns.spread)
-
-    def bind(self, bounds: Bounds | None) -> Jitter:
-        """Return the same noise with the data's bounds filled in."""
-        return replace(self, bounds=bounds)
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -75,16 +59,16 @@ class Jitter(Corruption):
         return _enforce(x + noise.reshape(x.shape), self.bounds)
 
 
-declare(
-    "jitter",
-    Jitter,
-    arguments=("deviations",),
-    forms={
-        "jitter(deviations)": "normal noise of that many standard deviations of a value's column"
+@declare(
+    "missing",
+    {
+        "missing(share)": "every value is missing with that probability: in data frames and tables "
+        "it is left empty, in arrays of plain numbers set to its column's mean",
+        "missing(share, mean)": "missing values are set to their column's mean or most frequent "
+        "value",
+        "missing(share, empty)": "missing values are left empty (NaN), for models that take them",
     },
 )
-
-
 @dataclass(frozen=True)
 class Missing(Corruption):
     """Every value is missing with probability ``share``.
@@ -105,9 +89,6 @@ class Missing(Corruption):
     values: FloatArray | None = field(default=None, compare=False, repr=False)
     """What replaces missing values, by column; None until the columns are known."""
 
-    on_steps = True
-    kinds = (*NUMBERS, "date", *CATEGORIES)
-
     def __post_init__(self) -> None:
         share = check_real("share", self.share, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
         object.__setattr__(self, "share", share)
@@ -115,72 +96,32 @@ class Missing(Corruption):
             raise unknown_name("fill of missing", str(self.fill), get_args(Fill))
 
     @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("missing", (self.share, *self._fill())))
-
-    @property
-    def ladder(self) -> str:
-        """All shares."""
-        return str(Call("missing", self._fill()))
-
-    @property
-    def size(self) -> float:
-        """The share."""
-        return self.share
-
-    @property
-    def leaves_gaps(self) -> bool:
-        """Whether missing values are left empty."""
-        return self.fill == "empty" or (
-            self.values is not None and bool(np.isnan(self.values).any())
-        )
-
-    @property
-    def by_column(self) -> bool:
-        """Whether means of columns may replace values."""
-        return self.fill != "empty"
-
-    def for_frame(self) -> Missing:
-        """Return the same corruption, which leaves values empty unless it says otherwise."""
-        return replace(self, fill=self.fill or "empty")
+    def traits(self) -> Traits:
+        """Means of columns may replace values, or nothing."""
+        empty = self.fill == "empty"
+        gaps = empty or (self.values is not None and bool(np.isnan(self.values).any()))
+        kinds = (*NUMBERS, "date", *CATEGORIES)
+        return Traits(by_column=not empty, kinds=kinds, on_steps=True, leaves_gaps=gaps)
 
     def for_columns(self, columns: Columns) -> Missing:
         """Return the same corruption with what replaces the values of each column filled in."""
         empty = self.fill == "empty" or (self.fill is None and columns.table is not None)
         return replace(self, values=np.full_like(columns.mean, np.nan) if empty else columns.mean)
 
-    def bind(self, bounds: Bounds | None) -> Missing:
-        """Return the same corruption with the data's bounds filled in."""
-        return replace(self, bounds=bounds)
-
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
         """Replace missing values."""
         # compiled code, slow to load
-        from shaketable.corruptions.compiled.replacing import replace_values
+        from shaketable.corruptions.compiled.levels import replace_values
 
         values = _check_columns(self.values, x, self.spec)
         return _enforce(replace_values(x, drawn, self.share / 2, values, values), self.bounds)
 
-    def _fill(self) -> tuple[str, ...]:
-        return () if self.fill is None else (self.fill,)
 
-
-declare(
-    "missing",
-    Missing,
-    arguments=("share", "fill"),
-    forms={
-        "missing(share)": "every value is missing with that probability: in data frames and tables "
-        "it is left empty, in arrays of plain numbers set to its column's mean",
-        "missing(share, mean)": "missing values are set to their column's mean or most frequent "
-        "value",
-        "missing(share, empty)": "missing values are left empty (NaN), for models that take them",
-    },
+@declare(
+    "scaling",
+    {"scaling(factor)": "every value times factor: a wrong gain or unit"},
 )
-
-
 @dataclass(frozen=True)
 class Rescaling(Corruption):
     """Every value times ``factor``: a wrong gain, or a wrong unit.
@@ -192,30 +133,16 @@ class Rescaling(Corruption):
     factor: float
     bounds: Bounds | None = None
 
-    on_steps = True
+    traits = Traits(on_steps=True)
 
     def __post_init__(self) -> None:
         factor = check_real("factor", self.factor, "be a finite number", low=-HUGE, high=HUGE)
         object.__setattr__(self, "factor", factor)
 
     @property
-    def spec(self) -> str:
-        """Canonical spec string."""
-        return str(Call("scaling", (self.factor,)))
-
-    @property
-    def ladder(self) -> str:
-        """All factors; nothing is random."""
-        return "scaling"
-
-    @property
     def size(self) -> float:
         """How far the factor is from 1."""
         return abs(self.factor - 1)
-
-    def bind(self, bounds: Bounds | None) -> Rescaling:
-        """Return the same corruption with the data's bounds filled in."""
-        return replace(self, bounds=bounds)
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:  # noqa: ARG002  (nothing is random)
@@ -223,12 +150,17 @@ class Rescaling(Corruption):
         return _enforce(x * x.dtype.type(self.factor), self.bounds)
 
 
-declare(
-    "scaling",
-    Rescaling,
-    arguments=("factor",),
-    forms={"scaling(factor)": "every value times factor: a wrong gain or unit"},
-)
+def fit_to_frame(corruption: Corruption) -> Corruption:
+    """Return what a corruption means on a data frame of plain numbers, which its spec then says.
+
+    There values are left empty that are missing; in an array of the same numbers they are means.
+
+    >>> fit_to_frame(Missing(0.1)).spec
+    'missing(0.1, empty)'
+    """
+    if isinstance(corruption, Missing):
+        return replace(corruption, fill=corruption.fill or "empty")
+    return corruption.with_members(tuple(map(fit_to_frame, corruption.members)))
 
 
 def _check_columns(values: FloatArray | None, x: Array, spec: str) -> FloatArray:

@@ -59,6 +59,13 @@ def make_dataset(
     features
         Column names; by default those of a data frame.
 
+    Returns
+    -------
+    Dataset
+        The checked data.
+
+    Examples
+    --------
     >>> make_dataset([[0, 1], [2, 3]], [True, False], name="tiny").classes
     (False, True)
     """

@@ -101,6 +101,13 @@ def load(
         Take so many points, drawn with this seed, as `Dataset.sample` does: of the ``test`` or the
         ``train`` part if there is a fixed one.
 
+    Returns
+    -------
+    Dataset
+        The data, ready for every function of the package.
+
+    Examples
+    --------
     >>> float(load("iris", scale=True).x.max())
     1.0
     """

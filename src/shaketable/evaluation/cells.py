@@ -23,7 +23,7 @@ from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Noise
-from shaketable.evaluation.records import AS_GIVEN, DEVICE, Points, Record
+from shaketable.evaluation.records import AS_GIVEN, DEVICE, Points, Record, Setting
 from shaketable.models.classifier import Classifier
 from shaketable.views.progress import count_steps
 
@@ -62,36 +62,31 @@ class Cell:
     def __post_init__(self) -> None:
         check_copies(self.k, len(self.points.rows))
 
-    @property
+    @cached_property
     def is_clean(self) -> bool:
         """Whether the points are not corrupted."""
         return isinstance(self.corruption, Clean)
 
-    @property
+    @cached_property
     def k(self) -> int:
         """Draws per point; 1 for clean points and for images that are read from files."""
-        return 1 if self.is_clean or self.corruption.by_row else self.noise.k
+        return 1 if self.is_clean or self.corruption.traits.by_row else self.noise.k
 
-    @property
-    def bounds(self) -> str:
-        """The bounds as recorded; ``none`` for clean points."""
-        return "none" if self.is_clean else str(self.noise.bounds or "none")
+    @cached_property
+    def setting(self) -> Setting:
+        """How the points are corrupted, as recorded.
 
-    @property
-    def draws(self) -> str:
-        """How noise is drawn, as recorded; ``none`` for clean points."""
-        return "none" if self.is_clean else self.noise.draws
-
-    @property
-    def drawn_on(self) -> str:
-        """Where noise is drawn, as recorded: ``cpu``, ``device``, or ``none`` for clean points.
-
-        What a device makes to the bit as the CPU does counts as drawn there.
+        Noise that a device makes to the bit as the CPU does counts as drawn there.
         """
-        on_device = self.noise.on_device and self.corruption.made_on == "device"
-        return "none" if self.is_clean else "device" if on_device else "cpu"
+        noise = self.noise
+        dtype = str(self.data.rows(slice(0, 0)).dtype)
+        if self.is_clean:
+            return Setting("none", "none", "none", dtype, self.k, noise.seed)
+        there = noise.on_device and self.corruption.traits.made_on == "device"
+        place = "device" if there else "cpu"
+        return Setting(str(noise.bounds or "none"), noise.draws, place, dtype, self.k, noise.seed)
 
-    @property
+    @cached_property
     def place(self) -> str:
         """Corruption, and in studies training noise and run, for messages."""
         under = "on clean points" if self.is_clean else f"under {self.corruption.spec}"
@@ -99,18 +94,19 @@ class Cell:
             return under
         return f"{under}, trained with {self.origin.train}, run {self.noise.run}"
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Hash of everything that the counts depend on."""
+        setting = self.setting
         parts = (
             self.corruption.spec,
             self.points.id,
             self.model_id,
-            self.bounds,
-            self.draws,
-            self.drawn_on,
-            self.k,
-            self.noise.seed,
+            setting.bounds,
+            setting.draws,
+            setting.noise,
+            setting.k,
+            setting.seed,
             self.noise.run,
         )
         return f"{digest(SCHEME, *parts):016x}{digest(*parts, 'second half'):016x}"
@@ -120,7 +116,6 @@ class Cell:
         *,
         hits: IntArray,
         predictions: IntArray,
-        dtype: str,
         versions: dict[str, str],
         seconds: float,
     ) -> Record:
@@ -135,15 +130,10 @@ class Cell:
             model_id=self.model_id,
             train=self.origin.train,
             corruption=self.corruption.spec,
-            bounds=self.bounds,
-            draws=self.draws,
-            noise=self.drawn_on,
-            k=self.k,
-            seed=self.noise.seed,
+            setting=self.setting,
             run=self.noise.run,
             hits=hits,
             predictions=predictions if self.is_clean else None,
-            dtype=dtype,
             versions=versions,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             seconds=seconds,
@@ -153,7 +143,7 @@ class Cell:
 @contextmanager
 def locate_errors(place: str, corruption: Corruption | None = None) -> Iterator[None]:
     """Say in errors of a model where they happened, and what to do if values were left empty."""
-    gaps = corruption is not None and corruption.leaves_gaps
+    gaps = corruption is not None and corruption.traits.leaves_gaps
     remedy = (
         "; missing(share, mean) fills what is left empty, for models that need it" if gaps else ""
     )
@@ -215,14 +205,16 @@ class _Group:
     @cached_property
     def draws_on_device(self) -> bool:
         """Whether noise is drawn on the model's device, with numbers of its own."""
-        return self.cells[0].noise.on_device and self.corruptions[0].made_on == "device"
+        return self.cells[0].noise.on_device and self.corruptions[0].traits.made_on == "device"
 
     @cached_property
     def on_device(self) -> bool:
         """Whether points are corrupted on the model's device."""
         if not self.cells[0].noise.on_device:
             return False
-        return self.draws_on_device or (self.on_levels and self.corruptions[0].made_on == "any")
+        return self.draws_on_device or (
+            self.on_levels and self.corruptions[0].traits.made_on == "any"
+        )
 
     @cached_property
     def on_levels(self) -> bool:
@@ -233,7 +225,7 @@ class _Group:
         return self.cells[0].data.x.dtype == np.uint8 and (
             self.draws_on_device
             or all(
-                c.takes_levels and (each.noise.bounds is None or each.noise.bounds.on_bytes)
+                c.traits.takes_levels and (each.noise.bounds is None or each.noise.bounds.on_bytes)
                 for c, each in zip(self.corruptions, self.cells, strict=True)
             )
         )
@@ -336,7 +328,6 @@ def _count_hits(
         cell.record(
             hits=cell_hits,
             predictions=predictions,
-            dtype=str(data.rows(rows[:0]).dtype),
             versions=libraries,
             seconds=seconds,
         )
@@ -346,7 +337,7 @@ def _count_hits(
 
 def _keys(cell: Cell, rows: IntArray, draws: range) -> Any:
     """Keys of every row and draw, (rows, draws); for images in files their positions there."""
-    if cell.corruption.by_row:
+    if cell.corruption.traits.by_row:
         places = rows - (cell.data.n_train or 0)
         return np.repeat(places.astype(np.uint64)[:, None], len(draws), axis=1)
     return cell.noise.keys(cell.data, cell.corruption, rows, np.array(draws))

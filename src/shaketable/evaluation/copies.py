@@ -43,6 +43,13 @@ def corrupted(
     bounds, draws
         As in `evaluate`.
 
+    Returns
+    -------
+    Dataset
+        The copy, with a name that tells the corruption.
+
+    Examples
+    --------
     >>> from shaketable import load
     >>> data = load("bands(n=100)")
     >>> moved = abs(corrupted(data, "linf(0.1)").x - data.x)
@@ -52,7 +59,7 @@ def corrupted(
     data = as_dataset(data)
     limits = choose_range(data, bounds)
     (resolved,) = resolve([corruption], data, limits).corruptions
-    if resolved.by_row:
+    if resolved.traits.by_row:
         raise InputError(f"{resolved.spec} is read from files of images; copy those files instead")
     noise, bound = Noise(k=1, seed=seed, draws=draws, bounds=limits), resolved.bind(limits)
     x = np.empty(data.x.shape, data.rows(slice(0, 1)).dtype)
@@ -63,6 +70,6 @@ def corrupted(
             x[rows] = bound(data.rows(rows), noise.keys(data, resolved, rows, np.arange(1))[:, 0])
     check_noisy(x if data.table is None else np.where(np.isnan(x), 0, x), resolved)
     schema = data.schema
-    if schema is not None and resolved.leaves_gaps:
+    if schema is not None and resolved.traits.leaves_gaps:
         schema = replace(schema, complete=False)
     return replace(data, name=f"{data.name} under {resolved.spec}", x=x, schema=schema)

@@ -26,7 +26,7 @@ from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import group_by_draws, make_points, measure_groups
 from shaketable.evaluation.records import Record
 from shaketable.evaluation.store import Store
-from shaketable.evaluation.store_rows import encode_cell, encode_points
+from shaketable.evaluation.store_rows import encode
 from shaketable.evaluation.study_plan import StudyOptions, Task, plan_study
 from shaketable.evaluation.trainees import load_trainees, train_model
 from shaketable.models.classifier import Classifier, as_classifier
@@ -273,8 +273,8 @@ def _take_sample(tasks: Sequence[Task], budget: float) -> Sample:
     classifier, points, training = _time_training(task, budget * 0.7)
     records, testing = _time_tests(task, classifier, budget * 0.3)
     share = len(cell.points.rows) / records[0].n
-    size = math.fsum(_measure_size(encode_cell(record), share) for record in records)
-    size += _measure_size(encode_points(records[0].points), share)
+    size = math.fsum(_measure_size(encode(record), share) for record in records)
+    size += _measure_size(encode(records[0].points), share)
     return Sample(
         model=cell.origin.name,
         train=cell.origin.train,

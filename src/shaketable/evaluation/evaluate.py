@@ -103,6 +103,19 @@ def evaluate(
         ``Decided("mscr >= -1")``; without it all points. Intervals hold wherever it stops.
     progress
         Show a bar on stderr.
+
+    Returns
+    -------
+    Records
+        One cell per model and corruption, and what is known about the data.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[i / 100] for i in range(100)], [i > 50 for i in range(100)]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)")
+    >>> [(record.corruption, float(record.accuracy)) for record in records]
+    [('clean', 1.0), ('linf(0.1)', 0.949)]
     """
     data = as_dataset(data).grouped(by)
     subjects = [Subject(model, name, model_id, refit)]

@@ -136,7 +136,7 @@ class MaiteCorruption:
     ) -> None:
         limits = choose_range(data, bounds)
         (resolved,) = resolve([corruption], data, limits).corruptions
-        if resolved.by_row:
+        if resolved.traits.by_row:
             raise InputError(f"{resolved.spec} is read from files of images; load those instead")
         self.data, self.corruption, self._bound = data, resolved, resolved.bind(limits)
         self.noise = Noise(k=1, seed=seed, bounds=limits)

@@ -107,10 +107,10 @@ def _are_equal(first: Record, second: Record) -> bool:
 
 def _describe_cell(first: Record, second: Record) -> str:
     points = int((first.hits != second.hits).sum()) if first.n == second.n else first.n
-    counts = f"{first.hits.sum()} and {second.hits.sum()} of {first.n * first.k} draws correct"
+    counts = f"{first.correct} and {second.correct} of {first.n * first.k} draws correct"
     return (
         f"model {first.model} under {first.corruption} on {first.data} (k {first.k}, seed "
-        f"{first.seed}, run {first.run}): {counts}, {points} points differ"
+        f"{first.setting.seed}, run {first.run}): {counts}, {points} points differ"
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shaketable.core.errors import DIVERGED, InputError
-from shaketable.core.norms import pnorm_level
+from shaketable.core.norms import Level, pnorm_level
 from shaketable.core.spec import display_name
 from shaketable.core.types import IntArray
 from shaketable.corruptions.suites.suite import SuiteKind, suite_kind
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # cells that are printed at most
 
+CLEAN = "clean"
+"""Spec of points that are not corrupted."""
+
 AS_GIVEN = "as given"
 """Training noise of a model that was not trained in a study."""
 
@@ -35,31 +38,49 @@ DEVICE = "device"
 class Points:
     """Points that a cell was measured on: rows of the data set and their class codes."""
 
-    id: str
-    """Where a stopping rule chose their number, ``ORDER:n``, and where it chose the number of runs
-    of a study, ``ID:runs``."""
+    order: str
+    """Hash of the data and of the rows in their order: the same for the first 100 and the first 200
+    of them."""
     classes: tuple[Any, ...]
     rows: IntArray
     y: IntArray
+    stopped: Unit | None = None
+    """What a stopping rule chose the number of; None if it was fixed beforehand."""
 
-    @property
-    def order(self) -> str:
-        """ID without what a stopping rule chose: the same for the first 100 and the first 200."""
-        return self.id.partition(":")[0]
-
-    @property
-    def stopped(self) -> Unit | None:
-        """What a stopping rule chose the number of; None if it was fixed beforehand."""
-        end = self.id.partition(":")[2]
-        return None if not end else "runs" if end == "runs" else "points"
+    @cached_property
+    def id(self) -> str:
+        """ID in keys of cells and in results files."""
+        end = {None: "", "points": f":{len(self.rows)}", "runs": ":runs"}[self.stopped]
+        return self.order + end
 
     def of_stopped_runs(self) -> Points:
         """Return the same points, for a study whose number of runs a stopping rule chooses."""
-        return replace(self, id=f"{self.order}:runs")
+        return replace(self, stopped="runs")
 
     def first(self, n: int) -> Points:
         """Return the first n points of an order."""
-        return Points(f"{self.order}:{n}", self.classes, self.rows[:n], self.y[:n])
+        return Points(self.order, self.classes, self.rows[:n], self.y[:n], "points")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the points of a cell were corrupted.
+
+    Cells that share it, their points, their corruption and their run have the same noise.
+    """
+
+    bounds: str
+    draws: str
+    noise: str
+    """Where noise was drawn: ``cpu``, ``device``, or ``none``."""
+    dtype: str
+    """Precision of the points."""
+    k: int
+    """Draws per point."""
+    seed: int
+
+
+SETTING_FIELDS = tuple(f.name for f in fields(Setting))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,13 +99,8 @@ class Record:
     train: str
     """Training noise as a spec; ``clean`` for none, ``as given`` for a model given fitted."""
     corruption: str
-    bounds: str
-    draws: str
-    noise: str
-    """Where noise was drawn: ``cpu``, ``device``, or ``none``."""
-    dtype: str
-    k: int
-    seed: int
+    """Its spec; ``clean`` for none."""
+    setting: Setting
     run: int
     hits: IntArray
     """Correctly classified draws per point, 0 to k."""
@@ -95,15 +111,39 @@ class Record:
     created: str = ""
     seconds: float = math.nan
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of points."""
         return len(self.hits)
 
+    @cached_property
+    def k(self) -> int:
+        """Draws per point."""
+        return self.setting.k
+
+    @cached_property
+    def correct(self) -> int:
+        """Number of draws classified correctly."""
+        return int(self.hits.sum())
+
     @property
     def accuracy(self) -> float:
         """Share of draws classified correctly."""
-        return float(self.hits.sum() / (self.n * self.k))
+        return self.correct / (self.n * self.k)
+
+    @cached_property
+    def is_clean(self) -> bool:
+        """Whether the points were not corrupted."""
+        return self.corruption == CLEAN
+
+    @cached_property
+    def shares_draws(self) -> bool:
+        """Whether all points have the same noise, so that one run has no interval."""
+        return self.setting.draws == "shared"
+
+    def get(self, name: str) -> Any:
+        """Return one of its fields or properties, or one of its setting, by name."""
+        return getattr(self.setting if name in SETTING_FIELDS else self, name)
 
     def first(self, n: int) -> Record:
         """Return what was counted at the first n points."""
@@ -112,20 +152,38 @@ class Record:
             self, points=self.points.first(n), hits=self.hits[:n], predictions=predictions
         )
 
+    @cached_property
+    def level(self) -> Level | None:
+        """Norm and size of its noise; None for clean points and other corruptions."""
+        return None if self.is_clean else pnorm_level(self.corruption)
+
     @property
     def epsilon(self) -> float | None:
         """Size of p-norm noise, 0 for none; None for any other corruption."""
-        return _epsilon(self.corruption)
+        return 0.0 if self.is_clean else None if self.level is None else self.level.size
+
+    @cached_property
+    def network(self) -> str:
+        """Name of the model without that of its training noise: ``resnet9`` of ``resnet9(C1)``."""
+        return self.model.removesuffix(f"({display_name(self.train)})")
 
     @property
     def names_training(self) -> bool:
         """Whether the model has the name of its training noise, as in ``resnet9(C1)``."""
-        return self.model.endswith(f"({display_name(self.train)})")
+        return self.network != self.model
+
+    @cached_property
+    def train_level(self) -> Level | None:
+        """Norm and size of the training noise, for studies by size; None for all other models."""
+        known = self.names_training or self.train in (AS_GIVEN, CLEAN)
+        return None if known else pnorm_level(self.train)
 
     @property
     def train_epsilon(self) -> float | None:
         """Size of the training noise, for studies by size; None for all other models."""
-        return None if self.names_training else _epsilon(self.train)
+        if self.train == CLEAN and not self.names_training:
+            return 0.0
+        return None if self.train_level is None else self.train_level.size
 
 
 def list_devices(records: Iterable[Record]) -> dict[str, str | None]:
@@ -189,20 +247,16 @@ class Records(Displayed):
 
     def select(self, **wanted: object) -> Records:
         """Return the cells whose fields equal the given values, such as ``model="rf"``."""
-        unknown_fields = set(wanted) - {
-            *(f.name for f in fields(Record)),
-            "epsilon",
-            "train_epsilon",
-        }
-        if unknown_fields:
-            raise InputError(f"records have no field {sorted(unknown_fields)[0]!r}")
-        cells = (c for c in self if all(getattr(c, name) == v for name, v in wanted.items()))
+        known = {*(f.name for f in fields(Record)), *SETTING_FIELDS, "epsilon", "train_epsilon"}
+        if unknown := set(wanted) - known:
+            raise InputError(f"records have no field {sorted(unknown)[0]!r}")
+        cells = (c for c in self if all(c.get(name) == v for name, v in wanted.items()))
         return replace(self, cells=tuple(cells))
 
     def at_eps_min(self, cell: Record) -> bool:
         """Whether the cell's noise has size eps_min of its data, in the norm of the noise."""
-        level = pnorm_level(cell.corruption)
-        return level is not None and self.list_eps_min(cell).get(level[0]) == level[1]
+        level = cell.level
+        return level is not None and self.list_eps_min(cell).get(level.p) == level.size
 
     def list_eps_min(self, cell: Record) -> dict[float, float]:
         """Return eps_min of the cell's data by the order of the norm, where it was measured."""
@@ -221,9 +275,7 @@ class Records(Displayed):
         settings = ["data", "model", "train", "corruption", "bounds", "draws", "k", "seed", "run"]
         numbers = ["key"] if points else ["n", "accuracy", "seconds", "key"]
         columns = settings + numbers
-        cells = pd.DataFrame(
-            [[getattr(c, name) for name in columns] for c in self], columns=columns
-        )
+        cells = pd.DataFrame([[c.get(name) for name in columns] for c in self], columns=columns)
         if not points:
             return cells
         labels = [c.points.classes[code] for c in self for code in c.points.y]
@@ -301,15 +353,17 @@ def copy_id(identity: str, name: str) -> str:
     return f"{identity} as {name}"
 
 
+def original_id(identity: str) -> str:
+    """Identity, or recipe, of a model, also of such a copy of it.
+
+    >>> original_id(copy_id("7c", "net")), original_id("7c")
+    ('7c', '7c')
+    """
+    return identity.partition(" as ")[0]
+
+
 def _list_groups(cell: Record, grouping: GroupingRecord | None) -> list[str | None]:
     """Return the group of every point of a cell; None where its data have no such groups."""
     if grouping is None:
         return [None] * cell.n
     return [grouping.labels[code] for code in grouping.codes[cell.points.rows]]
-
-
-def _epsilon(spec: str) -> float | None:
-    if spec == "clean":
-        return 0.0
-    level = None if spec == AS_GIVEN else pnorm_level(spec)
-    return None if level is None else level[1]

@@ -233,8 +233,7 @@ def _describe_place(cell: Record) -> tuple[Any, ...]:
 
 def _describe_condition(cell: Record) -> tuple[Any, ...]:
     """What cells of all runs have in common."""
-    drawn = (cell.bounds, cell.draws, cell.noise, cell.k, cell.seed)
-    return (cell.fingerprint, cell.model, cell.train, cell.corruption, *drawn)
+    return (cell.fingerprint, cell.model, cell.train, cell.corruption, cell.setting)
 
 
 def _are_equal(pair: tuple[Record, Record]) -> bool:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.core.importing import is_reference
-from shaketable.core.spec import parse_call, split_calls
+from shaketable.core.spec import split_calls
 from shaketable.corruptions import Corruption, parse
 from shaketable.corruptions.images import check_finite_range
 from shaketable.corruptions.only import fit_to_columns
 from shaketable.corruptions.parse import as_corruption
 from shaketable.corruptions.published import open_published
-from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.corruptions.suites.suite import Suite
+from shaketable.corruptions.table_faults import fit_to_frame
 from shaketable.data.bounds import Bounds, BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.noise import Draws, Noise, choose_range
@@ -41,7 +40,7 @@ def list_usual(data: Dataset, norm: str = "linf") -> list[str]:
     if data.table is None or is_moving(data):
         return [f"{norm}(eps_min)"]
     kinds = {column.kind for column in data.table.columns if column.touched}
-    return [spec for spec in WITHOUT_NUMBERS if not kinds.isdisjoint(parse(spec).kinds)]
+    return [spec for spec in WITHOUT_NUMBERS if not kinds.isdisjoint(parse(spec).traits.kinds)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,13 +166,8 @@ def plan_noise(
 
 
 def check_range(corruption: Corruption, bounds: Bounds | None) -> None:
-    """Raise an `InputError` for a corruption of ours that needs a value range if none is declared.
-
-    Those of others may only make use of one.
-    """
-    names = {parse_call(call).name for call in split_calls(corruption.spec)}
-    ours = [CORRUPTIONS.get(name) for name in names if not is_reference(name)]
-    if any(each.needs_range and each.home.startswith("shaketable.") for each in ours):
+    """Raise an `InputError` for a corruption that needs a value range if none is declared."""
+    if corruption.traits.needs_range:
         check_finite_range(bounds, corruption)
 
 
@@ -196,7 +190,7 @@ def list_items(corruptions: Corruptions) -> list[str | Corruption | Suite]:
 def _fit_to_data(corruptions: Iterable[Corruption], data: Dataset) -> list[Corruption]:
     """Fill in what the data decide, except the value range, and open folders of images."""
     if data.schema is not None and data.table is None:
-        corruptions = [c.for_frame() for c in corruptions]
+        corruptions = map(fit_to_frame, corruptions)
     return open_published(
         [fit_to_columns(c.for_shape(_find_shape(data)), data.columns) for c in corruptions], data
     )

@@ -186,7 +186,6 @@ def _join(cell: Cell, before: Record | None, after: Record) -> Record:
         predictions=np.concatenate(
             [part.hits if part.predictions is None else part.predictions for part in parts]
         ),
-        dtype=after.dtype,
         versions=after.versions,
         seconds=sum(part.seconds for part in parts),
     )

@@ -13,13 +13,14 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from shaketable.core.errors import InputError, ShaketableError, StoreError, describe_error
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import (
     FailureRecord,
     GroupingRecord,
+    Points,
     Record,
     Records,
     SuiteRecord,
@@ -27,33 +28,20 @@ from shaketable.evaluation.records import (
 )
 from shaketable.evaluation.store_rows import (
     CHECKSUM_BITS,
+    KEYS,
     NAMES,
-    SINCE,
     STATEMENTS,
+    Part,
     compute_checksum,
-    decode_cell,
-    decode_command,
-    decode_failure,
-    decode_grouping,
-    decode_points,
-    decode_separation,
-    decode_suite,
-    encode_cell,
-    encode_command,
-    encode_failure,
-    encode_grouping,
-    encode_points,
-    encode_separation,
-    encode_suite,
+    decode,
+    encode,
 )
 from shaketable.separations.separation import SeparationRecord
-from shaketable.views.terminal import print_notes
 
 SCHEMA = 5
-"""Version of the tables; files of versions 2 to 4 are converted.
+"""Version of the tables; files of other versions are refused."""
 
-Those of version 2 have no checksums, and all lack some tables (`SINCE`).
-"""
+T = TypeVar("T")
 
 _APPLICATION = 0x5348414B  # "SHAK": tells our files from other SQLite files
 
@@ -107,8 +95,8 @@ class Store:
         """
         records = list(records)
         points = {record.points.id: record.points for record in records}
-        encoded = [encode_points(each) for each in points.values() if each.id not in self._points]
-        cells = [encode_cell(record) for record in records]
+        encoded = [encode(each) for each in points.values() if each.id not in self._points]
+        cells = [encode(record) for record in records]
         with self._transaction("IMMEDIATE"):
             for key in instead_of:
                 self._delete("cells", {"key": key})
@@ -138,43 +126,33 @@ class Store:
     def add_separation(self, separation: SeparationRecord) -> None:
         """Write the separation of a data set in one norm."""
         with self._transaction("IMMEDIATE"):
-            self._insert("separations", encode_separation(separation))
+            self._insert("separations", encode(separation))
 
     def add_suite(self, suite: SuiteRecord) -> None:
         """Write which corruptions a suite has on some data, in place of an earlier record of it."""
-        row = encode_suite(suite)
-        with self._transaction("IMMEDIATE"):
-            self._delete("suites", {name: row[name] for name in ("fingerprint", "name", "specs")})
-            self._insert("suites", row)
+        self._replace("suites", suite)
 
     def add_grouping(self, grouping: GroupingRecord) -> None:
         """Write groups of the rows of some data, in place of earlier ones by the same column."""
-        with self._transaction("IMMEDIATE"):
-            key = {"fingerprint": grouping.fingerprint, "name": grouping.name}
-            self._delete("groupings", key)
-            self._insert("groupings", encode_grouping(grouping))
+        self._replace("groupings", grouping)
 
     def add_command(self, command: CommandRecord) -> None:
         """Write by which command cells are made; the first record of the same stays."""
         with self._transaction("IMMEDIATE"):
-            self._insert("commands", encode_command(command))
+            self._insert("commands", encode(command))
 
     def commands(self) -> tuple[CommandRecord, ...]:
         """Commands by which cells were made, in the order they were added."""
         with self._transaction(), _explain_values():
-            return tuple(map(decode_command, self._rows("commands")))
+            return self._decode(CommandRecord, "commands")
 
     def add_failure(self, failure: FailureRecord) -> None:
         """Write why a cell could not be measured, until it is measured."""
-        with self._transaction("IMMEDIATE"):
-            self._delete("failures", {"key": failure.key})
-            self._insert("failures", encode_failure(failure))
+        self._replace("failures", failure)
 
     def add_part(self, key: str, content: bytes) -> None:
         """Write what long work has done so far, in place of what it had done before."""
-        with self._transaction("IMMEDIATE"):
-            self._delete("parts", {"key": key})
-            self._insert("parts", {"key": key, "content": content})
+        self._replace("parts", Part(key=key, content=content))
 
     def part(self, key: str) -> bytes | None:
         """What `add_part` wrote last; None if there is nothing."""
@@ -191,7 +169,7 @@ class Store:
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
         """Separation of these data in this norm; None if it was never measured."""
         with self._transaction():
-            found = [decode_separation(row) for row in self._rows("separations")]
+            found = self._decode(SeparationRecord, "separations")
         return next((s for s in found if (s.fingerprint, s.norm) == (fingerprint, norm)), None)
 
     def records(self, keys: Iterable[str] | None = None) -> Records:
@@ -230,74 +208,40 @@ class Store:
                 raise StoreError(
                     f"results file {self.path!r} is no shaketable file; name another file"
                 )
-            if not 2 <= version <= SCHEMA:
+            if version != SCHEMA:
                 raise StoreError(
                     f"results file {self.path!r} must have schema version {SCHEMA}, got {version}: "
                     "it was made by another version of shaketable; use that version or a new file"
                 )
-            expected = {
-                table: statement
-                for table, statement in STATEMENTS.items()
-                if SINCE.get(table, 0) <= version
-            }
-            if version > 2 and tables != expected:
+            if tables != STATEMENTS:
                 raise sqlite3.DatabaseError("its tables have other columns")
             if writable:
                 self._db.execute(f"PRAGMA user_version = {version}")  # fails if any write does
                 self._check_pages()
-                if version == 2:
-                    self._add_checksums()
-                else:
-                    self._add_tables([table for table in SINCE if SINCE[table] > version])
-                self._read(keys=None if version == 2 else ())
+                self._read(keys=())
                 deque((*self._rows("commands"), *self._rows("parts")), maxlen=0)
-        if version != SCHEMA and not writable:
-            file, self._db = self._db, sqlite3.connect(":memory:")
-            file.backup(self._db)
-            file.close()
-            self._open(writable=True)
-        elif version == 2:
-            print_notes(
-                [
-                    f"results file {self.path!r} had no checksums, as it was made by an earlier "
-                    "version; damage that it already had may go unnoticed"
-                ]
-            )
 
     def _create(self) -> None:
-        """Create all tables."""
-        self._db.execute(STATEMENTS["totals"])
-        self._add_tables(NAMES)
-        self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-
-    def _add_tables(self, tables: Iterable[str]) -> None:
-        """Create tables, empty, and set the version of the file."""
-        for table in tables:
-            self._db.execute(STATEMENTS[table])
+        """Create all tables, empty, and set the version of the file."""
+        for statement in STATEMENTS.values():
+            self._db.execute(statement)
+        for table in NAMES:
             self._db.execute("INSERT INTO totals VALUES (?, 0)", [table])
         self._db.execute(f"PRAGMA user_version = {SCHEMA}")
-
-    def _add_checksums(self) -> None:
-        """Give every row of a file of version 2 a checksum."""
-        old = {table: names for table, names in NAMES.items() if table not in SINCE}
-        rows = {
-            table: self._db.execute(
-                f"SELECT {', '.join(names)} FROM {table} NOT INDEXED ORDER BY rowid"
-            ).fetchall()
-            for table, names in old.items()
-        }
-        for table in old:
-            self._db.execute(f"DROP TABLE {table}")
-        self._create()
-        for table, names in old.items():
-            for row in rows[table]:
-                self._insert(table, dict(zip(names, row, strict=True)))
+        self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
 
     def _check_pages(self) -> None:
         """Let SQLite check that its pages and indexes fit together."""
         (report,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
         if report != "ok":
             raise sqlite3.DatabaseError(report)
+
+    def _replace(self, table: str, record: Any) -> None:
+        """Write a record in place of one with the same key."""
+        row = encode(record)
+        with self._transaction("IMMEDIATE"):
+            self._delete(table, {name: row[name] for name in KEYS[table]})
+            self._insert(table, row)
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         """Insert a row, given as values by column, unless its key is there; add its checksum."""
@@ -353,18 +297,22 @@ class Store:
     def _read(self, keys: Collection[str] | None = None) -> Records:
         """Check all rows, and return what they hold; of the cells all, or those named."""
         with _explain_values():
-            points = {row["id"]: decode_points(row) for row in self._rows("points")}
+            points = {row["id"]: decode(Points, row) for row in self._rows("points")}
             return Records(
                 tuple(
-                    decode_cell(row, points[row["points"]])
+                    decode(Record, row | {"points": points[row["points"]]})
                     for row in self._rows("cells")
                     if keys is None or row["key"] in keys
                 ),
-                tuple(map(decode_separation, self._rows("separations"))),
-                tuple(map(decode_suite, self._rows("suites"))),
-                groupings=tuple(map(decode_grouping, self._rows("groupings"))),
-                failures=tuple(map(decode_failure, self._rows("failures"))),
+                self._decode(SeparationRecord, "separations"),
+                self._decode(SuiteRecord, "suites"),
+                groupings=self._decode(GroupingRecord, "groupings"),
+                failures=self._decode(FailureRecord, "failures"),
             )
+
+    def _decode(self, kind: type[T], table: str) -> tuple[T, ...]:
+        """Records of one kind, all that their table holds."""
+        return tuple(decode(kind, row) for row in self._rows(table))
 
     @contextmanager
     def _transaction(self, kind: str = "DEFERRED") -> Iterator[None]:

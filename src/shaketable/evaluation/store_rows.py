@@ -1,83 +1,67 @@
-"""Rows of the results file: its tables, records as values by column, and the checksum of a row."""
+"""Rows of the results file: tables made from the fields of records, and the checksum of a row."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar, get_origin, get_type_hints
 
 import numpy as np
 
-from shaketable.core.types import IntArray
+from shaketable.core.types import FloatArray, IntArray
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import (
+    SETTING_FIELDS,
     FailureRecord,
     GroupingRecord,
     Points,
     Record,
+    Setting,
     SuiteRecord,
 )
 from shaketable.separations.separation import SeparationRecord
 
-COLUMNS: Mapping[str, str] = {
-    "points": "id TEXT PRIMARY KEY, classes TEXT, rows BLOB, y BLOB",
-    "cells": (
-        "key TEXT PRIMARY KEY, points TEXT REFERENCES points(id), data TEXT, fingerprint TEXT, "
-        "model TEXT, recipe TEXT, model_id TEXT, train TEXT, corruption TEXT, bounds TEXT, "
-        "draws TEXT, noise TEXT, dtype TEXT, k INTEGER, seed INTEGER, run INTEGER, "
-        "correct INTEGER, hits BLOB, predictions BLOB, versions TEXT, created TEXT, seconds REAL"
-    ),
-    "separations": (
-        "fingerprint TEXT, norm REAL, two_r REAL, pair TEXT, classes TEXT, by_class TEXT, "
-        "by_part TEXT, nearest BLOB"
-    ),
-    "suites": "fingerprint TEXT, name TEXT, metric TEXT, derived TEXT, specs TEXT",
-    "groupings": "fingerprint TEXT, name TEXT, labels TEXT, codes BLOB",
-    "commands": (
-        "id TEXT PRIMARY KEY, command TEXT, settings TEXT, lacks TEXT, fingerprint TEXT, "
-        "models TEXT, recipes TEXT, seed INTEGER, versions TEXT, platform TEXT, created TEXT"
-    ),
-    "failures": "key TEXT PRIMARY KEY, fingerprint TEXT, error TEXT, created TEXT",
-    "parts": "key TEXT PRIMARY KEY, content BLOB",
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What long work has done so far; see `Store.add_part`."""
+
+    key: str
+    content: bytes
+
+
+TABLES: Mapping[str, type[Any]] = {
+    "points": Points,
+    "cells": Record,
+    "separations": SeparationRecord,
+    "suites": SuiteRecord,
+    "groupings": GroupingRecord,
+    "commands": CommandRecord,
+    "failures": FailureRecord,
+    "parts": Part,
 }
-"""Columns by table: the fields of `Points`, `Record` and the other kinds of records.
+"""Kinds of records by the table that has their fields as columns."""
 
-``parts`` holds what long work has done so far; see `Store.add_part`.
-"""
-
-_KEYS = {
-    "separations": ", PRIMARY KEY (fingerprint, norm)",
-    "suites": ", PRIMARY KEY (fingerprint, name, specs)",
-    "groupings": ", PRIMARY KEY (fingerprint, name)",
+KEYS: Mapping[str, tuple[str, ...]] = {
+    "points": ("id",),
+    "cells": ("key",),
+    "separations": ("fingerprint", "norm"),
+    "suites": ("fingerprint", "name", "specs"),
+    "groupings": ("fingerprint", "name"),
+    "commands": ("id",),
+    "failures": ("key",),
+    "parts": ("key",),
 }
-
-SINCE: Mapping[str, int] = {"groupings": 4, "commands": 5, "failures": 5, "parts": 5}
-"""Version of the file since which there is a table; the others are in all versions."""
-
-NAMES: Mapping[str, tuple[str, ...]] = {
-    table: tuple(column.split()[0] for column in columns.split(", "))
-    for table, columns in COLUMNS.items()
-}
-"""Names of the columns by table, without the checksum."""
-
-STATEMENTS: Mapping[str, str] = {
-    **{
-        table: f"CREATE TABLE {table} ({columns}, checksum INTEGER{_KEYS.get(table, '')})"
-        for table, columns in COLUMNS.items()
-    },
-    "totals": "CREATE TABLE totals (name TEXT PRIMARY KEY, checksum INTEGER)",
-}
-"""Statements that create the tables; ``totals`` has the sum of the checksums of every other one."""
+"""Columns that tell the rows of a table apart."""
 
 CHECKSUM_BITS = (1 << 62) - 1
 """Checksums and their sums have 62 bits, so that SQLite can add two of them."""
-
-_SEPARATION_JSON = ("pair", "classes", "by_class", "by_part")
-_COMMAND_JSON = ("settings", "lacks", "models", "recipes", "versions")
 
 
 def compute_checksum(table: str, rowid: int, values: Sequence[Any]) -> int:
@@ -96,131 +80,137 @@ def _hash(content: bytes) -> str:
 _ENCODER = json.JSONEncoder(check_circular=False, default=lambda blob: [_hash(blob)])
 
 
-def encode_points(points: Points) -> dict[str, Any]:
-    """Points as values by column."""
-    return {
-        "id": points.id,
-        "classes": json.dumps(points.classes),
-        "rows": _pack(points.rows),
-        "y": _pack(points.y),
-    }
-
-
-def decode_points(row: Mapping[str, Any]) -> Points:
-    """Points in a row."""
-    classes = tuple(json.loads(row["classes"]))
-    return Points(row["id"], classes, _unpack(row["rows"]), _unpack(row["y"]))
-
-
-def encode_cell(record: Record) -> dict[str, Any]:
-    """Fields of a record as values by column; ``correct`` is the sum of the hits, as a check."""
-    return {
-        **_fields(record),
-        "points": record.points.id,
-        "correct": int(record.hits.sum()),
-        "hits": _pack(record.hits),
-        "predictions": None if record.predictions is None else _pack(record.predictions),
-        "versions": json.dumps(record.versions),
-    }
-
-
-def decode_cell(row: dict[str, Any], points: Points) -> Record:
-    """Record in a row, measured on these points."""
-    correct, hits, predictions = row.pop("correct"), _unpack(row["hits"]), row["predictions"]
-    if int(hits.sum()) != correct:
-        raise sqlite3.DatabaseError(f"cell {row['key']} does not add up")
-    changes = {
-        "points": points,
-        "hits": hits,
-        "predictions": None if predictions is None else _unpack(predictions),
-        "versions": json.loads(row["versions"]),
-    }
-    return Record(**row | changes)
-
-
-def encode_separation(separation: SeparationRecord) -> dict[str, Any]:
-    """Fields of a separation as values by column."""
-    nearest = separation.nearest
-    return {
-        **_fields(separation),
-        **{name: json.dumps(getattr(separation, name)) for name in _SEPARATION_JSON},
-        "nearest": None if nearest is None else zlib.compress(nearest.tobytes()),
-    }
-
-
-def decode_separation(row: dict[str, Any]) -> SeparationRecord:
-    """Separation in a row."""
-    changes = {name: json.loads(row[name]) for name in _SEPARATION_JSON}
-    changes |= {name: tuple(changes[name]) for name in ("pair", "classes")}
-    if row["nearest"] is not None:
-        changes["nearest"] = np.frombuffer(zlib.decompress(row["nearest"]))
-    return SeparationRecord(**row | changes)
-
-
-def encode_suite(suite: SuiteRecord) -> dict[str, Any]:
-    """Fields of a suite as values by column."""
-    return {**_fields(suite), "specs": json.dumps(suite.specs)}
-
-
-def decode_suite(row: dict[str, Any]) -> SuiteRecord:
-    """Suite in a row."""
-    return SuiteRecord(**{**row, "specs": tuple(json.loads(row["specs"]))})
-
-
-def encode_grouping(grouping: GroupingRecord) -> dict[str, Any]:
-    """Fields of a grouping as values by column."""
-    changes = {"labels": json.dumps(grouping.labels), "codes": _pack(grouping.codes)}
-    return _fields(grouping) | changes
-
-
-def decode_grouping(row: dict[str, Any]) -> GroupingRecord:
-    """Grouping in a row."""
-    changes = {"labels": tuple(json.loads(row["labels"])), "codes": _unpack(row["codes"])}
-    return GroupingRecord(**row | changes)
-
-
-def encode_command(command: CommandRecord) -> dict[str, Any]:
-    """Fields of a command as values by column."""
-    return _fields(command) | {name: json.dumps(getattr(command, name)) for name in _COMMAND_JSON}
-
-
-def decode_command(row: dict[str, Any]) -> CommandRecord:
-    """Command in a row."""
-    changes = {name: json.loads(row[name]) for name in _COMMAND_JSON}
-    if not all(isinstance(changes[name], dict) for name in ("settings", "lacks", "models")):
-        raise ValueError(f"command {row['id']} has no settings by name")
-    return CommandRecord(**row | changes | {"recipes": tuple(changes["recipes"])})
-
-
-def encode_failure(failure: FailureRecord) -> dict[str, Any]:
-    """Fields of a failure as values by column."""
-    return _fields(failure)
-
-
-def decode_failure(row: dict[str, Any]) -> FailureRecord:
-    """Failure in a row."""
-    return FailureRecord(**row)
-
-
-def _fields(
-    record: Record
-    | SeparationRecord
-    | SuiteRecord
-    | GroupingRecord
-    | CommandRecord
-    | FailureRecord,
-) -> dict[str, Any]:
-    """Values by field."""
-    return {field.name: getattr(record, field.name) for field in fields(record)}
-
-
-def _pack(values: IntArray) -> bytes:
+def _pack(values: IntArray | None) -> bytes | None:
     """Compressed integers in the smallest type that holds them, its name in front."""
+    if values is None:
+        return None
     least, most = int(values.min(initial=0)), int(values.max(initial=0))
     small = values.astype(np.int64 if least < 0 else np.min_scalar_type(most))
     return small.dtype.str.encode().ljust(4) + zlib.compress(small.tobytes(), 6)
 
 
-def _unpack(blob: bytes) -> IntArray:
+def _unpack(blob: bytes | None) -> IntArray | None:
+    if blob is None:
+        return None
     values = np.frombuffer(zlib.decompress(blob[4:]), dtype=blob[:4].decode().strip())
     return values.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """How values of one type are kept."""
+
+    sql: str
+    encode: Callable[[Any], Any] | None = None
+    """None if values are kept as they are."""
+    decode: Callable[[Any], Any] | None = None
+
+
+_INTEGERS = _Column("BLOB", _pack, _unpack)
+_FLOATS = _Column(
+    "BLOB",
+    lambda values: None if values is None else zlib.compress(values.tobytes()),
+    lambda blob: None if blob is None else np.frombuffer(zlib.decompress(blob)),
+)
+_COLUMNS: Mapping[Any, _Column] = {
+    str: _Column("TEXT"),
+    int: _Column("INTEGER"),
+    float: _Column("REAL"),
+    bytes: _Column("BLOB", decode=bytes),
+    IntArray: _INTEGERS,
+    IntArray | None: _INTEGERS,
+    FloatArray | None: _FLOATS,
+    Points: _Column("TEXT REFERENCES points(id)", lambda points: points.id),
+}
+"""By type; lists, tuples and dicts are kept as JSON."""
+
+
+def _choose_column(name: str, hint: Any) -> _Column:
+    if hint in _COLUMNS:
+        return _COLUMNS[hint]
+    wanted = get_origin(hint)
+
+    def read(text: str) -> Any:
+        value = json.loads(text)
+        if wanted is dict and not isinstance(value, dict):
+            raise ValueError(f"{name} must be by name, got {value!r}")
+        return tuple(value) if wanted is tuple else value
+
+    return _Column("TEXT", json.dumps, read)
+
+
+def _list_columns(kind: type[Any]) -> dict[str, _Column]:
+    """Columns of a kind of records, by name: its fields, those of a setting in its place.
+
+    Points have their ID, which tells what a stopping rule chose, and cells the number of their
+    hits, as a check.
+    """
+    columns: dict[str, _Column] = {}
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        if hints[field.name] is Setting:
+            columns |= _list_columns(Setting)
+        elif kind is Points and field.name in ("order", "stopped"):
+            columns |= {"id": _COLUMNS[str]}
+        else:
+            columns |= {"correct": _COLUMNS[int]} if field.name == "hits" else {}
+            columns[field.name] = _choose_column(field.name, hints[field.name])
+    return columns
+
+
+COLUMNS = {kind: _list_columns(kind) for kind in TABLES.values()}
+
+NAMES: Mapping[str, tuple[str, ...]] = {
+    table: tuple(COLUMNS[kind]) for table, kind in TABLES.items()
+}
+"""Names of the columns by table, without the checksum."""
+
+
+def _list_definitions(table: str) -> Iterator[str]:
+    """What SQL says about the columns of a table."""
+    (first, *others), columns = KEYS[table], COLUMNS[TABLES[table]]
+    for name, column in columns.items():
+        yield f"{name} {column.sql}" + ("" if others or name != first else " PRIMARY KEY")
+    yield "checksum INTEGER"
+    if others:
+        yield f"PRIMARY KEY ({', '.join(KEYS[table])})"
+
+
+STATEMENTS: Mapping[str, str] = {
+    **{table: f"CREATE TABLE {table} ({', '.join(_list_definitions(table))})" for table in TABLES},
+    "totals": "CREATE TABLE totals (name TEXT PRIMARY KEY, checksum INTEGER)",
+}
+"""Statements that create the tables; ``totals`` has the sum of the checksums of every other one."""
+
+
+def encode(record: Any) -> dict[str, Any]:
+    """Return a record as values by column."""
+    values = vars(record)
+    if isinstance(record, Record):
+        values = {**values, **vars(record.setting), "correct": record.correct}
+    elif isinstance(record, Points):
+        values = {**values, "id": record.id}
+    columns = COLUMNS[type(record)].items()
+    return {
+        name: values[name] if column.encode is None else column.encode(values[name])
+        for name, column in columns
+    }
+
+
+def decode(kind: type[T], row: Mapping[str, Any]) -> T:
+    """Return the record in a row; the points of a cell are in the row already."""
+    make: Callable[..., T] = kind
+    values = {
+        name: row[name] if column.decode is None else column.decode(row[name])
+        for name, column in COLUMNS[kind].items()
+    }
+    if kind is Points:
+        order, _, end = values.pop("id").partition(":")
+        stopped = None if not end else "runs" if end == "runs" else "points"
+        return make(order=order, stopped=stopped, **values)
+    if kind is Record:
+        if values["hits"].sum() != values.pop("correct"):
+            raise sqlite3.DatabaseError(f"cell {values['key']} does not add up")
+        setting = Setting(**{name: values.pop(name) for name in SETTING_FIELDS})
+        return make(setting=setting, **values)
+    return make(**values)

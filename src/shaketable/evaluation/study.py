@@ -74,6 +74,10 @@ def study(
     Algorithm 1). Clean accuracy is always measured, and accuracy at eps_min, which MSCR needs,
     unless other corruptions are named and `test_eps` is not.
 
+    Models that fail do not stop the others: the records that are returned have the rest, and the
+    errors in ``failures``; the same call tries again what failed. If the first three trainings
+    fail, the study stops with the error of the first.
+
     Parameters
     ----------
     data
@@ -125,9 +129,17 @@ def study(
         `rerun` can make it again. By default it is made from them, as far as they are texts and
         numbers.
 
-    Models that fail do not stop the others: the records that are returned have the rest, and the
-    errors in ``failures``; the same call tries again what failed. If the first three trainings
-    fail, the study stops with the error of the first.
+    Returns
+    -------
+    Records
+        One cell per model, training noise, test noise and run.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.study("iris", "1nn", train_eps=[0], test_eps=["eps_min"], runs=2, k=1)
+    >>> len(records), sorted({record.run for record in records})
+    (4, [0, 1])
     """
     given = dict(locals())  # all arguments
     if n_jobs == 0:

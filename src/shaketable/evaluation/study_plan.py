@@ -16,7 +16,7 @@ from shaketable.core.spec import display_name, split_calls
 from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
-from shaketable.corruptions.registry import is_for_networks
+from shaketable.corruptions.registry import CORRUPTIONS
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.frames.schema import NO_NUMBERS
@@ -276,11 +276,16 @@ def _refuse_networks_only(name: str, regimes: Iterable[Any]) -> None:
     """Raise `InputError` if training noise for networks is to train an estimator of this name."""
     for spec in (regime for regime in regimes if isinstance(regime, str)):
         for call in split_calls(spec):
-            if is_for_networks(call.partition("(")[0].strip()):
+            noise = call.partition("(")[0].strip()
+            if not noise.isidentifier():
+                continue  # a norm, a reference, or an error of its own
+            try:
+                CORRUPTIONS.get(noise)
+            except InputError as error:
                 raise InputError(
-                    f"model {name} cannot be trained with {spec}: {call} is for networks; leave "
-                    f"{name} out, or name a corruption such as linf(0.1)"
-                )
+                    f"model {name} cannot be trained with {spec}, as augmentations and adversaries "
+                    f"are for networks; {error}"
+                ) from error
 
 
 def identify_trainees(trainees: Mapping[str, Any]) -> dict[str, str]:

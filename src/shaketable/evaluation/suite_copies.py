@@ -79,6 +79,21 @@ def write_suite(
         a folder of images, else arrays.
     progress
         Whether to show a progress bar on stderr.
+
+    Returns
+    -------
+    Path
+        Path of the folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> data = st.load("bands(n=40)")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = st.write_suite(Path(folder) / "sets", data, st.suite("mscr-2d"))
+    ...     print(sorted(path.name for path in written.iterdir())[:3])
+    ['labels.npy', 'linf_0.001.npy', 'linf_0.002.npy']
     """
     check_target(folder, suite)
     if data.table is not None and data.table.decodes:

@@ -25,7 +25,7 @@ from shaketable.core.writing import write_beside
 from shaketable.corruptions import Corruption
 from shaketable.corruptions.common.corruption import CommonCorruption
 from shaketable.corruptions.images import find_layout, move_channels_last, to_levels
-from shaketable.corruptions.published_files import SEVERITIES, image_names
+from shaketable.corruptions.published import SEVERITIES, image_names
 from shaketable.corruptions.suites.suite import Suite
 from shaketable.data import images
 from shaketable.data.bounds import Bounds
@@ -70,7 +70,7 @@ class Plan:
     def as_uint8(self) -> bool:
         """Whether all values are levels of uint8."""
         levels = self.is_common or self.data.x.dtype == np.uint8
-        return levels and all(c.on_steps for c in self.members)
+        return levels and all(c.traits.on_steps for c in self.members)
 
     def to_written(self, x: Array) -> Array:
         """Return values as they are written."""

@@ -125,7 +125,7 @@ class Assessment:
                 *(("note", note) for note in self.notes),
             ]
         first, second = self.separation.pair
-        title, bounds = norm_title(self.separation.norm), self.records.cells[-1].bounds
+        title, bounds = norm_title(self.separation.norm), self.records.cells[-1].setting.bounds
         return [
             (
                 "separation",
@@ -184,6 +184,20 @@ def assess(
         As in `evaluate`.
     by
         As in `evaluate`; values are those of the rows of `train` and then of `test`.
+
+    Returns
+    -------
+    Assessment
+        The result: print it, read its numbers, or write it as a page.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 101)[:, None]
+    >>> result = st.assess(lambda x: x[:, 0] > 0.51, (x, x[:, 0] > 0.5), (x[::3], x[::3, 0] > 0.5))
+    >>> print(result.mscr)
+    0.015 (95 % interval -0.081 to 0.126)
     """
     data = as_dataset(train, test=test)
     if data.n_train is None:

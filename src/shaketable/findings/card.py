@@ -30,6 +30,11 @@ def make_card(results: Results | Records, *, task: str | None = None) -> str:
         Task of the models on the Hugging Face Hub, such as ``image-classification``. If it is
         given, the text begins with the metrics as YAML for the head of a model card
         (``model-index``).
+
+    Returns
+    -------
+    str
+        Markdown text.
     """
     if isinstance(results, Records):
         results = find(results)

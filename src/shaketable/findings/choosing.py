@@ -12,6 +12,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name
 from shaketable.corruptions.parse import parse
 from shaketable.corruptions.registry import EpsMin
+from shaketable.corruptions.table_faults import fit_to_frame
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.series import Series, group_series
 from shaketable.findings.subjects import name_noise
@@ -34,7 +35,7 @@ def choose_series(
     metric: str,
     *,
     corruption: str | None = None,
-    wanted: Callable[[Series], bool] = lambda s: s.first.corruption != "clean",
+    wanted: Callable[[Series], bool] = lambda s: not s.first.is_clean,
     needs_clean: bool = True,
 ) -> Series:
     """Return the only series under `corruption`, or else the only one that is wanted.
@@ -90,7 +91,7 @@ def list_ways(spec: str, eps_min: EpsMin | None = None) -> set[str]:
     """
     try:
         corruption = parse(spec, eps_min=eps_min)
-        return {spec, corruption.spec, corruption.for_frame().spec}
+        return {spec, corruption.spec, fit_to_frame(corruption).spec}
     except InputError:  # the name of a set, or eps_min is not known
         return {spec}
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shaketable.core.spec import parse_call
+from shaketable.core.norms import norm_name
 from shaketable.evaluation.records import Record
 from shaketable.findings.labels import distinguish, list_noise_facts, list_training_facts
 from shaketable.findings.series import Series, get_pairing
@@ -24,15 +24,15 @@ class Condition:
     series: Mapping[str, Series]
     """By the models' labels; those of studies name the training noise."""
 
-    @property
+    @cached_property
     def first(self) -> Record:
         """One of its cells, for what all cells share."""
         return next(iter(self.series.values())).first
 
-    @property
+    @cached_property
     def is_clean(self) -> bool:
         """Whether its points are not corrupted."""
-        return self.first.corruption == "clean"
+        return self.first.is_clean
 
     @property
     def at_eps_min(self) -> bool:
@@ -50,8 +50,8 @@ def group_conditions(series: Sequence[Series]) -> list[Condition]:
     """Group series by points and noise, in their order, clean points first."""
     labels = label_models(series)
     groups: dict[tuple[object, ...], dict[str, Series]] = {}
-    for s in sorted(series, key=lambda s: s.first.corruption != "clean"):
-        shared = s.on_clean if s.first.corruption == "clean" else s  # keeps estimates for all
+    for s in sorted(series, key=lambda s: not s.first.is_clean):
+        shared = s.on_clean if s.first.is_clean else s  # keeps estimates for all
         groups.setdefault(get_pairing(s), {})[labels[get_model(s)]] = shared
     firsts = [next(iter(group.values())) for group in groups.values()]
     return [
@@ -81,9 +81,10 @@ def label_models(series: Sequence[Series]) -> dict[tuple[str, str, str], str]:
 
 def name_training(cell: Record) -> str:
     """Return the spec of the training noise, its size with four digits."""
-    if not cell.train_epsilon:
+    level = cell.train_level
+    if level is None or not level.size:
         return cell.train
-    return f"{parse_call(cell.train).name}({format_short_distance(cell.train_epsilon)})"
+    return f"{norm_name(level.p)}({format_short_distance(level.size)})"
 
 
 def _name_conditions(series: Sequence[Series]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Findings and records as tables and files: pandas, CSV, Parquet, JSON."""
+"""Findings and records as tables, files, model cards and runs of MLflow."""
 
 from __future__ import annotations
 
@@ -8,48 +8,126 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from shaketable.core.checks import unknown_name
+from shaketable.core.errors import InputError, either
 from shaketable.core.schemas import add_version
 from shaketable.core.table_files import write_table
 from shaketable.core.writing import write_beside
-from shaketable.evaluation.records import Records
-from shaketable.findings.results import Results, find
+from shaketable.findings.results import Found, Results, as_results
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Content: TypeAlias = Literal["findings", "cells", "points"]
 
-ENDINGS = (".csv", ".csv.gz", ".parquet", ".json")
-"""Endings of the files that findings and records can be written to."""
+Target: TypeAlias = Literal["csv", "parquet", "json", "card", "mlflow"]
+
+ENDINGS: dict[Target, tuple[str, ...]] = {
+    "csv": (".csv", ".csv.gz"),
+    "parquet": (".parquet",),
+    "json": (".json",),
+    "card": (".md",),
+    "mlflow": (),
+}
+"""Endings of the files that results can be written to."""
 
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")
 _SENTENCES = {"answer", "verdict", "meaning", "reference_words"}
 
 
-def export(path: str | Path, results: Results | Records, *, content: Content = "findings") -> Path:
-    """Write findings or records to a file, and return its path.
+def export(
+    results: Found,
+    path: str | Path | None = None,
+    *,
+    to: Target | None = None,
+    content: Content = "findings",
+    task: str | None = None,
+    tracking_uri: str | None = None,
+    experiment: str = "shaketable",
+    run_name: str = "shaketable",
+) -> Path | str:
+    """Write results to a table, a JSON file, a section for a model card, or to MLflow.
 
     Parameters
     ----------
-    path
-        ``.csv``, ``.csv.gz``, ``.parquet`` or ``.json``.
     results
-        All findings of some records, or the records.
+        Findings, records or a results file.
+    path
+        File to write: ``.csv``, ``.csv.gz``, ``.parquet``, ``.json``, or ``.md`` for a card. A card
+        without a path is returned; MLflow takes none.
+    to
+        ``csv``, ``parquet``, ``json``, ``card`` or ``mlflow``; by default what the path ends in.
     content
-        ``findings``: every value with its interval, as `findings_frame` and in ``.json`` as
-        `Results.json` has it. ``cells``: one row per model and corruption. ``points``: one row per
-        point of every cell.
+        Of tables and JSON. ``findings``: every value with its interval, in JSON as `Results.json`
+        has it. ``cells``: one row per model and corruption. ``points``: one row per point of every
+        cell.
+    task
+        Of a card: the task of the models on the Hugging Face Hub, such as
+        ``image-classification``; the card then begins with the metrics as YAML (``model-index``).
+    tracking_uri, experiment, run_name
+        Of MLflow: where to log, by default what MLflow itself is set to; and the names of the
+        experiment, which is made if there is none, and of the run.
+
+    Returns
+    -------
+    Path or str
+        The file; the text of a card without a path; the ID of the run in MLflow.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> points = [[0.0], [0.4], [1.0]], [False, False, True]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, points, ["linf(eps_min)"], name="step")
+    >>> print(st.export(records, to="card").splitlines()[0])
+    ## Robustness
     """
+    target = _choose_target(path, to)
+    results = as_results(results)
+    if target == "mlflow":
+        from shaketable.findings.mlflow_runs import log_mlflow  # it imports this module
+
+        return log_mlflow(
+            results, tracking_uri=tracking_uri, experiment=experiment, run_name=run_name
+        )
+    if target == "card":
+        from shaketable.findings.card import make_card  # it loads the page
+
+        card = make_card(results, task=task)
+        if path is None:
+            return card
+        with write_beside(path, "card") as beside:
+            beside.write_text(card, encoding="utf-8")
+        return Path(path)
+    assert path is not None
+    return write_findings(path, results, content=content)
+
+
+def _choose_target(path: str | Path | None, to: Target | None) -> Target:
+    """Return what is written: as asked for, or as the path ends."""
+    if to is not None and to not in ENDINGS:
+        raise unknown_name("target of export", to, ENDINGS)
+    if path is None:
+        if to not in ("card", "mlflow"):
+            needed = either("-o", "path")
+            raise InputError(f"{needed} must name a file, such as results.{to or 'csv'}; add it")
+        return to
+    found = [target for target, ends in ENDINGS.items() if str(path).lower().endswith(ends)]
+    if not found:
+        endings = [ending for ends in ENDINGS.values() for ending in ends]
+        raise unknown_name("ending of an exported file", Path(path).suffix, endings)
+    if to not in (None, found[0]):
+        rule = f"end in {', '.join(ENDINGS[to])}" if ENDINGS[to] else "be left out"
+        name = either("-o", "path")
+        raise InputError(f"{name} must {rule} for {to}, got {str(path)!r}; change one of the two")
+    return found[0]
+
+
+def write_findings(path: str | Path, results: Results, *, content: Content = "findings") -> Path:
+    """Write findings or records as a table or as JSON; see `export`."""
     if content not in get_args(Content):
         raise unknown_name("content", content, get_args(Content))
     path = Path(path)
-    ending = next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), None)
-    if ending is None:
-        raise unknown_name("ending of an exported file", path.suffix, ENDINGS)
-    if isinstance(results, Records):
-        results = find(results)
     with write_beside(path, content) as beside:
-        if ending == ".json":
+        if path.name.lower().endswith(ENDINGS["json"]):
             beside.write_text(json.dumps(_make_document(results, content), indent=2))
         else:
             write_table(make_frame(results, content), beside)

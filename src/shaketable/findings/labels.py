@@ -32,12 +32,13 @@ def distinguish(names: Sequence[str], facts: Sequence[Mapping[str, str]]) -> lis
 
 def list_noise_facts(cell: Record) -> dict[str, str]:
     """Return the noise settings of a cell as texts, for `distinguish`."""
+    setting = cell.setting
     return {
-        "k": f"k = {cell.k}",
-        "seed": f"seed {cell.seed}",
-        "bounds": f"bounds {cell.bounds}",
-        "draws": f"{cell.draws} draws",
-        "noise": f"noise made on the {cell.noise}",
+        "k": f"k = {setting.k}",
+        "seed": f"seed {setting.seed}",
+        "bounds": f"bounds {setting.bounds}",
+        "draws": f"{setting.draws} draws",
+        "noise": f"noise made on the {setting.noise}",
     }
 
 

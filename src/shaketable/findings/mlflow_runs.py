@@ -19,7 +19,7 @@ from shaketable.core.errors import (
 )
 from shaketable.core.versions import list_versions
 from shaketable.evaluation.records import Record, Records
-from shaketable.findings.export import export
+from shaketable.findings.export import write_findings
 from shaketable.findings.headlines import Headline, list_headlines
 from shaketable.findings.page import write_report
 from shaketable.findings.results import Results, find
@@ -52,6 +52,11 @@ def log_mlflow(
         Where to log; by default what MLflow itself is set to.
     experiment, run_name
         Names of the experiment, which is made if there is none, and of the run.
+
+    Returns
+    -------
+    str
+        ID of the run.
     """
     try:
         import mlflow
@@ -114,7 +119,9 @@ def _log_runs(client: Any, results: Results, experiment: str, run_name: str) -> 
         with tempfile.TemporaryDirectory() as folder:
             client.log_artifact(run_id, write_report(Path(folder, "report.html"), results))
             for ending in ("csv", "json"):
-                client.log_artifact(run_id, export(Path(folder, f"findings.{ending}"), results))
+                client.log_artifact(
+                    run_id, write_findings(Path(folder, f"findings.{ending}"), results)
+                )
     return run_id
 
 
@@ -163,10 +170,10 @@ def _make_name(text: str, taken: Iterable[str]) -> str:
 
 def _list_params(records: Records) -> dict[str, str]:
     """Return the settings of the records by name."""
-    noisy = [c for c in records if c.corruption != "clean"] or list(records)
+    noisy = [c for c in records if not c.is_clean] or list(records)
 
     def join(name: str, cells: Iterable[Record]) -> str:
-        return make_visible(join_distinct(getattr(c, name) for c in cells), limit=_LONGEST)
+        return make_visible(join_distinct(c.get(name) for c in cells), limit=_LONGEST)
 
     return {
         "data": join("data", records),

@@ -4,17 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
+from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
 from shaketable.findings.finding import Methods, Section
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.provenance import list_models, list_settings, make_title
-from shaketable.findings.results import Results, find
+from shaketable.findings.results import Found, Results, as_results, find
+from shaketable.separations.audit import Audit
 from shaketable.separations.facts import SeparationFacts
-from shaketable.separations.page import nearest_figures, points_figures
-from shaketable.separations.separation import SeparationRecord
+from shaketable.separations.one_nn import OneNN
+from shaketable.separations.page import nearest_figures, points_figures, write_separation
+from shaketable.separations.separation import Separation, SeparationRecord
 from shaketable.views import page
+
+
+class Reported(Protocol):
+    """A result that writes its own page, such as that of `assess` or of `worst_case`."""
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page, and return its path."""
+
+
+def report(
+    found: Found | Separation | Reported,
+    path: str | Path,
+    *,
+    dataset: Dataset | None = None,
+    title: str | None = None,
+    notes: Iterable[str] = (),
+    reference: str = "",
+    one_nn: OneNN | None = None,
+    audited: Audit | None = None,
+) -> Path:
+    """Write a result as one HTML page that needs no other file.
+
+    Parameters
+    ----------
+    found
+        Records, their findings, or a results file; a result of `assess`, `separation` or
+        `worst_case`.
+    path
+        File to write, ``.html``; an existing one is replaced.
+    dataset
+        The data. A separation needs them; of records, two-dimensional points are drawn.
+    title
+        Heading of the page; by default it names models and data.
+    notes
+        Sentences that a reader should know, shown near the top.
+    reference
+        Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
+    one_nn, audited
+        Of a separation: results of `one_nn` and `audit` on the same data, to be shown too.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> points = [[0.0], [0.4], [1.0]], [False, False, True]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, points, ["linf(eps_min)"], name="step")
+    >>> st.report(records, "page.html").name  # doctest: +SKIP
+    'page.html'
+    """
+    if isinstance(found, Separation):
+        if dataset is None:
+            raise InputError("dataset must be the data of the separation, got None; pass it")
+        return write_separation(
+            path, found, dataset, one_nn=one_nn, audited=audited, title=title, notes=notes
+        )
+    if isinstance(found, Results | Records | str | Path):
+        results = as_results(found, reference=reference, notes=notes)
+        return write_report(path, results, dataset=dataset, title=title)
+    return found.report(path)
 
 
 def write_report(
@@ -46,6 +113,20 @@ def write_report(
         Sentences that a reader should know, shown near the top.
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
+
+    Returns
+    -------
+    Path
+        Path of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_report(Path(folder) / "page.html", records).name)
+    page.html
     """
     if isinstance(records, Results):
         results = records

@@ -26,7 +26,7 @@ def list_settings(
     them.
     """
     cells = list(records)
-    noisy = [c for c in cells if c.corruption != "clean"] or cells
+    noisy = [c for c in cells if not c.is_clean] or cells
     versions = {f"{name} {v}" for c in cells for name, v in c.versions.items() if name != DEVICE}
     devices = [c.versions[DEVICE] for c in cells if DEVICE in c.versions]
     created = sorted(c.created for c in cells if c.created)
@@ -40,13 +40,13 @@ def list_settings(
         "Classes": join_distinct(str(label) for c in cells[:1] for label in c.points.classes),
         "Test points": join_distinct(c.n for c in cells),
         "Noise": join_distinct(names),
-        "Noisy copies of every point, k": join_distinct(c.k for c in noisy),
-        "Draws": join_distinct(c.draws for c in noisy),
-        "Noise drawn on": join_distinct(c.noise for c in noisy),
-        "Bounds": join_distinct(c.bounds for c in noisy),
+        "Noisy copies of every point, k": join_distinct(c.setting.k for c in noisy),
+        "Draws": join_distinct(c.setting.draws for c in noisy),
+        "Noise drawn on": join_distinct(c.setting.noise for c in noisy),
+        "Bounds": join_distinct(c.setting.bounds for c in noisy),
         "Runs": join_distinct(sorted({c.run + 1 for c in cells})[-1:]),
-        "Seed": join_distinct(c.seed for c in cells),
-        "Precision of the points": join_distinct(c.dtype for c in cells),
+        "Seed": join_distinct(c.setting.seed for c in cells),
+        "Precision of the points": join_distinct(c.setting.dtype for c in cells),
         **({"Networks computed on": join_distinct(devices)} if devices else {}),
         "Versions": ", ".join(sorted(versions)),
         "Measured": " to ".join(dict.fromkeys([*created[:1], *created[-1:]])),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
+from shaketable.evaluation.store import Store
 from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models
@@ -106,6 +108,18 @@ def find(
         from names of groups to patterns of models' names, such as ``{"noisy": "*(C?)"}``.
     notes
         Sentences that a reader should know, besides those of the records.
+
+    Returns
+    -------
+    Results
+        All findings: print them, or take numbers, tables and pages from them.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> sorted(st.find(records).json())
+    ['error_probabilities', 'groups', 'models', 'mscr_differences', 'notes']
     """
     if not len(records):
         raise InputError("records must hold at least one cell; evaluate a model first")
@@ -123,6 +137,27 @@ def find(
     of_records = (*groups.fixed_parts, *note_guessing_models(groups.series))
     sentences = (*records.notes, *notes, *of_records, *problems)
     return Results(groups, findings, tuple(dict.fromkeys(sentences)))
+
+
+Found: TypeAlias = Results | Records | str | Path
+"""What figures, pages and files are made from: findings, records, or a results file."""
+
+
+def as_results(found: Found, *, reference: str = "", notes: Iterable[str] = ()) -> Results:
+    """Return findings as they are, or take them from records or a results file, as `find` does."""
+    if isinstance(found, Results):
+        return found
+    return find(as_records(found), reference=reference, notes=notes)
+
+
+def as_records(found: Found) -> Records:
+    """Return records: as they are, those of findings, or those in a results file."""
+    if isinstance(found, Results):
+        return found.records
+    if isinstance(found, Records):
+        return found
+    with Store(found, must_exist=True) as store:
+        return store.records()
 
 
 _ORDER = {
@@ -149,6 +184,7 @@ def _bridge(blocks: Any, methods: Methods) -> list[Section]:
         assert s.heading is not None
         title = Markup("<h2>{}</h2>").format(s.heading.title) if s.heading.title else ""
         body = Markup("").join([title, *s.parts])
+        body = Markup(str(body).replace('id="figure-', f'id="{s.place}-figure-'))
         html = Markup('<section id="{}">{}</section>').format(s.place, body)
         order = _ORDER.get(s.place.split("-")[0], 35)
         made.append(Section(s.place, s.heading.contents, html, order))

@@ -23,7 +23,7 @@ def make_schema(name: str, path: str) -> dict[str, Any]:
     Parameters
     ----------
     name
-        What it describes, such as ``score``; a part of its identifier.
+        What it describes, such as ``report``; a part of its identifier.
     path
         File below the package ``shaketable`` that describes it; `FILE` for all findings.
     """

@@ -83,6 +83,13 @@ def make_scorer(
     k, seed, bounds
         As in `evaluate`.
 
+    Returns
+    -------
+    RobustScorer
+        What scikit-learn calls with a model and points.
+
+    Examples
+    --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.model_selection import cross_val_score
     >>> from sklearn.neighbors import KNeighborsClassifier

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import norm_name, norm_title, pnorm_level
 from shaketable.core.sizes import name_multiple
-from shaketable.core.spec import Call, parse_call, split_calls
+from shaketable.core.spec import Call, split_calls
 from shaketable.core.types import FloatArray
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.error_probability import ErrorProbability, estimate_error_probability
@@ -36,12 +36,12 @@ class Series:
     """Of the data, by the order of the norm, where it was measured."""
     _parts: dict[int, Series] = field(default_factory=dict, repr=False)
 
-    @property
+    @cached_property
     def first(self) -> Record:
         """The cell of the first run, for settings that all runs share."""
         return self.noisy[0]
 
-    @property
+    @cached_property
     def runs(self) -> int:
         """Number of runs."""
         return len(self.noisy)
@@ -61,9 +61,9 @@ class Series:
             level = pnorm_level(call)
             if level is None:
                 continue
-            multiple = name_multiple(level[1], self.eps_min_by_norm.get(level[0]))
+            multiple = name_multiple(level.size, self.eps_min_by_norm.get(level.p))
             if multiple:
-                spec = spec.replace(call, str(Call(parse_call(call).name, (multiple,))))
+                spec = spec.replace(call, str(Call(norm_name(level.p), (multiple,))))
         return spec
 
     @cached_property
@@ -166,11 +166,30 @@ def group_series(records: Records, *, needs_clean: bool = True) -> list[Series]:
     Series with the same clean cells share `on_clean`, and with it its estimates. If the records
     lack the clean cells of a series, that is an error, or `clean` is empty if `needs_clean` is
     false.
+
+    Parameters
+    ----------
+    records
+        Of any models and corruptions.
+    needs_clean
+        Whether records without clean cells are an error.
+
+    Returns
+    -------
+    list[Series]
+        One series per model and corruption.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0, ([[-1.0], [1.0]], [False, True]), "linf(0.1)")
+    >>> [series.first.corruption for series in st.metrics.series(records)]
+    ['clean', 'linf(0.1)']
     """
-    clean = {(c.points.id, c.model_id): c for c in records if c.corruption == "clean"}
+    clean = {(c.points.id, c.model_id): c for c in records if c.is_clean}
     groups: dict[tuple[object, ...], dict[int, Record]] = {}
     for cell in records:
-        key = (cell.recipe, cell.train, *get_noise_setting(cell), cell.corruption)
+        key = (cell.recipe, cell.train, cell.fingerprint, cell.setting, cell.corruption)
         groups.setdefault(key, {})[cell.run] = cell
     result = []
     shared: dict[tuple[int, ...], Series] = {}
@@ -205,11 +224,6 @@ def bound_errors(series: Iterable[Series]) -> None:
             vars(s)["error_bound"] = bound  # the cached property
 
 
-def get_noise_setting(cell: Record) -> tuple[object, ...]:
-    """Return the settings that determine the noise of a point, except corruption and run."""
-    return cell.fingerprint, cell.bounds, cell.draws, cell.noise, cell.k, cell.seed
-
-
 def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
     r"""Accuracy gained or lost under noise, relative to the clean accuracy, one value per run.
 
@@ -218,6 +232,18 @@ def relative_change(clean: ArrayLike, robust: ArrayLike) -> FloatArray:
     At eps_min this is MSCR (Siedel et al. 2022, Eq. 2). 0: no loss; -0.25: a quarter of the clean
     accuracy was lost; above 0: the noise helps.
 
+    Parameters
+    ----------
+    clean, robust
+        Accuracies of every run, without and with noise.
+
+    Returns
+    -------
+    FloatArray
+        One value per run.
+
+    Examples
+    --------
     >>> relative_change(clean=[0.8, 0.8], robust=[0.6, 0.8])
     array([-0.25,  0.  ])
     """
@@ -237,14 +263,34 @@ def get_pairing(series: Series) -> tuple[object, ...]:
             c.points.order,
             c.corruption,
             c.run,
-            () if c.corruption == "clean" else get_noise_setting(c),  # clean: the same for any seed
+            None if c.is_clean else c.setting,  # clean: the same for any seed
         )
         for c in series.noisy
     )
 
 
 def meets_same_noise(first: Series, second: Series) -> bool:
-    """Whether two series can be paired: same points, same noise, run by run."""
+    """Whether two series can be paired: same points, same noise, run by run.
+
+    Parameters
+    ----------
+    first, second
+        Two of those that `metrics.series` returns.
+
+    Returns
+    -------
+    bool
+        Whether they can be paired.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> models = {"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6}
+    >>> records = st.evaluate(models, ([[0.2], [0.8]], [False, True]), "linf(0.1)", k=1)
+    >>> a, b = (st.metrics.series(records.select(model=name))[-1] for name in "ab")
+    >>> st.metrics.meets_same_noise(a, b)
+    True
+    """
     return get_pairing(first) == get_pairing(second)
 
 
@@ -261,7 +307,7 @@ def refuse_shared(cell: Record, *, over_runs: bool = True) -> None:
 
     `over_runs` is true if several runs would give one.
     """
-    if cell.draws == "shared":
+    if cell.shares_draws:
         raise InputError(
             "draws must be independent for an interval from one run, got shared draws: all points "
             "have the same noise; evaluate with "

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shaketable.core.norms import norm_name, norm_title, norm_to_json, pnorm_level
+from shaketable.core.norms import norm_title, norm_to_json
 from shaketable.core.sizes import find_factor, name_multiple
-from shaketable.core.spec import format_value, parse_call
+from shaketable.core.spec import format_value
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.labels import distinguish, list_noise_facts
 from shaketable.findings.series import Series
@@ -81,8 +81,8 @@ class Subject:
     @cached_property
     def study_noise(self) -> str:
         """Norms of the noise in training and in test, in words."""
-        levels = (pnorm_level(s.first.train) for s in self.clean if s.first.train_epsilon)
-        norms = dict.fromkeys(norm_title(level[0]) for level in levels if level is not None)
+        levels = (s.first.train_level for s in self.clean if s.first.train_epsilon)
+        norms = dict.fromkeys(norm_title(level.p) for level in levels if level is not None)
         test = f"{self.norm} noise".strip()
         if not norms.keys() - {self.norm}:
             return f"{test} in training (columns) and test (rows)"
@@ -94,9 +94,9 @@ class Subject:
 
     def train_level(self, series: Series) -> str:
         """Return the size of the training noise as text."""
-        size = series.first.train_epsilon
-        level = pnorm_level(series.first.train) if size else None
-        return _name_size(size, series.eps_min_by_norm.get(level[0]) if level else self.eps_min)
+        size, level = series.first.train_epsilon, series.first.train_level
+        known = self.eps_min if level is None else series.eps_min_by_norm.get(level.p)
+        return _name_size(size, known)
 
     def test_level(self, series: Series) -> str:
         """Return the size of the test noise as text, or the spec of another corruption."""
@@ -124,18 +124,17 @@ def group_subjects(
     for s in series:
         c = s.first
         model = (c.fingerprint, c.recipe)
-        if c.corruption == "clean":
+        if c.is_clean:
             clean_only.setdefault(model, []).append(s)
         elif s.at_eps_min or c.key not in of_suites:
-            setting = (get_norm_title(c), c.bounds, c.draws, c.noise, c.k, c.seed)
-            groups.setdefault((*model, *setting), []).append(s)
+            groups.setdefault((*model, get_norm_title(c), c.setting), []).append(s)
     corrupted = {key[:2] for key in groups}
     groups |= {model: group for model, group in clean_only.items() if model not in corrupted}
     labels = _make_labels([group[0].first for group in groups.values()])
     return [
         Subject(
             label,
-            tuple(s for s in group if s.first.corruption != "clean"),
+            tuple(s for s in group if not s.first.is_clean),
             _list_clean_series(group),
             _choose_separation(records.separations, group[0].first),
             left_to_suites=key in in_suites,  # a key with a setting has other corruptions
@@ -159,8 +158,7 @@ def name_noise(series: Series) -> str:
 
 def get_norm_title(cell: Record) -> str:
     """Return the name of the norm of a cell's noise; empty for other corruptions."""
-    level = None if cell.corruption == "clean" else pnorm_level(cell.corruption)
-    return "" if level is None else norm_title(level[0])
+    return "" if cell.level is None else norm_title(cell.level.p)
 
 
 def get_training_size(series: Series) -> float:
@@ -187,10 +185,8 @@ def _list_clean_series(group: Iterable[Series]) -> tuple[Series, ...]:
 
 def _choose_separation(known: Iterable[SeparationRecord], cell: Record) -> SeparationRecord | None:
     candidates = [s for s in known if s.fingerprint == cell.fingerprint]
-    if not get_norm_title(cell):
-        return candidates[0] if candidates else None
-    name = parse_call(cell.corruption).name
-    return next((s for s in candidates if norm_name(s.norm) == name), None)
+    norm = None if cell.level is None else cell.level.p
+    return next((s for s in candidates if norm is None or s.norm == norm), None)
 
 
 def _make_labels(cells: Sequence[Record]) -> list[str]:
@@ -198,5 +194,5 @@ def _make_labels(cells: Sequence[Record]) -> list[str]:
     facts = []
     for c in cells:
         noise = {"norm": get_norm_title(c) or "other corruptions", **list_noise_facts(c)}
-        facts.append({"data": c.data} | ({} if c.corruption == "clean" else noise))
+        facts.append({"data": c.data} | ({} if c.is_clean else noise))
     return distinguish([c.model for c in cells], facts)

@@ -14,7 +14,6 @@ from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
 from shaketable.evaluation.records import Record, Records, SuiteRecord
 from shaketable.findings.series import (
     Series,
-    get_noise_setting,
     group_series,
     meets_same_noise,
     refuse_shared,
@@ -44,14 +43,14 @@ class SuiteResult:
     def first(self) -> Record:
         """One of its cells, corrupted if possible, for settings that all cells share."""
         cells = [s.first for s in self.series]
-        return next((c for c in cells if c.corruption != "clean"), cells[0])
+        return next((c for c in cells if not c.is_clean), cells[0])
 
     @cached_property
     def specs(self) -> tuple[str, ...]:
         """Specs of its corruptions, including clean points."""
         return tuple(s.first.corruption for s in self.series)
 
-    @property
+    @cached_property
     def draws(self) -> int:
         """Draws per point, over all corruptions."""
         return len(self.series) * self.first.k
@@ -92,11 +91,31 @@ def group_suites(records: Records, series: Sequence[Series] | None = None) -> li
     """Return one result per model and suite whose corruptions were all evaluated.
 
     `series` are those of the records, if they have been grouped already.
+
+    Parameters
+    ----------
+    records
+        Of models under suites.
+    series
+        Series of the records; None groups them.
+
+    Returns
+    -------
+    list[SuiteResult]
+        One result per model and suite.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.2, 0.0], [0.8, 0.0]], [False, True]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, st.suite("mscr-2d"), k=1)
+    >>> [len(result.series) for result in st.metrics.suite_results(records)]
+    [8]
     """
     settings: dict[tuple[object, ...], dict[str, Series]] = {}
     for s in group_series(records) if series is None else series:
         c = s.first
-        setting = (c.recipe, c.train, c.points.order, *get_noise_setting(c))
+        setting = (c.recipe, c.train, c.fingerprint, c.points.order, c.setting)
         settings.setdefault(setting, {})[c.corruption] = s
     return [
         SuiteResult(suite, tuple(_choose_members(suite, by_spec)))
@@ -108,7 +127,27 @@ def group_suites(records: Records, series: Sequence[Series] | None = None) -> li
 
 
 def meets_same_suite(first: SuiteResult, second: SuiteResult) -> bool:
-    """Whether two results can be paired: same points and noise, corruption by corruption."""
+    """Whether two results can be paired: same points and noise, corruption by corruption.
+
+    Parameters
+    ----------
+    first, second
+        Two of those that `metrics.suite_results` returns.
+
+    Returns
+    -------
+    bool
+        Whether they can be paired.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> models = {"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6}
+    >>> data = [[0.2, 0.0], [0.8, 0.0]], [False, True]
+    >>> records = st.evaluate(models, data, st.suite("mscr-2d"), k=1)
+    >>> st.metrics.meets_same_suite(*st.metrics.suite_results(records))
+    True
+    """
     return len(first.series) == len(second.series) and all(
         map(meets_same_noise, first.series, second.series)
     )

@@ -55,6 +55,13 @@ def adapt(
     preprocess
         What is done to the points before the model gets them.
 
+    Returns
+    -------
+    Adapted
+        The model with its declaration; `evaluate` takes it.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import shaketable as st
     >>> model = st.adapt(lambda x: (x[:, 0] > 0.5).astype(int), classes=["no", "yes"])

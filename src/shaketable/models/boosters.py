@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from functools import cached_property
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,8 @@ from shaketable.core.errors import InputError
 from shaketable.core.types import Array
 from shaketable.models.categories import prepare_for
 from shaketable.models.identity import content_hash
-from shaketable.models.lightgbm_files import read_trees
 from shaketable.models.loading import ModelLoader, declare_loader
 from shaketable.models.recognising import TableModel
-from shaketable.models.xgboost_files import check_model
 
 
 class BoosterModel(TableModel):
@@ -48,6 +48,18 @@ class BoosterModel(TableModel):
     def _content(self) -> bytes:
         """Return the booster as it is saved."""
         raise NotImplementedError
+
+    def _visit(self, rng: np.random.Generator) -> None:
+        """Have the library write out all trees, and answer rows."""
+        raise NotImplementedError
+
+    def visit(self) -> None:
+        """Save the booster, write out all its trees, and ask it for rows of many kinds.
+
+        A node that leads out of its tree, or back, ends the process as soon as it is reached.
+        """
+        self._content()
+        self._visit(np.random.default_rng(0))
 
     @cached_property
     def identity(self) -> str | None:
@@ -99,6 +111,15 @@ class XGBoostModel(BoosterModel):
     def _content(self) -> bytes:
         return bytes(self.booster.save_raw("ubj"))
 
+    def _visit(self, rng: np.random.Generator) -> None:
+        from xgboost import DMatrix
+
+        with suppress(Exception):  # not all that can be asked can be written out
+            self.booster.get_dump()
+            self.booster.get_score()
+        rows = DMatrix(_draw_rows(rng, self.booster.num_features()))
+        self.booster.predict(rows, validate_features=False)
+
 
 class LightGBMModel(BoosterModel):
     """A ``lightgbm.Booster``."""
@@ -122,6 +143,17 @@ class LightGBMModel(BoosterModel):
         text: str = self.booster.model_to_string()
         return text.partition("\nend of trees")[0].encode()  # parameters of training follow
 
+    def _visit(self, rng: np.random.Generator) -> None:
+        with suppress(Exception):  # such as numbers that JSON does not have
+            self.booster.dump_model()
+        self.booster.predict(_draw_rows(rng, self.booster.num_feature()))
+
+
+def _draw_rows(rng: np.random.Generator, d: int) -> Array:
+    """Return rows of small, large and missing values."""
+    rows = rng.normal(size=(256, d)) * 10.0 ** rng.integers(-3, 7, (256, 1))
+    return np.where(rng.random(rows.shape) < 0.1, np.nan, rows)
+
 
 def wrap(model: Any, name: str = "Booster") -> BoosterModel | None:
     """Return a booster of either library as a model; None for other objects, such as estimators."""
@@ -131,20 +163,23 @@ def wrap(model: Any, name: str = "Booster") -> BoosterModel | None:
     return kind(model, name)
 
 
-def _load_xgboost(path: Path) -> Any:
+def _load_xgboost(path: Path) -> BoosterModel:
     import xgboost
 
     if path.suffix == ".json" and b'"learner"' not in path.read_bytes()[:4096]:
         raise InputError(f"model file {str(path)!r} must hold a model of XGBoost, saved as JSON")
-    check_model(path.read_bytes(), str(path), binary=path.suffix == ".ubj")
-    return wrap(xgboost.Booster(model_file=path), path.name)
+    return XGBoostModel(xgboost.Booster(model_file=path), path.name)
 
 
-def _load_lightgbm(path: Path) -> Any:
+def _load_lightgbm(path: Path) -> BoosterModel:
     import lightgbm
 
-    text = read_trees(path.read_text(encoding="utf-8"), str(path))
-    return wrap(lightgbm.Booster(model_str=text), path.name)
+    _, _, end = path.read_bytes().rpartition(b"\nend of parameters\n")
+    if end.strip() and not end.strip().startswith(b"pandas_categorical:"):  # or it is not noticed
+        raise InputError(
+            f"model file {str(path)!r} must be a whole model of LightGBM; save it again"
+        )
+    return LightGBMModel(lightgbm.Booster(model_file=path), path.name)
 
 
 declare_loader(
@@ -154,6 +189,7 @@ declare_loader(
         help="booster of XGBoost, saved with save_model",
         needs="xgboost",
         install="shaketable[boosting]",
+        try_model=methodcaller("visit"),
     )
 )
 declare_loader(
@@ -163,5 +199,6 @@ declare_loader(
         help="booster of LightGBM, saved with save_model",
         needs="lightgbm",
         install="shaketable[boosting]",
+        try_model=methodcaller("visit"),
     )
 )

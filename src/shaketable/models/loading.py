@@ -13,7 +13,12 @@ only, so one that may hold code is loaded only if the user says that it is trust
 
 from __future__ import annotations
 
+import hashlib
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import getdoc
@@ -21,13 +26,21 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.checks import unknown_name
-from shaketable.core.errors import InputError, ModelError, either, guard_foreign
+from shaketable.core.errors import (
+    InputError,
+    ModelError,
+    either,
+    guard_foreign,
+)
 from shaketable.core.importing import import_object, is_reference, search_working_directory
 from shaketable.core.registry import Registry
 from shaketable.data.dataset import Dataset
 from shaketable.models.builtin import BUILTIN, builtin
 from shaketable.models.examples import EXAMPLES, example
 from shaketable.models.networks.registry import is_network
+
+_MOST_CPU, _SLOWEST = 20, 10**6  # seconds that a child may compute, and bytes that take one more
+_PATIENCE = 10  # seconds to wait for each of these, as other processes may be busy
 
 
 @dataclass(frozen=True)
@@ -51,6 +64,12 @@ class ModelLoader:
     """
     asks_for_trust: bool = False
     """Whether `load` takes the keyword ``trust``, and refuses files that need it by itself."""
+    try_model: Callable[[Any], None] | None = None
+    """Visits all parts of a loaded model; None if damaged files only make the library raise errors.
+
+    Some libraries end the process instead. With it, each file is loaded and visited in a child
+    process first, and in this one only if the child lived.
+    """
 
     def import_needed(self) -> Any:
         """Import the package that `needs` names; an error says how to install it."""
@@ -85,6 +104,8 @@ class ModelLoader:
         self.check(path, trust=trust)
         if trust and (self.asks_for_trust or self.safer is not None):  # it may name classes
             search_working_directory()
+        if self.try_model is not None:
+            _try_in_child(path)
         failure = f"model file {str(path)!r} cannot be loaded: {{text}}"
         remedy = "run from the directory that holds its classes, or install their package"
         with (
@@ -93,6 +114,51 @@ class ModelLoader:
             guard_foreign(f"{failure}; {remedy}", only=(AttributeError, ImportError)),
         ):
             return self.load(path, trust=trust) if self.asks_for_trust else self.load(path)
+
+
+_tried: set[str] = set()
+"""Hashes of the files that a child process could load."""
+
+
+def _try_in_child(path: Path) -> None:
+    """Load a file in a process of its own, once; an `InputError` if that dies, fails or hangs."""
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    if digest in _tried:
+        return
+    code = "import sys; from shaketable.models.loading import try_file; try_file(sys.argv[1])"
+    paths = os.pathsep.join(filter(None, sys.path))
+    refusal = f"model file {str(path)!r} is damaged, or no model of its kind"
+    try:
+        child = subprocess.run(
+            [sys.executable, "-P", "-c", code, str(path)],
+            env={**os.environ, "PYTHONPATH": paths},
+            capture_output=True,
+            timeout=_PATIENCE * (_MOST_CPU + len(content) / _SLOWEST),
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InputError(f"{refusal}: loading it does not end; save it again") from error
+    if child.returncode:
+        said = child.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        ended = f"its library ended the process (exit code {child.returncode})"
+        raise InputError(f"{refusal}: {said if child.returncode == 1 else ended}; save it again")
+    _tried.add(digest)
+
+
+def try_file(path: str) -> None:
+    """Load a model and visit all its parts; what a child process does with a file."""
+    file = Path(path)
+    loader = LOADERS.get(file.suffix or file.name)
+    assert loader.try_model is not None, "only such files are tried"
+    with suppress(ImportError):  # of Windows, where the parent ends what hangs
+        import resource
+
+        most = _MOST_CPU + file.stat().st_size // _SLOWEST
+        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+    # ours come again when the parent loads the file
+    with suppress(InputError), guard_foreign("{text}", SystemExit, but=(InputError,)):
+        loader.try_model(loader.load(file))
 
 
 def _admit(ending: str, loader: Any) -> ModelLoader:

@@ -1,4 +1,3 @@
 from shaketable.separations.audit import Audit as Audit
 from shaketable.separations.one_nn import OneNN as OneNN
-from shaketable.separations.page import write_separation as write_separation
 from shaketable.separations.separation import Separation as Separation

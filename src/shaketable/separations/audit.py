@@ -154,6 +154,13 @@ def audit(
     before
         The data before coinciding points of different classes were left out, if they were.
 
+    Returns
+    -------
+    Audit
+        Closest pairs, points that are in many of them, duplicates and contradictions.
+
+    Examples
+    --------
     >>> from shaketable import make_dataset, separation
     >>> data = make_dataset([0.0, 1.0, 4.0, 9.0, 9.0], ["a", "b", "a", "b", "b"], name="tiny")
     >>> report = audit(separation(data), data)

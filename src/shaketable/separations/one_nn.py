@@ -102,6 +102,13 @@ def one_nn(
     progress
         Show a progress bar; searches of k-d trees have none.
 
+    Returns
+    -------
+    OneNN
+        Nearest points, labels and accuracy.
+
+    Examples
+    --------
     >>> train = np.array([[0.0], [2.0], [9.0]]), np.array(["a", "b", "b"])
     >>> result = one_nn(train, (np.array([[1.0], [8.0]]), np.array(["a", "b"])))
     >>> result.neighbours(0), result.accuracy, result.labels.tolist()

@@ -50,6 +50,20 @@ def write_separation(
         Heading of the page; by default it names the data.
     notes
         Sentences to show near the top, before those of the data.
+
+    Returns
+    -------
+    Path
+        Path of the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> data = st.load("bands(n=40)")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(write_separation(Path(folder) / "page.html", st.separation(data), data).name)
+    page.html
     """
     report = audit(separation, dataset) if audited is None else audited
     facts = SeparationFacts.of(SeparationRecord.of(separation, dataset.fingerprint), dataset)

@@ -140,11 +140,18 @@ def separation(
     progress
         Show a progress bar; searches of k-d trees and of few points have none.
 
+    Returns
+    -------
+    Separation
+        Distances, closest pairs and eps_min.
+
     Raises
     ------
     UndefinedError
         If points of different classes coincide, so that eps_min would be 0.
 
+    Examples
+    --------
     >>> s = separation(np.array([[0.0], [1.0], [4.0]]), np.array(["a", "a", "b"]))
     >>> s.two_r, s.epsilon_min, s.pair, s.nearest.tolist()
     (3.0, 1.5, (1, 2), [4.0, 3.0, 3.0])

@@ -28,6 +28,23 @@ class Method:
 class Estimate:
     """A value with its confidence interval, as fractions, and how the interval was computed.
 
+    Parameters
+    ----------
+    value
+        The estimate, a fraction.
+    low, high
+        Ends of its confidence interval.
+    confidence
+        Such as 0.95.
+    method
+        How the interval was computed, and what it is for.
+    limits
+        Computes the interval again; None if it cannot be, as after pickling.
+    careful
+        Whether the interval allows for points unlike all that were seen.
+
+    Examples
+    --------
     >>> print(Estimate(value=0.9, low=0.824, high=0.951, confidence=0.95, method="by hand"))
     0.900 (95 % interval 0.824 to 0.951)
     """
@@ -59,6 +76,22 @@ class Estimate:
         worst possible point is imagined (`shaketable.statistics.limits`, Gaffke). Neither of them
         is closer to the value than without.
 
+        Parameters
+        ----------
+        confidence
+            Another confidence; None keeps it.
+        times
+            Imagined multiple of the points, or of the runs, which show the same.
+        careful
+            Whether the limits hold for any points; None keeps what the estimate has.
+
+        Returns
+        -------
+        Estimate
+            The same value with another interval.
+
+        Examples
+        --------
         >>> from shaketable.statistics.intervals import proportion
         >>> print(proportion(90, 100).again(confidence=0.99))
         0.900 (99 % interval 0.798 to 0.962)
@@ -83,6 +116,18 @@ class Estimate:
     def subtract_from(self, total: float) -> Estimate:
         """Return `total` minus the value: 1 makes an error of an accuracy, 0 changes the sign.
 
+        Parameters
+        ----------
+        total
+            What the value is subtracted from.
+
+        Returns
+        -------
+        Estimate
+            The difference, with its limits.
+
+        Examples
+        --------
         >>> Estimate(0.9, 0.8, 0.95, 0.95, "by hand").subtract_from(1).high
         0.19999999999999996
         """
@@ -106,6 +151,13 @@ class Estimate:
     def json(self) -> dict[str, float]:
         """Value and limits in per cent.
 
+        Returns
+        -------
+        dict[str, float]
+            ``mean``, ``low`` and ``high``.
+
+        Examples
+        --------
         >>> Estimate(0.5, 0.25, 0.75, 0.95, "by hand").json()
         {'mean': 50.0, 'low': 25.0, 'high': 75.0}
         """

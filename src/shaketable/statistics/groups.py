@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.statistics.counts import check_draws, read_points
 from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimating import bound_each, estimate_each
 from shaketable.statistics.independent import subtract_independent
-from shaketable.statistics.intervals import bound_each, estimate_each
 from shaketable.statistics.limits import mean_estimator
 
 

@@ -27,7 +27,6 @@ from scipy import special
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.types import FloatArray, IntArray
-from shaketable.statistics import standard
 from shaketable.statistics.counts import (
     Runs,
     check_confidence,
@@ -36,32 +35,41 @@ from shaketable.statistics.counts import (
     read_runs,
     tabulate,
 )
-from shaketable.statistics.estimate import Estimate, Limits, Method
-from shaketable.statistics.families import get_family
+from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimating import bound_each, estimate_each, make_estimate
 from shaketable.statistics.limits import (
     Estimator,
     Imagine,
     LinearEstimate,
     average_estimators,
     change_estimator,
-    compute_limits,
-    compute_limits_over_runs,
     difference_estimator,
-    find_upper_limit,
     imagine_point,
-    imagine_worst,
     mean_estimator,
 )
-from shaketable.statistics.standard import Quantity
 
 _Counts = TypeVar("_Counts")  # ArrayLike or Runs
-_OWN = "Clopper–Pearson, generalised to means of points"
-_OWN_OVER_RUNS = "Student t, or wider with beta tails"
 
 
 def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
     """Share of ``n`` independent points that were right, for a fixed model (Clopper–Pearson).
 
+    Parameters
+    ----------
+    hits
+        Number of right answers.
+    n
+        Number of points.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The share, with its interval.
+
+    Examples
+    --------
     >>> print(proportion(90, 100))
     0.900 (95 % interval 0.824 to 0.951)
     """
@@ -70,7 +78,9 @@ def proportion(hits: int, n: int, *, confidence: float = 0.95) -> Estimate:
     if not 0 <= hits <= n:
         raise InputError(f"hits must lie in 0..n = 0..{n}, got {hits}; count points, not draws")
     counts = np.array([n - hits, hits], dtype=np.float64)
-    return _estimate(mean_estimator(np.array([0.0, 1.0])), counts, 1, confidence, quantity="share")
+    return make_estimate(
+        mean_estimator(np.array([0.0, 1.0])), counts, 1, confidence, quantity="share"
+    )
 
 
 def mean_share(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -82,11 +92,27 @@ def mean_share(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate
     show that they do not. With k = 1 this is the clean accuracy and Clopper–Pearson. Counts of
     errors in place of hits give the error.
 
+    Parameters
+    ----------
+    hits
+        Number of right answers of every point, from 0 to `k`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean share, with its interval.
+
+    Examples
+    --------
     >>> print(mean_share([10, 10, 9, 10, 0, 10, 10, 10, 10, 10], k=10))
     0.890 (95 % interval 0.543 to 0.995)
     """
     (h,), counts = tabulate([read_points("hits", hits, check_draws(k))], [k + 1])
-    return _estimate(mean_estimator(h / k), counts[0], k, confidence, quantity="share")
+    return make_estimate(mean_estimator(h / k), counts[0], k, confidence, quantity="share")
 
 
 def mean_share_over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -94,11 +120,27 @@ def mean_share_over_runs(hits: Runs, k: int, *, confidence: float = 0.95) -> Est
 
     .. math:: \frac{1}{R} \sum_r \frac{1}{n} \sum_i h_{ri} / k
 
+    Parameters
+    ----------
+    hits
+        For every run, the number of right answers of every point.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean over runs, with its interval.
+
+    Examples
+    --------
     >>> print(mean_share_over_runs([[1, 1, 0, 1], [1, 0, 1, 1], [1, 1, 1, 1]], k=1))
     0.833 (95 % interval 0.468 to 1.000)
     """
     (h,), counts = tabulate([read_runs("hits", hits, check_draws(k))], [k + 1])
-    return _estimate(mean_estimator(h / k), counts, k, confidence)
+    return make_estimate(mean_estimator(h / k), counts, k, confidence)
 
 
 def relative_change(
@@ -113,11 +155,31 @@ def relative_change(
     right answers in ``k`` draws. With few right clean points, the interval is wide. If ``clean``
     counts the right answers of several models, ``clean_k`` is their number.
 
+    Parameters
+    ----------
+    clean
+        1 for every point that is right without noise, else 0.
+    hits
+        Number of right answers of every point in its draws.
+    k
+        Number of draws per point.
+    clean_k
+        Number of answers that `clean` counts.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The relative change, with its interval.
+
+    Examples
+    --------
     >>> print(relative_change([1] * 90 + [0] * 10, [10] * 85 + [0] * 15, k=10))
     -0.056 (95 % interval -0.119 to -0.008)
     """
     estimator, counts = _tabulate_changes([[(clean, hits)]], k, read_points, clean_k)
-    return _estimate(estimator, counts[0], k, confidence, least=-1.0)
+    return make_estimate(estimator, counts[0], k, confidence, least=-1.0)
 
 
 def relative_change_over_runs(
@@ -127,13 +189,29 @@ def relative_change_over_runs(
 
     The mean of the runs' ratios (Algorithm 1), not the ratio of their means.
 
+    Parameters
+    ----------
+    clean, hits
+        For every run, the counts of every point, as in `relative_change`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean over runs, with its interval.
+
+    Examples
+    --------
     >>> clean = [[1] * 19 + [0]] * 3
     >>> hits = [[1] * 17 + [0] * 3, [1] * 18 + [0] * 2, [1] * 19 + [0]]
     >>> print(relative_change_over_runs(clean, hits, k=1))
     -0.053 (95 % interval -0.197 to 0.078)
     """
     estimator, counts = _tabulate_changes([[(clean, hits)]], k, read_runs)
-    return _estimate(estimator, counts, k, confidence, least=-1.0)
+    return make_estimate(estimator, counts, k, confidence, least=-1.0)
 
 
 def change_difference(
@@ -149,13 +227,31 @@ def change_difference(
     Each model is a pair (clean, hits), measured on the same points with the same noise. Positive:
     the first model keeps more of its accuracy. `clean_k` is that of `relative_change`.
 
+    Parameters
+    ----------
+    first, second
+        Each a pair (clean, hits), as in `relative_change`.
+    k
+        Number of draws per point.
+    clean_k
+        Number of answers that the clean counts are of.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
     >>> sturdy = [1] * 100, [10] * 100
     >>> shaky = [1] * 100, [10] * 80 + [2] * 20
     >>> print(change_difference(sturdy, shaky, k=10))
     0.160 (95 % interval 0.100 to 0.232)
     """
     estimator, counts = _tabulate_changes([[first], [second]], k, read_points, clean_k)
-    return _estimate(estimator, counts[0], k, confidence)
+    return make_estimate(estimator, counts[0], k, confidence)
 
 
 def change_difference_over_runs(
@@ -166,13 +262,29 @@ def change_difference_over_runs(
     Each model is a pair (clean, hits) as in `relative_change_over_runs`; run r of both has the same
     split and the same noise, so they are paired by run.
 
+    Parameters
+    ----------
+    first, second
+        Each a pair (clean, hits), as in `relative_change_over_runs`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean difference, with its interval.
+
+    Examples
+    --------
     >>> clean = [[1] * 50] * 4
     >>> hits = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9, [1] * 40 + [0] * 10]
     >>> print(change_difference_over_runs((clean, clean), (clean, hits), k=1))
     0.1850 (95 % interval 0.1545 to 0.2188)
     """
     estimator, counts = _tabulate_changes([[first], [second]], k, read_runs)
-    return _estimate(estimator, counts, k, confidence)
+    return make_estimate(estimator, counts, k, confidence)
 
 
 def mean_change(
@@ -225,7 +337,7 @@ def mean_of_values(
     rows = places.reshape(-1, values.shape[-1])
     table = np.array([np.bincount(row, minlength=len(y)) for row in rows], dtype=np.float64)
     table = table[0] if len(table) == 1 else table
-    return _estimate(mean_estimator(y, low, high), table, 1, confidence, imagine=imagine)
+    return make_estimate(mean_estimator(y, low, high), table, 1, confidence, imagine=imagine)
 
 
 def mean_difference(
@@ -238,11 +350,27 @@ def mean_difference(
     For a fixed pair of models: counts of right or wrong answers for the same points, in k draws
     each.
 
+    Parameters
+    ----------
+    first, second
+        Counts of every point, from 0 to `k`, of the same points.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
     >>> print(mean_difference([3] * 20 + [0] * 80, [0] * 100, k=10))
     0.0600 (95 % interval 0.0258 to 0.0874)
     """
     estimator, counts = _tabulate_means(first, second, k, read_points)
-    return _estimate(estimator, counts[0], k, confidence, quantity="difference")
+    return make_estimate(estimator, counts[0], k, confidence, quantity="difference")
 
 
 def mean_differences(
@@ -298,12 +426,28 @@ def mean_difference_over_runs(
 ) -> Estimate:
     """Mean over all splits of the first model's mean count minus the second's, paired by run.
 
+    Parameters
+    ----------
+    first, second
+        For every run, the counts of every point.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the two-sided interval.
+
+    Returns
+    -------
+    Estimate
+        The mean difference, with its interval.
+
+    Examples
+    --------
     >>> runs = [[1] * 40 + [0] * 10, [1] * 42 + [0] * 8, [1] * 41 + [0] * 9]
     >>> print(mean_difference_over_runs(runs, [[0] * 50] * 3, k=1))
     0.820 (95 % interval 0.763 to 0.870)
     """
     estimator, counts = _tabulate_means(first, second, k, read_runs)
-    return _estimate(estimator, counts, k, confidence)
+    return make_estimate(estimator, counts, k, confidence)
 
 
 def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> Estimate:
@@ -311,6 +455,22 @@ def error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95) -> E
 
     Fixed model, new points. No error in n points proves less than about 3 / n, whatever k is.
 
+    Parameters
+    ----------
+    hits
+        Number of right answers of every point, from 0 to `k`.
+    k
+        Number of draws per point.
+    confidence
+        Confidence of the one-sided bound.
+
+    Returns
+    -------
+    Estimate
+        The share of wrong answers; ``low`` is 0, and ``high`` the bound.
+
+    Examples
+    --------
     >>> print(error_upper_bound([10] * 100, k=10))
     0.0000 (95 % interval 0.0000 to 0.0295)
     """
@@ -345,122 +505,9 @@ def point_error_upper_bound(hits: ArrayLike, k: int, *, confidence: float = 0.95
     return np.where(h > 0, limit, 1.0)
 
 
-def _estimate(
-    estimator: Estimator,
-    counts: FloatArray,
-    k: int,
-    confidence: float,
-    *,
-    quantity: Quantity = "other",
-    least: float = -math.inf,
-    imagine: Imagine = imagine_point,
-) -> Estimate:
-    """Estimate from a table of outcomes: (outcomes) for a fixed model, or (runs, outcomes)."""
-    if get_family() == "standard":
-        method = standard.choose_method(estimator, counts, k, quantity)
-    else:
-        method = _choose_own(estimator, counts, imagine)
-    return _estimate_by(method, counts, k, confidence, least)
-
-
-def _estimate_by(
-    method: Method, counts: FloatArray, k: int, confidence: float, least: float = -math.inf
-) -> Estimate:
-    """Estimate by one method, whatever family is in force when it is computed again."""
-
-    def compute(confidence: float, times: float, careful: bool) -> tuple[float, float, float]:
-        tail = (1 - check_confidence(confidence)) / 2
-        value, low, high = method.compute(tail, times, careful)
-        return value, max(low, least), high
-
-    def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
-        return compute(confidence, times, careful)[1:]
-
-    text = _describe_target(counts, method.name, k)
-    return Estimate(*compute(confidence, 1.0, False), confidence, text, limits)
-
-
-def _choose_own(
-    estimator: Estimator, counts: FloatArray, imagine: Imagine = imagine_point
-) -> Method:
-    """Return shaketable's own method for a table of outcomes, as `standard.choose_method`."""
-    ends = compute_limits if counts.ndim == 1 else compute_limits_over_runs
-
-    def compute(tail: float, times: float, careful: bool) -> tuple[float, float, float]:
-        point = imagine_worst if careful else imagine
-        value, low, high = map(float, ends(estimator, counts, tail, point, times))
-        return value, low, high
-
-    return Method(_OWN if counts.ndim == 1 else _OWN_OVER_RUNS, compute)
-
-
-def _describe_target(counts: FloatArray, method: str, k: int) -> str:
-    """Say what an interval is for, how it was computed, and from how many points."""
-    n = f"n = {counts.sum(axis=-1).flat[0]:.0f}, k = {k}"
-    if counts.ndim > 1:
-        return f"mean over all runs like these; {method}: {len(counts)} runs, {n}"
-    return f"fixed model, new points and noise; {method}: {n}"
-
-
 def _read_models(name: str, counts: Runs, k: int) -> IntArray:
     """Counts of one or several models: (models, points)."""
     return np.concatenate([read_points(name, row, k) for row in counts])
-
-
-def estimate_each(
-    estimate_row: Callable[[int], Estimator],
-    estimate_all: Estimator,
-    counts: FloatArray,
-    k: int,
-    confidence: float,
-    *,
-    quantity: Quantity = "other",
-) -> list[Estimate]:
-    """One estimate for a fixed model per row of a table of outcomes, as for each row alone.
-
-    Own limits of all rows are found together.
-    """
-    if get_family() == "standard":
-        return [
-            _estimate(estimate_row(row), counts[row], k, confidence, quantity=quantity)
-            for row in range(len(counts))
-        ]
-
-    def make_limits(row: int) -> Limits:
-        def limits(confidence: float, times: float, careful: bool) -> tuple[float, float]:
-            own = _choose_own(estimate_row(row), counts[row])
-            again = _estimate_by(own, counts[row], k, confidence)
-            again = again.again(times=times, careful=careful)
-            return again.low, again.high
-
-        return limits
-
-    tail = (1 - check_confidence(confidence)) / 2
-    found = np.stack(compute_limits(estimate_all, counts, tail), axis=-1).tolist()
-    methods = [_describe_target(row, _OWN, k) for row in counts]
-    return [
-        Estimate(value, low, high, confidence, methods[row], make_limits(row))
-        for row, (value, low, high) in enumerate(found)
-    ]
-
-
-def bound_each(
-    errors: FloatArray, counts: FloatArray, k: int, confidence: float = 0.95
-) -> list[Estimate]:
-    """One-sided upper bound of the share of wrong answers, per row of a table of outcomes.
-
-    `errors` has the share of wrong draws of every outcome.
-    """
-    linear, tail = mean_estimator(errors)(counts), 1 - check_confidence(confidence)
-    if get_family() == "standard":
-        name = standard.describe_share_method(k)
-        highs = standard.compute_share_limits(linear, counts, k, tail)[1]
-    else:
-        name, highs = _OWN, find_upper_limit(linear, counts, tail)
-    return [
-        Estimate(value, 0.0, high, confidence, f"one-sided, {_describe_target(row, name, k)}")
-        for value, high, row in zip(linear.estimate.tolist(), highs.tolist(), counts, strict=True)
-    ]
 
 
 def _estimate_changes(
@@ -468,12 +515,12 @@ def _estimate_changes(
 ) -> Estimate:
     """Mean change of one group of models, or of the first minus the second; runs: 1 or more."""
     if len(groups[0][0][0]) > 1:
-        return _estimate(
+        return make_estimate(
             *_tabulate_changes(groups, k, read_runs), k, confidence, least=_least(groups)
         )
     only = [[(clean[0], hits[0]) for clean, hits in models] for models in groups]
     estimator, counts = _tabulate_changes(only, k, read_points)
-    return _estimate(estimator, counts[0], k, confidence, least=_least(groups))
+    return make_estimate(estimator, counts[0], k, confidence, least=_least(groups))
 
 
 def _least(groups: Sequence[object]) -> float:

@@ -81,6 +81,22 @@ def find_fixed_confidence(confidence: float, size: float, unit: Unit) -> float:
 def hold_at_any_size(estimate: Estimate, size: int, unit: Unit) -> Estimate:
     """Return the same value with the interval of a confidence sequence after so many values.
 
+    Parameters
+    ----------
+    estimate
+        Estimate with an interval for a fixed number of points or runs.
+    size
+        Number of points or runs so far.
+    unit
+        Which of the two: ``points`` or ``runs``.
+
+    Returns
+    -------
+    Estimate
+        The same value; its interval holds for all numbers at once.
+
+    Examples
+    --------
     >>> from shaketable.statistics.intervals import proportion
     >>> print(proportion(900, 1000))
     0.9000 (95 % interval 0.8797 to 0.9179)

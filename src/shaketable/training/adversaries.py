@@ -36,9 +36,7 @@ from shaketable.core.tensors import move
 from shaketable.core.types import Array, IntArray
 from shaketable.data.bounds import Bounds
 from shaketable.data.dataset import Dataset
-from shaketable.training.loop import Batch, Outcome
-
-Kind = Literal["pgd_at", "trades"]
+from shaketable.training.loop import Batch, StepOutcome
 
 _CONSTRAINTS = ("none", "genuine-max")
 _START, _WAY = 1000, 1001  # purposes of keys; augmentations and noise have the first numbers
@@ -82,7 +80,7 @@ class AdversarialTraining:
     'trades(0.1, norm=inf, steps=10, beta=6)'
     """
 
-    kind: Kind
+    kind: Literal["pgd_at", "trades"]
     epsilon: float
     norm: float = float("inf")
     steps: int = 10
@@ -163,7 +161,7 @@ class AdversarialLoss:
         ask: Callable[[Tensor], Tensor],
         batch: Batch,
         smoothing: float = 0.0,
-    ) -> Outcome:
+    ) -> StepOutcome:
         """Loss and scores of a batch of points; `ask` gives their scores.
 
         The scores are those of the points, or with alpha = 1, which never asks for them, those of
@@ -176,18 +174,18 @@ class AdversarialLoss:
 
         if weight == 0:  # nothing else may be drawn, or counted by batch normalisation
             scores = ask(batch.x)
-            return Outcome(plain_loss(scores), scores, targets)
+            return StepOutcome(plain_loss(scores), scores, targets)
         worst = self.find_worst(network, ask, batch)
         if self.training.kind == "trades":
             scores = ask(batch.x)
             change = _divergences(softmax(scores.float(), dim=1), ask(worst)).mean()
-            return Outcome(plain_loss(scores) + weight * change, scores, targets)
+            return StepOutcome(plain_loss(scores) + weight * change, scores, targets)
         if weight == 1:
             scores = ask(worst)
-            return Outcome(plain_loss(scores), scores, targets)
+            return StepOutcome(plain_loss(scores), scores, targets)
         scores = ask(batch.x)
         loss = (1 - weight) * plain_loss(scores) + weight * plain_loss(ask(worst))
-        return Outcome(loss, scores, targets)
+        return StepOutcome(loss, scores, targets)
 
     def find_worst(
         self, network: nn.Module, ask: Callable[[Tensor], Tensor], batch: Batch

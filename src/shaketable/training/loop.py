@@ -58,7 +58,7 @@ class Batch(NamedTuple):
     """The same, or one key per point for the whole training if noise is drawn once."""
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """What a step computes: its loss, scores of points, and the targets that they are to meet."""
 
     loss: Tensor
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
     """Class codes, or one share per class if images were mixed."""
 
 
-class Step(Protocol):
+class TrainingStep(Protocol):
     """What is done with a batch, up to the loss."""
 
     @property
@@ -77,7 +77,7 @@ class Step(Protocol):
     def change(self, network: nn.Module, batch: Batch) -> Batch:
         """Augment and corrupt the points."""
 
-    def compute(self, network: nn.Module, batch: Batch) -> Outcome:
+    def compute(self, network: nn.Module, batch: Batch) -> StepOutcome:
         """Compute scores and loss."""
 
 
@@ -104,7 +104,7 @@ class Trainer:
     rows: IntArray
     """Rows of the data to train on."""
     recipe: Recipe
-    step: Step
+    step: TrainingStep
     seed: int
     device: torch.device
     precision: Precision = "auto"

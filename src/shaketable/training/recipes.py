@@ -197,6 +197,31 @@ def make_recipe(
     """Return a recipe by its name, with other values where they are given.
 
     A schedule is stretched to another number of epochs.
+
+    Parameters
+    ----------
+    name
+        Name of the recipe, or a recipe.
+    network
+        Another network.
+    epochs
+        Another number of epochs.
+    batch
+        Another number of points per step.
+    rate
+        Another highest learning rate.
+    shift
+        Whether points are shifted at random.
+
+    Returns
+    -------
+    Recipe
+        The recipe with these values.
+
+    Examples
+    --------
+    >>> make_recipe("fast", epochs=2).epochs
+    2
     """
     recipe = name if isinstance(name, Recipe) else _read_named(name)
     values = {"network": network, "epochs": epochs, "batch": batch, "rate": rate, "shift": shift}

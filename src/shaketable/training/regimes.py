@@ -46,10 +46,10 @@ from shaketable.training.augmentations.operations import find_range, map_from_un
 from shaketable.training.augmentations.registry import (
     AUGMENTATIONS,
     Augmentation,
-    admit,
+    admit_augmentation,
     parse_augmentation,
 )
-from shaketable.training.loop import Batch, Outcome
+from shaketable.training.loop import Batch, StepOutcome
 from shaketable.training.recipes import Recipe
 
 
@@ -189,7 +189,7 @@ def as_regime(given: str | Regime | Corruption | Augmentation) -> Regime:
     if isinstance(given, Regime):
         return given
     if hasattr(given, "takes_targets"):
-        return Regime((admit(given),))
+        return Regime((admit_augmentation(given),))
     return Regime(noise=as_corruption(given))
 
 
@@ -215,7 +215,7 @@ def make_regime(
 
 def refuse_gaps(noise: Corruption) -> None:
     """Raise `InputError` for noise that makes values missing."""
-    if noise.leaves_gaps:
+    if noise.traits.leaves_gaps:
         raise InputError(
             f"{noise.spec} leaves values empty, which networks cannot take; write missing(share, "
             "mean), or train an estimator that takes NaN"
@@ -302,7 +302,7 @@ class RegimeStep:
             x = corrupt(x, fold(batch.noise_keys, len(self.augmentations)))
         return batch._replace(x=x, targets=targets)
 
-    def compute(self, network: nn.Module, batch: Batch) -> Outcome:
+    def compute(self, network: nn.Module, batch: Batch) -> StepOutcome:
         """Compute scores and loss."""
 
         def ask(points: Tensor) -> Tensor:
@@ -312,7 +312,7 @@ class RegimeStep:
             return self.adversary(network, ask, batch, self.smoothing)
         scores = ask(batch.x)
         loss = cross_entropy(scores.float(), batch.targets, label_smoothing=self.smoothing)
-        return Outcome(loss, scores, batch.targets)
+        return StepOutcome(loss, scores, batch.targets)
 
 
 def score_points(network: nn.Module, x: Tensor, classes: int) -> Tensor:
@@ -418,7 +418,7 @@ class Noise:
                 "in your own loop"
             )
         refuse_gaps(self.regime.noise)
-        if self.regime.noise.by_column:
+        if self.regime.noise.traits.by_column:
             raise InputError(
                 f"{self.regime.noise.spec} depends on the columns of the data, which batches do "
                 "not show; use train, study or NoiseAugmented"

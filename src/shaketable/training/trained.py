@@ -160,6 +160,13 @@ def train(
     progress
         Show a bar on stderr.
 
+    Returns
+    -------
+    Trained
+        The network, with accuracies by epoch.
+
+    Examples
+    --------
     >>> import shaketable as st
     >>> trained = train("mlp(width=8)", st.load("bands(n=200)"), noise="linf(0.01)", epochs=2)
     >>> len(trained.curve)

@@ -311,7 +311,8 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
         text = _format_value(value, kind)
         return f"{text}%" if text and kind in ("rate", "change", "bound") else text, small
     if kind == "bound":
-        return numbers.format_percent(value), [f"below {numbers.format_bound(value.high)}", *small]
+        below = numbers.say_below(value.high)
+        return numbers.format_percent(value), [*([below] if below else []), *small]
     if kind == "points":
         return numbers.format_points(value), [numbers.format_points_interval(value), *small]
     if kind == "correlation":
@@ -344,8 +345,8 @@ def _format_value(value: Value, kind: Kind) -> str:
 
 def _format_estimate(e: Estimate, kind: Kind) -> str:
     if kind == "bound":
-        text = f"{numbers.format_percent(e)}, below {numbers.format_bound(e.high)}"
-        return text.replace("%", "")
+        parts = numbers.format_percent(e), numbers.say_below(e.high)
+        return ", ".join(filter(None, parts)).replace("%", "")
     if kind == "correlation":
         return f"{e.value:+.2f} [{e.low:+.2f}, {e.high:+.2f}]"
     return numbers.format_entry(e, signed=kind in ("change", "points"))

@@ -108,6 +108,16 @@ def format_bound(share: float) -> str:
     return f"{math.ceil(100 * share * 10**decimals - 1e-9) / 10**decimals:.{decimals}f}%"
 
 
+def say_below(share: float) -> str:
+    """Upper bound as words; empty for a bound of 100 %, which says nothing.
+
+    >>> say_below(0.25887), say_below(0.99999)
+    ('below 25.89%', '')
+    """
+    bound = format_bound(share)
+    return "" if share >= 1 or bound == "100.00%" else f"below {bound}"
+
+
 def percent_decimals(e: Estimate) -> int:
     """Decimals that the interval supports when it is written in per cent: 2 to 4.
 

@@ -146,7 +146,7 @@ def test_a_failed_cell_is_recorded_and_tried_again(request, tmp_path, capsys, ba
     assert len(found) == 3 * 3 * 3  # three levels in three runs; one training of four failed
     with st.Store(store, must_exist=True) as kept:
         assert kept.records().failures == found.failures
-    assert main(["score", str(store)]) == 0
+    assert main(["report", str(store)]) == 0
     assert "failed: training with linf(0.01), run 0" in capsys.readouterr().err
     cure.touch()
     again = run()

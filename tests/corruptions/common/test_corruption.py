@@ -226,7 +226,7 @@ def test_every_kind_is_listed_with_the_worst_first(records, capsys):
 
 
 def test_the_page_says_where_the_severities_come_from(records, tmp_path):
-    page = st.write_report(tmp_path / "p.html", records).read_text(encoding="utf-8")
+    page = st.report(records, tmp_path / "p.html").read_text(encoding="utf-8")
     assert "Common corruptions: suite common-19" in page
     assert "not read from a published set" in page
     assert "frost from generated textures" in page

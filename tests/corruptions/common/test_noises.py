@@ -6,8 +6,8 @@ from scipy import stats
 
 from helpers.images import check_independence, corrupt_by_name, make_images, make_keys
 from shaketable.corruptions.common import noises
-from shaketable.corruptions.common.noise_kernels import fill_draws
 from shaketable.corruptions.common.severities import parameters
+from shaketable.corruptions.compiled.levels import fill_draws
 
 NAMES = ["gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"]
 LEVELS = [

@@ -8,9 +8,10 @@ import pytest
 from scipy import ndimage
 
 from shaketable.core.errors import InputError
-from shaketable.corruptions.common.crystals import ICES, grow
 from shaketable.corruptions.common.textures import (
+    ICES,
     fingerprint,
+    grow,
     ice,
     read_textures,
     reduction,

@@ -7,9 +7,9 @@ import pytest
 from scipy import ndimage, stats
 
 from shaketable.core.keys import _mix, row_keys, uniforms
-from shaketable.corruptions.common import weather
+from shaketable.corruptions.common import spatter, weather
 from shaketable.corruptions.common.severities import parameters, profile_of, side_of
-from shaketable.corruptions.common.spatter_kernels import canny, chamfer
+from shaketable.corruptions.common.spatter import canny, chamfer
 from shaketable.corruptions.common.textures import reduction, resize, textures
 from shaketable.corruptions.compiled.streams import SIDE
 from shaketable.corruptions.gaussian import Gaussian
@@ -44,7 +44,8 @@ def corrupted(kind, images, severity, drawn_by=None):
     profile = profile_of(*images.shape[1:3])
     numbers = parameters(kind, severity, profile)
     drawn_by = keys(len(images)) if drawn_by is None else drawn_by
-    return getattr(weather, kind)(images, drawn_by, numbers, side_of(profile))
+    module = spatter if kind == "spatter" else weather
+    return getattr(module, kind)(images, drawn_by, numbers, side_of(profile))
 
 
 def truncated(x):
@@ -322,13 +323,13 @@ def test_snow_and_its_reflection_fall_on_a_flat_image():
 @pytest.mark.parametrize("kind", [0, 1])
 def test_without_a_drop_nothing_changes(kind):
     images = random_images(3, 32, 32)
-    found = weather.spatter(images, keys(3), (0.1, 0.01, 1.0, 0.9, 0.5, kind), 32)
+    found = spatter.spatter(images, keys(3), (0.1, 0.01, 1.0, 0.9, 0.5, kind), 32)
     assert np.array_equal(found, images)
 
 
 def test_water_without_a_rim_shines_evenly():
     images = np.full((1, 32, 32, 3), 51, np.uint8)
-    found = weather.spatter(images, keys(1), (0.72, 0.0, 1.0, 0.7, 0.5, 0), 32)
+    found = spatter.spatter(images, keys(1), (0.72, 0.0, 1.0, 0.7, 0.5, 0), 32)
     # levels of a single value are not spread, so the light is the same everywhere
     assert (found == np.uint8([51 + 87, 51 + 119, 51 + 119])).all()
 
@@ -351,5 +352,5 @@ def test_edges_are_cannys():
 
 
 def test_mud_everywhere_hides_the_image():
-    found = weather.spatter(random_images(2, 32, 32), keys(2), (0.9, 0.0, 1.0, 0.7, 0.6, 1), 32)
+    found = spatter.spatter(random_images(2, 32, 32), keys(2), (0.9, 0.0, 1.0, 0.7, 0.6, 1), 32)
     assert abs(found.astype(int) - [63, 42, 20]).max() <= 1

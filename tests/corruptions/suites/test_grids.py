@@ -67,7 +67,7 @@ def test_factors_follow_one_another_each_with_its_own_keys():
     x, keys = make_images(30, 10, 10) / np.float32(255), make_keys(30)
     whole = parse("ga(0.1) + sp(0.1) + rotation(30, bilinear)").bind(Bounds(0, 1, steps=255))
     step = x
-    for i, factor in enumerate(whole.factors):
+    for i, factor in enumerate(whole.members):
         step = factor(step, fold(keys, i))
         on = step * 255
         assert np.abs(on - np.rint(on)).max() < 1e-4

@@ -261,7 +261,7 @@ def test_laws_of_levels_are_what_arrays_are_drawn_from(spec, shape):
     ],
 )
 def test_where_corruptions_can_be_made(spec, place):
-    assert parse(spec).made_on == place
+    assert parse(spec).traits.made_on == place
 
 
 @pytest.mark.parametrize("device", DEVICES)

@@ -39,7 +39,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:divide by zero")  # of the inter
 def test_noise_is_that_of_arrays(spec, d):
     noise, x = parse(spec).bind(UNIT), points(d)
     out = torch.empty(9, d)
-    fused.fill_noise(out, STREAMS, noise.additive, torch.from_numpy(x))
+    fused.fill_noise(out, STREAMS, noise.traits.additive, torch.from_numpy(x))
     np.testing.assert_allclose(out, noise(x, KEYS), atol=1e-6)
 
 

@@ -111,7 +111,7 @@ def test_files_without_anything_in_common_are_refused(files, tmp_path):
         records = store.records()
     other = tmp_path / "rows.sqlite"
     with Store(other) as store:
-        points = replace(records.cells[0].points, id="another")
+        points = replace(records.cells[0].points, order="another")
         store.add([replace(c, points=points, key=f"x{c.key}") for c in records])
     with pytest.raises(InputError, match="their points differ; evaluate both on the same test"):
         compare_stores(files[0], other)

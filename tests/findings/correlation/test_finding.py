@@ -14,11 +14,11 @@ from shaketable.core.errors import InputError
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.evaluation.store import Store
-from shaketable.findings.correlation.finding import find
+from shaketable.findings.correlation.finding import find, find_asked
 from shaketable.findings.correlation.numbers import correlate
 from shaketable.findings.groups import RecordGroups
 from shaketable.separations.separation import SeparationRecord
-from shaketable.views.blocks import Table
+from shaketable.views.blocks import Heading, Table
 
 SPECS = ("l2(1)", "l2(2)")
 SEPARATION = SeparationRecord("f", np.inf, 0.2, (0, 1), (0, 1), None, {}, None)
@@ -73,7 +73,7 @@ def test_ten_models_have_all_pairs_judged_together(capsys: pytest.CaptureFixture
     assert names == [("error", "mscr"), ("error", "mce_lp"), ("mscr", "mce_lp")]
     assert finding.shown == [False, False, True]
     content = finding.json()
-    check_schema("score", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
+    check_schema("report", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
     assert len(content["metric_correlations"][2]["models"]) == 10
     finding.print()
     assert "MSCR with mCE_Lp" in capsys.readouterr().out
@@ -95,11 +95,20 @@ def test_the_command_prints_json_and_draws(
         store.add(list(records))
         store.add_separation(SEPARATION)
         store.add_suite(records.suites[0])
-    found = run_json(capsys, "correlate", path, "--with", "mce_lp", "-o", tmp_path / "c.svg")
+    argv = ("figure", "correlation", path, "--metric", "mscr,mce_lp", "-o", tmp_path / "c.svg")
+    found = run_json(capsys, *argv)
     assert len(found["correlations"][0]["models"]) == 5
     assert "<svg" in (tmp_path / "c.svg").read_text()[:5]
-    assert "MSCR with mCE_Lp" in run_command(capsys, "correlate", path, "--with", "mce_lp")[1]
-    assert "no model has a value of mce" in run_failing(capsys, "correlate", path)
+    argv = ("report", path, "--correlate", "mscr, mce_lp")
+    assert run_json(capsys, *argv)["correlations"] == found["correlations"]
+    assert "MSCR with mCE_Lp" in run_command(capsys, *argv)[1]
+    heading, *_ = find_asked(records, "mscr,mce_lp").blocks()
+    assert isinstance(heading, Heading)
+    assert heading.place == "correlation"
+    assert "no model has a value of mce" in run_failing(
+        capsys, "report", path, "--correlate", "mscr,mce"
+    )
+    assert "two metrics" in run_failing(capsys, "report", path, "--correlate", "mscr")
 
 
 def drop(records: Records, model: str, *specs: str) -> Records:
@@ -124,7 +133,7 @@ def test_a_model_of_several_k_counts_once_with_the_largest() -> None:
                 c,
                 key=f"{c.key} {k}",
                 hits=c.hits if c.corruption == "clean" else c.hits * (k // 2),
-                k=1 if c.corruption == "clean" else k,
+                setting=replace(c.setting, k=1 if c.is_clean else k),
                 train="clean",
                 recipe=f"{c.recipe} {k}",
                 model_id=f"{c.model_id} {k}",

@@ -17,10 +17,11 @@ from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.evaluation.records import Records
 from shaketable.findings.features.charts import features_chart
 from shaketable.findings.features.finding import Features
-from shaketable.findings.features.words import note_unnoticed
+from shaketable.findings.features.view import FEW_ANSWERS, describe_model, note_unnoticed
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.statistics import intervals
+from shaketable.views.blocks import Sentence, Table
 from shaketable.views.numbers import format_entry, format_points
 
 K, N = 5, 200
@@ -88,18 +89,19 @@ def test_terminal_page_and_chart_have_the_losses(
     page = read_page(write_report(tmp_path / "p.html", records))
     finding = take(records)
     (board,) = finding.boards
-    rows = page.tables["Losses by feature"]
+    (table,) = (block for block in finding.blocks() if isinstance(block, Table))
+    rows = page.tables[table.title]
     assert [row[0] for row in rows[1:]] == ["big", "mid", "tiny"]
     for row, first in zip(rows[1:], board.rows, strict=True):
         (line,) = [li for li in out.splitlines() if li.split()[:1] == [first.feature]]
         for cell, loss in zip(row[1:], board.at(first), strict=True):
             assert format_points(loss.value) in cell
             assert format_entry(loss.value, signed=True) + (" *" if loss.shown else "") in line
-    sentence = "net: the most fragile of 3 features under jitter(0.5) is big: 20.00 ["
+    sentence = ": the most fragile of 3 features under jitter(0.5) is big: 20.00 ["
     assert sentence in out
     assert page.text.index(sentence) < page.text.index("Which model is more accurate?")
-    none = "b: no loss is shown under jitter(0.5) in any of 3 features; the largest as measured is"
-    assert f"{none} 1.00 [" in out
+    none = "b: no feature shows a loss under jitter(0.5); the largest of 3 measured losses is 1.00"
+    assert none in out
     drawn = [row for row in chart_rows(features_chart(finding.boards)) if "model" in row]
     assert {(r["model"], r["group"], r["value"]) for r in drawn} == {
         (m.label, x.feature, 100 * x.value.value) for m in board.models for x in m.losses
@@ -133,21 +135,24 @@ def test_losses_under_different_noise_are_ranked_apart(
     for text in (out, page.text):
         assert "the most fragile of 2 features under swap(0.1) is flag" in text
         assert "the most fragile of 2 features under jitter(0.5) is age" in text
-        assert text.count("features under different noise are ranked apart") == 1
-        assert "no answer changes under jitter(0.5) in rooms: models do not use" in text
+        assert text.count("eatures under different noise are ranked apart") == 1
+        assert "o answer changes under jitter(0.5) in rooms: models do not use" in text
     for board in boards:
-        rows = page.tables[f"Losses by feature, {board.noise}"]
+        title = f"accuracy lost under {board.noise} in one feature at a time, by hand, the largest"
+        rows = page.tables[f"{title} mean first"]
         assert [row[0] for row in rows[1:]] == [loss.feature for loss in board.rows]
     titles = [panel["title"] for panel in features_chart(boards).to_dict()["vconcat"]]
     assert titles == ["swap(0.1), by hand", "jitter(0.5), by hand"]
 
 
-def test_the_top_of_the_page_counts_answers_not_models(tmp_path: Path) -> None:
+def test_the_top_of_the_page_answers_for_a_few_models_the_section_for_the_others() -> None:
     specs = ('swap(0.1, only="job")', 'jitter(0.5, only="age")')
     hits = {"clean": np.ones(N, int)} | {spec: np.full(N, K) for spec in specs}
     made = [make_records(hits, k=K, model=m, metric=METRIC, sets=specs) for m in "abcdef"]
-    page = read_page(write_report(tmp_path / "p.html", sum(made, start=Records(()))))
-    assert "7 more answers, by model and noise, are in Features" in " ".join(page.text.split())
+    blocks = take(sum(made, start=Records(()))).blocks()
+    answers = [b for b in blocks if isinstance(b, Sentence) and b.about]
+    assert [b.about for b in answers] == [*"abcdef", *"abcdef"]
+    assert [b.level for b in answers].count("headline") == FEW_ANSWERS
 
 
 @pytest.mark.parametrize(
@@ -158,7 +163,7 @@ def test_one_feature_under_a_noise_is_not_called_the_most_fragile(lost: int, end
     spec = 'swap(0.1, only="flag")'
     hits = {"clean": np.ones(N, int), spec: np.where(np.arange(N) < lost, 0, K)}
     (board,) = take(make_records(hits, k=K, metric=METRIC, sets=(spec,))).boards
-    assert board.models[0].words.startswith(f"net: under swap(0.1) in flag {end}")
+    assert describe_model(board.models[0]).startswith(f"under swap(0.1) in flag, {end}")
 
 
 def test_answers_that_change_are_not_called_unchanged() -> None:

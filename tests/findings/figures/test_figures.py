@@ -61,13 +61,13 @@ def test_tradeoff_shades_what_is_better_than_the_baseline(study_records: Records
 
 
 def test_tradeoff_of_models_has_a_baseline_of_choice(noise_records: Records) -> None:
-    rows = chart_rows(figures.draw_tradeoff(noise_records, baseline="1nn"))
+    rows = chart_rows(figures.draw_tradeoff(noise_records, reference="1nn"))
     assert {r["model"]: r["shape"] for r in rows if "shape" in r} == {
         "svm": "circle",
         "1nn": "square",
     }
-    with pytest.raises(InputError, match="unknown baseline 'knn'; did you mean '1nn'"):
-        figures.draw_tradeoff(noise_records, baseline="knn")
+    with pytest.raises(InputError, match="unknown reference 'knn'; did you mean '1nn'"):
+        figures.draw_tradeoff(noise_records, reference="knn")
 
 
 def test_differences_of_two_models_are_paired(study_records: Records) -> None:

@@ -59,7 +59,9 @@ def test_charts_name_the_source_of_the_sizes(suite_records: Records) -> None:
 
 def test_suites_on_several_data_have_different_titles(suite_records: Records) -> None:
     other = tuple(
-        replace(c, data="more", fingerprint="m", key=f"{c.key}m", points=replace(c.points, id="m"))
+        replace(
+            c, data="more", fingerprint="m", key=f"{c.key}m", points=replace(c.points, order="m")
+        )
         for c in suite_records.select(model="half")
     )
     suites = tuple(replace(s, fingerprint="m") for s in suite_records.suites)

@@ -129,7 +129,7 @@ def test_summaries_among_scores_or_incomplete_are_refused(tmp_path, text, messag
 
 def test_a_command_is_told_the_flag_with_the_columns_of_scores(tmp_path, capsys):
     path = write_table(tmp_path, "m,clean,fog,mean\na,1,2,1\n")
-    assert "by --conditions clean,fog,…, or" in run_failing(capsys, "mcv", path)
+    assert "by --conditions clean,fog,…, or" in run_failing(capsys, "figure", "mcv", path)
 
 
 def test_columns_that_are_named_are_conditions_whatever_they_are_called(tmp_path):

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 def test_the_page_has_plot_tables_and_sentences(two_factor_records, board, tmp_path):
-    page = read_page(st.write_report(tmp_path / "p.html", two_factor_records, reference="rf"))
+    page = read_page(st.report(two_factor_records, tmp_path / "p.html", reference="rf"))
     text = " ".join(page.text.split())
     assert "suite two-factor on shapes(n=300)" in text
     assert "Reference: rf, as chosen" in text

@@ -47,7 +47,7 @@ def make(
         replace(
             c,
             key=c.key + data,
-            points=replace(c.points, id=c.points.id + data),
+            points=replace(c.points, order=c.points.order + data),
             data=f"set {data}",
             fingerprint=data,
             recipe=c.model + data,
@@ -144,7 +144,9 @@ def test_only_networks_that_have_both_regimes_are_compared() -> None:
 
 def test_results_under_other_noise_are_not_subtracted() -> None:
     records = make({"a(clean)": 0.7, "a(C1)": 0.9})
-    cells = tuple(replace(c, seed=1) if c.model == "a(C1)" else c for c in records)
+    cells = tuple(
+        replace(c, setting=replace(c.setting, seed=1)) if c.model == "a(C1)" else c for c in records
+    )
     table = get(replace(records, cells=cells)).table
     assert ("C1", "mce_lp") in table.values
     assert list(table.differences) == [("C1", "e_clean")], "clean points have no noise"
@@ -200,7 +202,7 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_the_page_and_the_json_have_the_table_and_its_parts() -> None:
     finding = get(make(FOUR, runs=1))
     content = finding.json()
-    check_schema("score", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
+    check_schema("report", {"schema_version": SCHEMA_VERSION, "notes": [], **content})
     found = content["regimes"]
     assert (found["group_by"], found["baseline"]) == ("regime", "clean")
     assert [part["part"] for part in found["parts"]] == ["a on set f", "b on set f"]

@@ -111,7 +111,7 @@ def test_seed_and_store_are_options(run, pytester):
         run("-k", "test_met", "--shaketable-store", "r.sqlite", "--shaketable-seed", str(seed))
     with Store("r.sqlite", must_exist=True) as store:
         cells = store.records().cells
-    assert {cell.seed for cell in cells if cell.corruption != "clean"} == {3, 4}
+    assert {cell.setting.seed for cell in cells if cell.corruption != "clean"} == {3, 4}
 
 
 def test_several_workers_share_one_store(pytester):

@@ -14,8 +14,8 @@ from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.findings.risk.finding import Risks
-from shaketable.findings.risk.section import RiskTable
 from shaketable.separations.separation import SeparationRecord
+from shaketable.views.blocks import Table
 from shaketable.views.numbers import format_bound, format_percent
 
 COST = {"linf": 0.1, "l2": 0.2, "fog": 0.4, "sp": 0.1, "ga": 0.3}
@@ -66,9 +66,8 @@ def test_terminal_has_the_worst_of_all_and_the_bound_of_every_listed_corruption(
     for model in find(records).json()["error_probabilities"]:
         mean, upper = model["highest"]["mean"], format_bound(model["upper"] / 100)
         assert (
-            f"{model['label']}: probability of a wrong answer {mean:.2f}% under "
-            f"{model['highest']['corruption']}, the highest of 7 corruptions as measured; under "
-            f"each of them below {upper} with 95 % confidence\n"
+            f"{mean:.2f}, below {upper[:-1]} ({model['highest']['corruption']}; bound for all 7 "
+            "corruptions)"
         ) in out
         for cell in model["cells"][:3]:
             assert f"{cell['mean']:.2f}, below {format_bound(cell['upper'] / 100)[:-1]} " in out
@@ -104,14 +103,18 @@ def test_the_page_has_every_bound_and_the_summary_before_the_notes(
         assert (
             f"{format_percent(errors['clean'])}below {format_bound(errors['clean'].high)}" in shown
         )
-        assert f"{format_percent(errors[worst])}{worst}all 7 below {upper}" in shown
+        assert f"{format_percent(errors[worst])}below {upper}{worst}; bound for all 7" in shown
         eps_min = errors["linf(0.1)"]
         assert f"{format_percent(eps_min)}below {format_bound(eps_min.high)}" in shown
-    assert "1 more corruptions" in text, "five of six others are visible"
-    risk = find(records).findings["risk"]
-    assert isinstance(risk, Risks)
-    for model in risk.models:
-        shown = [entry.bound.value for entry in RiskTable(model).others]
+
+
+def test_noise_of_size_eps_min_comes_first_then_the_worst(records: Records) -> None:
+    tables = [b for b in find(records).findings["risk"].blocks() if isinstance(b, Table)]
+    assert [table.level for table in tables] == ["headline", "detail", "detail"]
+    for table in tables[1:]:
+        first, *others = table.rows
+        assert first[0] == "linf(eps_min)"
+        shown = [row[2].value for row in others]  # type: ignore[union-attr]
         assert shown == sorted(shown, reverse=True)
 
 
@@ -124,14 +127,3 @@ def test_models_without_a_bound_are_left_out(study_records: Records) -> None:
     good = make_records(hits, k=2, model="good")
     found = find(replace(good, cells=(*good.cells, *shared.cells[:1]))).json()
     assert [entry["label"] for entry in found["error_probabilities"]] == ["good"]
-
-
-def test_one_corruption_of_size_eps_min_is_not_said_twice(
-    capsys: pytest.CaptureFixture[str], records: Records
-) -> None:
-    alone = Records(records.cells[:2], records.separations)
-    out = print_results(capsys, alone)
-    assert out.count("probability of a wrong answer under this noise") == 1
-    assert "net: probability of a wrong answer" not in out
-    other = Records((records.cells[0], records.cells[2]), records.separations)
-    assert "net: probability of a wrong answer" in print_results(capsys, other)

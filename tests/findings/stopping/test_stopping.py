@@ -32,7 +32,7 @@ def make_stopped(n, *, model="net", k=4, seed=0, errors=0.1, metric=""):
 
 def forget_rule(records):
     """Return the same counts, as of a number that was fixed beforehand."""
-    cells = tuple(replace(c, points=replace(c.points, id="fixed")) for c in records)
+    cells = tuple(replace(c, points=replace(c.points, stopped=None)) for c in records)
     return replace(records, cells=cells)
 
 
@@ -162,7 +162,7 @@ def test_where_it_stopped_is_told(capsys):
     assert stop["forecast"]["half_width"] == pytest.approx(stop["half_width"] / 2)
     assert stop["forecast"]["needed"] > 1500
     assert stop["recommended_k"] == 1
-    check_schema("score", {"schema_version": SCHEMA_VERSION, **results.json()})
+    check_schema("report", {"schema_version": SCHEMA_VERSION, **results.json()})
     results.print()
     assert (
         "net: stopped after 500 points, intervals of accuracies within" in capsys.readouterr().out

@@ -120,13 +120,13 @@ def test_terminal_has_a_table_per_column_if_one_was_named(
 ) -> None:
     out = print_results(capsys, records)
     for board in take(find(records).findings["subgroups"]).boards:
-        title = f"by {board.by}, under linf(0.1), the worst first"
+        title = f"by {board.by}, under linf(0.1), the worst group first"
         assert title in out
         for model in board.models:
             for group in model.chosen.groups:
                 (row,) = [
                     line
-                    for line in out.split(title)[1].split("the worst first")[0].splitlines()
+                    for line in out.split(title)[1].split("the worst group first")[0].splitlines()
                     if line.split()[:3] == [model.label, group.label, str(group.n)]
                 ]
                 assert format_entry(group.accuracy) in row
@@ -142,13 +142,11 @@ def test_page_and_chart_have_every_group(tmp_path: Path, records: Records) -> No
     page = read_page(write_report(tmp_path / "p.html", records))
     boards = take(find(records).findings["subgroups"]).boards
     for board in boards:
-        rows = page.tables[f"Groups by {board.by}"]
-        assert rows[1] == ["net"]
-        groups = [group for model in board.models for group in model.chosen.groups]
-        listed = [row for row in rows[1:] if len(row) > 1]
-        for row, group in zip(listed, groups, strict=True):
-            assert row[:2] == [group.label, str(group.n)]
-            assert format_bound(group.error.high) in row[4]
+        rows = page.tables[f"by {board.by}, under linf(0.1), the worst group first"]
+        groups = [(m.label, group) for m in board.models for group in m.chosen.groups]
+        for row, (label, group) in zip(rows[1:], groups, strict=True):
+            assert row[:3] == [label, group.label, str(group.n)]
+            assert format_bound(group.error.high) in row[5]
     assert "net: the worst sex is f" in page.text
     drawn = chart_rows(groups_chart(boards))
     assert len(drawn) == sum(len(model.chosen.groups) for b in boards for model in b.models)
@@ -199,7 +197,7 @@ def test_a_results_file_is_enough(tmp_path: Path) -> None:
 def test_points_are_exported_with_their_groups(tmp_path: Path, records: Records) -> None:
     frame = records.to_frame(points=True)
     assert (frame["by_sex"].to_numpy() == np.where(SEX[frame["row"]], "f", "m")).all()
-    written = json.loads(export(tmp_path / "r.json", records, content="points").read_text())
+    written = json.loads(export(records, tmp_path / "r.json", content="points").read_text())
     check_schema("export", written)
     assert {row["by_sex"] for row in written["points"]} == {"f", "m"}
 
@@ -216,5 +214,8 @@ def test_an_assessment_has_groups(tmp_path: Path) -> None:
 def test_without_an_error_no_group_is_the_worst(capsys: pytest.CaptureFixture[str]) -> None:
     hits = {"clean": [1] * N, "l2(1)": [K] * N}
     out = print_results(capsys, add_groups(make_records(hits, k=K)))
-    assert "net: no error under l2(1) in any of 2 groups by class; in each below " in out
+    assert (
+        "net: no error under l2(1) in any of 2 groups by class; wrong answers in each: below "
+        in out
+    )
     assert "worst class" not in out

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shaketable.adversary.attacks.attack import AttackResult, LabelQueries
-from shaketable.adversary.attacks.registry import declare
+from shaketable.adversary.attacks.registry import AttackResult, LabelQueries, declare
 from shaketable.adversary.region import Region
 from shaketable.adversary.voronoi import TIE
 from shaketable.core.checks import check_real

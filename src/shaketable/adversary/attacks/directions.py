@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shaketable.adversary.attacks.attack import LabelQueries, split_rows
+from shaketable.adversary.attacks.registry import LabelQueries, split_rows
 from shaketable.adversary.region import Region
 from shaketable.core.checks import TINY
 from shaketable.core.keys import fold, uniforms

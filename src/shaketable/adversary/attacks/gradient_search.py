@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from shaketable.adversary.attacks.attack import AttackResult, confirm
 from shaketable.adversary.attacks.gradients import APGD, PGD, Loss
+from shaketable.adversary.attacks.registry import AttackResult, confirm
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
 from shaketable.core.errors import InputError

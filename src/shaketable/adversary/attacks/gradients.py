@@ -13,8 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from shaketable.adversary.attacks.attack import AttackResult
-from shaketable.adversary.attacks.registry import declare
+from shaketable.adversary.attacks.registry import AttackResult, declare
 from shaketable.adversary.region import Region
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.spec import Call, Value

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from shaketable.adversary.attacks.attack import Attack, confirm
 from shaketable.adversary.attacks.gradient_search import (
     BATCH_VALUES,
     ModuleGradients,
@@ -16,16 +15,18 @@ from shaketable.adversary.attacks.gradient_search import (
     open_gradients,
 )
 from shaketable.adversary.attacks.gradients import PGD
+from shaketable.adversary.attacks.registry import confirm
 from shaketable.adversary.region import Region
 from shaketable.adversary.region_tensors import L1_SHARE, TensorRegion
-from shaketable.core.checks import TINY, check_real, check_whole
+from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
-from shaketable.core.spec import format_value
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.corruptions.pnorm import Kind
 from shaketable.models.classifier import Classifier
 
+_ATTACK = PGD()  # whose finds are compared
+_FARTHER = 4  # the larger epsilon as a multiple of epsilon
 _ODD = 0.05  # share of points above which a sign counts
 _SHORT = 0.1  # share of epsilon: a step that must raise the loss
 _ROUNDING = 64  # units in the last place by which scores may be off
@@ -43,16 +44,13 @@ class GradientHealth:
     rising: int
     """Of all others, those where a short step up the gradient raises the loss."""
     found: int
-    """Points for which the attack found a misclassified one."""
+    """Points for which PGD found a misclassified one."""
     found_farther: int
     """The same with a larger epsilon, whose ball contains the smaller one."""
     random: int
     """Points for which noise of size epsilon found a misclassified one."""
     only_random: int
-    """Of these, the points for which the attack found none."""
-    attack: str
-    factor: float
-    """The larger epsilon as a multiple of epsilon."""
+    """Of these, the points for which PGD found none."""
     tries: int
     """Noise draws per point."""
 
@@ -73,13 +71,13 @@ class GradientHealth:
             )
         if self.found_farther < self.found:
             signs.append(
-                f"{self.attack} found fewer misclassified points with {format_value(self.factor)} "
+                f"{_ATTACK.spec} found fewer misclassified points with {_FARTHER} "
                 f"times epsilon ({self.found_farther}) than with epsilon ({self.found})."
             )
         if self.random > self.found or self.only_random > _ODD * self.points:
             signs.append(
                 f"{self.tries} random tries per point succeeded at {self.random} points, "
-                f"{self.attack} at {self.found}; at {self.only_random} only random tries did."
+                f"{_ATTACK.spec} at {self.found}; at {self.only_random} only random tries did."
             )
         return tuple(signs)
 
@@ -89,7 +87,7 @@ class GradientHealth:
             return " ".join([*self.signs, last])
         return (
             f"No sign of masked gradients at {self.points} points: not in their size, nor with a "
-            f"short step along them, {format_value(self.factor)} times epsilon, or {self.tries} "
+            f"short step along them, {_FARTHER} times epsilon, or {self.tries} "
             "random tries per point. That does not prove that there is nothing else to find."
         )
 
@@ -101,8 +99,6 @@ def gradient_health(
     y: IntArray,
     keys: KeyArray,
     *,
-    attack: Attack | None = None,
-    factor: float = 4.0,
     tries: int = 100,
 ) -> GradientHealth:
     """Look for signs that a model's gradients are masked, at points that it labels correctly.
@@ -113,21 +109,15 @@ def gradient_health(
     ----------
     model, region, rows, y, keys
         As an `Attack` takes them.
-    attack
-        Attack whose finds are compared; `PGD` by default.
-    factor
-        The larger epsilon as a multiple of epsilon.
     tries
         Random points per row on the surface of the ball, in L-inf at its corners.
     """
-    check_real("factor", factor, "be more than 1", low=1 + TINY, high=math.inf)
     check_whole("tries", tries, least=1)
     if not len(rows):
         raise InputError("rows must name points that are labelled correctly, got none")
-    attack = PGD() if attack is None else attack
     ball = replace(region, constraint="none", voronoi=None)
-    farther = replace(ball, epsilon=factor * ball.epsilon)
-    found = attack(model, ball, rows, y, keys).hit
+    farther = replace(ball, epsilon=_FARTHER * ball.epsilon)
+    found = _ATTACK(model, ball, rows, y, keys).hit
     zero, broken, rising, random = np.zeros((4, len(rows)), bool)
     size = max(1, BATCH_VALUES // region.x.shape[1])
     with open_gradients(model, region.shape) as module:
@@ -142,11 +132,9 @@ def gradient_health(
         broken=int(broken.sum()),
         rising=int(rising.sum()),
         found=int(found.sum()),
-        found_farther=int(attack(model, farther, rows, y, keys).hit.sum()),
+        found_farther=int(_ATTACK(model, farther, rows, y, keys).hit.sum()),
         random=int(random.sum()),
         only_random=int((random & ~found).sum()),
-        attack=attack.spec,
-        factor=factor,
         tries=tries,
     )
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shaketable.adversary.attacks.attack import AttackResult, LabelQueries
+from shaketable.adversary.attacks.registry import AttackResult, LabelQueries
 from shaketable.adversary.one_nn import FAR, FittedOneNN
 from shaketable.adversary.region import TOLERANCE, Region
 from shaketable.adversary.voronoi import TIE
@@ -126,8 +126,8 @@ _BEYOND = 30  # times as far as all training points: what is farther is searched
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """What the problems of all rows have in common."""
+class Problems:
+    """The problems of all rows, and what they have in common."""
 
     one_nn: FittedOneNN
     region: Region
@@ -139,7 +139,7 @@ class Setting:
     """For every evaluated point the training point that it equals, or -1."""
 
     @classmethod
-    def of(cls, one_nn: FittedOneNN, model: Classifier, region: Region) -> Setting:
+    def of(cls, one_nn: FittedOneNN, model: Classifier, region: Region) -> Problems:
         """Match training points with evaluated ones."""
         codes = np.array([model.codes.get(label, -1) for label in one_nn.labels.tolist()])
         m, n = len(one_nn.points), len(region.x)
@@ -424,12 +424,12 @@ class OneNNExact:
                 if length[k] < distance[i[k]]:
                     distance[i[k]], moved[i[k]] = length[k], at[k]
 
-        setting = Setting.of(self.one_nn, model, region)
+        problems = Problems.of(self.one_nn, model, region)
         left: dict[int, tuple[int, ...]] = {int(i): () for i in np.flatnonzero(distance)}
         while left:  # rows, and which of their candidates have been tried
             near, steps = {}, []
             for i, tried in left.items():
-                problem = setting.make_problem(rows[i], y[i])
+                problem = problems.make_problem(rows[i], y[i])
                 found = problem.find_nearest(tried)
                 if not tried:
                     least[i] = math.inf if found is None else np.linalg.norm(found[1])
@@ -440,7 +440,7 @@ class OneNNExact:
             rough = [i for i in near if distance[i] > (1 + _ROUGH) * np.linalg.norm(near[i][1])]
             steps = []
             for i in rough:
-                problem = setting.make_problem(rows[i], y[i])
+                problem = problems.make_problem(rows[i], y[i])
                 steps += [(i, step) for step in problem.find_steps(*near[i], _SMALLER)]
             try_steps(steps)
             left = {

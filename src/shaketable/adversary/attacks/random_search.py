@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shaketable.adversary.attacks.attack import AttackResult, LabelQueries, split_rows
 from shaketable.adversary.attacks.directions import Directions
-from shaketable.adversary.attacks.registry import declare
+from shaketable.adversary.attacks.registry import AttackResult, LabelQueries, declare, split_rows
 from shaketable.adversary.region import Region
 from shaketable.core.checks import check_whole
 from shaketable.core.spec import Call

@@ -7,10 +7,9 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.adversary.attacks.attack import AttackResult, LabelQueries, split_rows
 from shaketable.adversary.attacks.directions import Directions, find_steepest_steps, scale_to_unit
 from shaketable.adversary.attacks.random_search import ROUND, RandomSearch
-from shaketable.adversary.attacks.registry import declare
+from shaketable.adversary.attacks.registry import AttackResult, LabelQueries, declare, split_rows
 from shaketable.adversary.region import Region
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.keys import fold, uniforms

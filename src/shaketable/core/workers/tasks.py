@@ -104,6 +104,13 @@ def cluster(
     workers
         Number of processes, if it is started here; by default, or if it is -1, one per core.
 
+    Yields
+    ------
+    Backend
+        What runs the tasks.
+
+    Examples
+    --------
     >>> import shaketable as st
     >>> with st.cluster("joblib", workers=1):
     ...     records = st.study("iris", "1nn", runs=1, k=1)

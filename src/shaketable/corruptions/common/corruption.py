@@ -21,7 +21,7 @@ from shaketable.corruptions.common.severities import (
     profile_of,
     side_of,
 )
-from shaketable.corruptions.corruption import Corruption, LevelLaw, MadeOn, on_arrays
+from shaketable.corruptions.corruption import Corruption, LevelLaw, Traits, on_arrays
 from shaketable.corruptions.images import (
     ImageLayout,
     check_finite_range,
@@ -36,7 +36,8 @@ from shaketable.data.bounds import Bounds
 _FAMILIES = {  # modules with the functions that they define
     "noises": ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise"),
     "blurs": ("gaussian_blur", "defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
-    "weather": ("snow", "frost", "fog", "spatter"),
+    "weather": ("snow", "frost", "fog"),
+    "spatter": ("spatter",),
     "digital": ("brightness", "contrast", "saturate", "pixelate"),
     "jpeg": ("jpeg_compression",),
     "elastic": ("elastic_transform",),
@@ -85,9 +86,6 @@ class CommonCorruption(Corruption):
     jpeg: int | None = None
     """Quality of a JPEG compression, 1 to 100, of the corrupted images; None for no compression."""
 
-    on_steps = True
-    takes_levels = True
-
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise unknown_name("common corruption", self.name, NAMES)
@@ -101,20 +99,20 @@ class CommonCorruption(Corruption):
         if self.textures and self.name != "frost":
             raise InputError(f"textures are for frost, got {self.name}; leave them out")
 
-    @property
-    def spec(self) -> str:
-        """Canonical spec string; it names the profile once that is known."""
-        return str(Call(self.name, (float(self.severity), *self._profile()), self._options()))
+    def write(self) -> Call:
+        """Return its kind with severity and profile, once that is known, and other options."""
+        given: dict[str, Value] = {"jpeg": float(self.jpeg or 0), "textures": self.textures}
+        options = {name: value for name, value in {**given, "id": self.id}.items() if value}
+        profile = (self.profile,) if self.profile else ()
+        return Call(self.name, (float(self.severity), *profile), options)
 
     @property
-    def ladder(self) -> str:
-        """Name of all severities of one kind, which share the randomness of an image."""
-        return str(Call(self.name, self._profile(), self._options()))
-
-    @property
-    def size(self) -> float:
-        """The severity."""
-        return float(self.severity)
+    def traits(self) -> Traits:
+        """Noise on single values is made where levels are, the others on the CPU."""
+        by_value = self.name in _FAMILIES["noises"] and not self.jpeg
+        return Traits(
+            needs_range=True, on_steps=True, takes_levels=True, made_on="any" if by_value else "cpu"
+        )
 
     @property
     def derived(self) -> bool:
@@ -139,17 +137,6 @@ class CommonCorruption(Corruption):
         profile = self.profile or profile_of(layout.height, layout.width)
         return replace(self, profile=profile, id=self.id or self._texture_id())
 
-    def _profile(self) -> tuple[str, ...]:
-        return (self.profile,) if self.profile else ()
-
-    def _options(self) -> dict[str, Value]:
-        options: dict[str, Value] = {
-            "jpeg": float(self.jpeg or 0),
-            "textures": self.textures,
-            "id": self.id,
-        }
-        return {name: value for name, value in options.items() if value}
-
     def _texture_id(self) -> str:
         if not self.textures:
             return ""
@@ -158,23 +145,14 @@ class CommonCorruption(Corruption):
         return f"h{fingerprint(self.textures)}"
 
     @property
-    def made_on(self) -> MadeOn:
-        """Noise on single values where levels are, the others on the CPU."""
-        return "any" if self.name in _FAMILIES["noises"] and not self.jpeg else "cpu"
-
-    @property
     def level_law(self) -> LevelLaw | None:
         """The table of the noise; its profile must be known."""
-        if self.made_on == "cpu":
+        if self.traits.made_on == "cpu":
             return None
         from shaketable.corruptions.common.noises import find_table  # compiled code, slow to load
 
         numbers, _ = _find_numbers(self.name, self.severity, self.profile)
         return LevelLaw(find_table(self.name, numbers), channels_last=True)
-
-    def bind(self, bounds: Bounds | None) -> CommonCorruption:
-        """Return the same corruption with the data's value range filled in."""
-        return replace(self, bounds=bounds)
 
     @on_arrays
     def apply(self, x: Array, drawn: KeyArray) -> Array:
@@ -269,7 +247,6 @@ CORRUPTIONS.add(
         read=_read,
         pattern="|".join(NAMES),
         names=NAMES,
-        needs_range=True,
         forms={
             "KIND(severity)": "common corruption of images, severity 1 to 5: " + ", ".join(NAMES),
             "KIND(severity, jpeg=QUALITY)": "the same, then JPEG; 85: as Tiny-ImageNet-C and "

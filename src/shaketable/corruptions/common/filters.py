@@ -5,7 +5,7 @@ of a pixel side by side. A grey layer has one channel.
 
 - `gaussian_filter`: separable, border repeated; bit for bit as scipy and scikit-image.
 - `zoom`: linear interpolation with aligned end points, of the middle of the image.
-- `motion_blur`: ImageMagick's one-sided blur along a line, on 8 bits.
+- `smear`: ImageMagick's one-sided blur along a line, on 8 bits.
 
 Callers provide the larger scratch arrays, made once for all images. Compiled callers that numba has
 cached are not recompiled when this file changes: clear their caches.
@@ -189,14 +189,14 @@ def motion_weights(radius: float, sigma: float) -> FloatArray:
 
 @compiled
 def motion_scratch(height, width, channels, weights):
-    """Return the scratch arrays that `motion_blur` needs for images of this size."""
+    """Return the scratch arrays that `smear` needs for images of this size."""
     taps = len(weights)
     padded = np.empty((height, (width + 2 * taps) * channels))
     return padded, np.empty(width * channels), np.empty((2, taps), np.int64)
 
 
 @compiled
-def motion_blur(image, channels, weights, angle, scratch, out):
+def smear(image, channels, weights, angle, scratch, out):
     r"""Apply ImageMagick's motion blur to an 8-bit image, (height, width * channels), into `out`.
 
     .. math:: \lfloor\lfloor \tfrac12 + \sum_i w_i\, 257\, v(x + \lceil i\cos a - \tfrac12\rceil,

@@ -43,7 +43,7 @@ def speckle_noise(images: Array, keys: KeyArray, parameters: Parameters, side: i
 
 def _draw(images: Array, keys: KeyArray, table: Array) -> Array:
     """Replace every value by a draw from its distribution, given by an alias table."""
-    from shaketable.corruptions.common.noise_kernels import fill_draws  # compiled, slow to load
+    from shaketable.corruptions.compiled.levels import fill_draws  # compiled, slow to load
 
     out = np.empty_like(images)
     flat = len(images), -1
@@ -97,7 +97,7 @@ def _normal_cdf(spread: FloatArray) -> FloatArray:
 
 def _aliases(cumulative: Array) -> Array:
     """Alias table of the distributions P(outcome <= k | v), 256 rows for v, 255 columns for k."""
-    from shaketable.corruptions.common.noise_kernels import fill_aliases
+    from shaketable.corruptions.compiled.levels import fill_aliases
 
     edges = np.pad(np.rint(cumulative * 2.0**32).astype(np.int64), ((0, 0), (1, 1)))
     edges[:, -1] = 2**32

@@ -1,21 +1,33 @@
-"""Weather: fog, frost, snow and spatter.
+"""Weather: fog, frost and snow.
 
 All randomness of an image comes from the words of its key; the docstrings say which word is what.
 Normal numbers are those of `ziggurat`: number i from word i of the key.
 """
+# numba compiles functions from the types of a call, so these carry no annotations
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators, no-check-untyped-defs
+# ruff: noqa: PLR0917
 
 from __future__ import annotations
 
+import math
+
+import numba
 import numpy as np
 
+from shaketable.core.compiling import compiled, inlined
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.common.filters import gaussian_weights, motion_weights, zoom_places
+from shaketable.corruptions.common.filters import (
+    motion_scratch,
+    motion_weights,
+    smear,
+    zoom,
+    zoom_places,
+)
 from shaketable.corruptions.common.severities import Parameters
-from shaketable.corruptions.common.spatter_kernels import fill_drops, fill_mud, fill_water
 from shaketable.corruptions.common.textures import ice
-from shaketable.corruptions.common.weather_kernels import fill_fog, fill_frost, fill_snow
-from shaketable.corruptions.compiled.ziggurat import layers
+from shaketable.corruptions.compiled.streams import SIDE, mix, uniform_of, word_at
+from shaketable.corruptions.compiled.ziggurat import components, layers
 
 
 def fog(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
@@ -35,7 +47,7 @@ def fog(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Arr
     points = 1 << (max(height, width) - 1).bit_length()
     out = np.empty_like(images)
     settings = (channels, float(amount), float(decay), points)
-    run_over_rows(fill_fog, _as_lines(images), keys, _as_lines(out), settings=settings)
+    run_over_rows(fill_fog, as_lines(images), keys, as_lines(out), settings=settings)
     return out
 
 
@@ -53,7 +65,7 @@ def frost(
     share, frost_share = parameters
     out = np.empty_like(images)
     settings = (float(share), float(frost_share), *ice(source, side, *images.shape[1:3]))
-    run_over_rows(fill_frost, _as_lines(images), keys, _as_lines(out), settings=settings)
+    run_over_rows(fill_frost, as_lines(images), keys, as_lines(out), settings=settings)
     return out
 
 
@@ -76,38 +88,186 @@ def snow(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Ar
         motion_weights(radius, sigma),
         layers(2.0),
     )
-    run_over_rows(fill_snow, _as_lines(images), keys, _as_lines(out), settings=settings)
+    run_over_rows(fill_snow, as_lines(images), keys, as_lines(out), settings=settings)
     return out
 
 
-def spatter(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
-    r"""Drops of water (severities 1 to 3) or splashes of mud (4 and 5) on the lens.
-
-    ``parameters`` are the mean and standard deviation of one normal number per pixel (the words of
-    the key), the sigma of the Gaussian filter that makes blots l of them, the threshold of a blot,
-    the strength e, and the kind: 0 water, 1 mud.
-
-    Water adds e m (175, 238, 238) / 255, where m is l times the light on its rim, divided by the
-    largest such product; the light depends on the distance to the edges of l. An image without a
-    drop is unchanged; the original divides 0 by 0. Mud is x (1 - m) + m (63, 42, 20) / 255, where m
-    is the mask of the blots under a Gaussian filter of sigma e, or 0 if that is below 0.8.
-    """
-    mean, std, sigma, threshold, strength, kind = parameters
-    out = np.empty_like(images)
-    noise = (*map(float, (mean, std, threshold)), gaussian_weights(float(sigma)), layers(2.0))
-    if kind:
-        settings = (*noise, gaussian_weights(float(strength)))
-        run_over_rows(fill_mud, _as_lines(images), keys, _as_lines(out), settings=settings)
-    else:
-        drops = np.empty(images.shape[:3], np.uint8)
-        run_over_rows(fill_drops, keys, drops, settings=noise)
-        run_over_rows(
-            fill_water, _as_lines(images), drops, _as_lines(out), settings=(float(strength),)
-        )
-    return out
-
-
-def _as_lines(images: Array) -> Array:
+def as_lines(images: Array) -> Array:
     """View images as (n, height, width * channels)."""
     n, height, width, channels = images.shape
     return images.reshape(n, height, width * channels)
+
+
+# Compiled loops of fog, frost and snow, over batches of images.
+
+_ordered = numba.njit(error_model="numpy", fastmath={"nnan", "nsz"})
+_LEVELS = np.float32(255)
+_RED, _GREEN, _BLUE = np.float32(0.299), np.float32(0.587), np.float32(0.114)
+_ROOT_2 = math.sqrt(2)
+
+
+@compiled
+def fill_fog(images, keys, out, channels, amount, decay, side):
+    """Put images, (n, height, width * channels), behind fog of `side` x `side` points."""
+    _, height, length = images.shape
+    draws, one, other = np.empty(side * side), np.empty(side * side), np.empty(side * side)
+    veil = np.empty(length)
+    for row in range(len(keys)):
+        for i in range(len(draws)):
+            draws[i] = uniform_of(word_at(keys[row], i))
+        land = _grow(draws, decay, one, other)
+        low, high = _extremes(land)
+        span = high - low
+        brightest = _largest(images[row]) / 255
+        bright = brightest + amount
+        for y in range(height):
+            line, result = images[row, y], out[row, y]
+            for x in range(length // channels):
+                fog = amount * ((land[y, x] - low) / span)
+                for c in range(channels):
+                    veil[x * channels + c] = fog
+            for i in range(length):
+                value = (line[i] / 255 + veil[i]) * brightest / bright
+                result[i] = np.uint8(min(max(value, 0.0), 1.0) * 255)
+
+
+@_ordered
+def _extremes(land):
+    """Return the least and largest value of a map, in a loop that is vectorised."""
+    low = high = land[0, 0]
+    for y in range(land.shape[0]):
+        line = land[y]
+        for x in range(len(line)):
+            low, high = min(low, line[x]), max(high, line[x])
+    return low, high
+
+
+@compiled
+def _largest(image):
+    """Return the largest value of an image."""
+    largest = np.uint8(0)
+    for y in range(image.shape[0]):
+        line = image[y]
+        for i in range(len(line)):
+            largest = max(largest, line[i])
+    return largest
+
+
+@compiled
+def _grow(draws, decay, one, other):
+    """Make a height map on a torus by diamond and square steps, from uniform draws in order.
+
+    The side doubles from level to level; levels are in `one` and `other` alternately. The new
+    points of a level overwrite its draws.
+    """
+    one[0], side, start, size = 0.0, 1, 0, 100.0
+    land = one[:1].reshape(1, 1)
+    while start < len(draws) - 1:
+        count, last = side * side, side - 1
+        middles = draws[start : start + count].reshape(side, side)
+        across = draws[start + count : start + 2 * count].reshape(side, side)
+        down = draws[start + 2 * count : start + 3 * count].reshape(side, side)
+        for y in range(side):
+            line, below, new = land[y], land[(y + 1) % side], middles[y]
+            for x in range(last):
+                total = line[x] + below[x] + (line[x + 1] + below[x + 1])
+                new[x] = _displace(total, size, new[x])
+            total = line[last] + below[last] + (line[0] + below[0])
+            new[last] = _displace(total, size, new[last])
+        finer = other[: 4 * count].reshape(2 * side, 2 * side)
+        for y in range(side):
+            line, below, middle, above = land[y], land[(y + 1) % side], middles[y], middles[y - 1]
+            horizontal, vertical = across[y], down[y]
+            for x in range(last):
+                total = middle[x] + above[x] + (line[x] + line[x + 1])
+                horizontal[x] = _displace(total, size, horizontal[x])
+            total = middle[last] + above[last] + (line[last] + line[0])
+            horizontal[last] = _displace(total, size, horizontal[last])
+            for x in range(1, side):
+                total = middle[x] + middle[x - 1] + (line[x] + below[x])
+                vertical[x] = _displace(total, size, vertical[x])
+            total = middle[0] + middle[last] + (line[0] + below[0])
+            vertical[0] = _displace(total, size, vertical[0])
+            upper, lower = finer[2 * y], finer[2 * y + 1]
+            for x in range(side):
+                upper[2 * x], upper[2 * x + 1] = line[x], horizontal[x]
+                lower[2 * x], lower[2 * x + 1] = vertical[x], middle[x]
+        land, one, other = finer, other, one
+        side, start, size = 2 * side, start + 3 * count, size / decay
+    return land
+
+
+@inlined
+def _displace(total, size, draw):
+    """Return the mean of four points, displaced up or down."""
+    return total / 4 + size * (2 * size * draw - size)
+
+
+@compiled
+def fill_frost(images, keys, out, share, frost_share, ice, starts, heights, widths):
+    """Mix images, (n, height, width * 3), with crops of ice.
+
+    `ice` holds all textures, concatenated; texture t has heights[t] x widths[t] pixels.
+    """
+    _, height, length = images.shape
+    for row in range(len(keys)):
+        t = np.int64(uniform_of(word_at(keys[row], 0)) * len(starts))
+        top = np.int64(uniform_of(word_at(keys[row], 1)) * (heights[t] - height))
+        left = np.int64(uniform_of(word_at(keys[row], 2)) * (widths[t] - length // 3))
+        for y in range(height):
+            start = starts[t] + ((top + y) * widths[t] + left) * 3
+            line = ice[start : start + length]
+            for i in range(length):
+                value = share * images[row, y, i] + frost_share * line[i]
+                out[row, y, i] = np.uint8(min(max(value, 0.0), 255.0))
+
+
+@inlined
+def fill_layer(key, layer, mean, std, layers):
+    """Fill `layer`, whose length is a multiple of 16, with independent normal numbers."""
+    components(key, layer, layers.step, layers.inside, layers.height, layers.tail, layers.p)
+    for i in range(len(layer)):
+        layer[i] = mean + std * (layer[i] * _ROOT_2)
+
+
+@compiled
+def fill_snow(images, keys, out, mean, std, threshold, keep, zooms, weights, layers):
+    """Put images, (n, height, width * 3), into drifting snow."""
+    _, height, length = images.shape
+    width = length // 3
+    size = height * width
+    down, across = zooms
+    layer = np.empty(-(-size // 16) * 16)
+    field = layer[:size].reshape(height, width)
+    between, zoomed = np.empty((height, width)), np.empty((height, width))
+    flakes, drift = np.empty((height, width), np.uint8), np.empty((height, width), np.uint8)
+    scratch = motion_scratch(height, width, 1, weights)
+    keep, rest = np.float32(keep), np.float32(1 - keep)
+    for row in range(len(keys)):
+        fill_layer(keys[row], layer, mean, std, layers)
+        zoom(field, 1, down, across, between, zoomed)
+        for y in range(height):
+            for x in range(width):
+                value = zoomed[y, x]
+                flakes[y, x] = np.uint8(min(value, 1.0) * 255) if value >= threshold else 0
+        angle = 90 * uniform_of(word_at(mix(keys[row] ^ SIDE), 0)) - 135
+        smear(flakes, 1, weights, angle, scratch, drift)
+        for y in range(height):
+            image, result = images[row, y], out[row, y]
+            fallen, risen = drift[y], drift[height - 1 - y]
+            for x in range(width):
+                red = np.float32(image[3 * x]) / _LEVELS
+                green = np.float32(image[3 * x + 1]) / _LEVELS
+                blue = np.float32(image[3 * x + 2]) / _LEVELS
+                grey = _RED * red + _GREEN * green + _BLUE * blue
+                pale = grey * np.float32(1.5) + np.float32(0.5)
+                one, two = fallen[x] / 255, risen[width - 1 - x] / 255
+                result[3 * x] = _to_level(keep * red + rest * max(red, pale) + one + two)
+                result[3 * x + 1] = _to_level(keep * green + rest * max(green, pale) + one + two)
+                result[3 * x + 2] = _to_level(keep * blue + rest * max(blue, pale) + one + two)
+
+
+@inlined
+def _to_level(value):
+    """Convert a number to 8 bits, clipped to [0, 1] and truncated."""
+    return np.uint8(min(max(value, 0.0), 1.0) * 255)

@@ -2,9 +2,9 @@
 # numba compiles these functions from the types of a call, so they carry no annotations
 # mypy: ignore-errors
 
-import numba
 import numpy as np
 
+from shaketable.core.compiling import compiled, inlined
 from shaketable.core.types import KeyArray
 
 SIDE = np.uint64(0xD1B54A32D192ED03)
@@ -15,10 +15,9 @@ STEPS = 2.0**52
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _U = np.uint64
-_inlined = numba.njit(inline="always")
 
 
-@_inlined
+@inlined
 def mix(z):
     """Finaliser of splitmix64."""
     z ^= z >> _U(30)
@@ -29,25 +28,25 @@ def mix(z):
     return z
 
 
-@_inlined
+@inlined
 def word_at(stream, i):
     """Word i of a stream: 64 random bits."""
     return mix(stream + (_U(i) + _U(1)) * _GOLDEN)
 
 
-@_inlined
+@inlined
 def place_of(bits):
     """A number from 0.5 to 2**52 - 0.5 in steps of 1, from the upper 52 bits of a word."""
     return np.float64(np.int64(bits >> _U(12))) + 0.5
 
 
-@_inlined
+@inlined
 def uniform_of(bits):
     """Number in (0, 1) from a word."""
     return place_of(bits) / STEPS
 
 
-@_inlined
+@inlined
 def fill_halves(stream, words, halves):
     """Fill `halves` with 32 random bits each, two per word; `words` is a buffer of half as many."""
     for i in range(len(words)):
@@ -64,13 +63,13 @@ def first_keys(noise_key: int, n: int) -> KeyArray:
     return keys
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _fill_keys(noise_key, keys):
     for i in range(len(keys)):
         keys[i] = word_at(word_at(noise_key, i), 0)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def choose_parts(keys, edges):
     """Return the part that every key draws, and its key for that part.
 
@@ -84,6 +83,6 @@ def choose_parts(keys, edges):
     return parts, own
 
 
-@_inlined
+@inlined
 def _fold(key, i):
     return mix(key ^ mix(_U(-i) * _GOLDEN))

@@ -21,12 +21,11 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from shaketable.core.compiling import compiled, inlined, inner
+from shaketable.core.compiling import compiled, inlined, inner, summed
 from shaketable.core.types import FloatArray, KeyArray
 from shaketable.corruptions.compiled.streams import SIDE, STEPS, mix, place_of, uniform_of, word_at
 
@@ -38,9 +37,6 @@ _LANES = 16  # components made at a time: numba vectorizes fixed loops of this l
 _U = np.uint64
 _TINY = 1e-200
 _LOG_2, _2_OVER_LOG_2 = math.log(2), 2 / math.log(2)
-_summed = numba.njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan"}
-)
 
 
 class Layers(NamedTuple):
@@ -183,7 +179,7 @@ def _power(x, p):
     return q * _float((whole + np.int64(1023)) << np.int64(52))
 
 
-@_summed
+@summed
 def _norm(g, p):
     """p-norm; where the powers underflow, of components scaled by the largest.
 

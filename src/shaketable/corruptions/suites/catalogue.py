@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from shaketable.corruptions import CameraGaussian
 from shaketable.corruptions.common.corruption import BENCHMARK, NO_NOISE
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.suites.grids import Levels, grid
-from shaketable.corruptions.suites.ladders import LADDERS, specs_of
 from shaketable.corruptions.suites.suite import SUITES, Suite
-from shaketable.corruptions.training_sets import TWO_FACTOR, write_gaussian
+from shaketable.corruptions.training_sets import LADDERS, TWO_FACTOR, specs_of, write_gaussian
 
 
 def _linf(*epsilons: float | str) -> tuple[str, ...]:
@@ -73,50 +74,52 @@ def _two_factor_images(name: str, gaussian: Callable[[float], str], meaning: str
     return _two_factor(name, f"{about} (Dai & Berleant 2022)", (_SP, ga), (_SP, _RO))
 
 
-def _training() -> Suite:
-    names = ("clean", *(f"{spec} as {name}" for name, spec in TWO_FACTOR.items()))
+def _training(name: str) -> Suite:
+    names = ("clean", *(f"{spec} as {label}" for label, spec in TWO_FACTOR.items()))
     about = "the nine training sets of two-factor (Dai & Berleant 2022)"
-    return Suite("two-factor-train", about, names, "mcv", k=1, part="train")
+    return Suite(name, about, names, "mcv", k=1, part="train")
 
 
-def _catalogue() -> tuple[Suite, ...]:
-    return (
-        Suite("mscr", "the one level that MSCR needs", _linf("eps_min")),
-        Suite(
-            "mscr-ladder",
-            "noise of 0.1 to 7.5 times eps_min, for any data; L-inf, or mscr-ladder(norm=2)",
-            _linf(*("eps_min" if c == 1 else f"{c}*eps_min" for c in MULTIPLES)),
-        ),
-        Suite(
-            "mscr-2d",
-            "L-inf levels of the 2-D study (Siedel et al. 2022, Table 2)",
-            _linf(0.001, 0.002, "eps_min", 0.007, 0.01, 0.015, 0.02, 0.03),
-        ),
-        Suite(
-            "mscr-cifar",
-            "L-inf levels of the CIFAR-10 study (Siedel et al. 2022, Table 3), pixels in [0, 1]",
-            _linf(0.01, 0.02, 0.03, 0.05, 0.07, "eps_min", 0.15),
-        ),
-        _published("pnorm-cifar", "9 norms x 10 sizes for 32x32x3 images", "mce_lp", 3072),
-        _published("pnorm-tiny", "9 norms x 10 sizes for 64x64x3 images", "mce_lp", 12288),
-        _published("ice-cifar", "6 imperceptible noises for 32x32x3 images", "ice", 3072),
-        _published("ice-tiny", "6 imperceptible noises for 64x64x3 images", "ice", 12288),
-        _for_any_shape("pnorm", "mce_lp"),
-        _for_any_shape("ice", "ice"),
-        _common("common-19", _ALL_19, "mce", NAMES),
-        _common("common-15", "the 15 of the published benchmark", "mce_15", BENCHMARK),
-        _common("common-xn", "the 15 that are not pixel noise", "mce_xn", NO_NOISE),
-        _two_factor_images("two-factor", write_gaussian, "mean as named, variance 0.01"),
-        _two_factor_images("two-factor-variance", _by_variance, "mean 0, variance as named"),
-        _training(),
-        _two_factor(
-            "two-factor-table",
-            "69 sets for tables: missing values with noise or a wrong scale, in both orders",
-            (_NO, _MI),
-            (_MI, _SC),
-        ),
-    )
+def _declare(make: Callable[..., Suite], name: str, *details: Any) -> None:
+    """Declare a suite, which is made when it is first asked for."""
+    SUITES.declare(name, partial(make, name, *details))
 
 
-for _suite in _catalogue():
-    SUITES.add(_suite.name, _suite)
+_declare(Suite, "mscr", "the one level that MSCR needs", _linf("eps_min"))
+_declare(
+    Suite,
+    "mscr-ladder",
+    "noise of 0.1 to 7.5 times eps_min, for any data; L-inf, or mscr-ladder(norm=2)",
+    _linf(*("eps_min" if c == 1 else f"{c}*eps_min" for c in MULTIPLES)),
+)
+_declare(
+    Suite,
+    "mscr-2d",
+    "L-inf levels of the 2-D study (Siedel et al. 2022, Table 2)",
+    _linf(0.001, 0.002, "eps_min", 0.007, 0.01, 0.015, 0.02, 0.03),
+)
+_declare(
+    Suite,
+    "mscr-cifar",
+    "L-inf levels of the CIFAR-10 study (Siedel et al. 2022, Table 3), pixels in [0, 1]",
+    _linf(0.01, 0.02, 0.03, 0.05, 0.07, "eps_min", 0.15),
+)
+_declare(_published, "pnorm-cifar", "9 norms x 10 sizes for 32x32x3 images", "mce_lp", 3072)
+_declare(_published, "pnorm-tiny", "9 norms x 10 sizes for 64x64x3 images", "mce_lp", 12288)
+_declare(_published, "ice-cifar", "6 imperceptible noises for 32x32x3 images", "ice", 3072)
+_declare(_published, "ice-tiny", "6 imperceptible noises for 64x64x3 images", "ice", 12288)
+_declare(_for_any_shape, "pnorm", "mce_lp")
+_declare(_for_any_shape, "ice", "ice")
+_declare(_common, "common-19", _ALL_19, "mce", NAMES)
+_declare(_common, "common-15", "the 15 of the published benchmark", "mce_15", BENCHMARK)
+_declare(_common, "common-xn", "the 15 that are not pixel noise", "mce_xn", NO_NOISE)
+_declare(_two_factor_images, "two-factor", write_gaussian, "mean as named, variance 0.01")
+_declare(_two_factor_images, "two-factor-variance", _by_variance, "mean 0, variance as named")
+_declare(_training, "two-factor-train")
+_declare(
+    _two_factor,
+    "two-factor-table",
+    "69 sets for tables: missing values with noise or a wrong scale, in both orders",
+    (_NO, _MI),
+    (_MI, _SC),
+)

@@ -48,6 +48,13 @@ def grid(
     title, about
         Name and description of the suite; by default made from the names of its corruptions.
 
+    Returns
+    -------
+    Suite
+        The suite; `evaluate` takes it in place of corruptions.
+
+    Examples
+    --------
     >>> grid(["sp(0.1)"], ["rotation(30)"], orders="given").names
     ('clean', 'rotation(30)', 'sp(0.1)', 'sp(0.1) + rotation(30)')
     >>> grid({"S0": "clean", "S": "sp(0.1)"}, {"R0": "clean", "R": "rotation(30)"}).names[1:4]

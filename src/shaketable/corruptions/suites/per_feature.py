@@ -26,13 +26,20 @@ def per_feature(data: Dataset, *noises: str) -> Suite:
     ----------
     data
         A table.
-    noises
+    *noises
         Specs of noise; each is applied to every column that it suits. By default
         ``jitter(0.5)``, normal noise of half a standard deviation of the column, for numbers and
         dates, and ``swap(0.1)``, another value of the column in one row of ten, for text,
         categories, booleans, and numbers of few values, such as flags, ratings and counts (see
         `Columns.has_steps`): smaller noise would seldom change the answer of a model.
 
+    Returns
+    -------
+    Suite
+        One corruption per column and noise.
+
+    Examples
+    --------
     >>> from shaketable import load
     >>> per_feature(load("iris"), "jitter(1)").names[0]
     'jitter(1, only="sepal length (cm)")'
@@ -47,7 +54,7 @@ def per_feature(data: Dataset, *noises: str) -> Suite:
         _add_column(spec, name)
         for place, (name, kind) in enumerate(_list_columns(data))
         for spec in (
-            [spec for spec, noise in chosen if kind in noise.kinds_to_name]
+            [spec for spec, noise in chosen if kind in noise.traits.kinds_to_name]
             if noises
             else [SWAPPED if kind in CATEGORIES or data.columns.has_steps(place) else MOVED]
         )

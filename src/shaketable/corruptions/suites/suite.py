@@ -19,10 +19,9 @@ from shaketable.core.spec import Call, display_name, format_value, parse_call, s
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
-from shaketable.corruptions.parse import as_corruption
+from shaketable.corruptions.parse import as_corruption, needs_range
 from shaketable.corruptions.published import check_folder_name, find_published_folder
-from shaketable.corruptions.registry import needs_range
-from shaketable.corruptions.suites.ladders import LADDERS, derive_ladders, specs_of
+from shaketable.corruptions.training_sets import LADDERS, derive_ladders, specs_of
 from shaketable.data.bounds import Bounds
 
 _OPTIONAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -132,12 +131,10 @@ class Suite:
         if self.d is None and not self.family:
             return self._on_points(shape)
         d = math.prod(shape)
-        families = {name: SUITES.get(name).family for name in SUITES.declared}
-        general = next((name for name, family in families.items() if self.name in family), "pnorm")
         if self.d is not None and d != self.d:
             raise InputError(
                 f"suite {self.name!r} is for points of {self.d} values, got {d} values; use "
-                f"{general!r}, whose sizes are derived from shape and range"
+                f"{self._find_general()!r}, whose sizes are derived from shape and range"
             )
         if bounds is None or math.inf in (-bounds.low, bounds.high):
             raise InputError(
@@ -150,13 +147,18 @@ class Suite:
             raise InputError(
                 f"suite {self.name!r} is for values in [0, 1], got [{bounds.low:g}, "
                 f"{bounds.high:g}]; store images as uint8 or divide them by {bounds.high:g}, or "
-                f"use {general!r}, whose sizes are derived from shape and range"
+                f"use {self._find_general()!r}, whose sizes are derived from shape and range"
             )
         published = [suite(name) for name in self.family]
         fitting = [s for s in published if unit and s.d == d]
         if self.d is not None or fitting:
             return fitting[0] if fitting else self
         return self._derive_from(published[0], d, bounds.high - bounds.low)
+
+    def _find_general(self) -> str:
+        """Return the name of the suite that stands for this one where it fits."""
+        names = (name for name in SUITES.declared if self.name in SUITES.get(name).family)
+        return next(names, "pnorm")
 
     def _derive_from(self, base: Suite, d: int, width: float) -> Suite:
         """Return the suite with sizes derived from those of a published one."""
@@ -343,6 +345,13 @@ def suite(
         Quality, 1 to 100, of a JPEG compression of every corrupted image. Published
         Tiny-ImageNet-C and ImageNet-C have one of 85, CIFAR-10-C has none.
 
+    Returns
+    -------
+    Suite
+        The suite.
+
+    Examples
+    --------
     >>> suite("mscr").names, suite("mscr(norm=2)").names
     (('linf(eps_min)',), ('l2(eps_min)',))
     >>> suite("common-15", jpeg=85).names[0]

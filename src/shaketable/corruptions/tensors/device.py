@@ -25,8 +25,9 @@ from shaketable.core.keys import fold
 from shaketable.core.tensors import move
 from shaketable.core.types import Array, KeyArray
 from shaketable.corruptions.camera_faults import Rotation
+from shaketable.corruptions.compose import Named, Sequence
 from shaketable.corruptions.corrupt import as_dtype, choose_types, find_scale, takes_levels
-from shaketable.corruptions.corruption import AddedNoise, Corruption
+from shaketable.corruptions.corruption import AddedNoise, Corruption, LevelLaw
 from shaketable.corruptions.images import find_layout
 from shaketable.corruptions.impulse import Impulse
 from shaketable.corruptions.one_of import OneOf
@@ -71,12 +72,13 @@ def _divide(x: Tensor, scale: float, dtype: torch.dtype) -> Tensor:
 def call(corruption: Corruption, x: Any, keys: Any, out: Any = None) -> Any:
     """Corrupted copy of the rows of `x`, written to `out` if that is given, which may be `x`."""
     x = x.detach() if x.requires_grad else x  # else it stays the same object
-    if corruption.stages:
+    corruption = corruption.corruption if isinstance(corruption, Named) else corruption
+    if isinstance(corruption, Sequence):
         noisy, host = x, _host_keys(keys)
-        for i, stage in enumerate(corruption.stages):
+        for i, stage in enumerate(corruption.members):
             own = None if noisy is x else noisy
             noisy = call(stage, noisy, fold(host, i), own if out is None else out)
-    elif (noise := corruption.additive) and _is_fused(noise.p, x):
+    elif (noise := corruption.traits.additive) and _is_fused(noise.p, x):
         return _fill(x.new_empty(x.shape) if out is None else out, keys, noise, x)
     elif isinstance(corruption, Impulse) and _is_fused(0.0, x) and corruption.replaced:
         noisy = x.clone(memory_format=torch.contiguous_format)
@@ -117,7 +119,7 @@ def add_noise(corruption: Corruption, x: Any, drawn: Any, sizes: Any = None) -> 
     """
 
     def add(flat: Tensor, drawn: Tensor) -> Tensor:
-        noise = corruption.additive
+        noise = corruption.traits.additive
         assert noise is not None, "only additive corruptions come here"
         if sizes is None:
             noisy = torch.add(flat, drawn, alpha=noise.scale)
@@ -131,7 +133,7 @@ def add_noise(corruption: Corruption, x: Any, drawn: Any, sizes: Any = None) -> 
 def apply_one_of(corruption: OneOf, x: Any, keys: Any) -> Any:
     """Apply one part to every row: on the CPU as for an array, elsewhere without waiting."""
     if x.device.type == "cpu":
-        return through_arrays(corruption.apply, x, keys, levels=corruption.takes_levels)
+        return through_arrays(corruption.apply, x, keys, levels=corruption.traits.takes_levels)
     out = x.clone(memory_format=torch.contiguous_format)
     flat, given = out.view(len(out), -1), keys
     left = set(range(corruption.choices.ladders))
@@ -166,10 +168,10 @@ def apply_flat(corruption: Corruption, x: Any, drawn: Any, work: Callable[[Any, 
     """
     x = x.detach() if x.requires_grad else x  # else it stays the same object
     if x.device.type == "cpu":
-        array = _array(x, levels=corruption.takes_levels)
+        array = _array(x, levels=corruption.traits.takes_levels)
         return _move(corruption.apply(array, drawn), x).to(x.dtype)
     flat = x.reshape(len(x), -1)
-    if x.dtype != torch.uint8 or not corruption.takes_levels:
+    if x.dtype != torch.uint8 or not corruption.traits.takes_levels:
         flat = flat.to(_float_type(x))
     return work(flat, drawn).reshape(x.shape).to(x.dtype)
 
@@ -227,7 +229,7 @@ def _find_moves(
     height: int, width: int, degrees: float, device: torch.device
 ) -> tuple[Tensor, Tensor]:
     """Return the pixel that every pixel is moved from, and whether it is outside of the image."""
-    from shaketable.corruptions.compiled.rotating import find_sources  # compiled, slow to load
+    from shaketable.corruptions.compiled.levels import find_sources  # compiled, slow to load
 
     sources = find_sources(height, width, degrees, "nearest")
     index = torch.tensor(sources.index[:, 0].astype(np.int64), device=device)
@@ -235,9 +237,9 @@ def _find_moves(
 
 
 @functools.lru_cache(maxsize=128)
-def _move_law(corruption: Corruption, device: torch.device) -> tuple[Tensor | None, int, bool]:
+def _move_law(corruption: Any, device: torch.device) -> tuple[Tensor | None, int, bool]:
     """Return the law of a corruption on a device: table, 2**32 * half, and order of the bits."""
-    law = corruption.level_law
+    law: LevelLaw | None = corruption.level_law
     assert law is not None, "only corruptions of single levels come here"
     table = None if law.table is None else torch.tensor(law.table.view(np.int32), device=device)
     return table, round(law.half * 2**32), law.channels_last

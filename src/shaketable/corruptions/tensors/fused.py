@@ -95,7 +95,7 @@ def fill_noise(
 def redraw_levels(x: Tensor, keys: Tensor, table: Tensor | None, part: int) -> Tensor:
     """Return levels, uint8 of shape (keys, d), each drawn from what is in `x` and 32 random bits.
 
-    `table` has the law of every level, as `noise_kernels.fill_aliases` makes it, in int32; without
+    `table` has the law of every level, as `levels.fill_aliases` makes it, in int32; without
     it levels become 0 or 255, with probability part / 2**32 each.
     """
     out, d = torch.empty_like(x), x.shape[1]

@@ -25,7 +25,29 @@ def has_metadata(thing: Any) -> bool:
 
 
 def read_loader(loader: Iterable[Any], *, name: str = "data") -> Dataset:
-    """Read all batches of a loader of MAITE in their order: images, scores per class, metadata."""
+    """Read all batches of a loader of MAITE in their order: images, scores per class, metadata.
+
+    Parameters
+    ----------
+    loader
+        Yields batches of images, scores per class and metadata.
+    name
+        Name of the data.
+
+    Returns
+    -------
+    Dataset
+        All images with their classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> data = st.make_dataset(np.zeros((4, 8, 8, 3), np.uint8), ["cat", "dog"] * 2)
+    >>> loader = st.maite.MaiteLoader(st.maite.MaiteDataset(data))
+    >>> st.maite.read_loader(loader).x.shape
+    (4, 3, 8, 8)
+    """
     with explain_item_errors("the loader"):
         items = [item for batch in loader for item in zip(*batch, strict=True)]
     return _make_dataset(items, name, {})

@@ -61,7 +61,12 @@ class Gap:
     def json(self) -> dict[str, Any]:
         """Return the difference in percentage points."""
         cell = self.condition.first
-        about = {"data": cell.data, "corruption": cell.corruption, "k": cell.k, "seed": cell.seed}
+        about = {
+            "data": cell.data,
+            "corruption": cell.corruption,
+            "k": cell.k,
+            "seed": cell.setting.seed,
+        }
         return {**about, **_difference_json(self.first, self.second, self.value, self.shown)}
 
 
@@ -267,7 +272,7 @@ def _choose_pairs(conditions: Sequence[Condition], reference: str) -> list[tuple
 def _has_interval(condition: Condition) -> bool:
     """Whether differences have an interval: not for one run in which all points share noise."""
     series = next(iter(condition.series.values()))
-    return series.runs > 1 or series.first.draws != "shared"
+    return series.runs > 1 or not series.first.shares_draws
 
 
 FINDINGS.add("comparison", FindingKind(find, order=46))

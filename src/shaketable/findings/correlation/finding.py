@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.spec import split_top_level
+from shaketable.evaluation.records import Records
 from shaketable.findings.correlation import view
 from shaketable.findings.correlation.numbers import (
     Correlation,
     Values,
+    correlate_all,
     group_by_data,
     list_values,
     make_correlation,
@@ -22,6 +25,9 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.statistics.difference import judge_together
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
+
+if TYPE_CHECKING:
+    from shaketable.views.drawing import Chart
 
 METRICS = ("error", "mscr", "mce", "mce_lp", "ice", "mean_accuracy", "cv")
 """Metrics that are correlated, if models have them."""
@@ -57,6 +63,38 @@ class Correlations(Displayed):
     def blocks(self) -> list[Block]:
         """Return a table and charts of all pairs of metrics."""
         return view.make_blocks(self.pairs, self.shown, self.judged)
+
+
+class AskedCorrelations(Correlations):
+    """The two metrics that were asked for, over the models on every data set."""
+
+    def json(self) -> dict[str, Any]:
+        """Return the correlation on every data set."""
+        return {"correlations": [pair.json() for pair in self.pairs]}
+
+    def blocks(self) -> list[Block]:
+        """Return one row per data set, what it means, and the chart."""
+        return view.make_blocks(self.pairs)
+
+    def plot(self) -> Chart:
+        """Draw one metric against the other, one dot per model and one panel per data set."""
+        from shaketable.findings.correlation.charts import scatter_chart  # slow to load
+
+        return scatter_chart(self.pairs)
+
+
+def find_asked(records: Records, metrics: str) -> AskedCorrelations:
+    """Correlate two metrics, with a comma between them, on every data set.
+
+    `InputError` is raised if none has enough models with both.
+    """
+    names = split_top_level(metrics, ",")
+    if len(names) != 2 or not all(names):
+        raise InputError(
+            f"two metrics are correlated, with a comma between them, such as mscr,mce; got "
+            f"{metrics!r}"
+        )
+    return AskedCorrelations(tuple(correlate_all(RecordGroups(records), *names)))
 
 
 def find(groups: RecordGroups) -> Correlations | None:

@@ -107,6 +107,21 @@ def correlate(records: Records, first: str, second: str) -> Correlation:
     first, second
         Names of metrics, such as ``mscr``, ``mce``, ``mce_lp``, ``error`` or ``cv``; a corruption
         or a suite may follow in brackets, as in ``accuracy[linf(0.1)]``.
+
+    Returns
+    -------
+    Correlation
+        Both correlations with their intervals, and the values of every model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(200, 1))
+    >>> models = {str(t): lambda x, t=t: x[:, 0] > t for t in (0.5, 0.52, 0.6, 0.7)}
+    >>> records = st.evaluate(models, (x, x[:, 0] > 0.5), "linf(0.2)", k=2)
+    >>> print(st.correlate(records, "accuracy", "accuracy[linf(0.2)]").spearman)
+    0.80 (95 % interval -0.82 to 1.00)
     """
     found = correlate_all(RecordGroups(records), first, second)
     if len(found) > 1:

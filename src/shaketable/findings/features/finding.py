@@ -9,20 +9,21 @@ from typing import Any
 import numpy as np
 
 from shaketable.corruptions.suites.per_feature import METRIC
-from shaketable.findings.features import words
 from shaketable.findings.features.numbers import (
     FeatureLoss,
     choose_most_fragile,
     feature_losses,
     make_losses,
 )
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.features.view import make_blocks
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.risk.finding import is_bounded
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.terminal import Displayed, print_lines
+from shaketable.views.blocks import Block
+from shaketable.views.terminal import Displayed
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +53,6 @@ class ModelLosses:
     def by_spec(self) -> dict[str, FeatureLoss]:
         """Losses by corruption."""
         return {loss.series.first.corruption: loss for loss in self.losses}
-
-    @property
-    def words(self) -> str:
-        """Which feature is most fragile."""
-        return words.describe_model(self)
 
     def json(self) -> dict[str, Any]:
         """Return all losses in percentage points."""
@@ -123,20 +119,9 @@ class Features(Displayed):
         """Return every model, in per cent."""
         return {"feature_losses": [model.json() for b in self.boards for model in b.models]}
 
-    def print(self) -> None:
-        """Print one table per data set and noise, and a sentence per model."""
-        from shaketable.findings.features.table import print_board
-
-        for board in self.boards:
-            print_board(board)
-        if len({board.data for board in self.boards}) < len(self.boards):
-            print_lines(words.APART)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return one section with all data."""
-        from shaketable.findings.features.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return the most fragile features, then all losses."""
+        return make_blocks(self.boards)
 
 
 def find(groups: RecordGroups) -> Features | None:

@@ -93,6 +93,26 @@ def feature_losses(records: Records | SuiteResult) -> dict[str, Estimate]:
     The model was evaluated with ``st.corruptions.per_feature(data)``. Losses under
     different noise, such as that of numbers and that of categories, are ranked one after the
     other. Keys are names of columns or, if there are several kinds of noise per column, specs.
+
+    Parameters
+    ----------
+    records
+        Of one model under a suite of `per_feature`, or its result.
+
+    Returns
+    -------
+    dict[str, Estimate]
+        Loss of every column, as a fraction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> data = st.make_dataset(np.random.default_rng(0).normal(size=(60, 2)), [0, 1] * 30)
+    >>> records = st.evaluate(lambda x: (x[:, 1] > 0).astype(int), data,
+    ...                       st.corruptions.per_feature(data, "jitter(1)"), k=1)
+    >>> list(st.metrics.feature_losses(records))
+    ['0', '1']
     """
     result = choose_suite_result(records, METRIC)
     losses = list(chain.from_iterable(make_losses(result, len(result.series)).values()))

@@ -9,16 +9,30 @@ intervals where there are any. ``save`` writes PNG, SVG, PDF, HTML or JSON::
 To add a figure, copy the file of another one and name it in `registry`.
 """
 
-from shaketable.findings.figures.convergence import draw_convergence as draw_convergence
-from shaketable.findings.figures.copies import draw_copies as draw_copies
-from shaketable.findings.figures.errors import draw_errors as draw_errors
-from shaketable.findings.figures.learning import draw_learning as draw_learning
-from shaketable.findings.figures.models import draw_models as draw_models
-from shaketable.findings.figures.optima import draw_optima as draw_optima
-from shaketable.findings.figures.plane import draw_plane as draw_plane
-from shaketable.findings.figures.registry import draw as draw
-from shaketable.findings.figures.tradeoff import draw_tradeoff as draw_tradeoff
-from shaketable.findings.figures.transfer import draw_transfer as draw_transfer
+from shaketable.findings.figures.convergence import draw_convergence
+from shaketable.findings.figures.copies import draw_copies
+from shaketable.findings.figures.errors import draw_errors
+from shaketable.findings.figures.learning import draw_learning
+from shaketable.findings.figures.models import draw_models
+from shaketable.findings.figures.optima import draw_optima
+from shaketable.findings.figures.plane import draw_plane
+from shaketable.findings.figures.registry import draw
+from shaketable.findings.figures.tradeoff import draw_tradeoff
+from shaketable.findings.figures.transfer import draw_transfer
 from shaketable.views.drawing import save_chart
+
+__all__ = [
+    "draw",
+    "draw_convergence",
+    "draw_copies",
+    "draw_errors",
+    "draw_learning",
+    "draw_models",
+    "draw_optima",
+    "draw_plane",
+    "draw_tradeoff",
+    "draw_transfer",
+    "save",
+]
 
 save = save_chart

@@ -11,10 +11,11 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.evaluation.records import Records
 from shaketable.findings.conditions import name_training
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.mce.scores import TITLES
 from shaketable.findings.requirements.quantities import QUANTITIES, Case, Quantity, find_quantity
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series
 from shaketable.findings.study.charts import choose_run_counts, draw_runs
 from shaketable.findings.suite_results import SuiteResult

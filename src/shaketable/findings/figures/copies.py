@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import altair as alt
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from shaketable.core.errors import InputError, either
 from shaketable.findings.choosing import list_first, matches
 from shaketable.findings.conditions import name_training
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.labels import distinguish, list_training_facts
 from shaketable.findings.mscr.charts import VALUE_TIPS
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import name_noise
 from shaketable.views import drawing
@@ -33,12 +35,12 @@ def draw_copies(found: Found, *, corruption: str = "") -> Chart:
     corruption
         Spec of the test noise; by default that of size eps_min, or the only one.
     """
-    series = [s for s in as_results(found).groups.series if s.first.corruption != "clean"]
+    series = [s for s in as_results(found).groups.series if not s.first.is_clean]
     series = _choose(series, corruption)
     lines: dict[tuple[object, ...], dict[int, Series]] = {}
     for s in series:
         c = s.first
-        key = (c.fingerprint, c.model, c.train, c.bounds, c.draws, c.noise, c.seed)
+        key = (c.fingerprint, c.model, c.train, replace(c.setting, k=0))
         lines.setdefault(key, {})[c.k] = s
     several = [_share_runs(line) for line in lines.values() if len(line) > 1]
     several = [line for line in several if line]

@@ -10,9 +10,10 @@ import altair as alt
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import display_name, split_top_level
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.mce.scores import Score, Scoreboard
+from shaketable.findings.results import Found, as_results
 from shaketable.views import drawing
 from shaketable.views.drawing import COLOURS, WIDTH, Chart, Row, make_tooltip
 from shaketable.views.scatter import Frame, draw_points
@@ -110,7 +111,7 @@ def _bound(domain: Sequence[float]) -> list[float]:
 
 def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
     """Return labels of models to join: each with the same network of simpler training."""
-    known = {(_name_network(s), display_name(s.first.train)): s.label for s in scores}
+    known = {(s.first.network, display_name(s.first.train)): s.label for s in scores}
     pairs = []
     for (network, training), label in known.items():
         parts = split_top_level(training, "+")
@@ -119,11 +120,6 @@ def find_pairs(scores: Sequence[Score]) -> list[tuple[str, str]]:
         if (start := next(starts, None)) is not None:
             pairs.append((known[network, start], label))
     return pairs
-
-
-def _name_network(score: Score) -> str:
-    """Return the name of a model without that of its training."""
-    return score.first.model.removesuffix(f"({display_name(score.first.train)})")
 
 
 def _make_row(score: Score) -> Row:

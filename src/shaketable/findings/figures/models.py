@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import altair as alt
 
 from shaketable.core.errors import InputError
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.mscr.charts import VALUE_TIPS, make_mscr_rows, make_row
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import meets_same_noise
 from shaketable.findings.subjects import Subject
 from shaketable.views import drawing

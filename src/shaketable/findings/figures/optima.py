@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from shaketable.core.errors import InputError, either
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.study.charts import draw_matrix
 from shaketable.findings.subjects import Subject
 from shaketable.views import drawing

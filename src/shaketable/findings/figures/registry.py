@@ -9,38 +9,49 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import signature
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol
 
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
-from shaketable.evaluation.records import Records
-from shaketable.evaluation.store import Store
-from shaketable.findings.results import Results, find
+from shaketable.findings.results import as_results
 from shaketable.views.drawing import Chart
 
-Found: TypeAlias = Results | Records | str | Path
-"""What most figures are drawn from: findings, records, or a results file."""
+
+class Numbered(Protocol):
+    """A figure that also has numbers to print."""
+
+    def json(self) -> Any:
+        """Return its numbers for programs."""
+
+    def print(self) -> None:
+        """Print its tables and sentences to the terminal."""
+
+    def plot(self) -> Chart:
+        """Draw it."""
 
 
 @dataclass(frozen=True)
 class FigureKind:
     """A figure, as its module declares it."""
 
-    draw: Callable[..., Chart]
-    """The first line of its docstring is its description; keyword-only arguments are options."""
-    source: Literal["results", "networks", "model"] = "results"
-    """What it is drawn from: results, files of trained networks, or a model and its data."""
+    make: Callable[..., Any]
+    """Returns the chart, or with `has_numbers` a `Numbered`. The first line of its docstring is its
+    description; keyword-only arguments are options."""
+    source: Literal["results", "networks", "model", "nothing"] = "results"
+    """What it is drawn from: a results file, or a table like it; files of trained networks; a model
+    and its data; or nothing but its options."""
+    has_numbers: bool = False
+    """Whether there are numbers to print besides the chart."""
 
     @property
     def about(self) -> str:
         """Description, one line."""
-        return (self.draw.__doc__ or "").strip().partition("\n")[0]
+        return (self.make.__doc__ or "").strip().partition("\n")[0]
 
     @property
     def options(self) -> list[str]:
         """Names of its options."""
-        parameters = signature(self.draw).parameters.values()
+        parameters = signature(self.make).parameters.values()
         return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
 
 
@@ -68,6 +79,9 @@ FIGURES: Registry[FigureKind] = Registry(
             "errors",
             "learning",
             "plane",
+            "mcv",
+            "correlation",
+            "balls",
         )
     ),
 )
@@ -84,20 +98,12 @@ def draw(name: str, *source: Any) -> Chart:
     source
         What the figure is drawn from: for most of them findings, records or a results file.
     """
-    return FIGURES.get(name).draw(*source)
+    kind = FIGURES.get(name)
+    made = kind.make(*source)
+    chart: Chart = made.plot() if kind.has_numbers else made
+    return chart
 
 
 def describe_figures() -> dict[str, str]:
     """Return the description of every figure, by name."""
     return FIGURES.describe(lambda name, kind: {name: kind.about})
-
-
-def as_results(found: Found) -> Results:
-    """Return the findings that a figure is drawn from."""
-    if isinstance(found, Results):
-        return found
-    if isinstance(found, Records):
-        return find(found)
-    with Store(found, must_exist=True) as store:
-        records = store.records()
-    return find(records)

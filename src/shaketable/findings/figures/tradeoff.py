@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.findings.mscr.charts import make_mscr_rows
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference, mscr_difference
 from shaketable.findings.reference import choose_reference
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study.charts import draw_tradeoff as draw_panels
 from shaketable.findings.subjects import Subject
@@ -17,7 +18,7 @@ from shaketable.views import drawing
 from shaketable.views.drawing import Chart
 
 
-def draw_tradeoff(found: Found, *, baseline: str = "") -> Chart:
+def draw_tradeoff(found: Found, *, reference: str = "") -> Chart:
     """Clean accuracy against MSCR, with the quadrant above a baseline (Fig. 6 of the MSCR paper).
 
     Parameters
@@ -25,7 +26,7 @@ def draw_tradeoff(found: Found, *, baseline: str = "") -> Chart:
     found
         Findings, records or a results file: of a study with several sizes of training noise, whose
         baseline is the weakest of them, or of several models.
-    baseline
+    reference
         Label of the model that others are compared with, where models have no training noise; by
         default the only one trained on clean points, else the first.
     """
@@ -44,9 +45,9 @@ def draw_tradeoff(found: Found, *, baseline: str = "") -> Chart:
     fitted = [s for s in subjects if not s.is_study and _list_series([s])]
     if len(fitted) > 1:
         labels = [s.label for s in fitted]
-        if baseline and baseline not in labels:
-            raise unknown_name("baseline", baseline, labels)
-        base = choose_reference(labels, baseline)[0]
+        if reference and reference not in labels:
+            raise unknown_name("reference", reference, labels)
+        base = choose_reference(labels, reference)[0]
         place = labels.index(base)
         rows = make_mscr_rows(fitted)
         panels += draw_panels(rows, names="model", baseline=place, title="Models")

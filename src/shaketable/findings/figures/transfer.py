@@ -9,9 +9,9 @@ import numpy as np
 
 from shaketable.core.errors import InputError, either
 from shaketable.core.norms import norm_title, pnorm_level
-from shaketable.core.spec import display_name
 from shaketable.evaluation.records import Record
-from shaketable.findings.figures.registry import FIGURES, FigureKind, Found, as_results
+from shaketable.findings.figures.registry import FIGURES, FigureKind
+from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series, get_pairing
 from shaketable.findings.subjects import get_norm_title
 from shaketable.views import drawing
@@ -59,7 +59,7 @@ def compute_transfer(series: Iterable[Series]) -> list[Row]:
     conditions: dict[tuple[object, ...], list[Series]] = {}
     for s in series:
         if get_norm_title(s.first) and _name_training(s.first) is not None:
-            conditions.setdefault((get_pairing(s), _name_network(s.first)), []).append(s)
+            conditions.setdefault((get_pairing(s), s.first.network), []).append(s)
     shares: dict[tuple[str, str], list[Sequence[float]]] = {}
     for group in conditions.values():
         best = max(s.accuracies.mean() for s in group)
@@ -89,12 +89,7 @@ def _name_training(cell: Record) -> str | None:
         level = pnorm_level(cell.train)
     except InputError:  # not a spec of a corruption, such as an adversary
         return None
-    return None if level is None else norm_title(level[0])
-
-
-def _name_network(cell: Record) -> str:
-    """Return the name of a model without that of its training noise."""
-    return cell.model.removesuffix(f"({display_name(cell.train)})")
+    return None if level is None else norm_title(level.p)
 
 
 def _draw_matrix(rows: Sequence[Row]) -> Chart:

@@ -27,6 +27,27 @@ def mce_lp(records: Records | SuiteResult) -> Estimate:
     Siedel et al. (2024), Section 4.1, as a fraction (per cent in the paper). Lower is better.
     `method` names the suite and the number of its corruptions, which is below 90 if sizes were
     derived for points with few values.
+
+    Parameters
+    ----------
+    records
+        Of one model under a suite such as ``pnorm``, or its result.
+
+    Returns
+    -------
+    Estimate
+        The mean error, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(50, 8, 8))
+    >>> bright = x.mean(axis=(1, 2)) > 0.5
+    >>> records = st.evaluate(lambda x: x.mean(axis=(1, 2)) > 0.5, (x, bright), st.suite("pnorm"),
+    ...                       k=1, bounds=(0, 1))
+    >>> print(st.metrics.mce_lp(records))
+    0.0681 (95 % interval 0.0382 to 0.1346)
     """
     return mean_error(choose_suite_result(records, "mce_lp"))
 
@@ -38,6 +59,27 @@ def mce(records: Records | SuiteResult) -> Estimate:
 
     Siedel et al. (2024), Eq. 3, as a fraction. Lower is better. The mCE of ImageNet-C is defined
     differently: see `mce_alexnet`.
+
+    Parameters
+    ----------
+    records
+        Of one model under ``common-19``, or its result.
+
+    Returns
+    -------
+    Estimate
+        The mean error, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+    >>> x[::2] //= 2  # dark images
+    >>> records = st.evaluate(lambda x: x.mean(axis=(1, 2, 3)) > 0.37, (x, [False, True] * 2),
+    ...                       st.suite("common-19"))
+    >>> print(st.metrics.mce(records))
+    0.045 (95 % interval 0.000 to 0.989)
     """
     return mean_error(choose_suite_result(records, "mce"))
 
@@ -46,6 +88,27 @@ def mce_15(records: Records | SuiteResult) -> Estimate:
     """Mean error over the 15 common corruptions of the benchmark, not normalised.
 
     Records of all 19 hold these 15 too.
+
+    Parameters
+    ----------
+    records
+        Of one model under ``common-15`` or ``common-19``, or its result.
+
+    Returns
+    -------
+    Estimate
+        The mean error, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+    >>> x[::2] //= 2  # dark images
+    >>> records = st.evaluate(lambda x: x.mean(axis=(1, 2, 3)) > 0.37, (x, [False, True] * 2),
+    ...                       st.suite("common-15"))
+    >>> print(st.metrics.mce_15(records))
+    0.057 (95 % interval 0.000 to 0.987)
     """
     return mean_error(choose_suite_result(records, "mce_15"))
 
@@ -54,6 +117,27 @@ def mce_xn(records: Records | SuiteResult) -> Estimate:
     """Plain mCE_xN: mean error over the 15 common corruptions that are not pixel noise.
 
     Records of all 19 hold these 15 too.
+
+    Parameters
+    ----------
+    records
+        Of one model under ``common-xn`` or ``common-19``, or its result.
+
+    Returns
+    -------
+    Estimate
+        The mean error, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), dtype=np.uint8)
+    >>> x[::2] //= 2  # dark images
+    >>> records = st.evaluate(lambda x: x.mean(axis=(1, 2, 3)) > 0.37, (x, [False, True] * 2),
+    ...                       st.suite("common-xn"))
+    >>> print(st.metrics.mce_xn(records))
+    0.057 (95 % interval 0.000 to 0.987)
     """
     return mean_error(choose_suite_result(records, "mce_xn"))
 
@@ -66,6 +150,27 @@ def mce_alexnet(records: Records | SuiteResult) -> Estimate:
     Hendrycks & Dietterich (2019). 1: as many errors as AlexNet. For images of 224 pixels only.
     AlexNet's errors are those on the published images, which were saved as JPEG of quality 85 after
     the corruption: compare with them on these (``published=``), or on images made with ``jpeg=85``.
+
+    Parameters
+    ----------
+    records
+        Of one model under ``common-15`` or ``common-19``, or its result.
+
+    Returns
+    -------
+    Estimate
+        Error relative to AlexNet's, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).integers(0, 256, (2, 224, 224, 3), dtype=np.uint8)
+    >>> x[0] //= 2  # a dark image
+    >>> records = st.evaluate(lambda x: x.mean(axis=(1, 2, 3)) > 0.37, (x, [False, True]),
+    ...                       st.suite("common-15"))
+    >>> print(st.metrics.mce_alexnet(records))
+    0.13 (95 % interval 0.00 to 1.29)
     """
     return _compare_with_alexnet(_choose_benchmark(records), clean=0.0)
 
@@ -77,6 +182,27 @@ def relative_mce_alexnet(records: Records | SuiteResult) -> Estimate:
               {\sum_s E^{AlexNet}_{c, s} - E^{AlexNet}_{clean}}
 
     Hendrycks & Dietterich (2019), with AlexNet's clean error of 43.5 %.
+
+    Parameters
+    ----------
+    records
+        Of one model under ``common-15`` or ``common-19``, or its result.
+
+    Returns
+    -------
+    Estimate
+        Growth of the error relative to AlexNet's, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).integers(0, 256, (2, 224, 224, 3), dtype=np.uint8)
+    >>> x[0] //= 2  # a dark image
+    >>> records = st.evaluate(lambda x: x.mean(axis=(1, 2, 3)) > 0.37, (x, [False, True]),
+    ...                       st.suite("common-15"))
+    >>> print(st.metrics.relative_mce_alexnet(records))
+    0.37 (95 % interval -3.26 to 3.26)
     """
     return _compare_with_alexnet(_choose_benchmark(records), clean=_ALEXNET_CLEAN)
 
@@ -125,7 +251,27 @@ def _compare_with_alexnet(result: SuiteResult, *, clean: float) -> Estimate:
 
 
 def mean_error(result: SuiteResult) -> Estimate:
-    """Mean error over a suite, or a part of it."""
+    """Mean error over a suite, or a part of it.
+
+    Parameters
+    ----------
+    result
+        One model under a suite; see `metrics.suite_results`.
+
+    Returns
+    -------
+    Estimate
+        The mean error, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), st.suite("mscr-2d"), k=2)
+    >>> print(st.metrics.mean_error(st.metrics.suite_results(records)[0]))
+    0.0163 (95 % interval 0.0024 to 0.0572)
+    """
     _, errors = result.errors()
     if len(errors) == 1:
         refuse_shared(result.first)
@@ -143,6 +289,27 @@ def ice(records: Records | SuiteResult) -> Estimate:
 
     Siedel et al. (2024), Eq. 4, with the brackets that match its Table 3. 0: imperceptible noise
     changes nothing; 0.1: a tenth more errors. Undefined for a model without errors on clean points.
+
+    Parameters
+    ----------
+    records
+        Of one model under a suite such as ``ice``, or its result.
+
+    Returns
+    -------
+    Estimate
+        iCE, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(100, 8, 8))
+    >>> bright = x.mean(axis=(1, 2)) > 0.5
+    >>> records = st.evaluate(lambda x: x[:, ::2].mean(axis=(1, 2)) > 0.5, (x, bright),
+    ...                       st.suite("ice"), k=1, bounds=(0, 1))
+    >>> print(st.metrics.ice(records))
+    0.000 (95 % interval -0.112 to 0.126)
     """
     result = choose_suite_result(records, "ice")
     clean, errors = result.errors()
@@ -164,12 +331,56 @@ def mce_lp_difference(first: Records | SuiteResult, second: Records | SuiteResul
     """mCE_Lp of the first model minus that of the second, paired: same points, same noise.
 
     Positive: the first one makes more errors.
+
+    Parameters
+    ----------
+    first, second
+        Records, or results, of one model each under the same suite.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(50, 8, 8))
+    >>> bright = x.mean(axis=(1, 2)) > 0.5
+    >>> models = {"a": lambda x: x[:, ::2].mean(axis=(1, 2)) > 0.5,
+    ...           "b": lambda x: x.mean(axis=(1, 2)) > 0.5}
+    >>> records = st.evaluate(models, (x, bright), st.suite("pnorm"), k=1, bounds=(0, 1))
+    >>> a, b = (records.select(model=name) for name in "ab")
+    >>> print(st.metrics.mce_lp_difference(a, b))
+    0.145 (95 % interval 0.025 to 0.273)
     """
     return mean_error_difference(*(choose_suite_result(r, "mce_lp") for r in (first, second)))
 
 
 def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
-    """Mean error of the first model under a suite minus that of the second, paired."""
+    """Mean error of the first model under a suite minus that of the second, paired.
+
+    Parameters
+    ----------
+    first, second
+        Two models under the same suite; see `metrics.suite_results`.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval; positive if the first makes more errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> models = {"a": lambda x: x[:, 0] > 0.6, "b": lambda x: x[:, 0] > 0.5}
+    >>> records = st.evaluate(models, (x, x[:, 0] > 0.5), st.suite("mscr-2d"), k=2)
+    >>> print(st.metrics.mean_error_difference(*st.metrics.suite_results(records)))
+    0.073 (95 % interval 0.014 to 0.143)
+    """
     if not meets_same_suite(first, second):
         raise InputError(
             "a difference needs two models evaluated under the same suite on the same points in "
@@ -181,7 +392,27 @@ def mean_error_difference(first: SuiteResult, second: SuiteResult) -> Estimate:
 
 
 def error_change(result: SuiteResult) -> Estimate:
-    """Mean error under a suite, or a part of it, minus the error on clean points, paired."""
+    """Mean error under a suite, or a part of it, minus the error on clean points, paired.
+
+    Parameters
+    ----------
+    result
+        One model under a suite; see `metrics.suite_results`.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(100, 2))
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), st.suite("mscr-2d"), k=2)
+    >>> print(st.metrics.error_change(st.metrics.suite_results(records)[0]))
+    0.0163 (95 % interval -0.0184 to 0.0524)
+    """
     clean, errors = result.errors()
     return _estimate_difference(result, errors, [result.draws * run for run in clean])
 

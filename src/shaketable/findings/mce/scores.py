@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any
 
 from shaketable.core.errors import UndefinedError
-from shaketable.core.norms import norm_title, norm_to_json, pnorm_level
+from shaketable.core.norms import norm_title, norm_to_json
 from shaketable.core.spec import parse_call
 from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Record, SuiteRecord
@@ -194,10 +194,10 @@ class Score:
             ],
             "n": cell.n,
             "k": cell.k,
-            "draws": cell.draws,
-            "noise": cell.noise,
-            "seed": cell.seed,
-            "bounds": cell.bounds,
+            "draws": cell.setting.draws,
+            "noise": cell.setting.noise,
+            "seed": cell.setting.seed,
+            "bounds": cell.setting.bounds,
         }
 
 
@@ -304,9 +304,8 @@ def _remove_negative_zero(e: Estimate) -> Estimate:
 
 def _parse_level(cell: Record) -> tuple[str, float, float]:
     """Return the name of the norm or kind, the norm's order (-1 for none), and size or severity."""
-    level = pnorm_level(cell.corruption)
-    if level is not None:
-        return norm_title(level[0]), *level
+    if cell.level is not None:
+        return norm_title(cell.level.p), *cell.level
     call = parse_call(cell.corruption)
     return call.name, -1.0, float(call.args[0])
 

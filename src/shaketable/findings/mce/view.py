@@ -212,8 +212,8 @@ def _describe_draws(board: Scoreboard) -> list[str]:
     is_ladder = board.levels > 1 and not folder and board.of_norms
     sentences = (
         f"{c.n} test points, {c.k} {word if c.k == 1 else f'{word}s'} each."
-        + (f" {_DRAWS[c.draws]}" if is_ladder else "")
-        + (" Noise was drawn on the model's own device." if c.noise == "device" else "")
+        + (f" {_DRAWS[c.setting.draws]}" if is_ladder else "")
+        + (" Noise was drawn on the model's own device." if c.setting.noise == "device" else "")
         for c in (score.first for score in board.scores)
     )
     return list(dict.fromkeys(sentences))

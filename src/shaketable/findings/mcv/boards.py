@@ -164,7 +164,7 @@ def make_boards(groups: RecordGroups, *, suite: str = "") -> list[MCVBoard]:
     by_suite: dict[SuiteRecord, list[SuiteResult]] = {}
     for result in groups.suite_results:
         wanted = result.suite.name == suite if suite else result.suite.kind == "sets"
-        if wanted and (result.series[0].runs > 1 or result.first.draws != "shared"):
+        if wanted and (result.series[0].runs > 1 or not result.first.shares_draws):
             by_suite.setdefault(result.suite, []).append(result)
     reference, boards = groups.reference, []
     for record, results in by_suite.items():

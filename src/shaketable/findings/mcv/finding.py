@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from shaketable.core.errors import InputError, UndefinedError
+from shaketable.evaluation.records import Records
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mcv import numbers, view
@@ -72,6 +74,29 @@ def find(groups: RecordGroups, *, suite: str = "") -> SetVariation | None:
     """
     boards = make_boards(groups, suite=suite)
     return SetVariation(tuple(boards)) if boards else None
+
+
+def find_asked(records: Records, *, reference: str = "", suite: str = "") -> SetVariation:
+    """Take the finding from records, with the arguments of `find`; an error says why there is none.
+
+    `reference` is the label of the model that the others are compared with.
+    """
+    groups = RecordGroups(records, reference=reference)
+    if (finding := find(groups, suite=suite)) is not None:
+        return finding
+    for sentence in groups.unfinished:
+        raise InputError(sentence)
+    complete = [result.suite for result in groups.suite_results]
+    if any(s.name == suite if suite else s.kind == "sets" for s in complete):
+        raise UndefinedError(
+            "no model classifies any point of any set correctly, so there is no CV; check that "
+            "their labels are the data's"
+        )
+    names = dict.fromkeys(s.name for s in records.suites)
+    remedy = "fill one with evaluate --suite two-factor --store FILE"
+    if names:
+        remedy = f"choose one on record with --suite: {', '.join(names)}"
+    raise InputError(f"results must hold a complete suite of sets, such as two-factor; {remedy}")
 
 
 FINDINGS.add(

@@ -19,6 +19,26 @@ def mcv(records: Records | SuiteResult) -> Stability:
     Dai & Berleant (2022), Eq. 1 to 4, as fractions; over runs, of the mean accuracies. Mean and CV
     have intervals; the clean, the lowest and the highest accuracy are included. A low CV means
     steady, not good.
+
+    Parameters
+    ----------
+    records
+        Of one model under a suite of sets, or its result.
+
+    Returns
+    -------
+    Stability
+        Mean and CV, with their intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(200, 2))
+    >>> suite = st.grid(["gaussian(0.05)", "gaussian(0.2)"], ["scaling(1.1)"])
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), suite)
+    >>> print(st.metrics.mcv(records).cv)
+    0.0638 (95 % interval 0.0366 to 0.0835)
     """
     return Stability(choose_suite_result(records, "mcv"))
 
@@ -27,5 +47,27 @@ def cv_difference(first: Records | SuiteResult, second: Records | SuiteResult) -
     """CV of the first model over a suite's sets minus that of the second, paired.
 
     Positive: the first one varies more.
+
+    Parameters
+    ----------
+    first, second
+        Records, or results, of one model each under the same suite.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(200, 2))
+    >>> suite = st.grid(["gaussian(0.05)", "gaussian(0.2)"], ["scaling(1.1)"])
+    >>> models = {"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6}
+    >>> records = st.evaluate(models, (x, x[:, 0] > 0.5), suite)
+    >>> a, b = (records.select(model=name) for name in "ab")
+    >>> print(st.metrics.cv_difference(a, b))
+    0.0113 (95 % interval -0.0154 to 0.0393)
     """
     return _cv_difference(*(choose_suite_result(r, "mcv") for r in (first, second)))

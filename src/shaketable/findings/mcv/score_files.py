@@ -67,6 +67,13 @@ def read_scores(
         Columns with scores; by default all except the names. Columns such as mean and CV beside
         columns of scores are refused unless these are named here.
 
+    Returns
+    -------
+    tuple[Row, ...]
+        One row per model.
+
+    Examples
+    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "scores.csv")

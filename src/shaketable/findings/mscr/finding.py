@@ -100,8 +100,8 @@ class Robustness(Displayed):
             "n": cell.n,
             "k": cell.k,
             "runs": max(s.runs for s in subject.all_series),
-            "seed": cell.seed,
-            "bounds": cell.bounds,
+            "seed": cell.setting.seed,
+            "bounds": cell.setting.bounds,
             "cells": [
                 {
                     "corruption": s.first.corruption,

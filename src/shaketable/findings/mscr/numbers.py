@@ -21,7 +21,29 @@ from shaketable.statistics.estimate import Estimate
 
 
 def accuracy(records: Records | Series, *, corruption: str = "clean") -> Estimate:
-    """Share of points, or of noisy draws, that are classified correctly."""
+    """Share of points, or of noisy draws, that are classified correctly.
+
+    Parameters
+    ----------
+    records
+        Of one model; over several runs, the mean.
+    corruption
+        Spec of the corruption.
+
+    Returns
+    -------
+    Estimate
+        The accuracy, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), "linf(0.1)")
+    >>> print(st.metrics.accuracy(records, corruption="linf(0.1)"))
+    0.9580 (95 % interval 0.9315 to 0.9767)
+    """
     return choose_series(records, "accuracy", corruption=corruption, needs_clean=False).accuracy
 
 
@@ -29,6 +51,27 @@ def relative_loss(records: Records | Series, *, corruption: str | None = None) -
     """Accuracy gained or lost under one corruption, relative to the clean accuracy.
 
     `corruption` may be left out when the records hold only one.
+
+    Parameters
+    ----------
+    records
+        Of one model; over several runs, the mean.
+    corruption
+        Spec of the corruption; None if there is only one.
+
+    Returns
+    -------
+    Estimate
+        The relative change, with its interval; negative if accuracy is lost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), "linf(0.1)")
+    >>> print(st.metrics.relative_loss(records))
+    -0.0420 (95 % interval -0.0676 to -0.0095)
     """
     return choose_series(records, "relative_loss", corruption=corruption).relative_loss
 
@@ -42,6 +85,27 @@ def mscr(records: Records | Series, *, corruption: str | None = None) -> Estimat
     avoidable accuracy lost. 0: as robust as the data allow. Positive: the noise helps. If the
     records hold several corruptions, it is computed for the one of size eps_min; if there are
     several of this size, `corruption` chooses one, such as ``l2(eps_min)``.
+
+    Parameters
+    ----------
+    records
+        Of one model; over several runs, the mean.
+    corruption
+        Spec of the noise; None for the only one of size eps_min.
+
+    Returns
+    -------
+    Estimate
+        MSCR, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.51, (x, x[:, 0] > 0.5), "linf(eps_min)")
+    >>> print(st.metrics.mscr(records))
+    0.0000 (95 % interval -0.0298 to 0.0307)
     """
     series = _choose_mscr_series(records, "mscr", corruption)
     estimate = series.relative_loss
@@ -58,6 +122,29 @@ def accuracy_difference(
     """Accuracy of the first model minus that of the second, paired: same points, same noise.
 
     Positive: the first one is right more often.
+
+    Parameters
+    ----------
+    first, second
+        Records of one model each, on the same points with the same noise.
+    corruption
+        Spec of the corruption.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> models = {"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6}
+    >>> records = st.evaluate(models, (x, x[:, 0] > 0.5), "linf(0.1)")
+    >>> a, b = (records.select(model=name) for name in "ab")
+    >>> print(st.metrics.accuracy_difference(a, b, corruption="linf(0.1)"))
+    0.0580 (95 % interval 0.0174 to 0.1053)
     """
     a, b = (
         choose_series(r, "accuracy_difference", corruption=corruption, needs_clean=False)
@@ -83,7 +170,31 @@ def estimate_accuracy_difference(first: Series, second: Series) -> Estimate:
 def mscr_difference(
     first: Records | Series, second: Records | Series, *, corruption: str | None = None
 ) -> Estimate:
-    """MSCR of the first model minus that of the second, paired: same points, same noise."""
+    """MSCR of the first model minus that of the second, paired: same points, same noise.
+
+    Parameters
+    ----------
+    first, second
+        Records of one model each, on the same points with the same noise.
+    corruption
+        Spec of the noise; None for the only one of size eps_min.
+
+    Returns
+    -------
+    Estimate
+        The difference, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> models = {"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.51}
+    >>> records = st.evaluate(models, (x, x[:, 0] > 0.5), "linf(eps_min)")
+    >>> a, b = (records.select(model=name) for name in "ab")
+    >>> print(st.metrics.mscr_difference(a, b))
+    0.0000 (95 % interval -0.0300 to 0.0300)
+    """
     a, b = (_choose_mscr_series(r, "mscr_difference", corruption) for r in (first, second))
     _refuse_unpaired(a, b, "mscr_difference")
     a, b = share_points(a, b)
@@ -115,6 +226,27 @@ def error_probability(
 
     The overall and per-class bounds hold for new points of the same distribution and a fixed model;
     the bound of a point holds for new noise on that point.
+
+    Parameters
+    ----------
+    records
+        Of one fitted model.
+    corruption
+        Spec of the corruption; None if there is only one.
+
+    Returns
+    -------
+    ErrorProbability
+        Bounds overall, of every class and of every point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5), "linf(0.1)")
+    >>> print(st.metrics.error_probability(records).overall)
+    0.0420 (95 % interval 0.0000 to 0.0640)
     """
     return choose_series(
         records, "error_probability", corruption=corruption, needs_clean=False
@@ -129,5 +261,5 @@ def _choose_mscr_series(records: Records | Series, metric: str, corruption: str 
         records,
         metric,
         corruption=corruption,
-        wanted=lambda s: s.at_eps_min if known else s.first.corruption != "clean",
+        wanted=lambda s: s.at_eps_min if known else not s.first.is_clean,
     )

@@ -229,7 +229,18 @@ def _are_comparable(a: tuple[Subject, Series], b: tuple[Subject, Series]) -> boo
 
 
 def describe_mscr(value: Estimate) -> str:
-    """Describe an MSCR without claiming more than its interval."""
+    """Describe an MSCR without claiming more than its interval.
+
+    Parameters
+    ----------
+    value
+        MSCR with its interval.
+
+    Returns
+    -------
+    str
+        One or two sentences.
+    """
     loss = f"{abs(value.value):.2%}"
     span = f"95 % interval {value.low:+.2%} to {value.high:+.2%}"
     if value.high < 0:

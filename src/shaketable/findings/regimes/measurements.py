@@ -78,7 +78,7 @@ def _measure(
         k,
         clean is not None,
         dict(zip(counts, zip(*pairings, strict=True), strict=True)),
-        any(s.first.draws == "shared" for s in series),
+        any(s.first.shares_draws for s in series),
         {cell.run: cell for cell in series[0].noisy},
     )
 

@@ -101,8 +101,7 @@ def split_name(series: Series) -> tuple[str, str]:
     """
     cell = series.first
     if cell.names_training:
-        regime = display_name(cell.train)
-        return cell.model.removesuffix(f"({regime})"), _name_sizes(series, regime)
+        return cell.network, _name_sizes(series, display_name(cell.train))
     if cell.train != AS_GIVEN:
         named = _name_sizes(series, cell.train)
         return cell.model, name_training(cell) if named == cell.train else named

@@ -206,6 +206,13 @@ def check(
         Allow for kinds of points that were not seen: with few points, a rare kind on which a model
         fails may be missing. Intervals are up to three times as wide.
 
+    Returns
+    -------
+    Check
+        Decisions on all requirements; print it, or use it as a truth value.
+
+    Examples
+    --------
     >>> import shaketable as st
     >>> x = [[i / 400] for i in range(400)]
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 200 for i in range(400)]),

@@ -87,7 +87,7 @@ class SeriesQuantity:
         if not under and self.default == "eps_min":
             return lambda s: s.at_eps_min
         if not under and self.default == "corruption":
-            return lambda s: s.first.corruption != "clean"
+            return lambda s: not s.first.is_clean
         spec = under or self.default
         exact = any(matches(s, spec) for s in groups.series)
         return (lambda s: matches(s, spec)) if exact else (lambda s: is_completed(s, spec))

@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from shaketable.findings.conditions import Condition
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.risk import words
+from shaketable.findings.risk.view import make_blocks
 from shaketable.findings.series import Series, bound_errors
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.terminal import Displayed, print_lines
+from shaketable.views.blocks import Block
+from shaketable.views.terminal import Displayed
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +61,6 @@ class ModelRisk:
         return max(entry.bound.high for entry in self.entries)
 
     @property
-    def is_in_verdict(self) -> bool:
-        """Whether its only corruption is noise of size eps_min, whose risk stands with the MSCR."""
-        return len(self.entries) == len(self.at_eps_min) == 1
-
-    @property
     def at_eps_min(self) -> list[RiskEntry]:
         """Under noise of size eps_min, one per norm and setting."""
         return [entry for entry in self.entries if entry.series.at_eps_min]
@@ -97,16 +93,9 @@ class Risks(Displayed):
         """Return every model under every corruption, in per cent."""
         return {"error_probabilities": [model.json() for model in self.models]}
 
-    def print(self) -> None:
-        """Print one sentence per model."""
-        lines = [words.describe_model(model) for model in self.models if not model.is_in_verdict]
-        print_lines(*([""] if lines else []), *lines)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return the summary for the top of the page, and the section with all bounds."""
-        from shaketable.findings.risk.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return a summary of all models, then every bound."""
+        return make_blocks(self.models)
 
 
 def find(groups: RecordGroups) -> Risks | None:
@@ -132,7 +121,7 @@ def _make_model(label: str, conditions: Sequence[Condition]) -> ModelRisk | None
 
 def is_bounded(series: Series) -> bool:
     """Whether a bound can be computed: for one fitted model whose points have their own draws."""
-    return series.runs == 1 and series.first.draws != "shared"
+    return series.runs == 1 and not series.first.shares_draws
 
 
 FINDINGS.add("risk", FindingKind(find, order=44))

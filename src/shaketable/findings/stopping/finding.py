@@ -7,14 +7,15 @@ from functools import cached_property
 from typing import Any
 
 from shaketable.evaluation.sequential import recommend_k
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.sequential import find_unit
 from shaketable.findings.series import Series
-from shaketable.findings.stopping import words
 from shaketable.findings.stopping.numbers import Forecast, forecast_series
+from shaketable.findings.stopping.view import make_blocks
 from shaketable.statistics.sequences import Unit
-from shaketable.views.terminal import Displayed, print_lines
+from shaketable.views.blocks import Block
+from shaketable.views.terminal import Displayed
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,27 +74,13 @@ class Stops(Displayed):
 
     models: tuple[Stop, ...]
 
-    @property
-    def sentences(self) -> list[str]:
-        """One sentence per model."""
-        return [words.describe_stop(stop) for stop in self.models]
-
     def json(self) -> dict[str, Any]:
         """Return where it stopped, and a forecast, per model."""
         return {"stopping": [stop.json() for stop in self.models]}
 
-    def print(self) -> None:
-        """Print one sentence per model."""
-        print_lines("", *self.sentences)
-
-    def sections(self, methods: Methods) -> list[Section]:  # noqa: ARG002
-        """Return the section with the sentences."""
-        from shaketable.views import page  # loads the templates
-
-        html = page.render(
-            "shaketable.findings.stopping", "section.html.j2", "stopping", stops=self.sentences
-        )
-        return [Section("stopping", "Stopping", html, 48)]
+    def blocks(self) -> list[Block]:
+        """Return one sentence per model."""
+        return make_blocks(self.models)
 
 
 def find(groups: RecordGroups) -> Stops | None:

@@ -14,8 +14,8 @@ from shaketable.core.checks import HUGE, TINY, check_real
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.series import Series
-from shaketable.findings.stopping import words
 from shaketable.findings.stopping.rules import list_estimates
+from shaketable.findings.stopping.view import describe_forecast
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import Unit, forecast_width
 
@@ -39,7 +39,7 @@ class Forecast:
         return {"half_width": self.half_width, "needed": self.needed, "seconds": self.seconds}
 
     def __str__(self) -> str:
-        return words.describe_forecast(self)
+        return describe_forecast(self)
 
 
 def forecast(records: Records, half_width: float, *, of: str = "") -> Forecast:
@@ -54,6 +54,13 @@ def forecast(records: Records, half_width: float, *, of: str = "") -> Forecast:
     of
         As in `Precision`: by default all accuracies.
 
+    Returns
+    -------
+    Forecast
+        The number of points or runs, and the time if it is known.
+
+    Examples
+    --------
     >>> import shaketable as st
     >>> x = [[i / 400] for i in range(400)]
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 200 for i in range(400)]),

@@ -48,9 +48,9 @@ class Study(Displayed):
                 "norm": s.norm_json,
                 "eps_min": s.eps_min,
                 "k": s.first.k,
-                "seed": s.first.seed,
-                "draws": s.first.draws,
-                "bounds": s.first.bounds,
+                "seed": s.first.setting.seed,
+                "draws": s.first.setting.draws,
+                "bounds": s.first.setting.bounds,
             }
             for s in self.subjects
         ]

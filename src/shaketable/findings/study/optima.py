@@ -107,7 +107,7 @@ def list_optima(subject: Subject) -> list[RowOptimum]:
     """Return the row optima of a model, by test noise; only rows with two training noises."""
     rows: dict[float, list[Series]] = {}
     for s in subject.all_series:
-        if s.first.epsilon is not None and (s.runs > 1 or s.first.draws != "shared"):
+        if s.first.epsilon is not None and (s.runs > 1 or not s.first.shares_draws):
             row = rows.setdefault(s.first.epsilon, [])
             if not row or meets_same_noise(s, row[0]):
                 row.append(s)

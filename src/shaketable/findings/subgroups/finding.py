@@ -10,7 +10,7 @@ from typing import Any
 from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.evaluation.records import Points, Record
 from shaketable.findings.conditions import Condition
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.risk.finding import is_bounded
 from shaketable.findings.subgroups.numbers import (
@@ -22,6 +22,8 @@ from shaketable.findings.subgroups.numbers import (
     split_by_class,
     split_by_column,
 )
+from shaketable.findings.subgroups.view import make_blocks
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 MAX_CORRUPTIONS, MAX_ENTRIES = 8, 400
@@ -96,17 +98,9 @@ class Subgroups(Displayed):
         """Return every model by every column, in per cent."""
         return {"groups": [e for board in self.boards for m in board.models for e in m.json()]}
 
-    def print(self) -> None:
-        """Print tables if a column was named to group by, else the worst class of every model."""
-        from shaketable.findings.subgroups.table import print_groups
-
-        print_groups(self)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return one section with all columns and classes."""
-        from shaketable.findings.subgroups.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return the worst group of every model, then all groups."""
+        return make_blocks(self.boards)
 
 
 def find(groups: RecordGroups) -> Subgroups | None:
@@ -188,7 +182,7 @@ def _choose_conditions(
 
 
 def _is_clean(cell: Record) -> bool:
-    return cell.corruption == "clean"
+    return cell.is_clean
 
 
 def _breakdown_json(label: str, breakdown: Breakdown) -> dict[str, Any]:

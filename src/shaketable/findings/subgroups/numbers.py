@@ -161,6 +161,29 @@ def group_accuracy(
     """Accuracy of every group of points of one fitted model: by class, or by a column.
 
     Columns are those that the model was evaluated with, as in ``evaluate(…, by="sex")``.
+
+    Parameters
+    ----------
+    records
+        Of one fitted model.
+    by
+        ``class``, or a column that the model was evaluated with.
+    corruption
+        Spec of the corruption.
+
+    Returns
+    -------
+    dict[str, Estimate]
+        Accuracy of every group, with its interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.6, (x, np.where(x[:, 0] > 0.5, 1, 0)), "clean")
+    >>> print(st.metrics.group_accuracy(records)["1"])
+    0.800 (95 % interval 0.663 to 0.900)
     """
     breakdown = _choose(records, "group_accuracy", by, corruption)
     return {group.label: group.accuracy for group in breakdown.groups}
@@ -169,7 +192,31 @@ def group_accuracy(
 def group_error_probability(
     records: Records, *, by: str = CLASS, corruption: str = "clean"
 ) -> dict[str, Estimate]:
-    """Probability of a wrong answer in every group of points, with one-sided 95 % upper bounds."""
+    """Probability of a wrong answer in every group of points, with one-sided 95 % upper bounds.
+
+    Parameters
+    ----------
+    records
+        Of one fitted model.
+    by
+        ``class``, or a column that the model was evaluated with.
+    corruption
+        Spec of the corruption.
+
+    Returns
+    -------
+    dict[str, Estimate]
+        Share of wrong answers in every group; ``high`` is the bound.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 100)[:, None]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.6, (x, np.where(x[:, 0] > 0.5, 1, 0)), "clean")
+    >>> print(st.metrics.group_error_probability(records)["0"])
+    0.0000 (95 % interval 0.0000 to 0.0582)
+    """
     breakdown = _choose(records, "group_error_probability", by, corruption)
     return {group.label: group.error for group in breakdown.groups}
 

@@ -187,6 +187,28 @@ def load_network(path: str | Path, *, trust: bool = False) -> TrainedNetwork:
     """Return the trained network in a file that `save_network` wrote; its module is on the CPU.
 
     `trust` is needed only if its network is ``package.module:factory``.
+
+    Parameters
+    ----------
+    path
+        The ``.pt`` file.
+    trust
+        Whether code of other packages may make the network.
+
+    Returns
+    -------
+    TrainedNetwork
+        The network, with its shape, classes and labels.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> trained = st.training.train("mlp(width=4)", st.load("bands(n=40)"), epochs=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trained.save(Path(folder) / "net.pt")
+    ...     print(load_network(Path(folder) / "net.pt").network)
+    mlp(width=4, depth=3)
     """
     file = Path(path)
     if not file.is_file():

@@ -141,6 +141,13 @@ def build_network(
         Seed of the weights. The state of torch's random numbers is the same afterwards. By default
         the weights depend on that state, and change it.
 
+    Returns
+    -------
+    nn.Module
+        The network, on the CPU.
+
+    Examples
+    --------
     >>> network = build_network("resnet9(width=4)", shape=(8, 8, 3), classes=10, seed=0)
     >>> count_parameters(network)
     26350

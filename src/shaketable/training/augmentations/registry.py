@@ -121,7 +121,7 @@ def parse_augmentation(spec: str) -> Augmentation:
     ('mixup(alpha=0.2)', 'trivialaugment')
     """
     call = parse_call(spec)
-    return admit(AUGMENTATIONS.get(call.name).create(call))
+    return admit_augmentation(AUGMENTATIONS.get(call.name).create(call))
 
 
 def as_augmentation(given: str | Augmentation) -> Augmentation:
@@ -130,10 +130,10 @@ def as_augmentation(given: str | Augmentation) -> Augmentation:
     >>> as_augmentation("flipcrop") == as_augmentation(as_augmentation("flipcrop(4)"))
     True
     """
-    return parse_augmentation(given) if isinstance(given, str) else admit(given)
+    return parse_augmentation(given) if isinstance(given, str) else admit_augmentation(given)
 
 
-def admit(given: Any) -> Augmentation:
+def admit_augmentation(given: Any) -> Augmentation:
     """Return what follows one of the two protocols, or raise an `InputError`."""
     known = isinstance(getattr(given, "spec", None), str)
     if (

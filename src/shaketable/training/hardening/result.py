@@ -248,7 +248,7 @@ class Candidate:
         }
 
 
-def choose(candidates: Iterable[Candidate], price: float) -> Candidate | None:
+def choose_candidate(candidates: Iterable[Candidate], price: float) -> Candidate | None:
     """Return the candidate with the highest accuracy under noise among those that fit the price.
 
     None if none of these is more accurate under noise than training without noise. Of equal ones,

@@ -37,7 +37,7 @@ from shaketable.training.hardening.result import (
     Candidate,
     Hardening,
     Workshop,
-    choose,
+    choose_candidate,
     collect_answers,
     compare_splits,
     compare_trainings,
@@ -143,10 +143,17 @@ def harden(
     k, seed, bounds, store, n_jobs, trust, progress
         As in `study`; the target is bounded as `evaluate` does it.
 
+    Returns
+    -------
+    Hardening
+        What was found, the chosen noise first; `model` is trained with it.
+
     Notes
     -----
     eps_min is that of all points, as MSCR has it. It is all that the search knows of the test part.
 
+    Examples
+    --------
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> found = harden("bands(n=200)", DecisionTreeClassifier(), runs=2, search_runs=2, k=3)
     >>> found.chosen in [candidate.noise for candidate in found.candidates]
@@ -167,7 +174,7 @@ def harden(
         candidates, unit = search.climb(*_choose_ladder(job, aim, norm), price)
     else:
         candidates, unit = search.try_all(_name_noise(job, noise)), ""
-    best = choose(candidates, price)
+    best = choose_candidate(candidates, price)
     chosen = PLAIN if best is None else best.noise
     control = job.control
     answers = job.train_and_test(data, [PLAIN, control, chosen], aim, runs)
@@ -327,7 +334,7 @@ class _Search:
             specs = {_format_noise(p, unit, size): size for size in sizes}
             candidates.extend(self.try_all(_name_noise(self.job, specs, list(specs.values()))))
             candidates.sort(key=lambda candidate: candidate.size or 0.0)
-            return choose(candidates, price)
+            return choose_candidate(candidates, price)
 
         candidates: list[Candidate] = []
         tried: list[float] = []

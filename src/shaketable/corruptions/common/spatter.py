@@ -1,17 +1,26 @@
-"""Compiled loops of spatter: drops of water with a bright rim, and splashes of mud.
+"""Spatter: drops of water with a bright rim, and splashes of mud.
 
 The rim is made by classic steps on 8-bit images, in integers throughout: Canny's edges, a distance
 transform by a chamfer mask, histogram equalisation, small correlations.
 """
-# numba compiles these functions from the types of a call, so they carry no annotations
-# mypy: ignore-errors
+# numba compiles functions from the types of a call, so these carry no annotations
+# mypy: allow-untyped-defs, allow-untyped-calls, allow-untyped-decorators, no-check-untyped-defs
 # ruff: noqa: PLR0917
 
 import numpy as np
 
 from shaketable.core.compiling import compiled, inlined, inner
-from shaketable.corruptions.common.filters import blur_across, blur_down, gaussian_filter
-from shaketable.corruptions.common.weather_kernels import fill_layer
+from shaketable.core.threads import run_over_rows
+from shaketable.core.types import Array, KeyArray
+from shaketable.corruptions.common.filters import (
+    blur_across,
+    blur_down,
+    gaussian_filter,
+    gaussian_weights,
+)
+from shaketable.corruptions.common.severities import Parameters
+from shaketable.corruptions.common.weather import as_lines, fill_layer
+from shaketable.corruptions.compiled.ziggurat import layers
 
 _F, _I = np.float32, np.int32
 _LEVELS = _F(255)
@@ -21,6 +30,33 @@ _WEAK, _STRONG = 50, 150  # Canny's thresholds
 _TANGENT = 13573  # tan(22.5 degrees) in 15 bits
 _NEAR, _DIAGONAL, _KNIGHT = 65536, 91750, 143976  # 1, 1.4 and 2.1969 in 16 bits
 _FAR, _MOST = 2**30, 20 << 16  # no edge so far; distances above 20 count as 20
+
+
+def spatter(images: Array, keys: KeyArray, parameters: Parameters, side: int) -> Array:  # noqa: ARG001  (one signature for all)
+    r"""Drops of water (severities 1 to 3) or splashes of mud (4 and 5) on the lens.
+
+    ``parameters`` are the mean and standard deviation of one normal number per pixel (the words of
+    the key), the sigma of the Gaussian filter that makes blots l of them, the threshold of a blot,
+    the strength e, and the kind: 0 water, 1 mud.
+
+    Water adds e m (175, 238, 238) / 255, where m is l times the light on its rim, divided by the
+    largest such product; the light depends on the distance to the edges of l. An image without a
+    drop is unchanged; the original divides 0 by 0. Mud is x (1 - m) + m (63, 42, 20) / 255, where m
+    is the mask of the blots under a Gaussian filter of sigma e, or 0 if that is below 0.8.
+    """
+    mean, std, sigma, threshold, strength, kind = parameters
+    out = np.empty_like(images)
+    noise = (*map(float, (mean, std, threshold)), gaussian_weights(float(sigma)), layers(2.0))
+    if kind:
+        settings = (*noise, gaussian_weights(float(strength)))
+        run_over_rows(fill_mud, as_lines(images), keys, as_lines(out), settings=settings)
+    else:
+        drops = np.empty(images.shape[:3], np.uint8)
+        run_over_rows(fill_drops, keys, drops, settings=noise)
+        run_over_rows(
+            fill_water, as_lines(images), drops, as_lines(out), settings=(float(strength),)
+        )
+    return out
 
 
 @compiled

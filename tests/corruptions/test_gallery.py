@@ -14,8 +14,8 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 from shaketable.core.types import Array
 from shaketable.corruptions import PNormNoise
-from shaketable.corruptions.gallery import gallery as galleries
-from shaketable.corruptions.gallery.gallery import Gallery, gallery
+from shaketable.corruptions import gallery as galleries
+from shaketable.corruptions.gallery import Gallery, gallery
 from shaketable.corruptions.parse import parse
 from shaketable.data import Bounds
 

@@ -81,7 +81,7 @@ class Gallery:
         if suffix == ".html":
             return page.write(
                 path,
-                "corruptions/gallery/page.html.j2",
+                "corruptions/gallery.html.j2",
                 figures={},
                 title=self.title,
                 pictures=[
@@ -121,6 +121,13 @@ def gallery(
     bounds
         How noise is kept between black and white; by default as the data declare, or else clipped.
 
+    Returns
+    -------
+    Gallery
+        The pictures; notebooks show them, and `save` writes them.
+
+    Examples
+    --------
     >>> grey = np.full((1, 8, 8), 0.5)
     >>> shown = gallery(grey, ["linf(0.1)", "l2(1)"])
     >>> [picture.name for picture in shown.pictures], shown.sheet().shape

@@ -38,8 +38,8 @@ def test_evaluate_compares_models_and_scores_again(capsys):
     assert code == 0, err
     assert "linf(eps_min)" in out
     assert "probability of a wrong answer" in out
-    assert run_command(capsys, "score", "r.sqlite")[1] == out
-    assert run_json(capsys, "score", "r.sqlite")["models"] == found["models"]
+    assert run_command(capsys, "report", "r.sqlite")[1] == out
+    assert run_json(capsys, "report", "r.sqlite")["models"] == found["models"]
 
 
 def test_a_shared_store_keeps_data_apart(capsys):
@@ -51,7 +51,7 @@ def test_a_shared_store_keeps_data_apart(capsys):
         assert found["models"][0]["eps_min"] == eps_min[name]
         found = run_json(capsys, "study", "--data", name, *base, "--runs", 2, "--jobs", 1)
         assert (found["data"], found["eps_min"]) == (name, eps_min[name])
-    code, out, err = run_command(capsys, "score", "r.sqlite")
+    code, out, err = run_command(capsys, "report", "r.sqlite")
     assert code == 0, err
     assert all(f"{name}: " in out for name in eps_min)
 
@@ -63,14 +63,14 @@ def test_an_unfinished_suite_is_reported(capsys):
         for suite in records.suites:
             store.add_suite(suite)
         store.add(cell for cell in records if not cell.corruption.startswith("l50"))
-    code, _, err = run_command(capsys, "score", "s.sqlite")
+    code, _, err = run_command(capsys, "report", "s.sqlite")
     assert code == 0
     assert "suite ice is not finished, 5 of 6" in err
 
 
 def test_results_files_that_cannot_be_used_are_named(capsys):
     Path("junk.sqlite").write_text("junk " * 500)
-    assert "junk.sqlite" in run_failing(capsys, "score", "junk.sqlite")
+    assert "junk.sqlite" in run_failing(capsys, "report", "junk.sqlite")
     argv = ["evaluate", "--model", "1nn", "--data", BANDS, "--quiet", "--store"]
     assert "junk.sqlite" in run_failing(capsys, *argv, "junk.sqlite")
     assert "folder" in run_failing(capsys, *argv, "no/such/r.sqlite")
@@ -79,8 +79,8 @@ def test_results_files_that_cannot_be_used_are_named(capsys):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["score", "."], "is a folder"),
-        (["score", "none.sqlite"], "does not exist"),
+        (["report", "."], "is a folder"),
+        (["report", "none.sqlite"], "does not exist"),
     ],
 )
 def test_bad_input_is_one_line_that_helps(capsys, argv, message):
