@@ -29,7 +29,7 @@ from typing import Any
 
 COMMANDS = {
     "demo": "demo --out demo",
-    "separation": "separation bands(n=400) --html separation.html",
+    "separation": "separation bands(n=400) --report separation.html",
     "separation-l2": "separation iris --norm 2",
     "evaluate": "evaluate --model rf --model 1nn --data bands(n=400) --store evaluate.sqlite "
     "--report evaluate.html",
@@ -38,8 +38,8 @@ COMMANDS = {
     "evaluate-other": "evaluate --model rf=svm --model 1nn --data bands(n=400) "
     "--store other.sqlite",
     "evaluate-table": "evaluate --model people.joblib --trust --data people.csv --label risk "
-    "--step age=1 --others gower --features --by sex --corruptions linf(eps_min) swap(0.05) "
-    "missing(0.1) --store table.sqlite --report table.html",
+    "--column 'age=step 1' --others gower --features --by sex --corruptions linf(eps_min) "
+    "swap(0.05) missing(0.1) --store table.sqlite --report table.html",
     "evaluate-pnorm": "evaluate --model logistic --model 1nn --data digits --suite pnorm "
     "--suite ice --points 300 --k 2 --store pnorm.sqlite --report pnorm.html",
     "evaluate-common": "evaluate --model logistic --model 1nn --data digits.npz --suite common-19 "
@@ -55,8 +55,8 @@ COMMANDS = {
     "--train clean --train linf(0.1) --suite pnorm --runs 3 --k 1 --store regimes.sqlite "
     "--report regimes.html",
     "study-dry-run": "study --model 1nn --data bands(n=300) --train-eps 0 --test-eps 0 --dry-run",
-    "train": "train --data bands(n=300) --network mlp --noise linf(0.01) --epochs 3 --device cpu "
-    "-o net.pt",
+    "train": "train --data bands(n=300) --network mlp --noise linf(0.01) "
+    "--recipe 'auto(epochs=3)' --device cpu -o net.pt",
     "evaluate-network": "evaluate --model net.pt --data bands(n=300) --held-out",
     "harden": "harden --data bands(n=300) --model 1nn --k 2 --runs 2 -o hardened.joblib",
     "score": "report evaluate.sqlite -o score.html",
@@ -77,7 +77,7 @@ COMMANDS = {
     "mcv-scores": "figure mcv scores.csv --reference plain -o scores.html",
     "adversary": "adversary --model rf --model 1nn --data bands(n=200) --eps 0.01,eps_min "
     "--constraint none --constraint genuine-max --points 20 --report adversary.html",
-    "agreement": "agreement --model rf --model svm --data bands(n=400)",
+    "agreement": "adversary --agreement neither --model rf --model svm --data bands(n=400)",
     "corrupt": "corrupt bands(n=100) --corruption l2(0.1) -o noisy.csv",
     "gallery": "corrupt digits.npz --row 7 -o gallery.html",
     "balls-volumes": "figure balls-volumes",

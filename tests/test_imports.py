@@ -23,6 +23,7 @@ ORDER = (
     "adversary",
     "training",
     "metrics",
+    "activities",
     "cli",
 )
 """Packages and modules of shaketable; the list in ARCHITECTURE.md has the same order."""

@@ -264,7 +264,14 @@ def _evaluate_model(model: str, *more: str) -> Callable[[Path], list[str]]:
 
 
 def _train(folder: Path) -> list[str]:
-    argv = ["train", "--data", str(folder / "data" / "clean.npz"), "--epochs", "3", "--json"]
+    argv = [
+        "train",
+        "--data",
+        str(folder / "data" / "clean.npz"),
+        "--recipe",
+        "auto(epochs=3)",
+        "--json",
+    ]
     return [*argv, "--network", "mlp(width=4, depth=1)", "-o", str(folder / "net.pt"), "--quiet"]
 
 
@@ -450,7 +457,7 @@ KINDS = (
         "requirements",
         make_requirements,
         lambda folder: [
-            *("check", str(folder / "r.sqlite"), "--requirements", str(folder / "limits.toml"))
+            *("check", str(folder / "r.sqlite"), "--require", str(folder / "limits.toml"))
         ],
         "limits.toml",
         (change_toml_value,),

@@ -2,10 +2,9 @@
 
 import argparse
 import time
-from typing import Unpack
+from typing import Any
 
 import shaketable as st
-from shaketable.evaluation.study_plan import StudyOptions
 
 
 def add_piece_flags(parser: argparse.ArgumentParser, *, runs: int) -> None:
@@ -31,7 +30,7 @@ def make_network(args: argparse.Namespace, recipe: str) -> st.training.Untrained
 def run_pieces(
     args: argparse.Namespace,
     network: st.training.UntrainedNetwork,
-    **options: Unpack[StudyOptions],
+    **options: Any,
 ) -> st.Records:
     """Carry out a study run by run, as long as the longest run so far would end in time.
 

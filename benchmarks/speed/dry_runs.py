@@ -15,6 +15,7 @@ from typing import Any
 
 from shaketable.core.versions import list_versions
 from shaketable.evaluation.dry_run import dry_run
+from shaketable.evaluation.options import StudyOptions
 from shaketable.evaluation.study import study
 
 STUDIES: list[tuple[str, list[str], dict[str, Any]]] = [
@@ -45,7 +46,7 @@ def main() -> None:
     for data, models, options in STUDIES:
         with TemporaryDirectory() as folder:
             path = Path(folder, "s.sqlite")
-            expected = dry_run(data, models, n_jobs=1, **options)
+            expected = dry_run(data, models, StudyOptions(jobs=1, **options))
             started = process_time()
             study(data, models, n_jobs=1, store=path, **options)
             seconds, size = process_time() - started, path.stat().st_size

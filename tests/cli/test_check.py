@@ -52,7 +52,7 @@ def test_a_file_says_the_same_as_flags(capsys, store):
     Path("r.toml").write_text(f"require = {json.dumps(texts)}")
     flags = [word for text in texts for word in ("--require", text)]
     by_flags = run_command(capsys, "check", store, *flags, "--confidence", 90)
-    by_file = run_command(capsys, "check", store, "--requirements", "r.toml", "--confidence", 90)
+    by_file = run_command(capsys, "check", store, "--require", "r.toml", "--confidence", 90)
     assert by_file == by_flags
     assert "with 90 % confidence all 3 decisions are right" in by_file[1]
 
@@ -97,7 +97,7 @@ def test_evaluate_measures_what_is_required(capsys):
 
 
 def test_min_mscr_is_a_requirement(capsys):
-    code, _, err = run_command(capsys, *EVALUATE, "--min-mscr", "-90.5")
+    code, _, err = run_command(capsys, *EVALUATE, "--require", "mscr >= -90.5")
     assert code == 0
     assert "requirement mscr >= -90.5% met: 1nn has " in err
     assert ", 95 % interval " in err
@@ -107,13 +107,16 @@ def test_min_mscr_is_a_requirement(capsys):
     ("argv", "message"),
     [
         (["--require", "mce_lp <= 1", "--corruptions", "linf(0.1)"], "add --suite pnorm"),
-        (["--min-mscr", "-1", "--corruptions", "linf(0.1)"], "add --corruptions 'linf(eps_min)'"),
+        (
+            ["--require", "mscr >= -1", "--corruptions", "linf(0.1)"],
+            "add --corruptions 'linf(eps_min)'",
+        ),
         (["--require", "acuracy >= 1"], "did you mean 'accuracy'"),
         (
             ["--require", "accuracy >= 0.85"],
             "did you mean 'accuracy >= 85%' or 'accuracy >= 0.85%'?",
         ),
-        (["--requirements", "none.toml"], "'none.toml' cannot be read"),
+        (["--require", "none.toml"], "'none.toml' cannot be read"),
     ],
 )
 def test_what_cannot_be_decided_is_refused_before_any_work(capsys, argv, message):

@@ -10,7 +10,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from helpers.commands import run_command, run_failing, run_json
 from helpers.frames import make_people, make_pipeline_for_people
-from shaketable.cli.columns import _parse_bounds, _parse_steps, _split_columns
+from shaketable.data.options import Columns
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,13 @@ def folder(tmp_path_factory):
 
 
 def test_flags_are_read_as_columns_and_numbers():
-    assert _split_columns(r"age, net income,rate\, in %") == ["age", "net income", "rate, in %"]
-    assert _parse_bounds("age=0:120,a=b=:5") == {"age": (0, 120), "a=b": (-math.inf, 5)}
-    assert _parse_steps("age=1,net income=0.5") == {"age": 1, "net income": 0.5}
+    columns = Columns.parse([r"age, net income,rate\, in %=only", "age=0:120 step 1", "a=b=:5"])
+    assert columns.only == ["age", "net income", "rate, in %"]
+    assert columns.bounds == {"age": (0, 120), "a=b": (-math.inf, 5)}
+    assert columns.steps == {"age": 1}
+    columns = Columns.parse(["since=date keep", "id=drop", "c_=onehot"])
+    assert (columns.types, columns.keep) == ({"since": "date"}, ["since"])
+    assert (columns.drop, columns.one_hot) == (["id"], ["c_"])
 
 
 def test_a_table_with_text_and_gaps_is_evaluated(capsys, folder):
@@ -35,8 +39,8 @@ def test_a_table_with_text_and_gaps_is_evaluated(capsys, folder):
         capsys,
         "evaluate",
         *subject,
-        *["--label", "risk", "--quiet", "--k", "2", "--others", "gower", "--keep", "since"],
-        *["--column-bounds", "age=0:120", "--step", "age=1"],
+        *["--label", "risk", "--quiet", "--k", "2", "--others", "gower", "--column", "since=keep"],
+        *["--column", "age=0:120 step 1"],
         *["--corruptions", "linf(eps_min)", "swap(0.2)", "typo(0.2)", "missing(0.2)"],
     )
     frame, y = make_people()
@@ -87,7 +91,7 @@ def test_a_study_of_categories_alone_names_its_noise(capsys, tmp_path):
 def test_separation_names_the_columns(capsys, folder):
     table = folder / "people.csv"
     keep = ["separation", table, "--label", "risk", "--quiet"]
-    found = run_json(capsys, *keep, "--others", "gower", "--keep", "age")
+    found = run_json(capsys, *keep, "--others", "gower", "--column", "age=keep")
     assert any("noise changes income, weight and leaves age" in note for note in found["notes"])
     code, out, err = run_command(capsys, *keep, "--others", "gower", "--scale")
     assert code == 0, err
@@ -97,10 +101,11 @@ def test_separation_names_the_columns(capsys, folder):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--only", "agee"], "unknown column 'agee'; did you mean 'age'"),
-        (["--step", "age"], "must be COLUMN=STEP,…, got 'age'"),
-        (["--column-bounds", "age=5"], "must be COLUMN=LOW:HIGH, got age=5"),
-        (["--column-bounds", "age=a:b"], "must hold numbers, got 'a'"),
+        (["--column", "agee=only"], "unknown column 'agee'; did you mean 'age'"),
+        (["--column", "age"], "must be NAME=WORDS, such as 'age=0:120 step 1', got 'age'"),
+        (["--column", "age=5"], "unknown word for column 'age': '5'"),
+        (["--column", "age=a:b"], "must hold numbers, got 'a'"),
+        (["--column", "age=step"], "must be age=step N"),
         (["--others", "gowers"], "unknown others 'gowers'; did you mean 'gower'"),
         (["--non-numeric", "error"], "columns must be numeric"),
         ([], "--others gower"),

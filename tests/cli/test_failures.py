@@ -123,7 +123,7 @@ def count_cells(path):
 
 
 def test_a_model_that_exits_does_not_pass_a_gate():
-    argv = ["--data", "bands(n=60)", "--min-mscr", "-100", "--quiet"]
+    argv = ["--data", "bands(n=60)", "--require", "mscr >= -100", "--quiet"]
     code, err = run_in_process("evaluate", "--model", "misbehaving:leave", *argv)
     assert code == 2
     assert "on clean points: model misbehaving:leave failed: sys.exit(0); correct it" in err

@@ -54,7 +54,7 @@ def test_one_command_names_the_fragile_feature_of_every_model(
 ) -> None:
     frame, y = make_people(2 * N)
     x = frame[N:].drop(columns="since").astype({"job": "category"})
-    flags = ["--drop", "town", "--by", "town", "--by", "job", "--features", "--k", "3"]
+    flags = ["--column", "town=drop", "--by", "town", "--by", "job", "--features", "--k", "3"]
     found = run_json(capsys, *list_arguments(folder), *flags)
     ranked = [(entry["model"], entry["noise"]) for entry in found["feature_losses"]]
     names = ["pipeline", "xgb", "lgbm"]
@@ -83,6 +83,6 @@ def test_a_column_that_the_model_does_not_know_must_be_left_out(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     message = run_failing(capsys, *list_arguments(folder))
-    assert "the model lacks town; leave them out of the data (--drop)" in message
-    message = run_failing(capsys, *list_arguments(folder), "--drop", "twon")
+    assert "the model lacks town; leave them out of the data (--column NAME=drop)" in message
+    message = run_failing(capsys, *list_arguments(folder), "--column", "twon=drop")
     assert "unknown column 'twon'; did you mean 'town'?" in message

@@ -1,16 +1,14 @@
 """--group and --baseline: how models are grouped, and with what they are compared."""
 
-import argparse
-
 import pytest
 
 from helpers.commands import run_command
-from shaketable.cli.grouping import read_group
+from shaketable.cli.output import read_group
 from shaketable.core.errors import InputError
 
 
 def read(*texts):
-    return read_group(argparse.Namespace(group=list(texts) or None))
+    return read_group(texts)
 
 
 def test_groups_are_named_or_patterns():

@@ -139,7 +139,7 @@ def test_pages_show_names_of_any_kind_and_run_none(capsys, tmp_path):
     name = "<b>\x1b[31m\u202e\x00\ud800</script>"
     x = np.random.default_rng(0).random((20, 2))
     np.savez(tmp_path / "a.npz", x=x, y=np.resize([f"{name}a", "b"], 20))
-    argv = ["separation", tmp_path / "a.npz", "--html", tmp_path / "p.html"]
+    argv = ["separation", tmp_path / "a.npz", "--report", tmp_path / "p.html"]
     code, out, err = run_command(capsys, *argv)
     assert code == 0, err
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
@@ -168,7 +168,7 @@ def make_folder(tmp_path):
 
 def test_file_names_that_are_not_utf8_are_names_like_others(capsys, tmp_path):
     folder = make_folder(tmp_path)
-    found = run_json(capsys, "separation", folder, "--html", tmp_path / f"{NOT_UTF8}.html")
+    found = run_json(capsys, "separation", folder, "--report", tmp_path / f"{NOT_UTF8}.html")
     assert set(found["classes"]) == {NOT_UTF8, "plain"}  # JSON is exact
     argv = ["evaluate", "--data", folder, "--model", "1nn", "--fit", "--k", "1"]
     argv += ["--corruptions", "linf(0.1)", "--store", tmp_path / f"{NOT_UTF8}.sqlite"]

@@ -9,12 +9,12 @@ pytestmark = pytest.mark.usefixtures("own_directory")
 
 
 def test_a_requirement_is_met_not_met_or_open(capsys):
-    base = ["evaluate", "--data", "bands(n=1000)", "--model", "rf", "--quiet", "--min-mscr"]
-    assert run_command(capsys, *base, -50)[0] == 0
-    code, _, err = run_command(capsys, *base, 50)
+    base = ["evaluate", "--data", "bands(n=1000)", "--model", "rf", "--quiet", "--require"]
+    assert run_command(capsys, *base, "mscr >= -50")[0] == 0
+    code, _, err = run_command(capsys, *base, "mscr >= 50")
     assert code == 1
     assert "not met" in err
-    assert run_command(capsys, *base, -1)[0] == 3
+    assert run_command(capsys, *base, "mscr >= -1")[0] == 3
 
 
 def test_a_clean_accuracy_of_zero_is_said_not_hidden(capsys):

@@ -23,9 +23,9 @@ def test_values_may_begin_with_a_minus(values):
     low, high = map(float, values.split(","))
     for command in ("train", "evaluate", "study", "harden", "adversary"):
         eps = ["--eps", "-1,2"] if command == "adversary" else []
-        assert parse_args([command, "--range", values, *eps], COMMANDS).range == (low, high)
+        assert parse_args([command, "--bounds", values, *eps], COMMANDS).bounds == (low, high)
     args = parse_args(["evaluate", "--classes", "-1=no,1=yes"], COMMANDS)
-    assert args.classes == ["-1=no", "1=yes"]
+    assert args.classes == ("-1=no", "1=yes")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_values_of_one_flag_stand_together(capsys):
     assert "--corruptions: must be given once; write all values after one" in run_failing(
         capsys, *argv
     )
-    assert parse_args([*argv[:3], "l2(1)"], COMMANDS).corruptions == ["linf(1)", "l2(1)"]
+    assert parse_args([*argv[:3], "l2(1)"], COMMANDS).corruptions == ("linf(1)", "l2(1)")
 
 
 def test_another_command_line_is_another_matter():

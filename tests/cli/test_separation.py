@@ -86,7 +86,7 @@ def test_many_classes_are_listed_not_tabled(capsys):
 def test_separation_writes_its_page(capsys):
     x = np.random.default_rng(0).integers(0, 256, (30, 6, 5), dtype=np.uint8)
     np.savez("images.npz", x=x, y=np.arange(30) % 2)
-    for flag in ("--html", "--report"):  # the name that it has for the other commands
+    for flag in ("--report",):
         code, _, err = run_command(
             capsys, "separation", "images.npz", flag, "p.html", "--closest", 3
         )
@@ -136,7 +136,7 @@ def test_clashes_are_named_and_can_be_dropped(capsys):
         (["separation", "iris", "--frobnicate"], "--frobnicate"),
         (["separation", "iris", "--closest", "0"], "whole number of at least 1, got '0'"),
         (["separation", "iris", "--closest", "few"], "whole number of at least 1, got 'few'"),
-        (["separation", "iris", "--html", "no/p.html"], "not exist"),
+        (["separation", "iris", "--report", "no/p.html"], "not exist"),
     ],
 )
 def test_bad_input_is_one_line_that_helps(capsys, argv, message):

@@ -27,24 +27,24 @@ def test_points_are_taken_until_requirements_are_decided(capsys):
 
 def test_a_study_adds_runs(capsys):
     argv = ["study", "--data", "bands(n=200)", "--model", "1nn", "--train-eps", 0, "--k", 1]
-    argv += ["--jobs", 1, "--quiet", "--precision", 5, "--precision-of", "mscr"]
+    argv += ["--jobs", 1, "--quiet", "--precision", "5 of mscr"]
     found = run_json(capsys, *argv)
     (mscr,) = found["mscr"]
     assert mscr["high"] - mscr["low"] <= 10
     assert found["stopping"][0] | {"unit": "runs", "size": mscr["runs"]} == found["stopping"][0]
-    _, _, messages = run_command(capsys, *argv, "--max-runs", 3)
+    _, _, messages = run_command(capsys, *argv, "--runs", 3)
     assert "± 5 percentage points are not reached with all runs" in messages
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--precision-of", "mscr"], "--precision-of goes with --precision"),
+        (["--precision", "mscr"], "must be POINTS or 'POINTS of METRIC'"),
         (["--stop-early"], "--stop-early needs what is to be decided"),
         (["--stop-early", "--precision", 1], "not allowed with argument"),
         (
-            ["--precision", 1, "--precision-of", "mce", "--corruptions", "linf(0.1)"],
-            "'--precision-of mce' needs common-19, which would not be measured; add --suite",
+            ["--precision", "1 of mce", "--corruptions", "linf(0.1)"],
+            "'1 of mce'\" needs common-19, which would not be measured; add --suite",
         ),
         (["--precision", -1], "half_width must be above 0 percentage points, such as 0.5, got -1"),
         (["--precision", 1, "--k", "few"], "must be a whole number, several, or auto, got 'few'"),
@@ -63,11 +63,9 @@ def test_flags_that_do_not_go_together_are_refused(capsys, flags, message):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--precision", 1, "--runs", 3], "argument --runs: not allowed with argument --precision"),
-        (["--max-runs", 3], "--max-runs goes with --precision or --stop-early; give --runs"),
         (["--k", "auto"], "must be a number, as models are trained with so many noisy copies"),
-        (["--precision", 1, "--precision-of", "mce"], "add --suite common-19"),
-        (["--precision", 1, "--precision-of", "difference(rf, 1nn).mscr"], "unknown model"),
+        (["--precision", "1 of mce"], "add --suite common-19"),
+        (["--precision", "1 of difference(rf, 1nn).mscr"], "unknown model"),
     ],
 )
 def test_flags_of_a_study_that_do_not_go_together_are_refused(capsys, flags, message):
@@ -75,17 +73,17 @@ def test_flags_of_a_study_that_do_not_go_together_are_refused(capsys, flags, mes
     assert message in run_failing(capsys, *argv)
 
 
-def test_a_rule_on_the_command_line_replaces_the_runs_of_the_file(capsys):
+def test_a_rule_on_the_command_line_takes_the_runs_of_the_file_at_most(capsys):
     run_command(capsys, "study", "init", "--data", "bands(n=200)", "--model", "1nn")
     argv = ["study", "study.toml", "--precision", 5, "--k", "1,2", "--dry-run", "--quiet"]
     found = json.loads(run_command(capsys, *argv, "--json")[1])
     check_schema("study-dry-run", found)
-    assert (found["runs"], found["runs_at_most"], found["k"]) == (200, True, [1, 2])
+    assert (found["runs"], found["runs_at_most"], found["k"]) == (3, True, [1, 2])
     assert {s["k"] for s in found["samples"]} == {1, 2}
-    assert found["trainings"] == 2 * 2 * 200
+    assert found["trainings"] == 2 * 2 * 3
     _, out, _ = run_command(capsys, *argv)
-    assert "trainings: at most 800 on" in out
-    assert "x at most 200 runs x 2 numbers of noisy copies)" in out
+    assert "trainings: at most 12 on" in out
+    assert "x at most 3 runs x 2 numbers of noisy copies)" in out
     assert "linf(0.0" in out
     assert ", k = 2" in out
 

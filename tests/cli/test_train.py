@@ -9,18 +9,19 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.commands import run_command, run_failing, run_json  # noqa: E402
-from shaketable import load, study  # noqa: E402
+from shaketable import load  # noqa: E402
+from shaketable.activities.networks import make_network  # noqa: E402
 from shaketable.cli.commands import COMMANDS  # noqa: E402
 from shaketable.cli.parser import parse_args  # noqa: E402
-from shaketable.cli.train import read_network  # noqa: E402
 from shaketable.models.networks import build_network, load_network  # noqa: E402
-from shaketable.training import UntrainedNetwork, train  # noqa: E402
+from shaketable.training import train  # noqa: E402
 from shaketable.training.loop import Trainer  # noqa: E402
 from shaketable.training.regimes import RegimeStep  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("own_directory", "one_thread")
 
-TINY = ["--data", "bands(n=100)", "--network", "mlp(width=4, depth=1)", "--epochs", 2]
+TINY = ["--data", "bands(n=100)", "--network", "mlp(width=4, depth=1)"]
+TINY += ["--recipe", "auto(epochs=2)"]
 
 
 def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_path):
@@ -31,11 +32,11 @@ def test_train_writes_a_network_that_evaluate_takes_without_trust(capsys, tmp_pa
     assert all(0 <= entry["held_out"] <= 100 for entry in found["curve"])
     assert not (tmp_path / "m.pt.checkpoint").exists()
     assert "weights" not in found
-    recipe = ["--recipe", "twofactor-alexnet", "--quiet"]
-    again = run_json(capsys, "train", *TINY, *recipe, "--weights", "m.pt")
+    recipe = ["--recipe", "twofactor-alexnet(epochs=2)", "--quiet"]
+    again = run_json(capsys, "train", *TINY[:3], f"{TINY[3]}@m.pt", *recipe)
     assert len(again["weights"]) == 16
-    _, _, notes = run_command(capsys, "train", *TINY, *recipe)
-    assert "none are given (--weights): mlp" in notes
+    _, _, notes = run_command(capsys, "train", *TINY[:4], *recipe)
+    assert "none are given (--network SPEC@FILE.pt): mlp" in notes
     evaluated = run_json(
         capsys,
         "evaluate",
@@ -68,7 +69,7 @@ def test_points_are_those_that_the_network_is_trained_on(capsys):
 def test_weights_that_do_not_fit_are_named(capsys):
     network = build_network("mlp(width=4, depth=1)", shape=(2,), classes=3)
     torch.save(network.state_dict(), "w.pt")
-    _, _, err = run_command(capsys, "train", *TINY, "--weights", "w.pt", "--quiet")
+    _, _, err = run_command(capsys, "train", *TINY[:3], f"{TINY[3]}@w.pt", *TINY[4:], "--quiet")
     left = "weights in 'w.pt' do not fit 2 of 8 tensors of the network, which stay as they are: "
     assert f"note: {left}" in err
 
@@ -116,27 +117,35 @@ def test_train_prints_its_learning_curve(capsys):
 
 
 def test_flips_and_crops_can_be_switched_off(capsys):
-    for flags, expected in ([], True), (["--no-shift"], False):
-        found = run_json(capsys, "train", *TINY, *flags, "--no-curve", "--quiet")
+    for recipe, expected in ("auto(epochs=2)", True), ("auto(epochs=2, shift=no)", False):
+        flags = [*TINY[:4], "--recipe", recipe]
+        found = run_json(capsys, "train", *flags, "--no-curve", "--quiet")
         assert found["recipe"]["shift"] is expected
         for command in ("study", "harden"):
-            args = parse_args([command, *map(str, TINY), *flags], COMMANDS)
-            assert read_network(args, args.network[0]).plan.shift is expected
+            networks = parse_args([command, *flags], COMMANDS).options.networks
+            assert make_network(networks, TINY[3], device=None).plan.shift is expected
 
 
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
         (["--recipe", "slow"], "unknown recipe 'slow'"),
+        (["--recipe", "auto(epoch=2)"], "unknown option of a recipe: 'epoch'; did you mean"),
+        (["--recipe", "auto(epochs=x)"], "epochs must be a whole number, got 'x'"),
+        (["--recipe", "auto(shift=2)"], "shift must be yes or no, got 2"),
         (["--noise", "linf(0.1"], "linf"),
-        (["--batch", "0"], "batch must be a whole number of at least 1, got 0"),
+        (["--recipe", "auto(batch=0)"], "batch must be a whole number of at least 1, got 0"),
         (["-o", "m.onnx"], ".pt"),
-        (["--rate", "1e30", "-o", "m.pt", "--json"], "training has diverged: its loss must be "),
+        (
+            ["--recipe", "auto(rate=1e30)", "-o", "m.pt", "--json"],
+            "training has diverged: its loss",
+        ),
         (["--network", "mlp"], "--network must name one network, got 2"),
     ],
 )
 def test_what_cannot_be_trained_is_one_line(capsys, flags, message):
-    assert message in run_failing(capsys, "train", *TINY, *flags, "--quiet")
+    given = TINY[:4] if "--recipe" in flags else TINY
+    assert message in run_failing(capsys, "train", *given, *flags, "--quiet")
 
 
 def test_studies_train_networks_and_estimators_by_regime(capsys, tmp_path):
@@ -184,15 +193,6 @@ def test_two_models_of_a_study_cannot_have_one_name(capsys):
     assert "the name 'mlp(width=4, depth=1)' is taken by another model; leave one out" in error
 
 
-def test_results_of_a_network_that_was_named_without_options_can_be_made_again(capsys):
-    options = {"train": ["clean"], "corruptions": ["linf(0.1)"], "runs": 1, "k": 1}
-    network = UntrainedNetwork(TINY[3], epochs=2)
-    settings = {"data": TINY[1], "network": TINY[3], "epochs": 2, **options}
-    study(TINY[1], {"mlp": network}, **options, settings=settings, store="s.sqlite", n_jobs=1)
-    found = run_json(capsys, "rerun", "s.sqlite", "--jobs", 1, "--quiet")
-    assert (found["identical"], found["cells"]) == (True, 2)
-
-
 def test_training_noise_is_named_once(capsys):
     error = run_failing(capsys, "study", *TINY, "--train", "clean", "--train-eps", "0.1", "--quiet")
     assert "argument --train-eps: not allowed with argument --train" in error
@@ -216,14 +216,12 @@ def test_models_are_kept_in_a_folder(capsys):
         assert f"keep_models must be a folder that can be written to, got '{place}' (" in error
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [["--epochs", 3], ["--batch", 8], ["--weights", "w.pt"], ["--device", "cpu"], ["--no-shift"]],
-)
 @pytest.mark.parametrize("command", ["study", "harden"])
-def test_flags_for_networks_need_one(capsys, command, flags):
-    error = run_failing(capsys, command, "--data", "iris", "--model", "rf", *flags)
-    assert f"{flags[0]} is for networks, and none is named; add --network or --recipe, or" in error
+def test_a_device_needs_a_network(capsys, command):
+    error = run_failing(capsys, command, "--data", "iris", "--model", "rf", "--device", "cpu")
+    assert "--device is for networks, and none is named; add --network or --recipe, or" in error
+    error = run_failing(capsys, command, *TINY[:4], "--recipe", "auto(rate=1)")
+    assert "--recipe takes rate and precision for train only" in error
 
 
 def test_the_precision_can_be_chosen(capsys, monkeypatch):
@@ -232,7 +230,9 @@ def test_the_precision_can_be_chosen(capsys, monkeypatch):
     monkeypatch.setattr(
         Trainer, "_autocast", lambda self: (given.append(self.precision), take(self))[1]
     )
-    for flags in ([], ["--precision", "bfloat16"]):
-        assert run_command(capsys, "train", *TINY, *flags, "--quiet")[0] == 0
+    for more in ("", ", precision=bfloat16"):
+        recipe = f"auto(epochs=2{more})"
+        assert run_command(capsys, "train", *TINY[:4], "--recipe", recipe, "--quiet")[0] == 0
     assert set(given) == {"auto", "bfloat16"}
-    assert "unknown precision 'half'" in run_failing(capsys, "train", *TINY, "--precision", "half")
+    error = run_failing(capsys, "train", *TINY[:4], "--recipe", "auto(precision=half)")
+    assert "precision must be auto, float32 or bfloat16, got 'half'" in error

@@ -1,6 +1,5 @@
 """What a file of someone else names is not imported, connected to or written to without --trust."""
 
-import argparse
 import socket
 import sys
 from dataclasses import replace
@@ -10,20 +9,9 @@ import pytest
 
 import shaketable as st
 from helpers.commands import run_command, run_failing
-from shaketable.cli import evaluate, study
 from shaketable.cli.main import main
-from shaketable.cli.settings import (
-    GRID,
-    LIST,
-    OUTPUT,
-    REPEATED,
-    SEVERAL,
-    TABLE,
-    TEXT,
-    find_kind,
-    format_toml,
-    list_settings,
-)
+from shaketable.core.options import GRIDS, PAIRS, SWITCH, WHOLE, format_toml, list_options
+from shaketable.evaluation.options import EvaluateOptions, StudyOptions
 from shaketable.evaluation.records import SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.findings.results import find
@@ -48,7 +36,7 @@ NAMED = {
     "corruptions": ("evil:boom(1)", "clean + evil:boom", "(evil:boom)", "evil:boom as B"),
     "features": ("evil:boom", 'evil:boom(1, only="a")'),
     "suite": ("evil:boom", "mscr(norm=evil:1)", "evil:boom(2)"),
-    "backend": ("evil:boom", "evil: boom"),
+    "cluster": ("evil:boom", "evil: boom", "evil:boom=here"),
 }
 """Settings that name what could be imported, with ways to write it; others get the first."""
 
@@ -91,25 +79,27 @@ def forge(path, settings):
         file.add_command(replace(command, settings=command.settings | settings))
 
 
-def fill(action, text):
+def fill(option, text):
     """Return a setting with a text in each place that takes one; None if none does."""
-    kind = find_kind(action)
-    if kind is GRID:
+    if option.form is GRIDS:
         return [[f"{text}, sp(0.1)", "sp(0.1)"], ["sp(0.1)", text]]
-    if kind in (LIST, REPEATED, SEVERAL):
-        return [text]
-    return {"model": text} if kind is TABLE else text if kind is TEXT else None
+    if option.form in (SWITCH, WHOLE):
+        return None
+    return {"model": text} if option.form is PAIRS else [text] if option.form.several else text
 
 
 def list_trials(command, without=()):
     """List settings that name a module: every one that can, alone, in every way."""
-    parser = argparse.ArgumentParser()
-    {"study": study, "evaluate": evaluate}[command].add_flags(parser)
-    for key, action in list_settings(parser).items():
+    kind = {"study": StudyOptions, "evaluate": EvaluateOptions}[command]
+    for key, option in list_options(kind).items():
         for text in NAMED.get(key, ("evil:boom(1)",)):
-            value = fill(action, text)
-            if value is not None and key not in without:
+            value = fill(option, text)
+            if value is not None and option.in_files and key not in without:
                 yield key, value
+
+
+OUTPUT = {key for key, option in list_options(StudyOptions).items() if not option.kept}
+"""Settings that are not taken from results files."""
 
 
 def test_no_setting_of_a_results_file_is_imported(capsys, made):
@@ -147,8 +137,8 @@ def test_where_work_runs_is_not_taken_from_a_results_file(capsys, made):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0)
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        device = {"device": "no_such_device", "network": ["mlp(width=2)"], "epochs": 1}
-        for settings in (places, {"backend": "dask", "address": address, "jobs": 100}, device):
+        device = {"device": "no_such_device", "network": ["mlp(width=2)"]}
+        for settings in (places, {"cluster": f"dask={address}", "jobs": 100}, device):
             forge(made["study"], settings)
             before = set(Path().iterdir())
             code, _, err = run_command(capsys, "rerun", "forged.sqlite", "--quiet", "--jobs", 1)
@@ -174,7 +164,7 @@ def test_a_study_file_is_trusted_by_a_flag_or_word_by_word(capsys):
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0)
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        settings = ['data = "bands(n=40)"', 'backend = "dask"', f'address = "{address}"']
+        settings = ['data = "bands(n=40)"', f'cluster = "dask={address}"']
         Path("s.toml").write_text("\n".join([*settings, 'model = "1nn"']))
         message = run_failing(capsys, "study", "s.toml", "--quiet", "--runs", 1, "--k", 1)
         assert f"address '{address}' must be trusted: a file names it" in message
@@ -191,11 +181,11 @@ def test_a_study_file_is_trusted_by_a_flag_or_word_by_word(capsys):
     assert not take_mark()
 
 
-@pytest.mark.parametrize("flag", ["--requirements {}", "--requirements={}", "--requirements ./{}"])
+@pytest.mark.parametrize("flag", ["--require {}", "--require={}", "--require ./{}"])
 def test_a_file_is_not_trusted_by_its_own_name(capsys, flag):
-    Path("evil:boom").write_text("require = ['error[evil:boom(1)] <= 100']")
+    Path("evil:boom.toml").write_text("require = ['error[evil:boom(1)] <= 100']")
     argv = ["evaluate", "--data", "bands(n=40)", "--model", "1nn", "--k", 1, "--quiet"]
-    words = flag.format("evil:boom").split()
+    words = flag.format("evil:boom.toml").split()
     assert "must be trusted" in run_failing(capsys, *argv, *words)
     assert not take_mark()
 
@@ -219,7 +209,7 @@ def test_reading_results_imports_nothing(capsys, made):
     Path("limits.toml").write_text("require = ['error[evil:boom(1)] <= 100', 'mscr >= -200']")
     for argv in (
         ["report", "r.sqlite"],
-        ["check", "r.sqlite", "--requirements", "limits.toml"],
+        ["check", "r.sqlite", "--require", "limits.toml"],
         ["export", "r.sqlite", "-o", "r.csv"],
         ["card", "r.sqlite", "-o", "card.yaml"],
         ["figure", "mcv", "r.sqlite"],

@@ -1,6 +1,5 @@
 """What flags stand for: bounds as they say, and a seed that reaches the numbers."""
 
-from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,34 +8,43 @@ import pytest
 
 import shaketable as st
 from helpers.commands import run_command, run_failing, run_json
-from shaketable.cli.values import read_bounds, read_models
 from shaketable.data.bounds import Bounds
+from shaketable.data.options import parse_bounds, write_bounds
+from shaketable.evaluation.noise import apply_rule, choose_bounds
 from shaketable.models.builtin import builtin
+from shaketable.models.options import ModelOptions
 
 pytestmark = pytest.mark.usefixtures("own_directory")
 DATA = st.make_dataset(np.array([[0.2], [0.4], [0.8]]), [0, 1, 1], bounds=(0, 1))
 
 
 @pytest.mark.parametrize(
-    ("rule", "limits", "bounds"),
+    ("text", "bounds"),
     [
-        (None, None, "declared"),
-        ("clip", None, Bounds(0, 1)),
-        ("truncate", None, Bounds(0, 1, "truncate")),
-        ("none", None, None),
-        (None, (-1.0, 2.0), Bounds(-1, 2)),
-        ("clip", (-1.0, 2.0), Bounds(-1, 2)),
-        ("truncate", (-1.0, 2.0), Bounds(-1, 2, "truncate")),
-        ("none", (-1.0, 2.0), None),
+        ("clip", Bounds(0, 1)),
+        ("truncate", Bounds(0, 1, "truncate")),
+        ("none", None),
+        ("-1,2", Bounds(-1, 2)),
+        ("clip(-1, 2)", Bounds(-1, 2)),
+        ("truncate(-1, 2)", Bounds(-1, 2, "truncate")),
     ],
 )
-def test_flags_come_before_what_the_data_declare(rule, limits, bounds):
-    assert read_bounds(Namespace(bounds=rule, range=limits), DATA) == bounds
+def test_bounds_that_are_named_come_before_those_of_the_data(text, bounds):
+    named = parse_bounds(text)
+    assert choose_bounds(DATA, named) == bounds
+    assert (
+        parse_bounds(",".join(map(str, w)) if isinstance(w := write_bounds(named), list) else w)
+        == named
+    )
     careful = replace(DATA, bounds=Bounds(0, 1, "truncate"))
-    if rule is None and limits is None:
-        assert read_bounds(Namespace(bounds=None, range=None), careful) == "declared"
-    if rule == "clip" and limits is None:
-        assert read_bounds(Namespace(bounds=rule, range=None), careful) == Bounds(0, 1)
+    assert choose_bounds(careful, named) == bounds
+
+
+def test_the_rule_of_a_recipe_counts_unless_one_is_named():
+    limits = Bounds(0, 1)
+    assert apply_rule(limits, "truncate", given=(0, 1)) == Bounds(0, 1, "truncate")
+    assert apply_rule(limits, "truncate", given="declared") == Bounds(0, 1, "truncate")
+    assert apply_rule(limits, "truncate", given="clip") == limits
 
 
 def test_the_seed_reaches_the_noise(capsys):
@@ -68,7 +76,8 @@ def test_every_command_takes_a_sample_of_the_points(capsys):
     assert found["n"] == 8, "a fifth of the sample"
     levels = "--train-eps", "0", "--runs", 2, "--jobs", 1
     assert run_json(capsys, "study", *models, *levels)["data"] == some.name
-    assert run_json(capsys, "agreement", *models, "--model", "rf")["n"] == 8
+    agreement = ("adversary", "--agreement", "neither")
+    assert run_json(capsys, *agreement, *models, "--model", "rf")["n"] == 8
     models = "--data", "iris", "--model", "1nn", "--quiet", "--points", 9, "--seed", 3
     found = run_json(capsys, "adversary", *models, "--eps", "0.1", "--attack", "random(10)")
     assert found["curves"][0]["points"][0]["n"] == 9, "of the 30 test points"
@@ -107,7 +116,7 @@ def test_a_written_copy_states_how_it_was_made(capsys):
     ],
 )
 def test_a_model_may_be_given_a_name(text, name, model):
-    assert read_models(Namespace(model=[text])) == {name: model}
+    assert ModelOptions(model=(text,)).named() == {name: model}
 
 
 def test_a_name_that_is_not_clear_is_refused(capsys):
@@ -119,12 +128,18 @@ def test_a_name_that_is_not_clear_is_refused(capsys):
     assert "--model a=svm: the name 'a' is taken by 'rf'" in twice
 
 
-@pytest.mark.parametrize("command", ["evaluate", "study", "adversary", "agreement"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "--k", "1"],
+        ["study", "--runs", "1", "--jobs", "1"],
+        ["adversary", "--eps", "0.1"],
+        ["adversary", "--agreement", "majority"],
+    ],
+)
 def test_names_of_models_reach_the_results(capsys, command):
-    more = {"study": ["--runs", "1", "--jobs", "1"], "adversary": ["--eps", "0.1"]}
     flags = ("--data", "toy1d", "--model", "old=1nn", "--model", "new=svm")
-    options = more.get(command, [] if command == "agreement" else ["--k", "1"])
-    out = run_json(capsys, command, *flags, *options, "--quiet")
+    out = run_json(capsys, *command, *flags, "--quiet")
     found = {"old": False, "new": False}
 
     def look(value):

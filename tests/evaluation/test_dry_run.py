@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from shaketable.data.arrays import make_dataset
 from shaketable.evaluation import dry_run as module
 from shaketable.evaluation.dry_run import dry_run, extrapolate
+from shaketable.evaluation.options import StudyOptions
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study import study
 
@@ -39,11 +40,11 @@ class Slow(ClassifierMixin, BaseEstimator):
 def test_the_numbers_are_those_of_the_study(tmp_path):
     path = tmp_path / "s.sqlite"
     models = {"a": KNeighborsClassifier(1), "b": KNeighborsClassifier(3)}
-    plan = dry_run(DATA, models, store=path, **OPTIONS)
+    plan = dry_run(DATA, models, StudyOptions(store=path, **OPTIONS))
     assert not path.exists()
     study(DATA, models, store=path, **{**OPTIONS, "runs": 2})
     size = path.stat().st_size
-    left = dry_run(DATA, models, store=path, **OPTIONS)
+    left = dry_run(DATA, models, StudyOptions(store=path, **OPTIONS))
     assert path.stat().st_size == size
     records = study(DATA, models, store=path, **OPTIONS)
     assert (plan.trainings, plan.cells, plan.tests) == (12, len(records), 3)
@@ -52,7 +53,7 @@ def test_the_numbers_are_those_of_the_study(tmp_path):
     assert {(s.model, s.trainings) for s in left.samples} == {("a", 1), ("b", 1)}
     assert all(s.seconds == s.training_seconds + s.test_seconds > 0 for s in plan.samples)
     assert plan.bytes == pytest.approx(path.stat().st_size, rel=0.3)  # measured: 0.84 to 1.17
-    done = dry_run(DATA, models, store=path, **OPTIONS)
+    done = dry_run(DATA, models, StudyOptions(store=path, **OPTIONS))
     assert (done.todo, done.samples, done.seconds) == (0, (), 0)
 
 
@@ -87,14 +88,14 @@ class Waiting(Slow):
 
 def test_the_load_of_the_machine_does_not_count():
     options = {**OPTIONS, "train_eps": [0], "runs": 1}
-    (sample,) = dry_run(DATA, {"m": Waiting(2e-6)}, **options).samples
+    (sample,) = dry_run(DATA, {"m": Waiting(2e-6)}, StudyOptions(**options)).samples
     assert sample.points == sample.of == 800
     assert 800 * 2e-6 <= sample.training_seconds < 0.015
 
 
 def test_a_slow_model_is_timed_on_few_points(monkeypatch):
     monkeypatch.setattr(module, "_BUDGET", 0.1)
-    plan = dry_run(DATA, {"slow": Slow()}, **{**OPTIONS, "train_eps": [0]})
+    plan = dry_run(DATA, {"slow": Slow()}, StudyOptions(**{**OPTIONS, "train_eps": [0]}))
     (sample,) = plan.samples
     assert 200 <= sample.points < sample.of == 800
     assert plan.extrapolated
@@ -104,7 +105,8 @@ def test_a_slow_model_is_timed_on_few_points(monkeypatch):
 
 def test_several_processes_share_the_work():
     one, two = (
-        dry_run(DATA, {"slow": Slow()}, n_jobs=n, **{**OPTIONS, "train_eps": [0]}) for n in (1, 2)
+        dry_run(DATA, {"slow": Slow()}, StudyOptions(**{**OPTIONS, "train_eps": [0], "jobs": n}))
+        for n in (1, 2)
     )
     assert (one.processes, two.processes) == (1, 2)
     assert one.seconds == one.work
@@ -116,6 +118,6 @@ def test_separations_are_taken_from_the_results_file(tmp_path, monkeypatch):
     models = {"a": KNeighborsClassifier(1)}
     study(DATA, models, store=path, **{**OPTIONS, "runs": 1})
     monkeypatch.setattr("shaketable.evaluation.resolve.separation", None)  # not needed again
-    assert dry_run(DATA, models, store=path, **OPTIONS).known == 6
+    assert dry_run(DATA, models, StudyOptions(store=path, **OPTIONS)).known == 6
     with Store(path) as store:
         assert len(store.keys()) == 6

@@ -48,7 +48,15 @@ def test_every_built_in_model_takes_text_dates_and_gaps_under_every_fault(model,
     path = write(tmp_path, *make_frame())
     faults = ["linf(0.5)", "jitter(0.5)", "swap(0.2)", "typo(0.3)", "missing(0.3)"]
     command = ["evaluate", "--model", model, "--data", path, "--label", "label", "--k", "2"]
-    command += ["--types", "since=date,size=category", "--quiet", "--json", "--corruptions"]
+    command += [
+        "--column",
+        "since=date",
+        "--column",
+        "size=category",
+        "--quiet",
+        "--json",
+        "--corruptions",
+    ]
     assert main([*command, *faults]) == 0
     printed = json.loads(capsys.readouterr().out)
     (note,) = (note for note in printed["notes"] if "as preparation, " in note)

@@ -150,7 +150,15 @@ def test_a_changed_or_incomplete_checkpoint_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_is_one_line(capsys, own_directory, monkeypatch):
-    argv = ["train", "--data", "bands(n=100)", "--network", "mlp(width=4)", "--epochs", 1]
+    argv = [
+        "train",
+        "--data",
+        "bands(n=100)",
+        "--network",
+        "mlp(width=4)",
+        "--recipe",
+        "auto(epochs=1)",
+    ]
     argv += ["-o", "m.pt", "--quiet"]
     for at_each_step in (False, True):
         with limit_file_size(3000), monkeypatch.context() as patch:

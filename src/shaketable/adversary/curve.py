@@ -16,11 +16,11 @@ from shaketable.adversary.attacks.registry import Attacks, parse_attacks
 from shaketable.adversary.region import Constraint, Region
 from shaketable.adversary.rounds import ROOM_TRIES, run_attacks
 from shaketable.adversary.target import Target
+from shaketable.core.arrays import Parts
 from shaketable.core.checks import HUGE, check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.norms import as_p
-from shaketable.core.parts import Parts
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.noise import choose_bounds

@@ -21,8 +21,8 @@ from shaketable.adversary.attacks.registry import Attack, AttackResult
 from shaketable.adversary.one_nn import FittedOneNN, prove_robust
 from shaketable.adversary.region import Region
 from shaketable.adversary.target import Target, fast_device
+from shaketable.core.arrays import Parts, keep_arrays, load_arrays
 from shaketable.core.keys import SCHEME, digest, fold
-from shaketable.core.parts import Parts, keep_arrays, load_arrays
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.core.versions import list_versions
 from shaketable.core.workers.tasks import on_cluster, run_tasks

@@ -1,178 +1,242 @@
-"""``shaketable adversary``: adversarial accuracy along epsilon."""
+"""``shaketable adversary``: adversarial accuracy along epsilon, or agreement with 1-NN."""
 
 from __future__ import annotations
 
 import argparse
-from functools import partial
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from shaketable.cli.cluster import add_cluster_flags, use_cluster
-from shaketable.cli.flags import (
-    CHART_ENDINGS,
-    add_bounds_flags,
-    add_json_flag,
-    add_norm_flag,
-    add_out_flag,
-    add_page_flag,
-    add_quiet_flag,
-    add_seed_flag,
-    add_store_flag,
-    add_subject_flags,
-    one_of,
-    parse_epsilons,
-    parse_output_file,
-    parse_path,
-)
-from shaketable.cli.output import print_json
-from shaketable.cli.values import (
-    load_data,
-    load_declared,
-    note_devices,
-    read_bounds,
-    read_models,
-    run_model,
-)
+from shaketable.cli.flags import CHART_ENDINGS, add_options
+from shaketable.cli.output import print_result
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
+from shaketable.core.options import (
+    COMMON,
+    LIST,
+    REPEATED,
+    RESULTS,
+    WHOLE,
+    cluster_option,
+    contains,
+    norm_option,
+    one_of,
+    option,
+    out_option,
+    output_file,
+    parse_epsilons,
+    parse_path,
+    report_option,
+    seed_option,
+    store_option,
+    switch,
+)
+from shaketable.core.workers.tasks import use_cluster
+from shaketable.data.options import DataOptions, bounds_option
+from shaketable.models.options import ModelOptions, note_devices, run_model
+from shaketable.views.options import PrintOptions
+from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.adversary.worst_case import WorstCase
 
 ABOUT = "accuracy at the worst point around every test point"
+EXAMPLES = """\
+  shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html
+  shaketable adversary --agreement neither --model rf --model svm --data bands"""
 SCHEMA = "adversary/schema.json"
+
+_ATTACKS = "region and attacks"
+_TIES = ("neither", "majority")
+_CONSTRAINTS = ("none", "genuine-max", "genuine-exact")
+
+
+@dataclass(frozen=True)
+class AdversaryOptions(PrintOptions):
+    """Data, models, region, attacks, and what to write."""
+
+    dataset: DataOptions = contains(
+        DataOptions,
+        data="file, folder or built-in set; where models are trained and there is no --test, 20 %% "
+        "of the points are drawn as test points",
+        points="attack only N of the test points, drawn with --seed",
+    )
+    models: ModelOptions = contains(ModelOptions)
+    own: bool = switch("train on all points, and attack the same points", group="models")
+    norm: str = norm_option("2")
+    eps: tuple[float | str, ...] = option(
+        "how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas",
+        (),
+        read=parse_epsilons,
+        form=LIST,
+        metavar="LIST",
+        group=COMMON,
+    )
+    agreement: str | None = option(
+        "attack nothing, but say which of two models or more labels more like 1-NN; a point with "
+        "several nearest neighbours agrees with neither of two models, or has the label of the "
+        "majority of them",
+        read=one_of("agreement", _TIES),
+        metavar="|".join(_TIES),
+        group=COMMON,
+    )
+    constraint: tuple[str, ...] = option(
+        "none: the whole ball; genuine: only what is closer to the point than to any other test "
+        "point, at most (max) or exactly epsilon away; repeat it to compare (default: none)",
+        (),
+        read=one_of("constraint", _CONSTRAINTS),
+        form=REPEATED,
+        metavar="|".join(_CONSTRAINTS),
+        group=_ATTACKS,
+    )
+    attack: tuple[str, ...] = option(
+        "such as 'pgd(steps=20)', 'apgd(loss=ce)', 'random(queries=1000)', 'rays', 'cover', or "
+        "'package.module:name(…)' for your own; repeat it for several (default: what suits the "
+        "model)",
+        (),
+        form=REPEATED,
+        metavar="SPEC",
+        group=COMMON,
+    )
+    random: int = option(
+        "also accuracy under random noise of the same sizes, K copies of every point",
+        0,
+        read=int,
+        form=WHOLE,
+        metavar="K",
+        group=_ATTACKS,
+    )
+    bounds: Any = bounds_option()
+    seed: int = seed_option("random starts")
+    out: str | None = out_option("chart to write", *CHART_ENDINGS)
+    map: str | None = option(
+        "chart of points of two features, for one model and one constraint: decision regions, "
+        "Voronoi cells, and where the adversary went",
+        read=parse_path,
+        metavar="FILE",
+        group=RESULTS,
+    )
+    examples: str | None = option(
+        "adversarial examples found at the largest epsilon: rows, points, labels",
+        read=output_file(".npz"),
+        metavar="FILE.npz",
+        group=RESULTS,
+    )
+    report: str | None = report_option("write a page with tables, figures and examples")
+    store: str | None = store_option("it keeps the results of attacks, which are not run again")
+    cluster: str | None = cluster_option()
+
+
+OPTIONS = AdversaryOptions
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, region, attacks, and what to write."""
-    add_subject_flags(parser, points="attack only N of the test points")
-    parser.add_argument(
-        "--own", action="store_true", help="train on all points, and attack the same points"
-    )
-    add_norm_flag(parser, "2")
-    parser.add_argument(
-        "--eps",
-        type=parse_epsilons,
-        required=True,
-        metavar="LIST",
-        help="how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas",
-    )
-    kinds = ["none", "genuine-max", "genuine-exact"]
-    parser.add_argument(
-        "--constraint",
-        type=one_of("constraint", kinds),
-        action="append",
-        metavar="|".join(kinds),
-        help="none: the whole ball; genuine: only what is closer to the point than to any other "
-        "test point, at most (max) or exactly epsilon away; repeat it to compare (default: none)",
-    )
-    parser.add_argument(
-        "--attack",
-        action="append",
-        default=[],
-        metavar="SPEC",
-        help="such as 'pgd(steps=20)', 'apgd(loss=ce)', 'random(queries=1000)', 'rays', 'cover', "
-        "or 'package.module:name(…)' for your own; repeat it for several (default: what suits the "
-        "model)",
-    )
-    parser.add_argument(
-        "--random",
-        type=int,
-        default=0,
-        metavar="K",
-        help="also accuracy under random noise of the same sizes, K copies of every point",
-    )
-    add_bounds_flags(parser)
-    add_seed_flag(parser, "random starts")
-    add_json_flag(parser, "; values are percentages")
-    add_out_flag(parser, "chart to write", CHART_ENDINGS)
-    parser.add_argument(
-        "--map",
-        type=parse_path,
-        metavar="FILE",
-        help="chart of points of two features, for one model and one constraint: decision regions, "
-        "Voronoi cells, and where the adversary went",
-    )
-    parser.add_argument(
-        "--examples",
-        type=partial(parse_output_file, endings=(".npz",)),
-        metavar="FILE.npz",
-        help="adversarial examples found at the largest epsilon: rows, points, labels",
-    )
-    add_page_flag(parser, "--report", about="write a page with tables, figures and examples")
-    add_store_flag(parser, "it keeps the results of attacks, which are not run again")
-    add_cluster_flags(parser)
-    add_quiet_flag(parser)
+    add_options(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Attack every model, and print its accuracies."""
+    """Attack every model, and print its accuracies; or compare their labels with those of 1-NN."""
     from shaketable.adversary.attacks.registry import parse_attack
     from shaketable.adversary.worst_case import worst_case
     from shaketable.models.devices import find_device
 
-    sources = read_models(args)
-    attacks = [parse_attack(spec) for spec in args.attack] or None
-    constraints = args.constraint or ["none"]
-    data = load_data(args, points=None)  # eps_min is that of all
+    options: AdversaryOptions = args.options
+    if options.agreement is not None:
+        return _compare_labels(options)
+    if not options.eps:
+        raise InputError("--eps must say how far the adversary may go, such as eps_min; add it")
+    sources = options.models.named()
+    attacks = [parse_attack(spec) for spec in options.attack] or None
+    constraints: Any = options.constraint or ("none",)
+    data = options.dataset.load(seed=options.seed, points=None)  # eps_min is that of all
     plain = data.d == 2 and data.table is None
-    if args.map is not None and (not plain or len(sources) > 1 or len(constraints) > 1):
+    if options.map is not None and (not plain or len(sources) > 1 or len(constraints) > 1):
         raise InputError("--map draws one model and one constraint on points of two features")
+    device, fit = options.models.device, options.models.fit
+    place = options.cluster is None or device is not None  # devices of a cluster are not known
     models = {}
     for name, source in sources.items():
         with run_model(name):
-            models[name] = load_declared(source, args, data)
-    split = not args.own and (args.fit or any(unfitted for _, unfitted in models.values()))
+            models[name] = options.models.load(source, data, place=place)
+    split = not options.own and (fit or any(unfitted for _, unfitted in models.values()))
     parts = []
-    with use_cluster(args):
+    with use_cluster(options.cluster):
         for name, (model, unfitted) in models.items():
             with run_model(name):
                 part = worst_case(
                     model,
                     data,
-                    args.eps,
-                    norm=args.norm,
+                    options.eps,
+                    norm=options.norm,
                     constraints=constraints,
                     attacks=attacks,
-                    random=args.random,
-                    bounds=read_bounds(args, data),
-                    seed=args.seed,
+                    random=options.random,
+                    bounds=options.bounds,
+                    seed=options.seed,
                     name=name,
-                    refit=unfitted or args.fit,
-                    own=args.own,
+                    refit=unfitted or fit,
+                    own=options.own,
                     split=split,
                     unscale=True,
-                    points=args.points,
-                    store=args.store,
-                    progress=not args.quiet,
+                    points=options.dataset.points,
+                    store=options.store,
+                    progress=not options.quiet,
                 )
             parts.append(part)
     worst = parts[0]
     for part in parts[1:]:
         worst += part
-    with ignore_broken_pipe():
-        if args.json:
-            print_json(worst.json())
-        else:
-            worst.print()
+    print_result(worst, json=options.json)
     devices = {name: find_device(model) for name, (model, _) in models.items()}
-    print_notes(note_devices(args, devices))
-    _write(args, worst)
+    print_notes(note_devices(device, devices))
+    _write(options, worst)
     return 0
 
 
-def _write(args: argparse.Namespace, worst: WorstCase) -> None:
-    """Write the charts, the examples and the page that the flags name."""
-    if args.out is not None or args.map is not None:
+def _compare_labels(options: AdversaryOptions) -> int:
+    """Print which of every two models labels more like 1-NN where they differ."""
+    import numpy as np
+
+    from shaketable.adversary.agreement import Agreements
+    from shaketable.adversary.target import Target
+    from shaketable.separations.one_nn import one_nn
+
+    if options.eps:
+        raise InputError("--eps is for attacks, and --agreement attacks nothing; leave one out")
+    if len(models := options.models.named()) < 2:
+        raise InputError("--model must name two models or more; repeat it for the second")
+    data = options.dataset.load(seed=options.seed)
+    nearest = one_nn(data, norm=options.norm, seed=options.seed, progress=not options.quiet)
+    classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
+    labels: dict[str, Any] = {}
+    devices: dict[str, str | None] = {}
+    for name, source in models.items():
+        with run_model(name):
+            model, unfitted = options.models.load(source, data)
+            refit = unfitted or options.models.fit
+            target = Target.of(model, data, seed=options.seed, name=name, refit=refit, unscale=True)
+            devices[name] = target.classifier.computed_on
+            labels[name] = classes[target.classifier(data.rows(nearest.test))]
+    ties: Any = options.agreement
+    found = Agreements(data, options.norm, nearest, labels, ties)
+    print_result(found, json=options.json)
+    if not options.json:
+        print_notes([*data.notes(), *note_devices(options.models.device, devices)])
+    return 0
+
+
+def _write(options: AdversaryOptions, worst: WorstCase) -> None:
+    """Write the charts, the examples and the page that are named."""
+    if options.out is not None or options.map is not None:
         from shaketable.adversary.charts import curves_chart, map_chart  # altair is slow to import
         from shaketable.views.drawing import save_chart
 
-        if args.out is not None:
-            print_lines(f"chart: {save_chart(curves_chart(worst), args.out)}", to_stderr=True)
-        if args.map is not None:
+        if options.out is not None:
+            print_lines(f"chart: {save_chart(curves_chart(worst), options.out)}", to_stderr=True)
+        if options.map is not None:
             curve = worst.curves[0]
-            path = save_chart(map_chart(curve, curve.accuracies[-1]), args.map)
+            path = save_chart(map_chart(curve, curve.accuracies[-1]), options.map)
             print_lines(f"map: {path}", to_stderr=True)
-    if args.examples is not None:
-        print_lines(f"examples: {worst.save_examples(args.examples)}", to_stderr=True)
-    if args.report is not None:
-        print_lines(f"page: {worst.report(args.report)}", to_stderr=True)
+    if options.examples is not None:
+        print_lines(f"examples: {worst.save_examples(options.examples)}", to_stderr=True)
+    if options.report is not None:
+        print_lines(f"page: {worst.report(options.report)}", to_stderr=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 
 from shaketable.cli.flags import add_json_flag, add_requirement_flags, parse_confidence
-from shaketable.cli.output import print_json, read_requirements, write_decisions
+from shaketable.cli.output import print_result, write_decisions
 from shaketable.core.errors import InputError
-from shaketable.views.terminal import ignore_broken_pipe
+from shaketable.core.options import make_options
+from shaketable.evaluation.options import RequirementOptions
 
 ABOUT = "requirements on models: met, not met or inconclusive"
 SCHEMA = "findings/requirements/schema.json"
@@ -38,16 +39,14 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Decide the requirements, print the decisions, and return 0, 1 or 3."""
+    from shaketable.activities.stopping import read_requirements
     from shaketable.findings.requirements.check import check
 
-    requirements = read_requirements(args)
+    options = make_options(RequirementOptions, vars(args))
+    requirements = read_requirements(options)
     if not requirements:
-        raise InputError("check needs --require, such as --require 'mscr >= -1', or --requirements")
+        raise InputError("check needs --require, such as 'mscr >= -1', or a file of requirements")
     decisions = check(args.store, requirements, confidence=args.confidence, careful=args.careful)
-    with ignore_broken_pipe():
-        if args.json:
-            print_json(decisions.json())
-        else:
-            decisions.print()
-    write_decisions(args, decisions)
+    print_result(decisions, json=args.json)
+    write_decisions(options, decisions)
     return decisions.exit_code

@@ -15,17 +15,17 @@ from shaketable.cli.flags import (
     add_grid_flags,
     add_quiet_flag,
     add_seed_flag,
-    one_of,
-    parse_output_file,
-    parse_path,
 )
-from shaketable.cli.values import load_data, read_bounds, read_suites
 from shaketable.core.errors import InputError
+from shaketable.core.options import make_options, one_of, output_file, parse_path
+from shaketable.data.options import DataOptions
+from shaketable.evaluation.options import make_grid
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.corruptions import Corruption
     from shaketable.corruptions.suites.suite import Suite
+    from shaketable.data.dataset import Dataset
     from shaketable.evaluation.noise import Draws
 
 ABOUT = "a corrupted copy of data; one image under several corruptions"
@@ -56,7 +56,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="write a folder with all sets of a suite, such as two-factor or common-19; or a "
         "gallery of it (default of galleries: ice), with p-norm noise on the surface of its ball",
     )
-    add_grid_flags(parser, parser)
+    add_grid_flags(parser)
     forms = ["arrays", "pictures"]
     parser.add_argument(
         "--form",
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         flag = "--inside" if args.inside else "--row"
         endings = " or ".join(GALLERY_ENDINGS)
         raise InputError(f"{flag} is for a gallery, whose file ends in {endings}, got {args.out!r}")
-    suites = read_suites(args)
+    suites = _read_suites(args)
     if len(args.corruption) + len(suites) != 1:
         raise InputError(
             "corrupt writes one of --corruption, --suite and --grid, got "
@@ -106,6 +106,19 @@ def run(args: argparse.Namespace) -> int:
             "gallery, such as -o gallery.html"
         )
     return _write_suite(args, suites[0]) if suites else _write_copy(args, args.corruption[0])
+
+
+def _load_data(args: argparse.Namespace) -> Dataset:
+    """Load the data as the flags say."""
+    return make_options(DataOptions, vars(args)).load(seed=args.seed)
+
+
+def _read_suites(args: argparse.Namespace) -> list[Suite]:
+    """Suites and grids as the flags say."""
+    from shaketable.corruptions.suites.suite import suite
+
+    names = [args.suite] if args.suite else []
+    return [*map(suite, names), *map(make_grid, args.grid or ())]
 
 
 def _write_copy(args: argparse.Namespace, corruption: str) -> int:
@@ -122,10 +135,10 @@ def _write_copy(args: argparse.Namespace, corruption: str) -> int:
         if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
     parse(corruption, eps_min=lambda _: 1.0)  # refused before any work
-    data = load_data(args)
-    limits = choose_range(data, read_bounds(args, data)) or "none"
+    data = _load_data(args)
+    limits = choose_range(data, args.bounds) or "none"
     draws: Draws = args.draws or "independent"
-    copy = corrupted(data, corruption, seed=args.seed, bounds=read_bounds(args, data), draws=draws)
+    copy = corrupted(data, corruption, seed=args.seed, bounds=args.bounds, draws=draws)
     path = write_dataset(
         args.out,
         copy,
@@ -145,19 +158,19 @@ def _write_copy(args: argparse.Namespace, corruption: str) -> int:
 
 
 def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
-    from shaketable.evaluation.suite_copies import check_target, write_suite
+    from shaketable.evaluation.copies import check_target, write_suite
 
     if args.uint8:
         raise InputError("--uint8 is for --corruption; a suite of uint8 images stays uint8")
     check_target(args.out, suite)
-    data = load_data(args)
+    data = _load_data(args)
     draws: Draws = args.draws or "ladder"
     folder = write_suite(
         args.out,
         data,
         suite,
         seed=args.seed,
-        bounds=read_bounds(args, data),
+        bounds=args.bounds,
         draws=draws,
         form=args.form,
         progress=not args.quiet,
@@ -184,10 +197,10 @@ def _write_gallery(args: argparse.Namespace) -> int:
 
     _check_file(args.out, GALLERY_ENDINGS)
     row = args.row or 0
-    suites = read_suites(args)
-    data = load_data(args)
+    suites = _read_suites(args)
+    data = _load_data(args)
     check_images(data.x, row)
-    bounds = choose_range(data, read_bounds(args, data))
+    bounds = choose_range(data, args.bounds)
     corruptions = [*resolve(args.corruption, data, bounds).corruptions]
     if not suites and not corruptions:
         suites = [suite("ice")]
@@ -202,8 +215,8 @@ def _write_gallery(args: argparse.Namespace) -> int:
 def _check_file(path: str, endings: tuple[str, ...]) -> None:
     """Raise `InputError` before any work for a file that cannot be written."""
     try:
-        parse_output_file(path, endings)
-    except argparse.ArgumentTypeError as error:
+        output_file(*endings)(path)
+    except InputError as error:
         raise InputError(f"--out: {error}") from error
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from shaketable.cli.evaluate import evaluate_models
 from shaketable.cli.flags import add_copies_flags
 from shaketable.core.errors import InputError, StoreError
 from shaketable.views.terminal import print_lines
@@ -26,8 +25,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Evaluate a random forest and a 1-NN, print the results and write a page."""
     from shaketable.data.files import load
+    from shaketable.evaluation.evaluate import evaluate
     from shaketable.findings.page import write_report
     from shaketable.findings.results import find
+    from shaketable.models.loading import load_model
 
     folder = Path(args.out)
     try:
@@ -38,8 +39,16 @@ def run(args: argparse.Namespace) -> int:
     data = load("bands(n=10000)")
     print_lines("A random forest and a 1-NN on 'bands': 2-D, two interlocking classes.", "")
     levels = ["linf(eps_min)", *(f"linf({epsilon})" for epsilon in (0.005, 0.02, 0.04))]
-    records = evaluate_models(
-        {"rf": "rf", "1nn": "1nn"}, data, levels, k=args.k, seed=args.seed, bounds=None, store=store
+    records = evaluate(
+        {name: load_model(name)[0] for name in ("rf", "1nn")},
+        data,
+        levels,
+        k=args.k,
+        seed=args.seed,
+        bounds=None,
+        store=store,
+        refit=True,
+        progress=True,
     )
     results = find(records)
     results.print()

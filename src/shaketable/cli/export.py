@@ -7,8 +7,9 @@ import sys
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from shaketable.cli.flags import add_out_flag, add_reference_flag, one_of
-from shaketable.cli.grouping import add_grouping_flags, read_group
+from shaketable.cli.flags import add_grouping_flags, add_out_flag, add_reference_flag
+from shaketable.cli.output import read_group, read_results
+from shaketable.core.options import one_of
 from shaketable.views.terminal import print_lines, print_text
 
 ABOUT = "results as CSV, Parquet, JSON or a model card, or to MLflow"
@@ -61,14 +62,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, print the card, or log the run."""
-    from shaketable.cli.output import read_results
     from shaketable.findings.export import export
 
     results = read_results(
         args.store,
         reference=args.reference or "",
         baseline=args.baseline or "",
-        group=read_group(args),
+        group=read_group(args.group),
     )
     with redirect_stdout(sys.stderr):  # MLflow prints addresses
         written = export(

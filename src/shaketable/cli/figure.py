@@ -11,11 +11,11 @@ from shaketable.cli.flags import (
     add_out_flag,
     parse_integers,
     parse_numbers,
-    split_words,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import read_models, run_model
 from shaketable.core.errors import InputError
+from shaketable.core.options import make_options, split_words
+from shaketable.models.options import ModelOptions, run_model
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _show_model(kind: FigureKind, args: argparse.Namespace) -> Any:
     if args.source or not args.data:
         got = repr(args.source[0]) if args.source else "no --data"
         raise InputError(f"figure {args.name} is drawn from --data and --model, got {got}")
-    ((name, source), *others) = read_models(args).items()
+    ((name, source), *others) = make_options(ModelOptions, vars(args)).named().items()
     if others:
         raise InputError(f"figure {args.name} is about one model, got {len(others) + 1}")
     data = load(args.data, label=args.label)

@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from shaketable.cli.flags import add_json_flag, one_of
+from shaketable.cli.flags import add_json_flag
 from shaketable.cli.output import print_json
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
+from shaketable.core.options import one_of
 
 KINDS = (
     "datasets",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 
-from shaketable.cli.flags import parse_path
+from shaketable.core.options import parse_path
 from shaketable.views.terminal import print_lines, print_notes
 
 ABOUT = "join results files into a new one"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-import json
+import json as json_format
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, ShaketableError
 from shaketable.core.schemas import add_version
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
+    from shaketable.evaluation.options import MeasureOptions, RequirementOptions
     from shaketable.findings.groups import Grouping
     from shaketable.findings.requirements.check import Check
     from shaketable.findings.requirements.requirement import Requirement
@@ -23,75 +24,87 @@ def print_json(result: Any, *, versioned: bool = True) -> None:
     """Print a result as JSON; objects have the version of their schema unless told otherwise."""
     if versioned and isinstance(result, dict):
         result = add_version(result)
-    print(json.dumps(result, indent=2))
+    print(json_format.dumps(result, indent=2))
+
+
+def print_result(result: Any, *, json: bool) -> None:
+    """Print a result as JSON, or as it prints itself."""
+    with ignore_broken_pipe():
+        if json:
+            print_json(result.json())
+        else:
+            result.print()
 
 
 def read_results(
     path: str, *, reference: str = "", baseline: str = "", group: Grouping = "regime"
 ) -> Results:
     """Take all findings from a results file, which must hold at least one cell."""
-    from shaketable.evaluation.store import Store
+    from shaketable.evaluation.store import Store, store_without_cells
     from shaketable.findings.results import find
 
     with Store(path, must_exist=True) as store:
         records = store.records()
     if not len(records):
-        raise no_cells(path)
+        raise store_without_cells(path)
     return find(records, reference=reference, baseline=baseline, group=group)
 
 
-def no_cells(path: str) -> InputError:
-    """Return the error for a results file without results."""
-    return InputError(
-        f"results file {path!r} must hold at least one cell, got none; evaluate and study write "
-        "cells, adversary and separation only what they go on from"
-    )
+def read_group(asked: Sequence[str]) -> Grouping:
+    """Return what ``--group`` asks for."""
+    from shaketable.findings.groups import GROUPINGS
+
+    asked = asked or ["regime"]
+    names = [text for text in asked if "=" not in text]
+    if names and len(asked) > 1:
+        raise InputError(
+            f"--group must be one of regime and network, or patterns NAME=PATTERN, got "
+            f"{' and '.join(map(repr, asked))}; leave out {names[0]!r}"
+        )
+    if names:
+        if names[0] not in GROUPINGS:
+            raise unknown_name("group", names[0], GROUPINGS)
+        return str(names[0])
+    patterns = dict(text.split("=", maxsplit=1) for text in asked)
+    for name, pattern in patterns.items():
+        if not (name and pattern):
+            raise InputError(
+                f"--group must be NAME=PATTERN, got {f'{name}={pattern}'!r}; such as noisy='*(C?)'"
+            )
+    return patterns
 
 
-def read_requirements(args: argparse.Namespace) -> tuple[Requirement, ...]:
-    """Read the requirements of ``--require``, ``--requirements`` and ``--min-mscr``."""
-    from shaketable.findings.requirements.requirement import parse_requirements, read_file
-
-    texts = list(args.require or ())
-    if args.requirements is not None:
-        texts += read_file(args.requirements)
-    if getattr(args, "min_mscr", None) is not None:
-        texts.append(f"mscr >= {args.min_mscr:g}")
-    if not texts and (args.junit or args.markdown):
-        flag = "--junit" if args.junit else "--markdown"
-        raise InputError(f"{flag} writes what is required; add --require, such as 'mscr >= -1'")
-    return parse_requirements(texts) if texts else ()
-
-
-def conclude(args: argparse.Namespace, results: Results, *, dataset: Dataset | None = None) -> int:
+def conclude(options: MeasureOptions, results: Results, *, dataset: Dataset | None = None) -> int:
     """Print results, write the files that the flags name, and return the exit code.
 
     The code is that of what the flags require; if this cannot be decided, the error is raised when
     everything else is done. A requirement that cannot be read is refused before that.
     """
+    from shaketable.activities.stopping import read_requirements
+
     decisions: Check | None = None
     error: ShaketableError | None = None
-    requirements = read_requirements(args)
+    requirements = read_requirements(options)
     try:
         decisions = _decide(requirements, results)
     except ShaketableError as raised:
         error = raised
     with ignore_broken_pipe():
-        if args.json:
+        if options.json:
             extra = {} if decisions is None else {"check": decisions.json()}
             print_json({**results.json(), **_list_sizes(results, dataset), **extra})
         else:
             results.print()
-    if args.report is not None:
+    if options.report is not None:
         from shaketable.findings.page import write_report
 
-        page = write_report(args.report, results, dataset=dataset)
+        page = write_report(options.report, results, dataset=dataset)
         print_lines(f"page: {page}", to_stderr=True)
     if error is not None:
         raise error
     if decisions is not None:
         print_lines(*(f"requirement {d}" for d in decisions.decisions), to_stderr=True)
-        write_decisions(args, decisions)
+        write_decisions(options, decisions)
     results.robustness.check_defined()
     return 0 if decisions is None else decisions.exit_code
 
@@ -121,9 +134,9 @@ def _decide(requirements: Sequence[Requirement], results: Results) -> Check | No
     return check(results, requirements)
 
 
-def write_decisions(args: argparse.Namespace, decisions: Check) -> None:
+def write_decisions(options: RequirementOptions, decisions: Check) -> None:
     """Write the decisions on requirements to the files that the flags name."""
-    if args.junit is not None:
-        decisions.write_junit(args.junit)
-    if args.markdown is not None:
-        decisions.write_markdown(args.markdown)
+    if options.junit is not None:
+        decisions.write_junit(options.junit)
+    if options.markdown is not None:
+        decisions.write_markdown(options.markdown)

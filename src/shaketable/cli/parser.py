@@ -11,7 +11,6 @@ from textwrap import fill
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from shaketable.cli.settings import parse_settings
 from shaketable.cli.study_file import INIT, read_study_file
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import (
@@ -20,6 +19,7 @@ from shaketable.core.errors import (
     describe_error,
     guard_foreign,
 )
+from shaketable.core.options import list_options, list_values, make_options, read_settings
 
 if TYPE_CHECKING:
     from shaketable.cli.commands import Command
@@ -60,7 +60,12 @@ class Parser(argparse.ArgumentParser):
         with guard_foreign(
             "cannot be read: {error}", partial(argparse.ArgumentError, action), but=passed
         ):
-            return super()._get_value(action, arg_string)
+            try:
+                return super()._get_value(action, arg_string)
+            except argparse.ArgumentError as error:
+                if isinstance(error.__context__, InputError):  # it says more
+                    raise argparse.ArgumentError(action, str(error.__context__)) from error
+                raise
 
     def format_help(self) -> str:
         """Return the help; an error names the command whose texts cannot be shown."""
@@ -99,16 +104,26 @@ def parse_args(
         return _list_commands(commands, groups).parse_args(argv)
     if name not in commands:
         raise unknown_name("command", name, commands)
-    parser, sub = _make_parser(name, commands.get(name))
+    command = commands.get(name)
+    parser, sub = _make_parser(name, command)
     args, rest = parser.parse_known_args(argv)
     if rest:
         _refuse(rest[0], sub)
-    if name == "study" and args.file not in (None, INIT):
-        words = [*argv]
-        words.remove(name)
-        where = f"study file {args.file!r}"
-        args = parse_settings(read_study_file(args.file, where), sub, where=where, words=words)
+    if (kind := getattr(command, "OPTIONS", None)) is not None:
+        args.options = _read_options(args, kind)
+        vars(args).update(list_values(args.options))
     return args
+
+
+def _read_options(args: argparse.Namespace, kind: type[Any]) -> Any:
+    """Make the options of a command from its flags, and from a study file where none says else."""
+    given = {key: value for key, value in vars(args).items() if key in list_options(kind)}
+    file = given.get("file")
+    if file is None or file == INIT:
+        return make_options(kind, given)
+    where = f"study file {file!r}"
+    settings = read_settings(kind, read_study_file(file, where), where=where, given=given)
+    return make_options(kind, settings | given)
 
 
 def _list_commands(

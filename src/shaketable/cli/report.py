@@ -6,13 +6,15 @@ import argparse
 from dataclasses import replace
 
 from shaketable.cli.flags import (
+    add_grouping_flags,
     add_json_flag,
     add_page_flag,
     add_reference_flag,
     add_requirement_flags,
 )
-from shaketable.cli.grouping import add_grouping_flags, read_group
-from shaketable.cli.output import conclude, read_results
+from shaketable.cli.output import conclude, read_group, read_results
+from shaketable.core.options import make_options
+from shaketable.evaluation.options import MeasureOptions
 
 ABOUT = "what a results file holds: tables, JSON, a page, requirements"
 SCHEMA = "findings/schema.json"
@@ -51,11 +53,11 @@ def run(args: argparse.Namespace) -> int:
 
     reference = args.reference or ""
     results = read_results(
-        args.store, reference=reference, baseline=args.baseline or "", group=read_group(args)
+        args.store, reference=reference, baseline=args.baseline or "", group=read_group(args.group)
     )
     findings = dict(results.findings)
     if args.suite:
         findings["mcv"] = find_variation(results.records, reference=reference, suite=args.suite)
     if args.correlate:
         findings["correlate"] = find_correlation(results.records, args.correlate)
-    return conclude(args, replace(results, findings=findings))
+    return conclude(make_options(MeasureOptions, vars(args)), replace(results, findings=findings))

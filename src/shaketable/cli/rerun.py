@@ -3,98 +3,98 @@
 from __future__ import annotations
 
 import argparse
-import platform
-import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
-from pathlib import Path
-from shutil import copyfile
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from shaketable.cli import evaluate, study
-from shaketable.cli.flags import add_device_flag, add_json_flag, add_quiet_flag, parse_path
-from shaketable.cli.output import no_cells, print_json
-from shaketable.cli.parser import Parser
-from shaketable.cli.settings import OUTPUT, format_toml, parse_settings
-from shaketable.core.checks import check_whole
-from shaketable.core.errors import InputError
-from shaketable.core.importing import trust_only
-from shaketable.core.writing import write_beside
+from shaketable.cli.flags import add_options
+from shaketable.cli.output import print_result
+from shaketable.core.options import (
+    COMMON,
+    RUNNING,
+    WHOLE,
+    format_toml,
+    jobs_option,
+    option,
+    parse_path,
+    switch,
+)
+from shaketable.models.options import device_option
+from shaketable.views.options import PrintOptions
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_text
 
 if TYPE_CHECKING:
     from shaketable.evaluation.command_records import CommandRecord
-    from shaketable.evaluation.records import Record, Records
-    from shaketable.evaluation.rerun import Rerun
 
 ABOUT = "make a results file again, and say whether it agrees"
+EXAMPLES = """\
+  shaketable rerun results.sqlite --cells 10"""
 SCHEMA = "evaluation/rerun.schema.json"
 
-_COMMANDS: dict[str, Any] = {"study": study, "evaluate": evaluate}
+
+@dataclass(frozen=True)
+class RerunOptions(PrintOptions):
+    """The file, the new one, and which part is made again."""
+
+    results: str = option(
+        "results file of study or evaluate", "", metavar="STORE", is_argument=True, required=True
+    )
+    data: str | None = option(
+        "where the data are now (default: where they were)", metavar="DATA", group=COMMON
+    )
+    out: str | None = option(
+        "results file to write, which must not exist (default: none is kept)",
+        read=parse_path,
+        metavar="FILE",
+        group=COMMON,
+        flags=("-o", "--out"),
+    )
+    cells: int | None = option(
+        "make only N cells again, drawn at random; of a study the trainings that they belong to",
+        read=int,
+        form=WHOLE,
+        metavar="N",
+        group=COMMON,
+    )
+    show: bool = switch("print how the file was made, as a study file, and stop", group=COMMON)
+    trust: bool = switch(
+        "import modules that the file names, and load model files that may hold code: it runs",
+        group=RUNNING,
+    )
+    jobs: int | None = jobs_option()
+    device: str | None = device_option()
+
+
+OPTIONS = RerunOptions
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The file, the new one, and which part is made again."""
-    parser.add_argument("results", metavar="STORE", help="results file of study or evaluate")
-    parser.add_argument(
-        "--data", metavar="DATA", help="where the data are now (default: where they were)"
-    )
-    parser.add_argument(
-        "-o",
-        "--out",
-        type=parse_path,
-        metavar="FILE",
-        help="results file to write, which must not exist (default: none is kept)",
-    )
-    parser.add_argument(
-        "--cells",
-        type=int,
-        metavar="N",
-        help="make only N cells again, drawn at random; of a study the trainings that they "
-        "belong to",
-    )
-    parser.add_argument(
-        "--show",
-        action="store_true",
-        help="print how the file was made, as a study file, and stop",
-    )
-    parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="import modules that the file names, and load model files that may hold code: it runs",
-    )
-    parser.add_argument("--jobs", type=int, help="processes (default: one per core)")
-    add_device_flag(parser)
-    add_json_flag(parser, "; accuracies are percentages")
-    add_quiet_flag(parser)
+    add_options(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Make it again, and print whether it agrees; or print how it was made."""
-    if args.show:
+    from shaketable.activities.rerun import read_commands, rerun
+
+    options: RerunOptions = args.options
+    if options.show:
         with ignore_broken_pipe():
-            for command in _read(args.results)[0]:
+            for command in read_commands(options.results)[0]:
                 print_lines(*_describe(command))
                 for key, value in command.settings.items():
                     print_text(f"{key} = {format_toml(value)}")
         return 0
     result = rerun(
-        args.results,
-        data=args.data,
-        out=args.out,
-        cells=args.cells,
-        trust=args.trust,
-        n_jobs=args.jobs,
-        device=args.device,
-        progress=not args.quiet,
+        options.results,
+        data=options.data,
+        out=options.out,
+        cells=options.cells,
+        trust=options.trust,
+        n_jobs=options.jobs,
+        device=options.device,
+        progress=not options.quiet,
     )
-    with ignore_broken_pipe():
-        if args.json:
-            print_json(result.json())
-        else:
-            result.print()
+    print_result(result, json=options.json)
     return result.exit_code
 
 
@@ -109,254 +109,3 @@ def _describe(command: CommandRecord) -> list[str]:
         f"# hashes of the models: {models}",
         *(f"# {key}, given in Python: {what}" for key, what in command.lacks.items()),
     ]
-
-
-def rerun(
-    store: str | Path,
-    *,
-    data: Any = None,
-    models: Any = None,
-    out: str | Path | None = None,
-    cells: int | None = None,
-    trust: bool = False,
-    n_jobs: int | None = None,
-    device: str | None = None,
-    progress: bool = False,
-) -> Rerun:
-    """Make a results file of `study` or ``shaketable evaluate`` again, and compare the two.
-
-    Parameters
-    ----------
-    store
-        Results file; it stays as it is.
-    data, models
-        Data and models that were given to `study` as objects, which a file cannot hold; or where
-        the data are now. They must be those of then: their fingerprints are compared.
-    out
-        Results file to write, which must not exist; by default none is kept.
-    cells
-        Make only so many cells again, drawn at random; of a study the trainings they belong to.
-    trust
-        Whether modules that the file names are imported, and model files that may hold code loaded.
-    n_jobs, progress
-        As in `study`. Where work runs is never taken from the file, nor where files are written.
-    device
-        Where networks compute; by default on the GPU if there is one.
-
-    Returns
-    -------
-    Rerun
-        ``agrees`` says whether it agrees: all counts are identical or, with other versions of
-        libraries or on another platform, differ no more than chance explains. `InputError` is
-        raised before any work if the data or the models are gone or others.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import shaketable as st
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "study.sqlite"
-    ...     options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1}
-    ...     records = st.study("iris", "1nn", **options, store=path)
-    ...     print(st.rerun(path).changes)
-    ()
-    """
-    from shaketable.evaluation.command_records import find_changes
-    from shaketable.evaluation.records import original_id
-    from shaketable.evaluation.rerun import Rerun, compare_cells, find_devices
-    from shaketable.training.hardening.search import names_training_part
-
-    commands, records = _read(str(store))
-    given = nullcontext() if trust else trust_only(_list_texts(models))
-    if any(names_training_part(cell.data) for cell in records):
-        raise InputError(
-            f"results file {str(store)!r} holds results of harden, which rerun cannot make again; "
-            "run harden again, with a new --store"
-        )
-    if out is not None and Path(out).exists():
-        raise InputError(f"results file {str(out)!r} exists already; name a new file")
-    made = {
-        (original_id(recipe), command.fingerprint, command.seed)
-        for command in commands
-        for recipe in command.recipes
-    }
-    then = [cell for cell in records if _find_origin(cell) in made]
-    again = then if cells is None else _draw_cells(then, commands, cells)
-    with given, TemporaryDirectory(prefix="shaketable-") as folder:
-        target = str(Path(folder, "again.sqlite"))
-        flags = {
-            "store": target,
-            "trust": trust,
-            "jobs": n_jobs,
-            "device": device,
-            "quiet": not progress,
-        }
-        inputs = [
-            _prepare(command, str(store), flags, data=data, models=models) for command in commands
-        ]
-        if cells is not None:
-            _copy_others(records, again, target)
-        for command, (args, each) in zip(commands, inputs, strict=True):
-            _COMMANDS[command.command].measure(args, each)
-        made_again = _read(target)[1]
-        changes, missing = compare_cells(again, made_again)
-        if out is not None:
-            with write_beside(out, "results file") as beside:
-                copyfile(target, beside)
-    return Rerun(
-        store=str(store),
-        commands=commands,
-        cells=len(again),
-        changes=changes,
-        missing=missing,
-        others=len(records) - len(then),
-        failures=tuple(failure.error for failure in records.failures),
-        sampled=cells is not None,
-        versions={
-            name: change
-            for command in commands
-            for name, change in find_changes(command.versions).items()
-        }
-        | find_devices(then, made_again),
-        platform=(commands[-1].platform, platform.platform()),
-    )
-
-
-def _read(path: str) -> tuple[tuple[CommandRecord, ...], Records]:
-    """Commands, at least one, and all cells of a results file."""
-    from shaketable.evaluation.store import Store
-
-    with Store(path, must_exist=True) as file:
-        commands, records = file.commands(), file.everything()
-    if not commands and not records:
-        raise no_cells(path)
-    if not commands:
-        raise InputError(
-            f"results file {path!r} must say how it was made to be made again, but does not: it "
-            "was made by an earlier version or by st.evaluate; run study or evaluate with it again"
-        )
-    return commands, records
-
-
-def _find_origin(cell: Record) -> tuple[str, str, int]:
-    """By what a cell is attributed to a command."""
-    from shaketable.evaluation.records import original_id
-
-    return original_id(cell.recipe), cell.fingerprint, cell.setting.seed
-
-
-def _prepare(
-    command: CommandRecord, path: str, flags: Mapping[str, Any], *, data: Any, models: Any
-) -> tuple[argparse.Namespace, Any]:
-    """Load data and models of a command; `InputError` if they are gone or not those of then."""
-    from shaketable.data.files import as_dataset
-    from shaketable.evaluation.command_records import find_changes
-    from shaketable.evaluation.records import original_id
-
-    given = {"data": data, "model": models}
-    for key, what in command.lacks.items():
-        if given.get(key) is None:
-            name = "models" if key == "model" else key
-            remedy = f"pass shaketable.rerun(store, {name}=…)" if key in given else "measure again"
-            raise InputError(
-                f"results file {path!r} cannot be made again by itself: it does not hold {name}, "
-                f"which came from Python ({what}); {remedy}"
-            )
-    if command.command not in _COMMANDS:
-        raise InputError(
-            f"results file {path!r} was made by {command.command!r}, which rerun does not know; "
-            "update shaketable, or measure again"
-        )
-    module = _COMMANDS[command.command]
-    parser = Parser(prog=f"shaketable {command.command}")
-    module.add_flags(parser)
-    settings = {key: value for key, value in command.settings.items() if key not in OUTPUT}
-    args = parse_settings(settings, parser, where=f"results file {path!r}")
-    vars(args).update(flags)
-    if module is study and not (args.network or args.recipe):
-        args.device = None  # that of other commands in the file
-    objects: dict[str, Any] = {}
-    if isinstance(data, str | Path):
-        args.data = str(data)
-    elif data is not None:
-        objects["data"] = as_dataset(data)
-    if models is not None and module is study:
-        objects["models"] = models
-    with _name_file(path):
-        inputs = module.read_inputs(args, **objects)
-    if module is study:
-        inputs = replace(inputs, models=_use_names(inputs.models, command))
-    now = inputs.data.fingerprint
-    if now != command.fingerprint:
-        raise InputError(
-            f"results file {path!r} was made with other data: the fingerprint of "
-            f"{inputs.data.name} was {command.fingerprint} then and is {now} now; restore the data "
-            "of then, or measure again"
-        )
-    with _name_file(path):
-        identities = {} if find_changes(command.versions) else module.identify(args, inputs)
-    for name, identity in identities.items():
-        if original_id(command.models.get(name, "")) != identity:
-            raise InputError(
-                f"results file {path!r} was made with another model {name}: its content or "
-                "parameters are not those of then; restore the model of then, or measure again"
-            )
-    return args, inputs
-
-
-@contextmanager
-def _name_file(path: str) -> Iterator[None]:
-    """Let an error say that it keeps this results file from being made again."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"results file {path!r} cannot be made again: {error}") from error
-
-
-def _use_names(models: Mapping[str, Any], command: CommandRecord) -> dict[str, Any]:
-    """Return models by the names of then: earlier versions named networks without options."""
-
-    def find_name(name: str) -> str:
-        short = name.partition("(")[0]
-        is_former = short in command.models and short not in models
-        return short if name not in command.models and is_former else name
-
-    return {find_name(name): model for name, model in models.items()}
-
-
-def _list_texts(value: Any) -> list[str]:
-    """All texts among the models that were given."""
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    if isinstance(value, list | tuple):
-        return [text for item in value for text in _list_texts(item)]
-    return [value] if isinstance(value, str) else []
-
-
-def _draw_cells(cells: Sequence[Record], commands: Sequence[CommandRecord], n: int) -> list[Record]:
-    """Return cells that are made again: n at random, and all others of their trainings."""
-    from shaketable.evaluation.command_records import find_changes
-    from shaketable.evaluation.records import AS_GIVEN
-
-    check_whole("cells", n, least=1)
-    for command in commands:
-        for name, (then, now) in find_changes(command.versions).items():
-            raise InputError(
-                f"cells must be left out, as {name} was {then} then and is {now} now: with other "
-                "versions all cells are made again"
-            )
-    drawn = random.SystemRandom().sample(cells, min(n, len(cells)))
-    keys = {cell.key for cell in drawn}
-    trained = {cell.model_id for cell in drawn if cell.train != AS_GIVEN}
-    return [cell for cell in cells if cell.key in keys or cell.model_id in trained]
-
-
-def _copy_others(records: Records, again: Sequence[Record], path: str) -> None:
-    """Write a results file with all cells but those that are made again."""
-    from shaketable.evaluation.store import Store
-
-    without = {cell.key for cell in again}
-    with Store(path) as file:
-        file.add(cell for cell in records if cell.key not in without)
-        for separation in records.separations:
-            file.add_separation(separation)

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import textwrap
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shaketable.cli.settings import (
-    REPEATED,
-    SEVERAL,
-    SWITCH,
-    find_kind,
-    format_toml,
-    list_settings,
-)
 from shaketable.core.errors import InputError
+from shaketable.core.options import SWITCH, Option, format_toml, list_options
+from shaketable.evaluation.options import StudyOptions
 
 INIT = "init"
 """Word in place of a study file that asks for a new one."""
@@ -35,46 +28,6 @@ STARTING: Mapping[str, Any] = {
     "store": "study.sqlite",
 }
 """Settings of a new file, which runs as it is."""
-
-_EXAMPLES: Mapping[str, Any] = {
-    "points": 1000,
-    "types": {"since": "date", "zip": "text"},
-    "only": ["age", "income"],
-    "keep": ["id"],
-    "column_bounds": {"age": [0, 120]},
-    "step": {"age": 1},
-    "one_hot": ["colour_"],
-    "others": "gower",
-    "classes": ["no", "yes"],
-    "network": "resnet9",
-    "recipe": "fast",
-    "epochs": 10,
-    "batch": 128,
-    "device": "cpu",
-    "train": ["clean", "linf(0.1)"],
-    "corruptions": ["l2(1)"],
-    "suite": ["pnorm"],
-    "grid": ["sp(0.1), sp(0.2)", "rotation(30)"],
-    "orders": "given",
-    "runs": 10,
-    "max_runs": 200,
-    "k": 10,
-    "precision": 0.5,
-    "precision_of": "mscr",
-    "jobs": 2,
-    "backend": "dask",
-    "address": "tcp://127.0.0.1:8786",
-    "bounds": "clip",
-    "range": [0, 1],
-    "report": "study.html",
-    "require": ["mscr >= -1"],
-    "requirements": "requirements.toml",
-    "junit": "study.xml",
-    "markdown": "study.md",
-    "min_mscr": -1,
-    "keep_models": "models",
-}
-"""Examples for settings that have no default."""
 
 _HEAD = """\
 A study: every model is trained with every training noise and tested with every test noise, and
@@ -113,20 +66,14 @@ def read_study_file(path: str, where: str) -> dict[str, Any]:
 def write_study_file(
     path: str,
     given: Mapping[str, Any],
-    add_flags: Callable[[argparse.ArgumentParser], None],
 ) -> None:
-    """Write a study file that runs as it is, with the settings `given` in place of its own.
-
-    `add_flags` declares the flags, whose help becomes the comments.
-    """
-    parser = argparse.ArgumentParser()
-    add_flags(parser)
+    """Write a study file that runs as it is, with the settings `given` in place of its own."""
     target = Path(path)
     if target.exists():
         raise InputError(f"study file {path!r} exists already; name a new one: study init FILE")
     try:
         with target.open("x", encoding="utf-8") as file:
-            file.write(_make_text(path, {**_choose_start(given), **given}, parser))
+            file.write(_make_text(path, {**_choose_start(given), **given}))
     except OSError as error:
         raise InputError(f"study file {path!r} cannot be written: {error.strerror}") from error
 
@@ -144,23 +91,23 @@ def _choose_start(given: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in STARTING.items() if key not in without}
 
 
-def _make_text(path: str, settings: Mapping[str, Any], parser: argparse.ArgumentParser) -> str:
+def _make_text(path: str, settings: Mapping[str, Any]) -> str:
     """Text of a study file."""
-    actions = list_settings(parser)
-    used = [key for key in actions if key in settings]
+    options = {key: each for key, each in list_options(StudyOptions).items() if each.in_files}
+    used = [key for key in options if key in settings]
     head = _HEAD.format(path=path, store=settings["store"])
     parts = [_comment(head)]
-    parts += [f"{_explain(actions[key])}{key} = {format_toml(settings[key])}\n" for key in used]
+    parts += [f"{_explain(options[key])}{key} = {format_toml(settings[key])}\n" for key in used]
     parts.append(_comment(_REST))
-    for key, action in actions.items():
+    for key, each in options.items():
         if key not in used:
-            parts.append(f"{_explain(action)}#{key} = {format_toml(_find_example(action))}\n")
+            parts.append(f"{_explain(each)}#{key} = {format_toml(_find_example(each))}\n")
     return "\n".join(parts)
 
 
-def _explain(action: argparse.Action) -> str:
-    """Help of a flag as comments."""
-    text = (action.help or "").replace("%%", "%")
+def _explain(option: Option) -> str:
+    """Help of an option as comments."""
+    text = option.help.replace("%%", "%")
     text = re.sub(r"--([a-z][a-z-]+)", lambda flag: flag[1].replace("-", "_"), text)
     text = text[:1].upper() + text[1:]
     return _comment("\n".join(textwrap.wrap(text, 98, break_long_words=False)))
@@ -170,12 +117,11 @@ def _comment(text: str) -> str:
     return "".join(f"# {line}".rstrip() + "\n" for line in text.splitlines())
 
 
-def _find_example(action: argparse.Action) -> Any:
-    """Default of a flag, or an example if it has none."""
-    kind = find_kind(action)
-    if kind is SWITCH:
+def _find_example(option: Option) -> Any:
+    """Default of an option, or an example if it has none."""
+    if option.form is SWITCH:
         return True
-    if action.default not in (None, []):
-        return action.default
-    example = _EXAMPLES.get(action.dest, action.metavar or action.dest.upper())
-    return [example] if kind in (REPEATED, SEVERAL) and isinstance(example, str) else example
+    if option.example is None and option.default not in (None, ()):
+        return option.write_setting(option.default)
+    example = option.example or option.metavar or option.key.upper()
+    return [example] if option.form.several and isinstance(example, str) else example

@@ -3,164 +3,82 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from shaketable.cli.flags import (
-    add_bounds_flags,
-    add_data_flags,
-    add_device_flag,
-    add_json_flag,
-    add_out_flag,
-    add_quiet_flag,
-    add_seed_flag,
-    one_of,
-)
+from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json
-from shaketable.cli.values import load_data, read_bounds
-from shaketable.core.errors import InputError
+from shaketable.core.options import (
+    COMMON,
+    RUNNING,
+    contains,
+    option,
+    out_option,
+    seed_option,
+    switch,
+)
+from shaketable.data.options import DataOptions, bounds_option
+from shaketable.models.options import NetworkOptions, RecipeChoice, device_option, split_weights
+from shaketable.views.options import PrintOptions
 from shaketable.views.terminal import print_lines, print_notes, print_table
 
 if TYPE_CHECKING:
-    from shaketable.data.bounds import BoundsLike
-    from shaketable.data.dataset import Dataset
-    from shaketable.training.trained import Trained, UntrainedNetwork
+    from shaketable.training.trained import Trained
 
 ABOUT = "train a network with noise"
+EXAMPLES = """\
+  shaketable train --data bands --network mlp --noise 'linf(eps_min)' \\
+      --recipe 'auto(epochs=20)' -o net.pt"""
 SCHEMA = "cli/train.schema.json"
 
 _SHOWN = 12  # epochs that are printed at most
 
 
-def add_flags(parser: argparse.ArgumentParser) -> None:
+@dataclass(frozen=True)
+class TrainOptions(PrintOptions):
     """Data, network, noise, recipe, and where the network goes."""
-    parser.add_argument("--data", metavar="DATA", help="file, folder or built-in set")
-    add_data_flags(parser, "train on only N points, of the training part if the test part is fixed")
-    add_network_flags(parser)
-    parser.add_argument(
-        "--noise",
-        default="clean",
-        metavar="SPEC",
-        help="training noise, such as 'linf(0.1)' or C1; with augmentations before it, such as "
+
+    dataset: DataOptions = contains(
+        DataOptions,
+        points="train on only N points, of the training part if the test part is fixed, drawn with "
+        "--seed",
+    )
+    networks: NetworkOptions = contains(
+        NetworkOptions,
+        recipe="how to train, such as fast or 'fast(epochs=10, batch=128, rate=0.1, shift=no, "
+        "precision=float32)'; see shaketable list recipes (default: auto: fast for images, else "
+        "points). shift=no: images are not mirrored and cropped; rate: highest learning rate; "
+        "precision: floats of the network, auto is bfloat16 on CUDA where torch deems it safe",
+    )
+    noise: str = option(
+        "training noise, such as 'linf(0.1)' or C1; with augmentations before it, such as "
         "'trivialaugment + C1'; or an adversary, such as 'pgd_at(0.03)' (default: clean)",
+        "clean",
+        metavar="SPEC",
+        group=COMMON,
     )
-    parser.add_argument("--rate", type=float, help="highest learning rate (default: the recipe's)")
-    precisions = ["auto", "float32", "bfloat16"]
-    parser.add_argument(
-        "--precision",
-        type=one_of("precision", precisions),
-        default="auto",
-        metavar="|".join(precisions),
-        help="floats of the network, bfloat16 where torch deems it safe (default: auto: bfloat16 "
-        "on CUDA)",
+    no_curve: bool = switch(
+        "do not measure the accuracy on held-out points after every epoch", group=RUNNING
     )
-    parser.add_argument(
-        "--no-curve",
-        action="store_true",
-        help="do not measure the accuracy on held-out points after every epoch",
-    )
-    add_seed_flag(parser, "weights, order, augmentation and noise")
-    add_bounds_flags(parser)
-    add_out_flag(
-        parser,
+    seed: int = seed_option("weights, order, augmentation and noise")
+    bounds: Any = bounds_option()
+    device: str | None = device_option()
+    out: str | None = out_option(
         "file of the trained network, for evaluate --model; FILE.checkpoint beside it keeps the "
         "training if it is interrupted, for the same command to go on",
-        (".pt",),
-    )
-    add_json_flag(parser)
-    add_quiet_flag(parser)
-
-
-def add_network_flags(parser: argparse.ArgumentParser) -> None:
-    """Network and recipe, for commands that train."""
-    parser.add_argument(
-        "--network",
-        action="append",
-        metavar="SPEC",
-        help="such as resnet9; see shaketable list networks; in a study it may be repeated",
-    )
-    parser.add_argument(
-        "--recipe",
-        metavar="NAME",
-        help="how to train; see shaketable list recipes (default: fast for images, else points)",
-    )
-    parser.add_argument("--epochs", type=int, help="epochs (default: the recipe's)")
-    parser.add_argument("--batch", type=int, help="points per step (default: the recipe's)")
-    parser.add_argument(
-        "--no-shift",
-        action="store_true",
-        help="do not mirror and crop images at random (default: as the recipe says)",
-    )
-    parser.add_argument(
-        "--weights", metavar="FILE.pt", help="weights to start from (default: random ones)"
-    )
-    add_device_flag(parser)
-
-
-def get_one_network(args: argparse.Namespace) -> str | None:
-    """Return the spec of the only network that the flags name, if any."""
-    if len(args.network or ()) > 1:
-        raise InputError(f"--network must name one network, got {len(args.network)}; leave one out")
-    return args.network[0] if args.network else None
-
-
-def refuse_network_flags(args: argparse.Namespace) -> None:
-    """Raise `InputError` for a flag that is for networks alone, where none is named."""
-    for name in ("epochs", "batch", "no_shift", "weights", "device"):
-        if getattr(args, name) not in (None, False):
-            raise InputError(
-                f"--{name.replace('_', '-')} is for networks, and none is named; add --network or "
-                "--recipe, or leave it out"
-            )
-
-
-def read_network(args: argparse.Namespace, spec: str | None) -> UntrainedNetwork:
-    """Return a network with the recipe that the flags name."""
-    from shaketable.models.networks.registry import import_torch
-
-    import_torch()
-    from shaketable.training.trained import UntrainedNetwork
-
-    return UntrainedNetwork(
-        spec,
-        args.recipe,
-        args.epochs,
-        args.batch,
-        args.weights,
-        device=args.device,
-        validate=getattr(args, "keep_models", None) is not None,  # files hold the curve
-        shift=False if args.no_shift else None,
+        ".pt",
     )
 
 
-def note_training_device(args: argparse.Namespace) -> list[str]:
-    """Say where networks are trained."""
-    from shaketable.models.devices import choose_device, describe_device
-
-    return [f"trained on {describe_device(choose_device(args.device))}"]
+OPTIONS = TrainOptions
 
 
-def read_training_bounds(
-    args: argparse.Namespace, data: Dataset
-) -> BoundsLike | Literal["declared"]:
-    """Bounds as the flags say; a range alone leaves the rule to the recipe."""
-    return read_bounds(args, data) if args.range is None or args.bounds else args.range
-
-
-def choose_jobs(args: argparse.Namespace, models: Iterable[Any]) -> int:
-    """Return the number of processes that train."""
-    from shaketable.evaluation.trainees import trains_itself
-
-    if args.jobs is not None:
-        return int(args.jobs)
-    if any(map(trains_itself, models)):
-        import torch  # networks need it anyway
-
-        if torch.cuda.is_available() and not str(args.device or "cuda").startswith("cpu"):
-            return int(torch.cuda.device_count())
-    return -1
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Data, network, noise, recipe, and where the network goes."""
+    add_options(parser, OPTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -168,40 +86,45 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.networks.registry import import_torch
 
     import_torch()
-    from shaketable.training.trained import train
+    from shaketable.activities.networks import note_training_device
+    from shaketable.training.trained import UntrainedNetwork, train
 
-    checkpoint = None if args.out is None else Path(f"{args.out}.checkpoint")
+    options: TrainOptions = args.options
+    checkpoint = None if options.out is None else Path(f"{options.out}.checkpoint")
+    spec, recipe = options.networks.get_one(), options.networks.recipe or RecipeChoice()
+    network, weights = split_weights(spec)
     with _say_if_kept(checkpoint):
-        data = load_data(args, part="train")
-        print_notes(read_network(args, get_one_network(args)).for_data(data).notes)
+        data = options.dataset.load(seed=options.seed, part="train")
+        for_notes = UntrainedNetwork(network, recipe.name, recipe.epochs, recipe.batch, weights)
+        print_notes(for_notes.for_data(data).notes)
         trained = train(
-            get_one_network(args),
+            network,
             data,
-            noise=args.noise,
-            recipe=args.recipe,
-            epochs=args.epochs,
-            batch=args.batch,
-            rate=args.rate,
-            shift=False if args.no_shift else None,
-            bounds=read_training_bounds(args, data),
-            validate=not args.no_curve,
-            seed=args.seed,
-            device=args.device,
-            precision=args.precision,
-            weights=args.weights,
+            noise=options.noise,
+            recipe=recipe.name,
+            epochs=recipe.epochs,
+            batch=recipe.batch,
+            rate=recipe.rate,
+            shift=recipe.shift,
+            bounds=options.bounds,
+            validate=not options.no_curve,
+            seed=options.seed,
+            device=options.device,
+            precision=recipe.precision,
+            weights=weights,
             checkpoint=checkpoint,
-            progress=not args.quiet,
+            progress=not options.quiet,
         )
         if checkpoint is not None:
-            trained.save(args.out)
+            trained.save(str(options.out))
             checkpoint.unlink(missing_ok=True)
-    if args.json:
-        print_json(_make_json(trained, args.out))
+    if options.json:
+        print_json(_make_json(trained, options.out))
     else:
         _print_curve(trained)
-    print_notes(note_training_device(args))
-    if args.out is not None:
-        print_lines(f"network: {args.out}", to_stderr=True)
+    print_notes(note_training_device(options.device))
+    if options.out is not None:
+        print_lines(f"network: {options.out}", to_stderr=True)
     return 0
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.array_checks import check_exact, find_not_finite
+from shaketable.core.arrays import check_exact, find_not_finite
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
 from shaketable.core.keys import Rng, make_key

@@ -72,7 +72,7 @@ def check_finite_range(bounds: Bounds | None, corruption: Corruption) -> Bounds:
     if bounds is None or math.inf in (-bounds.low, bounds.high):
         raise InputError(
             f"{corruption.spec} needs a finite value range, and none is declared; give "
-            + either("--range LOW,HIGH", "bounds=(low, high)")
+            + either("--bounds LOW,HIGH", "bounds=(low, high)")
         )
     return bounds
 

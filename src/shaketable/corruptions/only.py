@@ -173,7 +173,7 @@ def _check_suits(corruption: Corruption, column: Column) -> None:
     if not column.touched:
         raise InputError(
             f"{corruption.spec} must not change column {column.name!r}, which is kept as it is "
-            f"({either('--only, --keep', 'Dataset.touching')}); name another one"
+            f"({either('--column', 'Dataset.touching')}); name another one"
         )
     kinds = corruption.traits.kinds_to_name
     if column.kind not in kinds:

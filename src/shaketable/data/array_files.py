@@ -9,7 +9,7 @@ from typing import IO
 
 import numpy as np
 
-from shaketable.core.blocks import measure_memory
+from shaketable.core.arrays import measure_memory
 from shaketable.core.types import Array
 from shaketable.data.sources import explain_read_errors
 

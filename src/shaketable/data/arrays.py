@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shaketable.core.array_checks import check_exact
-from shaketable.core.blocks import split_rows
+from shaketable.core.arrays import check_exact, split_rows
 from shaketable.core.checks import describe_lacks
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images

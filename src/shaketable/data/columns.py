@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.blocks import split_rows
+from shaketable.core.arrays import split_rows
 from shaketable.core.checks import unknown_name
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.frames.schema import TableSchema

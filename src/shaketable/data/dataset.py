@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from shaketable.core.blocks import check_fits_memory, split_rows
+from shaketable.core.arrays import check_fits_memory, split_rows
 from shaketable.core.errors import InputError, either
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import Array, FloatArray, IntArray

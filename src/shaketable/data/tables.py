@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from shaketable.core.checks import quote, unknown_name
 from shaketable.core.errors import InputError, either
-from shaketable.core.table_files import restore_text, restore_texts
+from shaketable.core.writing import restore_text, restore_texts
 from shaketable.data.arrays import (
     check_columns,
     check_no_gaps,

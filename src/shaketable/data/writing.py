@@ -10,9 +10,8 @@ import numpy as np
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError
-from shaketable.core.table_files import write_table
 from shaketable.core.types import Array
-from shaketable.core.writing import write_beside
+from shaketable.core.writing import write_beside, write_table
 from shaketable.data.dataset import Dataset
 
 ENDINGS = (".npz", ".csv", ".csv.gz", ".parquet")

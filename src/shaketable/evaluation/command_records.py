@@ -6,24 +6,19 @@ cannot be written down, such as arrays or estimators, is described instead, with
 
 from __future__ import annotations
 
-import inspect
 import json
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from shaketable.core.keys import digest
+from shaketable.core.options import write_settings
 from shaketable.core.versions import list_installed_versions
 from shaketable.corruptions.suites.suite import SUITES, Suite
-from shaketable.data.bounds import Bounds, as_bounds
-
-_RUNNING = frozenset({"store", "keep_models", "n_jobs", "trust", "progress", "settings"})
-"""Arguments that results do not depend on."""
+from shaketable.evaluation.options import StudyOptions
 
 _SHOWN = 300  # characters of the description of what cannot be written down
 
@@ -81,92 +76,63 @@ def make_command_record(
 
 
 def describe_call(
-    function: Callable[..., Any], arguments: Mapping[str, Any]
+    data: Any, models: Any, options: StudyOptions
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the arguments of a call of `study` as settings, and what they lack.
 
-    >>> from shaketable.evaluation.study import study
-    >>> describe_call(study, {"data": "iris", "models": ["rf"], "k": 5, "runs": 10})
+    >>> from shaketable.evaluation.options import StudyOptions
+    >>> describe_call("iris", ["rf"], StudyOptions(k=5))
     ({'data': 'iris', 'model': ['rf'], 'k': 5}, {})
     """
-    settings: dict[str, Any] = {}
-    lacks: dict[str, str] = {}
-    parameters = inspect.signature(function).parameters
-    for name, value in arguments.items():
-        if name in _RUNNING or value is parameters[name].default:
-            continue
-        describe = _DESCRIBED.get(name, _describe_plain)
-        key = "model" if name == "models" else name
-        described = describe(key, value)
-        if described is None:
-            text = "a data set in memory" if key == "data" else " ".join(repr(value).split())
-            lacks[key] = text[:_SHOWN]
-        elif described != {key: parameters[name].default}:
-            settings |= described
-    return settings, lacks
+    given = {"data": data, "model": models, "corruptions": options.corruptions}
+    settings: dict[str, Any] = {
+        "data": str(data) if isinstance(data, str | Path) else None,
+        "model": _write_models(models),
+        **write_settings(options),
+    }
+    if settings.pop("corruptions", ()) != ():
+        settings |= _write_corruptions(options.corruptions)
+    if options.until is not None:
+        settings["until"], given["until"] = None, options.until
+    lacking = [key for key, value in settings.items() if value is None]
+    lacks = {}
+    for key in lacking:
+        value = given[key] if key in given else getattr(options, key)
+        lacks[key] = "a data set in memory" if key == "data" else " ".join(repr(value).split())
+    return (
+        {key: value for key, value in settings.items() if value is not None},
+        {key: text[:_SHOWN] for key, text in lacks.items()},
+    )
 
 
-def _describe_plain(key: str, value: Any) -> dict[str, Any] | None:
-    """Numbers, texts, and lists of them."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, str | int | float):
-        return {key: value}
-    if not _is_list_of(value, (str, int, float)):
+def _write_models(models: Any) -> list[str] | None:
+    """Return models that are given by name as ``--model`` takes them."""
+    if isinstance(models, str) or _is_list_of(models, str):
+        return [models] if isinstance(models, str) else list(models)
+    if not isinstance(models, Mapping) or not _is_list_of([*models, *models.values()], str):
         return None
-    return {key: list(value)}
-
-
-def _describe_data(key: str, value: Any) -> dict[str, Any] | None:
-    """A file, a folder, or the name of a built-in set."""
-    return {key: str(value)} if isinstance(value, str | Path) else None
-
-
-def _describe_models(key: str, value: Any) -> dict[str, Any] | None:
-    """Models that are given by name."""
-    if isinstance(value, str) or _is_list_of(value, str):
-        return {key: [value] if isinstance(value, str) else list(value)}
-    if not isinstance(value, Mapping) or not _is_list_of([*value, *value.values()], str):
+    if any(mark in name for name in models for mark in "/\\:@="):  # as in --model NAME=MODEL
         return None
-    if any(mark in name for name in value for mark in "/\\:@="):  # as in --model NAME=MODEL
-        return None
-    return {key: [f"{name}={source}" for name, source in value.items()]}
+    return [f"{name}={source}" for name, source in models.items()]
 
 
-def _describe_corruptions(key: str, value: Any) -> dict[str, Any] | None:
-    """Specs, and the names of suites as they are declared."""
+def _write_corruptions(value: Any) -> dict[str, Any]:
+    """Return specs, and the names of suites as they are declared; None for all else."""
     items = value if isinstance(value, list | tuple) else [value]
     suites = [item for item in items if isinstance(item, Suite)]
     if any(each.name not in SUITES or SUITES.get(each.name) != each for each in suites):
-        return None
+        return {"corruptions": None}
     others = [item for item in items if not isinstance(item, Suite)]
     specs = [item if isinstance(item, str) else getattr(item, "spec", None) for item in others]
     if not all(isinstance(spec, str) for spec in specs):
-        return None
-    named = {key: specs, "suite": [each.name for each in suites]}
-    return {name: texts for name, texts in named.items() if texts}
-
-
-def _describe_bounds(key: str, value: Any) -> dict[str, Any] | None:
-    """Rule and range of bounds; a pair has no rule."""
-    bounds = as_bounds(value)
-    if bounds is None:
-        return {key: "none"}
-    rule = {key: bounds.rule} if isinstance(value, Bounds) else {}
-    return {**rule, "range": [bounds.low, bounds.high]}
+        return {"corruptions": None}
+    named = {"corruptions": specs, "suite": [each.name for each in suites]}
+    return {key: texts for key, texts in named.items() if texts}
 
 
 def _is_list_of(value: Any, kinds: Any) -> bool:
     """Whether this can be read more than once, and holds only objects of these types."""
     return isinstance(value, list | tuple) and all(isinstance(item, kinds) for item in value)
-
-
-_DESCRIBED: Mapping[str, Callable[[str, Any], dict[str, Any] | None]] = {
-    "data": _describe_data,
-    "models": _describe_models,
-    "corruptions": _describe_corruptions,
-    "bounds": _describe_bounds,
-}
 
 
 def find_changes(then: Mapping[str, str]) -> dict[str, tuple[str, str]]:

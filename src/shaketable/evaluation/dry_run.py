@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, TypeVar, Unpack
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,10 +24,11 @@ from shaketable.core.errors import InputError, ModelError
 from shaketable.core.types import IntArray
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import group_by_draws, make_points, measure_groups
+from shaketable.evaluation.options import StudyOptions
 from shaketable.evaluation.records import Record
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.store_rows import encode
-from shaketable.evaluation.study_plan import StudyOptions, Task, plan_study
+from shaketable.evaluation.study_plan import Task, plan_study
 from shaketable.evaluation.trainees import load_trainees, train_model
 from shaketable.models.classifier import Classifier, as_classifier
 from shaketable.views.numbers import format_bytes, format_seconds, format_spec
@@ -205,24 +206,18 @@ class DryRun(Displayed):
 def dry_run(
     data: Any,
     models: Any,
-    *,
-    store: str | Path | None = None,
-    n_jobs: int | None = None,
-    trust: bool = False,
-    stops: bool = False,
-    progress: bool = False,
-    **options: Unpack[StudyOptions],
+    options: StudyOptions,
 ) -> DryRun:
-    """Return what `study` with the same arguments would take; nothing is stored.
+    """Return what `study` with these options would take; nothing is stored.
 
-    With `stops`, a stopping rule may take fewer runs. Time and size are estimates, from a training
-    of every model with every training noise. Samples take up to a minute together, or as long as
-    trainings on few points take.
+    Time and size are estimates, from a training of every model with every training noise. Samples
+    take up to a minute together, or as long as trainings on few points take.
     """
     import joblib  # 0.1 s
 
     data = as_dataset(data)
-    trainees = load_trainees(models, data, trust=trust)
+    trainees = load_trainees(models, data, trust=options.models.trust)
+    store = options.store
     known: set[str] = set()
     new = store is None or not Path(store).exists()
     with Store() as results:
@@ -231,10 +226,10 @@ def dry_run(
                 known = kept.keys()
                 for separation in kept.everything().separations:
                     results.add_separation(separation)
-        plan = plan_study(data, trainees, results, **options)
+        plan = plan_study(data, trainees, results, options)
     cells = [cell for task in plan for cell in task.cells]
     todo = [task for task in plan if any(cell.key not in known for cell in task.cells)]
-    processes = max(1, min(joblib.effective_n_jobs(n_jobs), len(todo)))
+    processes = max(1, min(joblib.effective_n_jobs(options.jobs), len(todo)))
     groups: dict[tuple[str, str], list[Task]] = {}
     for task in todo:
         origin = task.cells[0].origin
@@ -243,7 +238,7 @@ def dry_run(
         samples = tuple(
             _take_sample(tasks, _BUDGET / len(groups))
             for tasks in show_progress(
-                groups.values(), "timing samples", total=len(groups), enabled=progress
+                groups.values(), "timing samples", total=len(groups), enabled=not options.quiet
             )
         )
     runs = len({cell.noise.run for cell in cells})
@@ -252,7 +247,7 @@ def dry_run(
         models=len(trainees),
         regimes=len(plan) // (runs * len(trainees)),
         runs=runs,
-        stops=stops,
+        stops=options.until is not None,
         copies=(cells[0].noise.k,),
         tests=len(plan[0].cells),
         trainings=len(plan),

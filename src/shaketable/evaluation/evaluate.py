@@ -1,4 +1,4 @@
-"""Evaluate a fitted model under corruptions."""
+"""Evaluate fitted models under corruptions; cells that fail are recorded, and the others go on."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from shaketable.core.errors import InputError, ModelError, WorkerError, either
+from shaketable.core.errors import InputError, ModelError, ShaketableError, WorkerError, either
 from shaketable.core.keys import digest
 from shaketable.core.norms import depends_on_distances
-from shaketable.core.workers.tasks import on_cluster, run_tasks
+from shaketable.core.workers.tasks import Outcome, Task, on_cluster, run_tasks
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
-from shaketable.evaluation.failures import Measured, keep_outcomes
-from shaketable.evaluation.noise import USUAL_K, Draws, Noise, choose_bounds
-from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Record, Records, copy_id
+from shaketable.evaluation.noise import USUAL_K, Draws, Noise, RuleName, choose_bounds
+from shaketable.evaluation.options import EvaluateOptions
+from shaketable.evaluation.records import (
+    AS_GIVEN,
+    FailureRecord,
+    GroupingRecord,
+    Record,
+    Records,
+    copy_id,
+)
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
 from shaketable.evaluation.sequential import StoppingRule, choose_draws, measure_until
 from shaketable.evaluation.store import Store
@@ -42,7 +50,7 @@ def evaluate(
     k: int | Literal["auto"] | None = None,
     seed: int = 0,
     store: str | Path | None = None,
-    bounds: BoundsLike | Literal["declared"] = "declared",
+    bounds: BoundsLike | RuleName = "declared",
     draws: Draws | None = None,
     device_noise: bool = False,
     name: str | None = None,
@@ -77,8 +85,8 @@ def evaluate(
     store
         Results file; cells that it contains are not measured again.
     bounds
-        (low, high) to clip to, a `Bounds` for another rule, None for no bounds; by default what
-        the data declare.
+        (low, high) to clip to, a `Bounds` for another rule, ``"clip"`` or ``"truncate"`` for the
+        range of the data with this rule, None for no bounds; by default what the data declare.
     draws
         ``"independent"``: every corruption has its own noise; the default outside suites.
         ``"ladder"``: a point's noise is drawn once per norm and scaled to all sizes; the default
@@ -126,10 +134,7 @@ def evaluate(
                 "name and model_id"
             )
         subjects = [Subject(each, each_name, None, refit) for each_name, each in model.items()]
-    return evaluate_each(
-        subjects,
-        data,
-        corruptions,
+    options = EvaluateOptions(
         k=k,
         seed=seed,
         store=store,
@@ -138,8 +143,9 @@ def evaluate(
         device_noise=device_noise,
         unscale=unscale,
         until=until,
-        progress=progress,
+        quiet=not progress,
     )
+    return evaluate_each(subjects, data, corruptions, options)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,44 +162,24 @@ def evaluate_each(
     subjects: Iterable[Subject],
     data: Dataset,
     corruptions: Corruptions,
-    *,
-    k: int | Literal["auto"] | None,
-    seed: int,
-    store: str | Path | None,
-    bounds: BoundsLike | Literal["declared"],
-    draws: Draws | None,
-    device_noise: bool,
-    unscale: bool,
-    until: StoppingRule | None = None,
-    progress: bool,
+    options: EvaluateOptions,
 ) -> Records:
     """Evaluate models under the same corruptions; see `evaluate`.
 
     Here, one model is made and measured after the other; on a cluster, all cells of all models are
     measured at the same time, and those that fail do not stop the others. A stopping rule looks at
-    one model after the other, so with `until` they are measured here.
+    one model after the other, so with a rule they are measured here.
     """
+    k, until, progress = options.copies, options.until, not options.quiet
     spread = on_cluster() and until is None
     if k == "auto" and until is None:
         raise InputError(
             "k must be a number without a stopping rule, got 'auto'; add "
             f"{either('--precision', 'until=')}"
         )
-    with Store(store) as results:
+    with Store(options.store) as results:
         plans: Iterable[_Plan] = (
-            _plan_cells(
-                subject,
-                data,
-                corruptions,
-                results,
-                k=USUAL_K if k == "auto" else k,
-                seed=seed,
-                bounds=bounds,
-                draws=draws,
-                device_noise=device_noise,
-                unscale=unscale,
-            )
-            for subject in subjects
+            _plan_cells(subject, data, corruptions, results, options) for subject in subjects
         )
         records, notes = Records(()), list[tuple[str, str]]()
         if spread:
@@ -211,7 +197,7 @@ def evaluate_each(
                 measured = load_records(results, done)
             else:
                 measured = _measure_missing(results, classifier, cells, progress=progress)
-            records = add_model(records, measured, store)
+            records = add_model(records, measured, options.store)
             notes += ((classifier.name, note) for note in classifier.notes)
         return replace(records, notes=(*records.notes, *name_notes(notes)))
 
@@ -221,16 +207,11 @@ def _plan_cells(
     data: Dataset,
     corruptions: Corruptions,
     store: Store,
-    *,
-    k: int | None,
-    seed: int,
-    bounds: BoundsLike | Literal["declared"],
-    draws: Draws | None,
-    device_noise: bool,
-    unscale: bool,
+    options: EvaluateOptions,
 ) -> _Plan:
     """Return a model, trained first if that is asked for, and its cells."""
     model, name, refit = subject.model, subject.name, subject.refit
+    seed, k = options.seed, USUAL_K if options.copies == "auto" else options.copies
     if refit:
         train, rows = data.parts(seed=seed)
         model = fit(model, data, train, seed=seed, name=name)
@@ -239,28 +220,34 @@ def _plan_cells(
         data.check_test_size(len(rows))
     with report_failures(name or model_name(model)):
         classifier = as_classifier(
-            model, data, name=name, model_id=subject.model_id, unscale=unscale and not refit
+            model, data, name=name, model_id=subject.model_id, unscale=options.unscale and not refit
         )
     noise = Noise(
         k=USUAL_K if k is None else k,
         seed=seed,
-        draws=draws or "independent",
-        bounds=choose_bounds(data, bounds),
-        on_device=device_noise,
+        draws=options.draws or "independent",
+        bounds=choose_bounds(data, options.bounds),
+        on_device=options.device_noise,
     )
-    if device_noise and data.table is not None:
+    if noise.on_device and data.table is not None:
         raise InputError(
             "device_noise is for points that are plain numbers, got a table of several kinds "
             "or with columns chosen; leave it out: noise is then drawn on the CPU"
         )
-    if device_noise and classifier.device is None:
+    if noise.on_device and classifier.device is None:
         raise InputError(
             f"device_noise needs a torch module, and model {classifier.name} is none; leave "
             "it out: noise is then drawn on the CPU"
         )
     drawn: list[tuple[Corruption, Noise]] = [(Clean(), noise)]
     drawn += plan_noise(
-        list_items(corruptions), data, noise, store, bounds=bounds, draws=draws, k=k
+        list_items(corruptions),
+        data,
+        noise,
+        store,
+        bounds=options.bounds,
+        draws=options.draws,
+        k=k,
     )
     record_groupings(data, store)
     identity = classifier.identity or f"once {digest(time.time_ns()):016x}"
@@ -423,3 +410,63 @@ def record_groupings(data: Dataset, store: Store) -> None:
     """Add the groups of the data's rows to the results file."""
     for g in data.groupings:
         store.add_grouping(GroupingRecord(data.fingerprint, g.name, g.labels, g.codes))
+
+
+_HOPELESS = 3  # tasks that fail before any other has succeeded, after which all are given up
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a task measured, and what it could not."""
+
+    records: list[Record] = field(default_factory=list)
+    failures: list[FailureRecord] = field(default_factory=list)
+
+    def fail(self, cell: Cell, error: ShaketableError) -> None:
+        """Record the error of a cell, of several that it left out the first."""
+        text = " ".join(str(error).split())
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.failures.append(FailureRecord(cell.key, cell.data.fingerprint, text, now))
+
+
+class CellTask(Task[Measured], Protocol):
+    """A task that measures cells."""
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """The cells, at least one."""
+
+
+def keep_outcomes(outcomes: Iterable[Outcome[Measured]], store: Store, *, resumed: bool) -> None:
+    """Write what tasks measured, and why others failed.
+
+    If the first three tasks fail, or all, the error of the first is raised, unless the work is
+    `resumed`: then there are results to show.
+    """
+    failed: list[ShaketableError] = []
+    for outcome in outcomes:
+        measured = outcome.result or Measured()
+        if outcome.error is not None:
+            measured.fail(cast("CellTask", outcome.task).cells[0], outcome.error)
+        store.add(measured.records)
+        for failure in measured.failures:
+            store.add_failure(failure)
+        resumed = resumed or bool(measured.records)
+        failed += [outcome.error] if outcome.error is not None else []
+        if not resumed and len(failed) >= _HOPELESS:
+            raise failed[0]
+    if not resumed and failed:
+        raise failed[0]
+
+
+def check_complete(records: Records) -> None:
+    """Raise an error if cells are missing because they failed."""
+    if records.failures:
+        number = len(records.failures)
+        what = "1 failure" if number == 1 else f"{number} failures, the first"
+        again = "; run the same command to try again what failed"
+        if all(failure.is_lasting for failure in records.failures):
+            again = ""
+        raise ShaketableError(
+            f"results are not complete: {what}: {records.failures[0].error}{again}"
+        )

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from shaketable.core.checks import check_whole, unknown_name
-from shaketable.core.errors import InputError
+from shaketable.core.errors import InputError, either
 from shaketable.core.keys import SCHEME, digest, row_keys
 from shaketable.core.types import IntArray
 from shaketable.corruptions import Corruption
@@ -20,6 +20,9 @@ from shaketable.data.bounds import Bounds, BoundsLike, Rule, as_bounds
 from shaketable.data.dataset import Dataset, as_floats
 
 Draws: TypeAlias = Literal["independent", "ladder", "shared"]
+
+RuleName: TypeAlias = Literal["declared", "clip", "truncate"]
+"""Bounds by name: those that the data declare, or the same with this rule."""
 
 USUAL_K = 10
 """Draws per point if none are asked for."""
@@ -64,9 +67,13 @@ class Noise:
         return corruption.spec if self.draws == "independent" else corruption.ladder
 
 
-def choose_bounds(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds | None:
-    """Bounds that noise is kept in; raises `InputError` if the data exceed them."""
-    chosen = data.bounds if bounds == "declared" else as_bounds(bounds)
+def choose_bounds(data: Dataset, bounds: BoundsLike | RuleName) -> Bounds | None:
+    """Bounds that noise is kept in; raises `InputError` if the data exceed them.
+
+    ``"declared"`` stands for those of the data, ``"clip"`` and ``"truncate"`` for the same with
+    this rule.
+    """
+    chosen = data.bounds if bounds == "declared" else as_bounds(name_rule(data, bounds))
     if chosen is not None:
         if data.x.dtype == np.uint8 and (chosen.low, chosen.high) == (0, 255):
             raise InputError(
@@ -79,20 +86,31 @@ def choose_bounds(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bo
     return chosen
 
 
-def choose_range(data: Dataset, bounds: BoundsLike | Literal["declared"]) -> Bounds | None:
+def name_rule(data: Dataset, bounds: BoundsLike | RuleName) -> Any:
+    """Return the bounds that the data declare with the rule that is named, or bounds as given."""
+    if bounds not in get_args(Rule):
+        return bounds
+    if data.bounds is None:
+        hint = "0, 1): the features are scaled" if data.scaling else "LOW, HIGH)"
+        raise InputError(
+            f"bounds {bounds} need a value range; write "
+            + either(f"'{bounds}({hint}'", f"Bounds({hint}")
+        )
+    return replace(data.bounds, rule=bounds)  # type: ignore[arg-type]  # one of its values
+
+
+def choose_range(data: Dataset, bounds: BoundsLike | RuleName) -> Bounds | None:
     """Bounds for corruptions that need a value range, which for scaled features is [0, 1]."""
     if bounds == "declared" and data.bounds is None and data.scaling is not None:
         return Bounds(0.0, 1.0)
     return choose_bounds(data, bounds)
 
 
-def apply_rule(
-    limits: Bounds | None, rule: Rule, *, given: BoundsLike | Literal["declared"]
-) -> Bounds | None:
+def apply_rule(limits: Bounds | None, rule: Rule, *, given: BoundsLike | RuleName) -> Bounds | None:
     """Return the bounds that were chosen, with the rule of a recipe.
 
     `Bounds` that were given have a rule of their own, which counts; a pair (low, high) has none.
     """
-    if limits is None or isinstance(given, Bounds) or rule == "clip":
+    if limits is None or isinstance(given, Bounds) or given in get_args(Rule) or rule == "clip":
         return limits
     return replace(limits, rule=rule)

@@ -10,21 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from shaketable.core.errors import InputError
 from shaketable.core.workers.tasks import run_tasks
 from shaketable.core.writing import make_folder
 from shaketable.data.bounds import BoundsLike
+from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.command_records import (
-    CommandRecord,
     describe_call,
     make_command_record,
 )
-from shaketable.evaluation.evaluate import load_measured, say_what_is_kept
-from shaketable.evaluation.failures import keep_outcomes
-from shaketable.evaluation.noise import Draws
+from shaketable.evaluation.evaluate import keep_outcomes, load_measured, say_what_is_kept
+from shaketable.evaluation.noise import Draws, RuleName
+from shaketable.evaluation.options import Epsilon, StudyOptions
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import (
     Corruptions,
@@ -32,7 +31,6 @@ from shaketable.evaluation.resolve import (
 from shaketable.evaluation.sequential import StoppingRule, add_runs
 from shaketable.evaluation.store import Store
 from shaketable.evaluation.study_plan import (
-    Epsilon,
     Task,
     identify_trainees,
     plan_study,
@@ -42,6 +40,7 @@ from shaketable.evaluation.trainees import (
     list_notes,
     load_trainees,
 )
+from shaketable.models.options import ModelOptions
 from shaketable.views.progress import show_progress
 
 
@@ -58,14 +57,13 @@ def study(
     runs: int = 10,
     seed: int = 0,
     draws: Draws = "independent",
-    bounds: BoundsLike | Literal["declared"] = "declared",
+    bounds: BoundsLike | RuleName = "declared",
     store: str | Path | None = None,
     keep_models: str | Path | None = None,
     n_jobs: int | None = None,
     trust: bool = False,
     until: StoppingRule | None = None,
     progress: bool = False,
-    settings: Mapping[str, Any] | None = None,
 ) -> Records:
     """Train every model with every training noise and evaluate it under every test noise.
 
@@ -124,10 +122,9 @@ def study(
         than `runs`. Intervals hold wherever it stops.
     progress
         Show a bar on stderr.
-    settings
-        What a study file would say for all other arguments; the results file keeps it, so that
-        `rerun` can make it again. By default it is made from them, as far as they are texts and
-        numbers.
+
+    The results file keeps the call, as far as its arguments are texts and numbers, so that `rerun`
+    can make it again.
 
     Returns
     -------
@@ -141,34 +138,56 @@ def study(
     >>> len(records), sorted({record.run for record in records})
     (4, [0, 1])
     """
-    given = dict(locals())  # all arguments
-    if n_jobs == 0:
-        raise InputError("n_jobs must not be 0; 1 is one process, -1 one for every core")
+    options = StudyOptions(
+        models=ModelOptions(trust=trust),
+        norm=norm,
+        train_eps=train_eps,
+        test_eps=test_eps,
+        train=train,
+        corruptions=corruptions,
+        k=k,
+        runs=runs,
+        seed=seed,
+        draws=draws,
+        bounds=bounds,
+        store=store,
+        keep_models=keep_models,
+        jobs=n_jobs,
+        until=until,
+        quiet=not progress,
+    )
+    described = describe_call(data, models, options)
     data = as_dataset(data)
-    trainees = load_trainees(models, data, trust=trust)
+    return run_study(data, load_trainees(models, data, trust=trust), options, *described)
+
+
+def run_study(
+    data: Dataset,
+    trainees: Mapping[str, Any],
+    options: StudyOptions,
+    settings: Mapping[str, Any],
+    lacks: Mapping[str, str],
+) -> Records:
+    """Carry out a study; the results file keeps `settings` and what they lack (`CommandRecord`)."""
+    store, keep_models, until = options.store, options.keep_models, options.until
     if keep_models is not None:
         make_folder(keep_models, "keep_models")
     files = ModelFiles(_make_absolute(keep_models), _make_absolute(store))
     with Store(store) as results:
-        plan = plan_study(
-            data,
-            trainees,
-            results,
-            norm=norm,
-            train_eps=train_eps,
-            test_eps=test_eps,
-            train=train,
-            corruptions=corruptions,
-            k=k,
-            runs=runs,
-            seed=seed,
-            draws=draws,
-            bounds=bounds,
-            sequential=until is not None,
-            files=files,
-        )
+        plan = plan_study(data, trainees, results, options, files=files)
         if not results.in_memory:
-            results.add_command(_describe_command(given, trainees, plan))
+            cells = [cell for task in plan for cell in task.cells]
+            results.add_command(
+                make_command_record(
+                    "study",
+                    settings,
+                    lacks,
+                    fingerprint=data.fingerprint,
+                    models=identify_trainees(trainees),
+                    recipes=(cell.origin.recipe for cell in cells),
+                    seed=cells[0].noise.seed,
+                )
+            )
 
         trained_again: list[Task] = []
 
@@ -182,10 +201,10 @@ def study(
             trained_again.extend(again)
             todo += again  # and tested on clean points alone
             every = [cell for task in tasks for cell in task.cells]
-            with say_what_is_kept(results), closing(run_tasks(todo, n_jobs)) as outcomes:
+            with say_what_is_kept(results), closing(run_tasks(todo, options.jobs)) as outcomes:
                 keep_outcomes(
                     show_progress(
-                        outcomes, "training and testing", total=len(todo), enabled=progress
+                        outcomes, "training and testing", total=len(todo), enabled=not options.quiet
                     ),
                     results,
                     resumed=any(cell.key in known for cell in every),
@@ -193,7 +212,8 @@ def study(
             return load_measured(results, every)
 
         try:
-            records = carry_out(runs) if until is None else add_runs(carry_out, runs, until)
+            most = options.most_runs
+            records = carry_out(most) if until is None else add_runs(carry_out, most, until)
         finally:
             files.remove_folder()
     notes = [*list_notes(trainees, data), *_note_files(trained_again, keep_models)]
@@ -206,26 +226,6 @@ def _note_files(trained_again: Sequence[Task], folder: str | Path | None) -> lis
         return []
     why = f"because their files were not in {folder}"
     return [f"models trained again, {why}: {len(trained_again)}; their results are on record"]
-
-
-def _describe_command(
-    arguments: Mapping[str, Any], trainees: Mapping[str, Any], plan: Sequence[Task]
-) -> CommandRecord:
-    """Record of a call of `study`, whose settings are given or follow from its arguments."""
-    settings: Mapping[str, Any] | None = arguments["settings"]
-    lacks: dict[str, str] = {}
-    if settings is None:
-        settings, lacks = describe_call(study, arguments)
-    cells = [cell for task in plan for cell in task.cells]
-    return make_command_record(
-        "study",
-        settings,
-        lacks,
-        fingerprint=cells[0].data.fingerprint,
-        models=identify_trainees(trainees),
-        recipes=(cell.origin.recipe for cell in cells),
-        seed=cells[0].noise.seed,
-    )
 
 
 def _make_absolute(path: str | Path | None) -> Path | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any
 
 from shaketable.core.checks import check_copies, check_whole
 from shaketable.core.errors import InputError, ShaketableError, UndefinedError, either
@@ -17,7 +17,6 @@ from shaketable.core.types import IntArray
 from shaketable.core.versions import list_versions
 from shaketable.corruptions import Clean, Corruption
 from shaketable.corruptions.registry import CORRUPTIONS
-from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.frames.schema import NO_NUMBERS
 from shaketable.evaluation.cells import (
@@ -28,10 +27,10 @@ from shaketable.evaluation.cells import (
     make_points,
     measure_groups,
 )
-from shaketable.evaluation.failures import Measured
-from shaketable.evaluation.noise import USUAL_K, Draws, Noise, choose_bounds
+from shaketable.evaluation.evaluate import Measured
+from shaketable.evaluation.noise import USUAL_K, Noise, choose_bounds
+from shaketable.evaluation.options import Epsilon, StudyOptions
 from shaketable.evaluation.resolve import (
-    Corruptions,
     check_range,
     list_items,
     plan_noise,
@@ -52,45 +51,25 @@ from shaketable.models.feature_scaling import attach_scaling
 from shaketable.models.identity import content_hash
 from shaketable.separations.opponents import is_moving
 
-Epsilon = float | str
-
-
-class StudyOptions(TypedDict, total=False):
-    """Arguments of `study` that results depend on."""
-
-    norm: str | float
-    train_eps: Iterable[Epsilon]
-    test_eps: Iterable[Epsilon] | None
-    train: Iterable[str] | None
-    corruptions: Corruptions
-    k: int | None
-    runs: int
-    seed: int
-    draws: Draws
-    bounds: BoundsLike | Literal["declared"]
-
 
 def plan_study(
     data: Dataset,
     trainees: Mapping[str, Any],
     results: Store,
+    options: StudyOptions,
     *,
-    norm: str | float = "inf",
-    train_eps: Iterable[Epsilon] = (0, "eps_min"),
-    test_eps: Iterable[Epsilon] | None = None,
-    train: Iterable[str] | None = None,
-    corruptions: Corruptions = (),
-    k: int | None = None,
-    runs: int = 10,
-    seed: int = 0,
-    draws: Draws = "independent",
-    bounds: BoundsLike | Literal["declared"] = "declared",
-    sequential: bool = False,
     files: ModelFiles | None = None,
 ) -> list[Task]:
     """Return all trainings of a study; separations and suites are added to `results`."""
-    runs, p = check_whole("runs", runs, least=1), as_p(norm)
-    others = list_items(corruptions)
+    runs, p = check_whole("runs", options.most_runs, least=1), as_p(options.norm)
+    seed, draws, bounds, k = options.seed, options.draws, options.bounds, options.copies
+    if k == "auto":
+        raise InputError(
+            "k of a study must be a number, as models are trained with so many noisy copies; auto "
+            "is for evaluate"
+        )
+    others = [*list_items(options.corruptions), *options.list_suites()]
+    test_eps = options.test_eps
     if test_eps is not None or not others:
         test_eps = (*(test_eps or ()), "eps_min")
     named = Noise(
@@ -100,7 +79,11 @@ def plan_study(
     levels = _resolve_levels(test_eps, p, data, results) if test_eps else []
     tests = [(corruption, noise) for corruption in (Clean(), *levels)]
     tests += plan_noise(others, data, named, results, bounds=bounds, k=k)  # as in `evaluate`
-    regimes = _resolve_levels(train_eps, p, data, results) if train is None else list(train)
+    regimes: list[Any] = (
+        _resolve_levels(options.train_eps, p, data, results)
+        if options.train is None
+        else list(options.train)
+    )
     for name, trainee in trainees.items():
         if not trains_itself(trainee):
             _refuse_networks_only(name, regimes)
@@ -118,8 +101,8 @@ def plan_study(
                 origin,
                 replace(noise, run=run),
                 tests,
-                by_name=train is not None,
-                sequential=sequential,
+                by_name=options.train is not None,
+                sequential=options.until is not None,
             )
             task = Task(trainees[name], training, train_rows, cells, files, place=len(plan))
             plan.append(task)

@@ -165,7 +165,7 @@ def check_trainable(name: str, model: Any) -> None:
         raise InputError(
             f"model {name} cannot be trained here: it is no scikit-learn estimator; wrap it in "
             f"one, name a network, with or without weights to start from ("
-            f"{either('--network, --weights', 'training.UntrainedNetwork')}), or train it first "
+            f"{either('--network SPEC@FILE.pt', 'training.UntrainedNetwork')}), or train it first "
             "and use evaluate"
         )
 

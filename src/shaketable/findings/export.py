@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.schemas import add_version
-from shaketable.core.table_files import write_table
-from shaketable.core.writing import write_beside
+from shaketable.core.writing import write_beside, write_table
 from shaketable.findings.results import Found, Results, as_results
 
 if TYPE_CHECKING:

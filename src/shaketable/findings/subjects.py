@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shaketable.core.norms import norm_title, norm_to_json
-from shaketable.core.sizes import find_factor, name_multiple
-from shaketable.core.spec import format_value
+from shaketable.core.spec import find_factor, format_value, name_multiple
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.labels import distinguish, list_noise_facts
 from shaketable.findings.series import Series

@@ -393,7 +393,9 @@ def _estimator_answer(
     if columns and features is not None and sorted(columns) != sorted(features):
         remedy = "give it the same columns"
         if {*columns} < {*features}:
-            remedy = f"leave them out of the data ({either('--drop', 'load(…, drop=[…])')})"
+            remedy = (
+                f"leave them out of the data ({either('--column NAME=drop', 'load(…, drop=[…])')})"
+            )
         raise InputError(
             f"model {name} must have been fitted on the columns of the data, but "
             f"{describe_lacks('the table', features, 'the model', columns)}; {remedy}"

@@ -98,7 +98,7 @@ def load_weights(network: str, path: Path, *, shape: Sequence[int] | None = None
         raise InputError(
             f"network {network!r} must be made for points of some shape, which is not known here; "
             f"give it ({either('--data', 'load_model(…, shape=data.shape)')}), or train it from "
-            f"these weights ({either('--network, --weights', 'training.UntrainedNetwork')})"
+            f"these weights ({either('--network SPEC@FILE.pt', 'training.UntrainedNetwork')})"
         )
     if is_network_file(path):
         raise InputError(

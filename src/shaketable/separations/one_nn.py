@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.blocks import check_fits_memory
+from shaketable.core.arrays import Parts, check_fits_memory
 from shaketable.core.errors import InputError, either
 from shaketable.core.norms import as_p
-from shaketable.core.parts import Parts
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.arrays import find_device
 from shaketable.data.files import DataLike, as_dataset

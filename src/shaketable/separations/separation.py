@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shaketable.core.blocks import check_fits_memory
+from shaketable.core.arrays import Parts, check_fits_memory
 from shaketable.core.checks import check_whole
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import as_p, half_separation, norm_title
-from shaketable.core.parts import Parts
 from shaketable.core.types import FloatArray, IntArray
 from shaketable.data.arrays import find_device, make_dataset
 from shaketable.data.dataset import Dataset

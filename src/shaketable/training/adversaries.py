@@ -28,10 +28,9 @@ from shaketable.adversary.voronoi import VoronoiCells
 from shaketable.core.checks import HUGE, TINY, check_real, check_whole, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
-from shaketable.core.makers import as_whole
 from shaketable.core.norms import as_p
-from shaketable.core.sizes import resolve_size
-from shaketable.core.spec import Call, Value
+from shaketable.core.registry import as_whole
+from shaketable.core.spec import Call, Value, resolve_size
 from shaketable.core.tensors import move
 from shaketable.core.types import Array, IntArray
 from shaketable.data.bounds import Bounds

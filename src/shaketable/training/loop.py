@@ -240,7 +240,10 @@ class Trainer:
         return InputError(
             f"{DIVERGED}: its loss must be finite, got {last.loss} in epoch {last.epoch} of "
             f"{self.recipe.epochs}; try a smaller learning rate ("
-            + either("train: --rate; study and harden: another --recipe", "rate=, or a Recipe")
+            + either(
+                "train: --recipe 'auto(rate=…)'; study and harden: another --recipe",
+                "rate=, or a Recipe",
+            )
             + "), or less noise"
         )
 

@@ -172,7 +172,8 @@ class Recipe:
             return []
         return [
             "the recipe is for trained weights, and none are given "
-            f"({either('--weights', 'weights=')}): {self.network} starts from random ones"
+            f"({either('--network SPEC@FILE.pt', 'weights=')}): {self.network} starts from random "
+            "ones"
         ]
 
 

@@ -327,7 +327,7 @@ def score_points(network: nn.Module, x: Tensor, classes: int) -> Tensor:
             raise
         raise InputError(
             "a step must have 2 points or more for batch normalisation, which this network has, "
-            f"got 1; give a larger {either('--batch', 'batch=')}, or a network without it"
+            f"got 1; give a larger {either('batch in --recipe', 'batch=')}, or a network without it"
         ) from error
     if not isinstance(scores, Tensor) or scores.shape != (len(x), classes):
         got = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__

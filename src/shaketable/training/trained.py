@@ -247,7 +247,7 @@ def refuse_table(data: Dataset) -> None:
         "mlp, with study or harden, which prepares it"
         if data.table.is_frame
         else "all of which may change, got columns that were chosen; leave out "
-        + either("--only, --keep, --step and the like", "Dataset.touching")
+        + either("--column", "Dataset.touching")
     )
     raise InputError(f"networks are trained on points that are plain numbers, {found}")
 

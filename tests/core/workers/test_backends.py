@@ -193,10 +193,9 @@ def test_a_cluster_that_is_not_there_is_an_error_in_one_line(capsys, monkeypatch
     monkeypatch.setattr(dask_backend, "_PATIENCE", 0.2)
     argv = ["study", "--data", "iris", "--model", "1nn", "--runs", "1", "--quiet"]
     for flags, code, message in (
-        (["--backend", "dask", "--address", "tcp://127.0.0.1:9"], 4, "no Dask cluster at"),
-        (["--address", "tcp://127.0.0.1:9"], 2, "--address needs --backend"),
-        (["--backend", "joblib", "--address", "here"], 2, "joblib has no address"),
-        (["--backend", "dusk"], 2, "did you mean 'dask'"),
+        (["--cluster", "dask=tcp://127.0.0.1:9"], 4, "no Dask cluster at"),
+        (["--cluster", "joblib=here"], 2, "joblib has no address"),
+        (["--cluster", "dusk"], 2, "did you mean 'dask'"),
     ):
         assert main([*argv, *flags]) == code
         err = capsys.readouterr().err

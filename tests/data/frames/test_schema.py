@@ -345,4 +345,4 @@ def test_the_note_on_whole_numbers_names_the_step_in_the_words_of_its_reader():
     data = make_dataset(frame, [0, 1, 0])
     assert data.notes()[-1].endswith("in 'my age', n; steps={'my age': 1} keeps them whole")
     with speak_of_flags():
-        assert data.notes()[-1].endswith("; --step 'my age=1' keeps them whole")
+        assert data.notes()[-1].endswith("; --column 'my age=step 1' keeps them whole")

@@ -132,6 +132,8 @@ def test_pytest_is_not_slowed_down_by_a_plugin_that_is_not_used():
     assert "numpy" not in loaded
     assert sorted(ours) == [
         "shaketable",
+        "shaketable.core",
+        "shaketable.core.lazy",
         "shaketable.findings",
         "shaketable.findings.requirements",
         PLUGIN,

@@ -1,4 +1,3 @@
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -6,10 +5,10 @@ import pytest
 
 from helpers.commands import run_command, run_failing
 from helpers.disks import flip_bit
-from shaketable.cli.values import load_declared
 from shaketable.core.errors import InputError, ShaketableWarning
 from shaketable.data.arrays import make_dataset
 from shaketable.models.loading import load_model
+from shaketable.models.options import ModelOptions
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -59,8 +58,7 @@ def test_a_network_is_made_for_the_shape_of_the_data(shape, classes):
     torch.save(module.state_dict(), "w.pt")
     x = np.random.default_rng(0).random((5, *shape)).astype(np.float32)
     data = make_dataset(x, np.arange(5) % classes)
-    args = Namespace(trust=False, classes=None, preprocess=None)
-    model, _ = load_declared("resnet9(width=2)@w.pt", args, data)
+    model, _ = ModelOptions().load("resnet9(width=2)@w.pt", data)
     assert (ModuleAnswer("a", model)(x) == ModuleAnswer("b", module)(x)).all()
 
 
@@ -68,8 +66,8 @@ def test_preprocessing_decides_the_shape_that_a_network_is_made_for():
     module = make_module((64, 64, 3))
     torch.save(module.state_dict(), "w.pt")
     x = np.random.default_rng(0).random((2, 32, 32, 3)).astype(np.float32)
-    args = Namespace(trust=False, classes=None, preprocess=["size=64"])
-    adapted, _ = load_declared("resnet9(width=2)@w.pt", args, make_dataset(x, [0, 1]))
+    options = ModelOptions(preprocess=("size=64",))
+    adapted, _ = options.load("resnet9(width=2)@w.pt", make_dataset(x, [0, 1]))
     large = adapted.preprocess(x)
     scores = ModuleAnswer("a", module)(large)
     assert (ModuleAnswer("b", adapted.model)(large) == scores).all()
@@ -81,7 +79,7 @@ def test_preprocessing_decides_the_shape_that_a_network_is_made_for():
     [
         ["evaluate", "--k", "1"],
         ["adversary", "--eps", "0.1", "--attack", "random(queries=2)", "--quiet"],
-        ["agreement", "--model", "1nn"],
+        ["adversary", "--agreement", "neither", "--model", "1nn"],
         ["figure", "plane", "-o", "plane.svg"],
     ],
 )
@@ -96,7 +94,7 @@ def test_commands_make_networks_for_their_data(capsys, command):
 def test_a_study_says_how_to_train_from_weights(capsys):
     torch.save(make_module().state_dict(), "w.pt")
     argv = ["study", "--data", "shapes(n=20)", "--model", "resnet9(width=2)@w.pt"]
-    assert "with or without weights to start from (--network, --weights)" in run_failing(
+    assert "with or without weights to start from (--network SPEC@FILE.pt)" in run_failing(
         capsys, *argv
     )
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from shaketable.adversary.region import Region
 from shaketable.core.errors import InputError, guard_foreign
-from shaketable.core.makers import Maker
-from shaketable.core.registry import Registry
+from shaketable.core.registry import Maker, Registry
 from shaketable.core.spec import parse_call
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.evaluation.cells import BATCH_ROWS, BATCH_VALUES

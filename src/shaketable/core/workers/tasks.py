@@ -128,6 +128,17 @@ def cluster(
         opened.close()
 
 
+@contextmanager
+def use_cluster(named: str | None, workers: int | None = None) -> Iterator[None]:
+    """Send the tasks within to a cluster that is named as ``dask`` or ``dask=ADDRESS``, if any."""
+    if named is None:
+        yield
+        return
+    backend, _, address = named.partition("=")
+    with cluster(backend, address or None, workers=workers):
+        yield
+
+
 def on_cluster() -> bool:
     """Whether tasks run where `cluster` says."""
     return _current.get() is not None

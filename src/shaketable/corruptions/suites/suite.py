@@ -14,8 +14,14 @@ from shaketable.core.errors import InputError, either, guard_foreign
 from shaketable.core.importing import trust_also
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.registry import Registry
-from shaketable.core.sizes import read_multiple
-from shaketable.core.spec import Call, display_name, format_value, parse_call, split_calls
+from shaketable.core.spec import (
+    Call,
+    display_name,
+    format_value,
+    parse_call,
+    read_multiple,
+    split_calls,
+)
 from shaketable.corruptions.common.corruption import CommonCorruption, check_quality
 from shaketable.corruptions.common.severities import NAMES
 from shaketable.corruptions.corruption import Corruption
@@ -139,7 +145,7 @@ class Suite:
         if bounds is None or math.inf in (-bounds.low, bounds.high):
             raise InputError(
                 f"suite {self.name!r} needs a finite value range, and none is declared; give "
-                f"{either('--range LOW,HIGH', 'bounds=(low, high)')}, or put the features on [0, "
+                f"{either('--bounds LOW,HIGH', 'bounds=(low, high)')}, or put the features on [0, "
                 f"1] ({either('--scale', '.scaled()')})"
             )
         unit = (bounds.low, bounds.high) == (0, 1)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from shaketable.core.array_checks import check_exact
+from shaketable.core.arrays import check_exact
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray
 from shaketable.data.frames.typos import make_typo

@@ -257,7 +257,9 @@ class TableSchema:
         if whole:
             notes.append(
                 f"whole numbers become floats under noise in {_list_columns(whole)}; "
-                + either(f"--step {shlex.quote(f'{whole[0]}=1')}", f"steps={{{whole[0]!r}: 1}}")
+                + either(
+                    f"--column {shlex.quote(f'{whole[0]}=step 1')}", f"steps={{{whole[0]!r}: 1}}"
+                )
                 + " keeps them whole"
             )
         return notes

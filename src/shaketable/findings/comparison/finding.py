@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 
 from shaketable.evaluation.records import Record
-from shaketable.findings.comparison import words
 from shaketable.findings.comparison.ranking import Ranking, rank_models
+from shaketable.findings.comparison.view import make_blocks
 from shaketable.findings.conditions import Condition
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
+from shaketable.findings.labels import choose_reference
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
-from shaketable.findings.reference import choose_reference
 from shaketable.findings.sequential import allow_for_looks, find_unit
 from shaketable.findings.series import meets_same_noise
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference, excludes_zero, is_shown
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 MAX_PAIRS = 10
@@ -131,11 +132,6 @@ class Pair:
         """The largest difference in either direction, as measured."""
         return max(self.gaps, key=lambda gap: abs(gap.value.value))
 
-    @property
-    def words(self) -> str:
-        """Which model is more accurate, as far as it is shown."""
-        return words.describe_pair(self)
-
     def json(self) -> dict[str, Any] | None:
         """Return the mean difference in percentage points; None if there is none."""
         if self.mean is None:
@@ -164,11 +160,6 @@ class Comparison(Displayed):
         """Which models may be the most accurate, of three or more on the same data."""
         return rank_models(self.pairs)
 
-    @property
-    def judged(self) -> str:
-        """How differences are judged, as a sentence."""
-        return words.describe_judging(max(g.judged for pair in self.pairs for g in pair.gaps))
-
     def json(self) -> dict[str, Any]:
         """Return every difference, and the means over corruptions, in percentage points."""
         compute_gaps(self.pairs)
@@ -179,17 +170,10 @@ class Comparison(Displayed):
             "accuracy_rankings": [ranking.json() for ranking in self.rankings],
         }
 
-    def print(self) -> None:
-        """Print all differences if they are few, else one row per pair."""
-        from shaketable.findings.comparison.table import print_comparison
-
-        print_comparison(self)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return the answer for the top of the page, and the section with all differences."""
-        from shaketable.findings.comparison.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return the answer, then all differences."""
+        compute_gaps(self.pairs)
+        return make_blocks(self)
 
 
 def compute_gaps(pairs: Iterable[Pair]) -> None:

@@ -12,10 +12,18 @@ from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError, either
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
-from shaketable.findings.comparison.finding import Comparison, Pair, group_by_data, make_pairs
+from shaketable.findings.comparison.finding import (
+    Comparison,
+    Pair,
+    compute_gaps,
+    group_by_data,
+    make_pairs,
+)
+from shaketable.findings.comparison.view import make_blocks
 from shaketable.findings.conditions import Condition
 from shaketable.findings.groups import RecordGroups
-from shaketable.views.terminal import Displayed, print_lines, print_notes
+from shaketable.views.blocks import Block
+from shaketable.views.terminal import Displayed, print_notes
 
 Subject = tuple[str, str]
 """Name of a model, and its training noise."""
@@ -35,12 +43,14 @@ class Versions(Displayed):
         files = {"old": self.old, "new": self.new}
         return {**files, **self.comparison.json(), "notes": list(self.notes)}
 
-    def print(self) -> None:
-        """Print the differences, which model is more accurate, and notes to stderr."""
-        from shaketable.findings.comparison.table import print_comparison
+    def blocks(self) -> list[Block]:
+        """Return which model is more accurate, then the differences."""
+        compute_gaps(self.comparison.pairs)
+        return make_blocks(self.comparison, few_pairs=len(self.comparison.pairs))
 
-        print_comparison(self.comparison, "--json")
-        print_lines(*(f"{p.first} or {p.second}? {p.words}" for p in self.comparison.pairs))
+    def print(self) -> None:
+        """Print which model is more accurate, the differences, and notes to stderr."""
+        super().print()
         print_notes(self.notes)
 
 
@@ -91,7 +101,10 @@ def compare_stores(old: str | Path, new: str | Path) -> Versions:
 
 
 def _match_models(both: Sequence[Records], names: Sequence[str]) -> list[tuple[Subject, Subject]]:
-    """Old and new of every model: of the same name and training noise, or the only ones."""
+    """Pairs of models to compare.
+
+    Those of the same name and training noise; or, if each file has one model, those two.
+    """
     old, new = (list(dict.fromkeys((c.model, c.train) for c in records)) for records in both)
     common = [(subject, subject) for subject in old if subject in new]
     if common or not len(old) == len(new) == 1:

@@ -34,7 +34,7 @@ from shaketable.core.errors import InputError, UndefinedError
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.requirements import words
+from shaketable.findings.requirements import view
 from shaketable.findings.requirements.needs import suggest_command
 from shaketable.findings.requirements.quantities import (
     Case,
@@ -45,6 +45,7 @@ from shaketable.findings.requirements.quantities import (
 from shaketable.findings.requirements.requirement import Requirement, parse_requirements
 from shaketable.findings.results import Results
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 Outcome = Literal["met", "not met", "inconclusive"]
@@ -105,7 +106,7 @@ class Decision:
         return self.requirement.decide(e.low, e.high) != "inconclusive"
 
     def __str__(self) -> str:
-        return words.describe_decision(self)
+        return view.describe_decision(self)
 
     def json(self) -> dict[str, Any]:
         """Return its numbers, rates in per cent."""
@@ -152,7 +153,7 @@ class Check(Displayed):
         return self.outcome == "met"
 
     def __str__(self) -> str:
-        return "\n".join([words.describe_check(self), *map(str, self.decisions)])
+        return "\n".join([view.describe_check(self), *map(str, self.decisions)])
 
     def json(self) -> dict[str, Any]:
         """Return all decisions, rates in per cent."""
@@ -163,11 +164,9 @@ class Check(Displayed):
             "requirements": [decision.json() for decision in self.decisions],
         }
 
-    def print(self) -> None:
-        """Print one row per decision, and the outcome."""
-        from shaketable.findings.requirements.table import print_check
-
-        print_check(self)
+    def blocks(self) -> list[Block]:
+        """Return one row per decision, and the outcome."""
+        return view.make_blocks(self)
 
     def write_junit(self, path: str | Path) -> Path:
         """Write the decisions as JUnit XML, one test case each."""

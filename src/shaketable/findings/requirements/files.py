@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shaketable.core.writing import write_beside
-from shaketable.findings.requirements.words import describe_confidence
+from shaketable.findings.requirements.view import describe_confidence
 from shaketable.views.formats import Markdown
 from shaketable.views.terminal import render
 from shaketable.views.text import make_visible

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from shaketable.core.blocks import split_rows
+from shaketable.core.arrays import keep_arrays, load_arrays, split_rows
 from shaketable.core.keys import digest
-from shaketable.core.parts import keep_arrays, load_arrays
 from shaketable.core.threads import count_threads
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.core.versions import list_versions

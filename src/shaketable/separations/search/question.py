@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shaketable.core.parts import Parts
+from shaketable.core.arrays import Parts
 from shaketable.core.types import Array, FloatArray, IntArray
 
 

@@ -13,8 +13,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from shaketable.core.errors import InputError
-from shaketable.core.makers import Maker
-from shaketable.core.registry import Registry
+from shaketable.core.registry import Maker, Registry
 from shaketable.core.spec import Call, parse_call
 from shaketable.core.types import KeyArray
 

@@ -1,13 +1,40 @@
-"""Sentences about requirements."""
+"""What is shown of requirements: one row per decision, and the outcome in words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shaketable.views.blocks import Block, Column, Sentence, Table
 from shaketable.views.numbers import format_full
 
 if TYPE_CHECKING:
     from shaketable.findings.requirements.check import Check, Decision
+
+
+def make_blocks(check: Check) -> list[Block]:
+    """Return one row per decision, and the outcome."""
+    table = Table(
+        f"requirements; {describe_confidence(check)}",
+        (
+            *map(Column, ("requirement", "model", "under")),
+            Column("measured, with its interval", "rate", ""),
+            *map(Column, ("verdict", "to decide")),
+        ),
+        [
+            (d.requirement.text, d.model, d.under, d.estimate, d.outcome, _count_more(d))
+            for d in check.decisions
+        ],
+        limit=len(check.decisions),
+    )
+    return [table, Sentence(describe_check(check))]
+
+
+def _count_more(decision: Decision) -> str:
+    if decision.outcome != "inconclusive":
+        return ""
+    if decision.more is None:
+        return "at the limit"
+    return f"{round_up(decision.more)} more {decision.unit}"
 
 
 def describe_decision(decision: Decision) -> str:

@@ -3,11 +3,11 @@ import sys
 
 import pytest
 
-from shaketable.core.workers.gpus import list_gpus
+from shaketable.core.workers.packing import list_gpus
 
 TAKE = """
 import os
-from shaketable.core.workers.gpus import take_gpu
+from shaketable.core.workers.packing import take_gpu
 print(take_gpu(), os.environ["CUDA_VISIBLE_DEVICES"], flush=True)
 input()
 """

@@ -7,7 +7,7 @@ import pytest
 
 from helpers.evil import check_it_works, make_contents
 from helpers.parts import StoppingParts
-from shaketable.core.parts import keep_arrays, load_arrays
+from shaketable.core.arrays import keep_arrays, load_arrays
 
 
 def test_arrays_come_back_and_the_last_ones_count():

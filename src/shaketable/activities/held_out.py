@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -14,16 +13,6 @@ if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
 
 _PASS_OTHERS = "pass held-out data with --test"
-
-
-def add_held_out_flag(parser: argparse.ArgumentParser) -> None:
-    """Add whether only points are evaluated that were held out in training."""
-    parser.add_argument(
-        "--held-out",
-        action="store_true",
-        help="evaluate only the points that were held out when the models, files of networks "
-        "(train -o), were trained on these data; the others are the training part",
-    )
 
 
 def _list_held_out(models: Mapping[str, str], data: Dataset) -> dict[str, IntArray]:
