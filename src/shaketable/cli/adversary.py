@@ -29,7 +29,6 @@ from shaketable.core.options import (
     store_option,
     switch,
 )
-from shaketable.core.workers.tasks import use_cluster
 from shaketable.data.options import DataOptions, bounds_option
 from shaketable.models.options import ModelOptions, note_devices, run_model
 from shaketable.views.options import PrintOptions
@@ -128,6 +127,7 @@ def run(args: argparse.Namespace) -> int:
     """Attack every model, and print its accuracies."""
     from shaketable.adversary.attacks.registry import parse_attack
     from shaketable.adversary.worst_case import worst_case
+    from shaketable.core.workers.tasks import use_cluster
     from shaketable.models.devices import find_device
 
     options: AdversaryOptions = args.options

@@ -21,7 +21,6 @@ from shaketable.core.options import (
     store_option,
     switch,
 )
-from shaketable.core.workers.tasks import use_cluster
 from shaketable.data.options import DataOptions
 from shaketable.views.options import PrintOptions
 from shaketable.views.terminal import print_lines
@@ -87,6 +86,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure the separation, and print it."""
+    from shaketable.core.workers.tasks import use_cluster
     from shaketable.evaluation.store import Store
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import InputError
-from shaketable.core.options import SWITCH, Option, format_toml, list_options
+from shaketable.core.options import SWITCH, WHOLE, Option, format_toml, list_options
 from shaketable.evaluation.options import StudyOptions
 
 INIT = "init"
@@ -123,5 +123,7 @@ def _find_example(option: Option) -> Any:
         return True
     if option.example is None and option.default not in (None, ()):
         return option.write_setting(option.default)
+    if option.example is None and option.form is WHOLE:
+        return 1
     example = option.example or option.metavar or option.key.upper()
     return [example] if option.form.several and isinstance(example, str) else example
