@@ -27,11 +27,11 @@ from shaketable.data.dataset import Dataset as Dataset
 from shaketable.data.files import load as load
 from shaketable.evaluation import maite as maite
 from shaketable.evaluation.copies import corrupted as corrupted
+from shaketable.evaluation.copies import write_suite as write_suite
 from shaketable.evaluation.evaluate import evaluate as evaluate
 from shaketable.evaluation.records import Records as Records
 from shaketable.evaluation.store import Store as Store
 from shaketable.evaluation.study import study as study
-from shaketable.evaluation.suite_copies import write_suite as write_suite
 from shaketable.findings import figures as figures
 from shaketable.findings.assessment import assess as assess
 from shaketable.findings.correlation.numbers import correlate as correlate

@@ -6,10 +6,10 @@ import pytest
 
 import shaketable as st
 from helpers.frames import make_people, make_pipeline_for_people
-from shaketable.adversary.page import _show_examples
 from shaketable.adversary.target import Target
 from shaketable.adversary.worst_case import worst_case
 from shaketable.core.errors import InputError
+from shaketable.views.blocks import Table
 
 FRAME, Y = make_people(120)
 FRAME = FRAME.drop(columns="since")
@@ -57,8 +57,9 @@ def test_pipelines_are_attacked_and_examples_are_shown(tmp_path):
     worst = worst_case(model, DATA, [1.0], points=40, attacks="random(queries=20)")
     assert worst.curves[0].accuracies[0].value < worst.curves[0].clean
     assert worst.eps_min is None or worst.eps_min > 0
-    shown = _show_examples(worst, worst.curves[0])
-    assert all(change.split(":")[0] in MOVED for e in shown.shown for change in e.changes)
+    tables = (b for b in worst.blocks() if isinstance(b, Table) and "rows counted" in b.title)
+    changes = next(tables).to_frame()["what changed most"]
+    assert all(part.split(":")[0] in MOVED for text in changes for part in text.split("; "))
     with pytest.raises(InputError, match="examples of a data frame are no plain numbers"):
         worst.save_examples(tmp_path / "e.npz")
 

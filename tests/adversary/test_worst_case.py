@@ -18,7 +18,6 @@ from shaketable.adversary.attacks.cover import Cover
 from shaketable.adversary.attacks.registry import parse_attack
 from shaketable.adversary.charts import map_chart
 from shaketable.adversary.curve import adversarial_accuracy, adversarial_curve
-from shaketable.adversary.page import write_worst_case
 from shaketable.adversary.worst_case import worst_case
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import pnorm
@@ -211,7 +210,7 @@ def test_models_that_come_fitted_may_join_those_trained_here(capsys):
     )
     assert code == 0, err
     assert "12 points" in out
-    assert "Which withstands more" in out
+    assert "in words, at epsilon 0.1" in out
 
 
 def test_what_is_known_is_reported_along_the_ladder():
@@ -337,7 +336,7 @@ def test_maps_show_regions_cells_and_examples(sunset):
 
 
 def test_a_page_says_what_was_measured(sunset, tmp_path):
-    page = read_page(write_worst_case(tmp_path / "w.html", sunset, notes=["A note."]))
+    page = read_page(sunset.report(tmp_path / "w.html", notes=["A note."]))
     for curve in sunset.curves:
         assert f"{curve.area:.4g}" in page.text
         for a in curve:
@@ -357,7 +356,7 @@ def test_a_page_says_what_was_measured(sunset, tmp_path):
 
 
 def test_images_are_shown_with_their_difference(tiles, tmp_path):
-    page = read_page(write_worst_case(tmp_path / "w.html", tiles))
+    page = read_page(tiles.report(tmp_path / "w.html"))
     images = [attributes for tag, attributes in page.elements if tag == "img"]
     shown = min(6, len(tiles.curves[0].accuracies[0].examples))
     assert shown > 2
@@ -376,7 +375,7 @@ def test_features_are_reported_in_their_own_units(tmp_path):
     found = worst_case(cut, data, [0.1], unscale=True, name="cut")
     lost = found.curves[0].accuracies[0].examples
     assert len(lost) > 3
-    page = read_page(write_worst_case(tmp_path / "w.html", found))
+    page = read_page(found.report(tmp_path / "w.html"))
     row = lost.rows[np.argmin(lost.distances(data, 2))]
     assert f"mass: {x[row, 0]:.4g} to " in page.text
 
@@ -386,13 +385,11 @@ def test_names_cannot_break_out(tmp_path):
     data = st.make_dataset(x, [EVIL, EVIL, "b", "b"], name=EVIL, features=(EVIL, "f", "g"))
     early = lambda z: np.where(z[:, 0] > 2, "b", EVIL)  # noqa: E731
     found = worst_case(early, data, [2, 4], name=EVIL) + worst_case(early, data, [2, 4], name="z")
-    page = read_page(write_worst_case(tmp_path / "w.html", found))
-    assert page.count("script") == read_page(write_worst_case(tmp_path / "v.html", found)).count(
-        "script"
-    )
+    page = read_page(found.report(tmp_path / "w.html"))
+    assert page.count("script") == read_page(found.report(tmp_path / "v.html")).count("script")
     assert make_visible(EVIL) in page.text
     with pytest.raises(InputError, match="report cannot be written"):
-        write_worst_case(tmp_path / "no" / "w.html", found)
+        found.report(tmp_path / "no" / "w.html")
 
 
 def test_the_command(capsys, tmp_path):
@@ -423,10 +420,10 @@ def test_the_command(capsys, tmp_path):
         "w.html",
     )
     assert code == 0, err
-    assert "50.00 [1.26, 98.74] of 2" in out
+    assert "50.00 [1.26, 98.74] (2 points have room)" in out
     assert "genuine-exact: area" in out
     assert "random noise" in out
-    assert "Which withstands more at epsilon 2.5?" in out
+    assert "in words, at epsilon 2.5" in out
     assert (tmp_path / "c.svg").exists()
     assert "<h1>The worst case for" in (tmp_path / "w.html").read_text()
     found = run_json(capsys, *arguments, "--constraint", "genuine-exact", "--random", "5")
@@ -539,7 +536,7 @@ def test_results_are_computed_once_for_all_views(sunset, tmp_path, monkeypatch, 
     monkeypatch.setattr(intervals, "mean_difference", count)
     fresh.print()
     shown = capsys.readouterr().out
-    write_worst_case(tmp_path / "w.html", fresh)
+    fresh.report(tmp_path / "w.html")
     assert len(fresh.json()["differences"]) == len(calls) == 6
     assert all(sentence in shown for sentence in fresh.sentences("circle"))
     assert all(f"{curve.name}: area {curve.area:.4g}" in shown for curve in fresh.curves)
@@ -547,5 +544,5 @@ def test_results_are_computed_once_for_all_views(sunset, tmp_path, monkeypatch, 
 
 def test_maps_are_drawn_in_two_dimensions_only(tiles, sunset, tmp_path):
     for worst, maps in ((tiles, 0), (sunset, 6)):
-        page = read_page(write_worst_case(tmp_path / "w.html", worst))
+        page = read_page(worst.report(tmp_path / "w.html"))
         assert page.count("figure") == len(worst.models) + maps

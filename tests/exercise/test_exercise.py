@@ -15,7 +15,7 @@ from helpers.commands import run_command
 from helpers.pages import read_page
 from shaketable.cli.commands import COMMANDS
 from shaketable.evaluation.records import Records
-from shaketable.findings.finding import FINDINGS, FindingKind, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.page import write_report
 from shaketable.findings.results import find
 from shaketable.views.numbers import format_change
@@ -92,11 +92,12 @@ class Wrong:
     def json(self):
         return self.views.get("json", {})
 
-    def print(self):
-        return 1 / self.views.get("print", 1)
+    def blocks(self):
+        return self.views.get("blocks", list)()
 
-    def sections(self, methods):
-        return self.views.get("sections", [])
+
+def print_all(results):
+    results.print()
 
 
 def write_page(results):
@@ -107,14 +108,13 @@ def write_page(results):
 @pytest.mark.parametrize(
     ("finding", "use", "message"),
     [
-        (Wrong(print=0), lambda r: r.print(), r"failed in print\(\): ZeroDivisionError"),
+        (Wrong(blocks=lambda: [1 / 0]), print_all, r"failed in blocks\(\): ZeroDivisionError"),
         (Wrong(json=[1]), lambda r: r.json(), r"failed in json\(\): .*a dict, got list"),
         (Wrong(json={"a": {1}}), lambda r: r.json(), r"failed in json\(\): .*serializable"),
         (Wrong(json={"notes": 1}), lambda r: r.json(), "must not use the JSON key 'notes'"),
-        (Wrong(sections=None), write_page, r"failed in sections\(\): .*list of Section, got None"),
-        (Wrong(sections=["a"]), write_page, r"list of Section, got \['a'\]"),
-        (Wrong(sections=[Section("risk", "", "")]), write_page, "not use the section id 'risk'"),
-        (3, lambda r: r.print(), r"failed in print\(\): AttributeError"),
+        (Wrong(blocks=lambda: None), write_page, r"in blocks\(\): .*list of blocks, got None"),
+        (Wrong(blocks=lambda: ["a"]), print_all, r"list of blocks, got \['a'\]"),
+        (3, print_all, r"failed in blocks\(\): AttributeError"),
     ],
 )
 def test_a_wrong_view_is_one_line(noise_records, monkeypatch, finding, use, message):

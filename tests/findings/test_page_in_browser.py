@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from helpers.pages import make_image_data, rename_to_markup, run_study
-from shaketable.adversary.page import write_worst_case
 from shaketable.adversary.worst_case import WorstCase, worst_case
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
@@ -178,7 +177,7 @@ def sunset() -> WorstCase:
 def test_the_worst_case_is_drawn_in_a_browser(
     browser: Any, tmp_path: Path, sunset: WorstCase, width: int
 ) -> None:
-    open_page(browser, write_worst_case(tmp_path / "w.html", sunset), width)
+    open_page(browser, sunset.report(tmp_path / "w.html"), width)
     boxes = browser.execute_script(
         "return [...document.querySelectorAll('#maps svg')]"
         ".map(s => s.querySelector('.background').getBoundingClientRect())"

@@ -12,7 +12,7 @@ from shaketable import evaluate, find, harden, make_dataset, study, suite  # noq
 from shaketable.core.errors import InputError, ShaketableError  # noqa: E402
 from shaketable.corruptions import Suite  # noqa: E402
 from shaketable.data.bounds import Bounds  # noqa: E402
-from shaketable.evaluation.failures import check_complete  # noqa: E402
+from shaketable.evaluation.evaluate import check_complete  # noqa: E402
 from shaketable.models.loading import load_model  # noqa: E402
 from shaketable.models.networks import load_network  # noqa: E402
 from shaketable.training import UntrainedNetwork, train  # noqa: E402

@@ -196,3 +196,8 @@ def test_sections_stand_in_the_order_of_their_places():
     assert [b.text if isinstance(b, Sentence) else b.place for b in ordered] == [
         "0", "a", "2", "?", "b", "1",
     ]  # fmt: skip
+
+
+def test_words_in_place_of_a_share_have_no_unit() -> None:
+    for kind in ("rate", "change", "bound"):
+        assert split_cell("undefined", Column("accuracy", kind)) == ("undefined", [])

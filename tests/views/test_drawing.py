@@ -4,13 +4,13 @@ import html
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from shaketable.core.errors import InputError
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing, page
+from shaketable.views.blocks import Chart, Heading
 
 
 def test_charts_are_saved_in_every_format(tmp_path: Path) -> None:
@@ -97,14 +97,8 @@ def test_bars_reach_from_the_lower_to_the_upper_end():
 def test_figures_of_a_page_are_numbered(tmp_path: Path) -> None:
     panels = [drawing.vertical_rule(at, "here") for at in (1.0, 2.0)]
     charts = [drawing.stack_panels([panel], title="A line") for panel in panels]
-    figures = [figure for chart in charts for figure in page.make_figures(chart, caption="")]
-    path = page.write(
-        tmp_path / "p.html",
-        "adversary/page.html.j2",
-        **{"title": "", "notes": [], "cards": [], "tables": {}, "differences": []},
-        **{"more_differences": 0, "examples": [], "facts": {}, "worst": SimpleNamespace(curves=[])},
-        figures={"curves": figures, "maps": []},
-    )
+    blocks = [Heading("Lines", "lines"), *(Chart(lambda c=c: c, "") for c in charts)]  # type: ignore[misc]
+    path = page.write_blocks(tmp_path / "p.html", blocks, title="", lead="")
     assert re.findall(r'<figure id="([^"]+)"', path.read_text("utf-8")) == ["figure-1", "figure-2"]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shaketable.adversary import words
+from shaketable.adversary import view
 from shaketable.adversary.accuracy import AdversarialAccuracy
 from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.curve import Curve, compute_curve
@@ -40,8 +40,9 @@ from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate
-from shaketable.views.terminal import Displayed
-from shaketable.views.text import name_notes
+from shaketable.views.blocks import Block
+from shaketable.views.terminal import Displayed, print_notes
+from shaketable.views.text import join_names, name_notes
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Avoidable:
     """Number of correct answers that could be lost."""
 
     def __str__(self) -> str:
-        return words.describe_avoidable(self)
+        return view.describe_avoidable(self)
 
     def json(self) -> dict[str, Any]:
         """Counts as a JSON object."""
@@ -265,19 +266,52 @@ class WorstCase(Displayed):
             "notes": self.notes,
         }
 
+    def blocks(self) -> list[Block]:
+        """Return verdicts, accuracies, differences, maps, examples, evidence and settings."""
+        return view.make_blocks(self)
+
+    def print(self) -> None:
+        """Print verdicts, one table per model, differences between models, and notes."""
+        super().print()
+        print_notes(self.notes)
+
     def report(
         self, path: str | Path, *, title: str | None = None, notes: Iterable[str] = ()
     ) -> Path:
-        """Write the page with tables, figures, examples and evidence, and return its path."""
-        from shaketable.adversary.page import write_worst_case  # loads the charts
+        """Write verdicts, tables, figures, examples and evidence as one HTML page.
 
-        return write_worst_case(path, self, title=title, notes=notes)
+        Parameters
+        ----------
+        path
+            File to write; an older one is replaced.
+        title
+            Heading of the page; by default it names the models and the data.
+        notes
+            Sentences to show near the top, besides its own notes.
 
-    def print(self) -> None:
-        """Print one table per model, one row per epsilon, and the differences between models."""
-        from shaketable.adversary.table import print_worst_case
+        Returns
+        -------
+        pathlib.Path
+            Path of the page.
 
-        print_worst_case(self)
+        Examples
+        --------
+        >>> import tempfile
+        >>> found = worst_case(lambda x: x[:, 0] > 0.5, ([[0.2], [0.8], [0.9]], [0, 1, 1]))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(found.report(Path(folder) / "page.html").name)
+        page.html
+        """
+        from shaketable.views import page  # loads the charts
+
+        names = join_names(self.models, "models")
+        return page.write_blocks(
+            path,
+            self.blocks(),
+            title=title or f"The worst case for {names} on {self.data.name}",
+            lead=view.LEAD,
+            notes=[*self.notes, *notes],
+        )
 
 
 def worst_case(
@@ -373,7 +407,7 @@ def _find_doubt(a: AdversarialAccuracy, b: AdversarialAccuracy) -> str:
     better = max(a, b, key=lambda accuracy: (accuracy.value, bool(accuracy.proven)))
     specs = [[trial.spec for trial in accuracy.trials] for accuracy in (a, b)]
     alike = all(first == second for first, second in zip(*specs, strict=False))
-    return "" if better.proven or alike else words.NOT_COMPARABLE
+    return "" if better.proven or alike else "attacked by other means: not comparable"
 
 
 def _find_eps_min(

@@ -143,7 +143,7 @@ def _write_copy(args: argparse.Namespace, corruption: str) -> int:
 
 
 def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
-    from shaketable.evaluation.suite_copies import check_target, write_suite
+    from shaketable.evaluation.copies import check_target, write_suite
 
     if args.uint8:
         raise InputError("--uint8 is for --corruption; a suite of uint8 images stays uint8")

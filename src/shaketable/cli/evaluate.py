@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.activities.evaluate import measure, read_inputs
     from shaketable.activities.held_out import note_training_points
     from shaketable.activities.stopping import note_shortfall
-    from shaketable.evaluation.failures import check_complete
+    from shaketable.evaluation.evaluate import check_complete
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_eps_min

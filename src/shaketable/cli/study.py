@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     group = read_group(options.group)
     from shaketable.activities.stopping import note_shortfall
     from shaketable.activities.study import measure, read_inputs
-    from shaketable.evaluation.failures import check_complete
+    from shaketable.evaluation.evaluate import check_complete
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
     from shaketable.separations.pair import note_eps_min

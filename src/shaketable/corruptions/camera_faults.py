@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.checks import HUGE, check_real, unknown_name
+from shaketable.core.checks import HUGE, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, KeyArray
-from shaketable.corruptions.corruption import Corruption, LevelLaw, Traits, on_arrays
+from shaketable.corruptions.corruption import Corruption, LevelLaw, Traits, check_number, on_arrays
 from shaketable.corruptions.images import check_finite_range, find_ends, find_layout
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -48,8 +48,7 @@ class SaltPepper(Corruption):
     traits = Traits(needs_range=True, on_steps=True, takes_levels=True, made_on="any")
 
     def __post_init__(self) -> None:
-        density = check_real("density", self.density, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
-        object.__setattr__(self, "density", density)
+        check_number(self, "density", "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
 
     @property
     def level_law(self) -> LevelLaw:
@@ -89,10 +88,8 @@ class CameraGaussian(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        mean = check_real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
-        var = check_real("var", self.var, "be 0 or more and finite", low=0, high=HUGE)
-        object.__setattr__(self, "mean", mean)
-        object.__setattr__(self, "var", var)
+        check_number(self, "mean", "be a finite number", low=-HUGE, high=HUGE)
+        check_number(self, "var", "be 0 or more and finite", low=0, high=HUGE)
 
     @property
     def spec(self) -> str:
@@ -177,10 +174,8 @@ class Rotation(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        degrees = check_real("degrees", self.degrees, "be a finite number", low=-HUGE, high=HUGE)
-        fill = check_real("fill", self.fill, "lie in [0, 1], 0 for black", low=0, high=1)
-        object.__setattr__(self, "degrees", degrees)
-        object.__setattr__(self, "fill", fill)
+        check_number(self, "degrees", "be a finite number", low=-HUGE, high=HUGE)
+        check_number(self, "fill", "lie in [0, 1], 0 for black", low=0, high=1)
         if self.interpolation not in get_args(Interpolation):
             raise unknown_name("interpolation", str(self.interpolation), get_args(Interpolation))
 

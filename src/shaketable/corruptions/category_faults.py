@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shaketable.core.checks import check_real
 from shaketable.core.errors import InputError
 from shaketable.core.keys import uniforms
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.corruption import Corruption, Traits, on_arrays
+from shaketable.corruptions.corruption import Corruption, Traits, check_number, on_arrays
 from shaketable.corruptions.registry import declare
 from shaketable.data.columns import Columns
 from shaketable.data.frames.columns import CATEGORIES, NUMBERS
@@ -24,8 +23,7 @@ class _Share(Corruption):
     share: float
 
     def __post_init__(self) -> None:
-        share = check_real("share", self.share, "lie in [0, 1], 0.05 for 5 %", low=0, high=1)
-        object.__setattr__(self, "share", share)
+        check_number(self, "share", "lie in [0, 1], 0.05 for 5 %", low=0, high=1)
 
     def _draw_hits(self, x: Array, keys: KeyArray) -> tuple[Array, FloatArray]:
         """Mask of the values that are hit, and a number in (0, 1) for each value."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 
 import numpy as np
 
+from shaketable.core.checks import check_real
 from shaketable.core.errors import InputError
 from shaketable.core.spec import Call
 from shaketable.core.types import Array, KeyArray
@@ -401,6 +402,12 @@ class Clean(Corruption):
     def apply(self, x: Array, drawn: None) -> Array:  # noqa: ARG002  (part of the role)
         """Return the rows of `x` as they are."""
         return x
+
+
+def check_number(corruption: Corruption, name: str, rule: str, *, low: float, high: float) -> None:
+    """Make a field a float; `InputError` that states the `rule` unless it is in [low, high]."""
+    number = check_real(name, getattr(corruption, name), rule, low=low, high=high)
+    object.__setattr__(corruption, name, number)
 
 
 def noisy_copies(corruption: Corruption, x: Array, keys: KeyArray) -> Array:

@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from shaketable.core.checks import HUGE, check_real
+from shaketable.core.checks import HUGE
 from shaketable.core.errors import InputError
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, add_noise, device_code
+from shaketable.corruptions.corruption import (
+    AddedNoise,
+    Corruption,
+    Traits,
+    add_noise,
+    check_number,
+    device_code,
+)
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
 
@@ -37,10 +44,8 @@ class Gaussian(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        sigma = check_real("sigma", self.sigma, "be 0 or more and finite", low=0, high=HUGE)
-        mean = check_real("mean", self.mean, "be a finite number", low=-HUGE, high=HUGE)
-        object.__setattr__(self, "sigma", sigma)
-        object.__setattr__(self, "mean", mean)
+        check_number(self, "sigma", "be 0 or more and finite", low=0, high=HUGE)
+        check_number(self, "mean", "be a finite number", low=-HUGE, high=HUGE)
 
     @property
     def traits(self) -> Traits:

@@ -9,10 +9,16 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.checks import check_real, unknown_name
+from shaketable.core.checks import unknown_name
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
-from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, device_code
+from shaketable.corruptions.corruption import (
+    AddedNoise,
+    Corruption,
+    Traits,
+    check_number,
+    device_code,
+)
 from shaketable.corruptions.images import check_finite_range, find_ends
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -46,8 +52,7 @@ class Impulse(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        share = check_real("share", self.share, "lie in [0, 1], 0.01 for 1 %", low=0, high=1)
-        object.__setattr__(self, "share", share)
+        check_number(self, "share", "lie in [0, 1], 0.01 for 1 %", low=0, high=1)
         if self.to not in get_args(Replacement):
             raise unknown_name("replacement of impulse noise", str(self.to), get_args(Replacement))
 

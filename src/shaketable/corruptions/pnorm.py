@@ -9,14 +9,21 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import DTypeLike
 
-from shaketable.core.checks import HUGE, TINY, check_real, unknown_name
+from shaketable.core.checks import HUGE, TINY, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.keys import fold, uniforms
 from shaketable.core.norms import as_p, norm_name
 from shaketable.core.spec import Call, resolve_size
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.corruption import AddedNoise, Corruption, Traits, add_noise, device_code
+from shaketable.corruptions.corruption import (
+    AddedNoise,
+    Corruption,
+    Traits,
+    add_noise,
+    check_number,
+    device_code,
+)
 from shaketable.corruptions.registry import CORRUPTIONS, Declaration, EpsMin, read_arguments
 from shaketable.data.bounds import Bounds
 
@@ -48,10 +55,8 @@ class PNormNoise(Corruption):
     bounds: Bounds | None = None
 
     def __post_init__(self) -> None:
-        p = check_real("p", self.p, "be positive (for p = 0 use Impulse)", low=TINY, high=math.inf)
-        epsilon = check_real("epsilon", self.epsilon, "be 0 or more and finite", low=0, high=HUGE)
-        object.__setattr__(self, "p", p)
-        object.__setattr__(self, "epsilon", epsilon)
+        check_number(self, "p", "be positive (for p = 0 use Impulse)", low=TINY, high=math.inf)
+        check_number(self, "epsilon", "be 0 or more and finite", low=0, high=HUGE)
         if self.kind not in get_args(Kind):
             raise unknown_name("kind of p-norm noise", str(self.kind), get_args(Kind))
         if self.kind == "vertices" and not math.isinf(self.p):

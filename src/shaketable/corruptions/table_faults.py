@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from shaketable.core.checks import HUGE, check_real, unknown_name
+from shaketable.core.checks import HUGE, unknown_name
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array, FloatArray, KeyArray
-from shaketable.corruptions.corruption import Corruption, Traits, on_arrays
+from shaketable.corruptions.corruption import Corruption, Traits, check_number, on_arrays
 from shaketable.corruptions.gaussian import Gaussian
 from shaketable.corruptions.registry import declare
 from shaketable.data.bounds import Bounds
@@ -42,10 +42,7 @@ class Jitter(Corruption):
     traits = Traits(by_column=True, on_steps=True)
 
     def __post_init__(self) -> None:
-        size = check_real(
-            "deviations", self.deviations, "be 0 or more and finite", low=0, high=HUGE
-        )
-        object.__setattr__(self, "deviations", size)
+        check_number(self, "deviations", "be 0 or more and finite", low=0, high=HUGE)
 
     def for_columns(self, columns: Columns) -> Jitter:
         """Return the same noise with the standard deviations of the columns filled in."""
@@ -90,8 +87,7 @@ class Missing(Corruption):
     """What replaces missing values, by column; None until the columns are known."""
 
     def __post_init__(self) -> None:
-        share = check_real("share", self.share, "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
-        object.__setattr__(self, "share", share)
+        check_number(self, "share", "lie in [0, 1], 0.1 for 10 %", low=0, high=1)
         if self.fill is not None and self.fill not in get_args(Fill):
             raise unknown_name("fill of missing", str(self.fill), get_args(Fill))
 
@@ -136,8 +132,7 @@ class Rescaling(Corruption):
     traits = Traits(on_steps=True)
 
     def __post_init__(self) -> None:
-        factor = check_real("factor", self.factor, "be a finite number", low=-HUGE, high=HUGE)
-        object.__setattr__(self, "factor", factor)
+        check_number(self, "factor", "be a finite number", low=-HUGE, high=HUGE)
 
     @property
     def size(self) -> float:

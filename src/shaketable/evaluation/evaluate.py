@@ -1,4 +1,4 @@
-"""Evaluate a fitted model under corruptions."""
+"""Evaluate fitted models under corruptions; cells that fail are recorded, and the others go on."""
 
 from __future__ import annotations
 
@@ -7,24 +7,31 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from shaketable.core.errors import InputError, ModelError, WorkerError, either
+from shaketable.core.errors import InputError, ModelError, ShaketableError, WorkerError, either
 from shaketable.core.keys import digest
 from shaketable.core.norms import depends_on_distances
-from shaketable.core.workers.tasks import on_cluster, run_tasks
+from shaketable.core.workers.tasks import Outcome, Task, on_cluster, run_tasks
 from shaketable.corruptions import Clean, Corruption
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import By, Dataset
 from shaketable.data.files import as_dataset
 from shaketable.evaluation.cells import Cell, Origin, group_by_draws, make_points, measure_groups
-from shaketable.evaluation.failures import Measured, keep_outcomes
 from shaketable.evaluation.noise import USUAL_K, Draws, Noise, RuleName, choose_bounds
 from shaketable.evaluation.options import EvaluateOptions
-from shaketable.evaluation.records import AS_GIVEN, GroupingRecord, Record, Records, copy_id
+from shaketable.evaluation.records import (
+    AS_GIVEN,
+    FailureRecord,
+    GroupingRecord,
+    Record,
+    Records,
+    copy_id,
+)
 from shaketable.evaluation.resolve import Corruptions, list_items, plan_noise
 from shaketable.evaluation.sequential import StoppingRule, choose_draws, measure_until
 from shaketable.evaluation.store import Store
@@ -403,3 +410,63 @@ def record_groupings(data: Dataset, store: Store) -> None:
     """Add the groups of the data's rows to the results file."""
     for g in data.groupings:
         store.add_grouping(GroupingRecord(data.fingerprint, g.name, g.labels, g.codes))
+
+
+_HOPELESS = 3  # tasks that fail before any other has succeeded, after which all are given up
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a task measured, and what it could not."""
+
+    records: list[Record] = field(default_factory=list)
+    failures: list[FailureRecord] = field(default_factory=list)
+
+    def fail(self, cell: Cell, error: ShaketableError) -> None:
+        """Record the error of a cell, of several that it left out the first."""
+        text = " ".join(str(error).split())
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.failures.append(FailureRecord(cell.key, cell.data.fingerprint, text, now))
+
+
+class CellTask(Task[Measured], Protocol):
+    """A task that measures cells."""
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """The cells, at least one."""
+
+
+def keep_outcomes(outcomes: Iterable[Outcome[Measured]], store: Store, *, resumed: bool) -> None:
+    """Write what tasks measured, and why others failed.
+
+    If the first three tasks fail, or all, the error of the first is raised, unless the work is
+    `resumed`: then there are results to show.
+    """
+    failed: list[ShaketableError] = []
+    for outcome in outcomes:
+        measured = outcome.result or Measured()
+        if outcome.error is not None:
+            measured.fail(cast("CellTask", outcome.task).cells[0], outcome.error)
+        store.add(measured.records)
+        for failure in measured.failures:
+            store.add_failure(failure)
+        resumed = resumed or bool(measured.records)
+        failed += [outcome.error] if outcome.error is not None else []
+        if not resumed and len(failed) >= _HOPELESS:
+            raise failed[0]
+    if not resumed and failed:
+        raise failed[0]
+
+
+def check_complete(records: Records) -> None:
+    """Raise an error if cells are missing because they failed."""
+    if records.failures:
+        number = len(records.failures)
+        what = "1 failure" if number == 1 else f"{number} failures, the first"
+        again = "; run the same command to try again what failed"
+        if all(failure.is_lasting for failure in records.failures):
+            again = ""
+        raise ShaketableError(
+            f"results are not complete: {what}: {records.failures[0].error}{again}"
+        )

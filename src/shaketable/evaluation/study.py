@@ -21,8 +21,7 @@ from shaketable.evaluation.command_records import (
     describe_call,
     make_command_record,
 )
-from shaketable.evaluation.evaluate import load_measured, say_what_is_kept
-from shaketable.evaluation.failures import keep_outcomes
+from shaketable.evaluation.evaluate import keep_outcomes, load_measured, say_what_is_kept
 from shaketable.evaluation.noise import Draws, RuleName
 from shaketable.evaluation.options import Epsilon, StudyOptions
 from shaketable.evaluation.records import Records

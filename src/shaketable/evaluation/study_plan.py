@@ -27,7 +27,7 @@ from shaketable.evaluation.cells import (
     make_points,
     measure_groups,
 )
-from shaketable.evaluation.failures import Measured
+from shaketable.evaluation.evaluate import Measured
 from shaketable.evaluation.noise import USUAL_K, Noise, choose_bounds
 from shaketable.evaluation.options import Epsilon, StudyOptions
 from shaketable.evaluation.resolve import (

@@ -15,10 +15,9 @@ from shaketable.data.files import as_dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import list_usual
-from shaketable.findings.error_probability import ErrorProbability
 from shaketable.findings.mscr.view import describe_mscr, describe_risk
 from shaketable.findings.results import Results, find
-from shaketable.findings.series import Series
+from shaketable.findings.series import ErrorProbability, Series
 from shaketable.findings.subjects import Subject
 from shaketable.separations.opponents import check_moving
 from shaketable.separations.pair import note_eps_min

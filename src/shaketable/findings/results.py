@@ -15,6 +15,7 @@ from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, loa
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_blocks, print_notes
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Results(Displayed):
             if hasattr(finding, "sections"):  # until all findings are blocks
                 _call(name, "print()", lambda f=finding: f.print())
             else:
-                print_blocks(_call(name, "blocks()", lambda f=finding: f.blocks()))
+                print_blocks(_call(name, "blocks()", lambda f=finding: _check_blocks(f)))
         print_notes([*self.notes, *self.groups.unfinished])
 
     def sections(self, methods: Methods) -> list[Section]:
@@ -78,7 +79,9 @@ class Results(Displayed):
             if hasattr(finding, "sections"):
                 added = _call(name, "sections()", lambda f=finding: _check_sections(f, methods))
             else:
-                added = _call(name, "blocks()", lambda f=finding: _bridge(f.blocks(), methods))
+                added = _call(
+                    name, "blocks()", lambda f=finding: _bridge(_check_blocks(f), methods)
+                )
             if taken := {section.id for section in sections} & {section.id for section in added}:
                 raise InputError(f"finding {name!r} must not use the section id {min(taken)!r}")
             sections += added
@@ -203,6 +206,13 @@ def _check_json(numbers: Any) -> dict[str, Any]:
         raise TypeError(f"it must return a dict, got {type(numbers).__name__}")
     json.dumps(numbers)  # raises for what JSON cannot hold
     return numbers
+
+
+def _check_blocks(finding: Any) -> list[Block]:
+    blocks = finding.blocks()
+    if not isinstance(blocks, list) or not all(isinstance(block, Block) for block in blocks):
+        raise TypeError(f"it must return a list of blocks, got {blocks!r:.80}")
+    return blocks
 
 
 def _check_sections(finding: Any, methods: Methods) -> list[Section]:

@@ -306,7 +306,8 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
     small = [cell.note] if isinstance(cell, Entry) and cell.note else []
     if not isinstance(value, Estimate):
         text = _format_value(value, kind)
-        return f"{text}%" if text and kind in ("rate", "change", "bound") else text, small
+        has_unit = isinstance(value, int | float) and kind in ("rate", "change", "bound")
+        return f"{text}%" if has_unit else text, small
     if kind == "bound":
         below = numbers.say_below(value.high)
         return numbers.format_percent(value), [*([below] if below else []), *small]

@@ -10,6 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.norms import pnorm
 from shaketable.core.types import FloatArray, KeyArray
 from shaketable.corruptions.balls import numbers as balls
+from shaketable.corruptions.balls.charts import print_overlap, print_shares, print_volumes
 from shaketable.corruptions.balls.numbers import (
     log_volume,
     overlap,
@@ -17,7 +18,6 @@ from shaketable.corruptions.balls.numbers import (
     volume_factor,
     volume_table,
 )
-from shaketable.corruptions.balls.table import print_overlap, print_shares, print_volumes
 from shaketable.corruptions.pnorm import unit_ball
 from shaketable.statistics.intervals import proportion
 

@@ -3,14 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
-from shaketable.findings.finding import FindingKind, Methods, Section
+from shaketable.findings.finding import FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.series import Series
+from shaketable.views.blocks import Block
+from shaketable.views.terminal import Displayed
 from worst_loss.numbers import choose_worst, worst_loss
+from worst_loss.view import make_blocks
 
 
 @dataclass(frozen=True, eq=False)
-class WorstLoss:
+class WorstLoss(Displayed):
     """For every model, the corruption under which it loses most."""
 
     worst: dict[str, Series]
@@ -24,15 +27,8 @@ class WorstLoss:
             ]
         }
 
-    def print(self) -> None:
-        from worst_loss.table import print_worst
-
-        print_worst(self)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        from worst_loss.section import make_section
-
-        return [make_section(self, methods)]
+    def blocks(self) -> list[Block]:
+        return make_blocks(self)
 
 
 def find(groups: RecordGroups) -> WorstLoss | None:

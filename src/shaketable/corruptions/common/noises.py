@@ -14,6 +14,7 @@ import numpy as np
 from shaketable.core.threads import run_over_rows
 from shaketable.core.types import Array, FloatArray, KeyArray
 from shaketable.corruptions.common.severities import Parameters
+from shaketable.corruptions.compiled.levels import fill_draws, make_law_table
 
 _VALUES = np.arange(256.0)
 
@@ -43,8 +44,6 @@ def speckle_noise(images: Array, keys: KeyArray, parameters: Parameters, side: i
 
 def _draw(images: Array, keys: KeyArray, table: Array) -> Array:
     """Replace every value by a draw from its distribution, given by an alias table."""
-    from shaketable.corruptions.compiled.levels import fill_draws  # compiled, slow to load
-
     out = np.empty_like(images)
     flat = len(images), -1
     run_over_rows(fill_draws, images.reshape(flat), keys, out.reshape(flat), settings=(table,))
@@ -53,12 +52,12 @@ def _draw(images: Array, keys: KeyArray, table: Array) -> Array:
 
 @lru_cache(maxsize=32)
 def _gaussian_table(scale: float) -> Array:
-    return _aliases(_normal_cdf(np.full(256, 255 * scale)))
+    return make_law_table(_normal_cdf(np.full(256, 255 * scale)))
 
 
 @lru_cache(maxsize=32)
 def _speckle_table(scale: float) -> Array:
-    return _aliases(_normal_cdf(_VALUES * scale))
+    return make_law_table(_normal_cdf(_VALUES * scale))
 
 
 @lru_cache(maxsize=32)
@@ -69,13 +68,13 @@ def _shot_table(photons: float) -> Array:
     levels = (np.clip(counts / photons, 0, 1) * 255).astype(np.int64)
     # largest count whose level is at most k; all larger counts give 255
     largest = np.searchsorted(levels, _VALUES[:-1], side="right") - 1
-    return _aliases(pdtr(largest[None, :], (_VALUES / 255 * photons)[:, None]))
+    return make_law_table(pdtr(largest[None, :], (_VALUES / 255 * photons)[:, None]))
 
 
 @lru_cache(maxsize=32)
 def _impulse_table(share: float) -> Array:
     kept = _VALUES[None, :-1] >= _VALUES[:, None]
-    return _aliases(share / 2 + (1 - share) * kept)
+    return make_law_table(share / 2 + (1 - share) * kept)
 
 
 def find_table(name: str, parameters: Parameters) -> Array:
@@ -93,18 +92,6 @@ def _normal_cdf(spread: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):  # without spread the outcome is v
         cdf: FloatArray = ndtr((_VALUES[None, 1:] - _VALUES[:, None]) / spread[:, None])
     return cdf
-
-
-def _aliases(cumulative: Array) -> Array:
-    """Alias table of the distributions P(outcome <= k | v), 256 rows for v, 255 columns for k."""
-    from shaketable.corruptions.compiled.levels import fill_aliases
-
-    edges = np.pad(np.rint(cumulative * 2.0**32).astype(np.int64), ((0, 0), (1, 1)))
-    edges[:, -1] = 2**32
-    table = np.empty((256, 256), np.uint32)
-    fill_aliases(np.diff(edges), table)
-    table.flags.writeable = False
-    return table
 
 
 _TABLES = {

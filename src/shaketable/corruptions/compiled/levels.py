@@ -174,7 +174,7 @@ def redraw_levels(x: Array, keys: KeyArray, table: Array, bounds: Bounds) -> Arr
     return _fill_rows(_fill_redrawn, x, keys, table, levels, *scale)
 
 
-def make_law_table(cumulated: FloatArray) -> Array:
+def make_law_table(cumulated: Array) -> Array:
     """Return the alias table of the laws P(outcome <= k | v): 256 rows for v, 255 columns for k."""
     edges = np.pad(np.rint(cumulated * 2.0**32).astype(np.int64), ((0, 0), (1, 1)))
     edges[:, -1] = 2**32

@@ -17,8 +17,8 @@ from shaketable.findings.comparison.view import make_blocks
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
+from shaketable.findings.labels import choose_reference
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
-from shaketable.findings.reference import choose_reference
 from shaketable.findings.sequential import allow_for_looks, find_unit
 from shaketable.findings.series import meets_same_noise
 from shaketable.statistics import intervals

@@ -12,6 +12,9 @@ from shaketable.core.norms import pnorm_level
 from shaketable.corruptions.balls.charts import (
     PAPER_SAMPLES,
     overlap_chart,
+    print_overlap,
+    print_shares,
+    print_volumes,
     sample_panels,
     samples_chart,
     volumes_chart,
@@ -22,7 +25,6 @@ from shaketable.corruptions.balls.numbers import (
     overlap,
     volume_table,
 )
-from shaketable.corruptions.balls.table import print_overlap, print_shares, print_volumes
 from shaketable.corruptions.pnorm import Kind
 from shaketable.findings.figures.registry import FIGURES, FigureKind
 from shaketable.views.drawing import Chart

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.findings.figures.registry import FIGURES, FigureKind
+from shaketable.findings.labels import choose_reference
 from shaketable.findings.mscr.charts import make_mscr_rows
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference, mscr_difference
-from shaketable.findings.reference import choose_reference
 from shaketable.findings.results import Found, as_results
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study.charts import draw_tradeoff as draw_panels

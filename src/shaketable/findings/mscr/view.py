@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from shaketable.core.errors import either
 from shaketable.core.norms import norm_title
-from shaketable.findings.error_probability import ErrorProbability
-from shaketable.findings.series import Series, meets_same_noise
+from shaketable.findings.series import ErrorProbability, Series, meets_same_noise
 from shaketable.findings.subjects import Subject, name_noise
 from shaketable.statistics.difference import Difference
 from shaketable.statistics.estimate import Estimate

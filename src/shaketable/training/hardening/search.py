@@ -23,7 +23,7 @@ from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
 from shaketable.data.parts import fix_test_part
-from shaketable.evaluation.failures import check_complete
+from shaketable.evaluation.evaluate import check_complete
 from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.resolve import check_range, resolve_and_record

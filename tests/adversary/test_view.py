@@ -10,8 +10,8 @@ from scipy.stats import beta
 import shaketable as st
 from helpers.pages import chart_rows, read_page
 from shaketable.adversary.charts import curves_chart, map_chart
-from shaketable.adversary.page import write_worst_case
 from shaketable.adversary.worst_case import worst_case
+from shaketable.views.blocks import Table
 
 KINDS = ["none", "genuine-max"]
 LADDER = [0.3, 0.5, 1.2, 3.0]
@@ -107,7 +107,7 @@ def test_avoidable_losses_and_differences_are_those_of_the_line(found):
 
 
 def test_a_page_has_the_facts_of_the_line(found, tmp_path):
-    page = read_page(write_worst_case(tmp_path / "w.html", found))
+    page = read_page(found.report(tmp_path / "w.html"))
     queries = sum(a.queries for curve in found.curves for a in curve)
     expected = {
         "Data": "line",
@@ -122,18 +122,20 @@ def test_a_page_has_the_facts_of_the_line(found, tmp_path):
     }
     assert {name: page.facts[name] for name in expected} == expected
     for model, cut in CUTS.items():
-        rows = page.tables[f"Adversarial accuracy, {model}"]
-        assert rows[0] == ["L2 epsilon", "standard", "genuine-max", "Random noise"]
-        assert [row[0] for row in rows[1:]] == ["0.3", "0.5", "1.2", "3", "Area under it"]
-        shown = [row[1] for row in rows[1:-1]]
+        (rows,) = (t for name, t in page.tables.items() if name.startswith(f"accuracy of {model} "))
+        assert rows[0] == ["Epsilon", "standard", "genuine-max", "Random noise"]
+        assert [row[0] for row in rows[1:]] == ["0.3", "0.5 eps_min", "1.2", "3"]
+        shown = [row[1] for row in rows[1:]]
         assert shown == [entry(count_withstanding(cut, epsilon)) for epsilon in LADDER]
         noise = [f"{percent(v.value)} " for v in found.random[model].values()]
-        assert [row[3][: len(n)] for row, n in zip(rows[1:-1], noise, strict=True)] == noise
+        assert [row[3][: len(n)] for row, n in zip(rows[1:], noise, strict=True)] == noise
     marked = [a for tag, a in page.elements if tag == "tr" and a.get("class") == "mark"]
     assert len(marked) == 2  # the row of eps_min, of each model
-    trials = [(a, t) for a in found.of("late")[0] for t in a.trials]
-    assert page.tables["Attacks, late, standard adversarial accuracy"][1:] == [
-        [f"{a.epsilon:g}", t.spec, str(t.tried), str(t.found), f"{t.queries:,}"] for a, t in trials
+    assert page.tables["attacks"][1:] == [
+        [c.model, c.name, f"{a.epsilon:g}", t.spec, str(t.tried), str(t.found), f"{t.queries:,}"]
+        for c in found.curves
+        for a in c
+        for t in a.trials
     ]
 
 
@@ -142,22 +144,21 @@ def test_cards_have_the_values_of_their_own_model(tmp_path):
     wrong = worst_case(lambda z: (z[:, 0] > 9.7) * 1, (X, Y), [0.4], name="wrong")
     nearest = pytest.importorskip("sklearn.neighbors").KNeighborsClassifier(1).fit(X, Y)
     proven = worst_case(nearest, (X, Y), [0.4], name="proven")
-    page = read_page(write_worst_case(tmp_path / "w.html", wrong + sure + proven))
+    page = read_page((wrong + sure + proven).report(tmp_path / "w.html"))
     cards = [
         a["class"] for tag, a in page.elements if tag == "li" and "card" in (a.get("class") or "")
     ]
     assert cards == ["card lost", "card open", "card kept"]
-    text = page.text.partition("Accuracy by epsilon")[2]
-    clean = [part[:6].strip() for part in text.split("Accuracy: ")[1:]]
-    assert clean == ["66.67%", "100.00", "100.00"]
+    clean = [part.partition(" ")[0] for part in page.text.split("Accuracy: ")[1:]]
+    assert clean == ["66.67", "100.00", "100.00"]
 
 
 def test_examples_are_those_of_the_smallest_epsilon_and_rows_those_of_the_source(tmp_path):
     kept = np.array([0, *range(2, 13)])  # row 1 was left out before
     data = replace(st.make_dataset(X, Y, features=("along", "across")), kept=kept)
-    page = read_page(write_worst_case(tmp_path / "w.html", worst_case(late, data, LADDER)))
-    (name,) = (name for name in page.tables if name.startswith("Examples"))
-    assert "epsilon 1.2: 1 of 1, rows counted from 0" in " ".join(page.text.split())
+    page = read_page((worst_case(late, data, LADDER)).report(tmp_path / "w.html"))
+    (name,) = (name for name in page.tables if "rows counted" in name)
+    assert "epsilon 1.2: 1 of 1 examples, rows counted from 0" in " ".join(page.text.split())
     ((row, label, *_),) = page.tables[name][1:]
     assert (row, label) == ("9", "1 model says 0")  # the point at 8, 0.8 from the cut
 
@@ -166,8 +167,8 @@ def test_examples_come_in_order_of_their_distance_and_name_label_and_answer(tmp_
     data = st.make_dataset(X, np.array(["low", "high"])[Y], features=("along", "across"))
     answer = lambda z: np.where(z[:, 0] > 6.2, "high", "low")  # noqa: E731
     found = worst_case(answer, data, [3.0, 6.0], name="late")
-    page = read_page(write_worst_case(tmp_path / "w.html", found))
-    (name,) = (name for name in page.tables if name.startswith("Examples"))
+    page = read_page(found.report(tmp_path / "w.html"))
+    (name,) = (name for name in page.tables if "rows counted" in name)
     rows = page.tables[name][1:]
     away = np.sort(found.curves[0].accuracies[0].examples.distances(data, 2))
     assert [float(row[2]) for row in rows] == pytest.approx(away[: len(rows)].tolist(), rel=1e-4)
@@ -177,18 +178,23 @@ def test_examples_come_in_order_of_their_distance_and_name_label_and_answer(tmp_
         assert row[3].startswith(f"along: {X[int(row[0]), 0]:g} to ")
 
 
-def test_the_terminal_has_the_facts_of_the_line(found, capsys):
+def test_blocks_have_the_facts_of_the_line(found, capsys):
+    tables = [b for b in found.blocks() if isinstance(b, Table)]
+    for model, cut in CUTS.items():
+        (table,) = (t for t in tables if t.title.startswith(f"accuracy of {model} "))
+        assert table.to_frame()["epsilon"].tolist() == LADDER
+        values = [row[1].value for row in table.rows]
+        assert values == pytest.approx([count_withstanding(cut, e) / 12 for e in LADDER])
+    (differences,) = (t for t in tables if "the first minus" in t.title)
+    assert [row[:3] for row in differences.rows] == [
+        [name, "early", "late"] for name in ("standard", "genuine-max")
+    ]
     found.print()
     out = capsys.readouterr().out
     assert "line: 12 points; L2 eps_min = 0.5" in out
-    assert [out.partition(f"\n{m}: accuracy")[2].partition("\n")[0] for m in found.models] == [
-        " in %, L2; clean accuracy 91.67 %",
-        " in %, L2; clean accuracy 83.33 %",
-    ]
+    assert "accuracy: 91.67 % on the points as they are" in out
     for curve in found.curves:
         assert f"{curve.name}: area {curve.area:.4g} up to epsilon 3; " in out
-    last = out.partition("Which withstands more at epsilon 3?")[2]
-    assert last.count("early") == 2  # one row per constraint, at the largest epsilon only
 
 
 def test_charts_have_the_intervals_and_mark_eps_min(found):
@@ -231,7 +237,7 @@ def test_all_attacks_count_and_only_the_points_attacked(tmp_path):
     for a in found.curves[0]:
         assert [trial.spec for trial in a.trials] == ["random(queries=20)", "rays(queries=60)"]
         assert a.queries == sum(trial.queries for trial in a.trials) > a.trials[1].queries > 0
-    page = read_page(write_worst_case(tmp_path / "w.html", found))
+    page = read_page(found.report(tmp_path / "w.html"))
     assert (page.facts["Points"], page.facts["Points attacked"]) == ("12", "9")
     assert page.facts["Queries"] == f"{sum(a.queries for a in found.curves[0]):,}"
     with np.load(found.save_examples(tmp_path / "e.npz")) as kept:
