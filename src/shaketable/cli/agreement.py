@@ -17,7 +17,6 @@ from shaketable.cli.output import print_json
 from shaketable.cli.values import get_models, load_data
 from shaketable.core.errors import InputError
 from shaketable.core.options import one_of
-from shaketable.models.options import note_devices, run_model
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_notes
 
@@ -50,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.adversary.agreement import agreement
     from shaketable.adversary.target import Target
     from shaketable.core.norms import norm_title
+    from shaketable.models.options import note_devices, run_model
     from shaketable.separations.one_nn import one_nn
 
     if len(models := get_models(args).named()) < 2:

@@ -11,7 +11,6 @@ from typing import Any
 
 from shaketable.core.errors import InputError
 from shaketable.core.options import SWITCH, WHOLE, Option, format_toml, list_options
-from shaketable.evaluation.options import StudyOptions
 
 INIT = "init"
 """Word in place of a study file that asks for a new one."""
@@ -93,6 +92,8 @@ def _choose_start(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _make_text(path: str, settings: Mapping[str, Any]) -> str:
     """Text of a study file."""
+    from shaketable.evaluation.options import StudyOptions
+
     options = {key: each for key, each in list_options(StudyOptions).items() if each.in_files}
     used = [key for key in options if key in settings]
     head = _HEAD.format(path=path, store=settings["store"])
