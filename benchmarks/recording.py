@@ -77,7 +77,7 @@ COMMANDS = {
     "mcv-scores": "figure mcv scores.csv --reference plain -o scores.html",
     "adversary": "adversary --model rf --model 1nn --data bands(n=200) --eps 0.01,eps_min "
     "--constraint none --constraint genuine-max --points 20 --report adversary.html",
-    "agreement": "agreement --model rf --model svm --data bands(n=400)",
+    "agreement": "adversary --agreement neither --model rf --model svm --data bands(n=400)",
     "corrupt": "corrupt bands(n=100) --corruption l2(0.1) -o noisy.csv",
     "gallery": "corrupt digits.npz --row 7 -o gallery.html",
     "balls-volumes": "figure balls-volumes",

@@ -157,7 +157,8 @@ def test_a_forest_and_its_export_differ_only_at_the_points_that_are_listed(capsy
         graph = to_onnx(model, x[:1].astype(np.float32), options=options)
         Path("forest.onnx").write_bytes(graph.SerializeToString())
         models = ("--model", "forest=forest.joblib", "--model", "export=forest.onnx", "--trust")
-        (pair,) = run_json(capsys, "agreement", "--data", "d.npz", *models, "--quiet")["pairs"]
+        argv = ("adversary", "--agreement", "neither", "--data", "d.npz", *models, "--quiet")
+        (pair,) = run_json(capsys, *argv)["pairs"]
         own, exported = model.predict(x[700:]), OnnxModel("forest.onnx")(x[700:])
         rows = np.flatnonzero(own != exported)
         assert [point["row"] for point in pair["points"]] == (700 + rows).tolist()

@@ -487,7 +487,8 @@ def test_the_command_about_agreement(capsys, tmp_path):
     y = np.where(x[:, 0] * x[:, 1] > 0, "same", "other")  # no line parts them
     with (tmp_path / "d.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["a", "b", "kind"], *zip(x[:, 0], x[:, 1], y, strict=True)])
-    arguments = ("agreement", "--data", "d.csv", "--label", "kind", "--quiet")
+    arguments = ("adversary", "--data", "d.csv", "--label", "kind", "--quiet")
+    arguments += ("--agreement", "neither")
     models = ("--model", "rf", "--model", "logistic", "--model", "1nn")
     code, out, err = run_command(capsys, *arguments, *models)
     assert code == 0, err
@@ -509,7 +510,7 @@ def test_the_command_about_agreement(capsys, tmp_path):
     right = (fitted.predict(data.x[test]) == data.labels[test]).mean()
     assert found["accuracy"]["1nn"] == pytest.approx(100 * right)
     assert "two models or more" in run_failing(capsys, *arguments, "--model", "rf")
-    error = run_failing(capsys, *arguments, *models, "--ties", "majorty")
+    error = run_failing(capsys, *arguments[:-1], "majorty", *models)
     assert "did you mean 'majority'" in error
 
 

@@ -76,7 +76,8 @@ def test_every_command_takes_a_sample_of_the_points(capsys):
     assert found["n"] == 8, "a fifth of the sample"
     levels = "--train-eps", "0", "--runs", 2, "--jobs", 1
     assert run_json(capsys, "study", *models, *levels)["data"] == some.name
-    assert run_json(capsys, "agreement", *models, "--model", "rf")["n"] == 8
+    agreement = ("adversary", "--agreement", "neither")
+    assert run_json(capsys, *agreement, *models, "--model", "rf")["n"] == 8
     models = "--data", "iris", "--model", "1nn", "--quiet", "--points", 9, "--seed", 3
     found = run_json(capsys, "adversary", *models, "--eps", "0.1", "--attack", "random(10)")
     assert found["curves"][0]["points"][0]["n"] == 9, "of the 30 test points"
@@ -127,12 +128,18 @@ def test_a_name_that_is_not_clear_is_refused(capsys):
     assert "--model a=svm: the name 'a' is taken by 'rf'" in twice
 
 
-@pytest.mark.parametrize("command", ["evaluate", "study", "adversary", "agreement"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["evaluate", "--k", "1"],
+        ["study", "--runs", "1", "--jobs", "1"],
+        ["adversary", "--eps", "0.1"],
+        ["adversary", "--agreement", "majority"],
+    ],
+)
 def test_names_of_models_reach_the_results(capsys, command):
-    more = {"study": ["--runs", "1", "--jobs", "1"], "adversary": ["--eps", "0.1"]}
     flags = ("--data", "toy1d", "--model", "old=1nn", "--model", "new=svm")
-    options = more.get(command, [] if command == "agreement" else ["--k", "1"])
-    out = run_json(capsys, command, *flags, *options, "--quiet")
+    out = run_json(capsys, *command, *flags, "--quiet")
     found = {"old": False, "new": False}
 
     def look(value):

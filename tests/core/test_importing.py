@@ -184,5 +184,6 @@ def test_processes_that_are_started_do_not_look_there_either(capsys, own_directo
     Path("calendar.py").write_text(MARKER.format("of others"))
     start = "import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'calendar'])"
     Path("starter.py").write_text(start)  # as joblib starts its workers
-    assert "'starter:model'" in run_failing(capsys, "agreement", "--model", "starter:model", *DATA)
+    argv = ("adversary", "--agreement", "neither", "--model", "starter:model", *DATA)
+    assert "'starter:model'" in run_failing(capsys, *argv)
     assert not Path("ran").exists()

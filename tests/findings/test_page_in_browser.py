@@ -115,7 +115,7 @@ def test_the_risk_of_a_wrong_answer_is_on_the_first_screen(
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(request.getfixturevalue(page).as_uri())
     boxes = browser.execute_script(
-        "return [...document.querySelectorAll('#summary td')]"
+        "return [...document.querySelectorAll('header table.short td')]"
         ".map(c => [c.textContent, c.getBoundingClientRect()])"
     )
     assert len(boxes) == cells

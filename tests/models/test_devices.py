@@ -123,19 +123,17 @@ def test_onnx_without_a_provider_is_refused(device):
     [
         ("evaluate", "--model", "net.pt", "--corruptions", "linf(0.1)", "--k", 1),
         ("adversary", "--model", "net.pt", "--eps", "0.01", "--attack", "pgd(steps=1)"),
-        ("agreement", "--model", "net.pt", "--model", "b=other.pt"),
-        ("figure", "plane", "--model", "net.pt", "--k", 1, "-o", "plane.json"),
+        ("adversary", "--agreement", "neither", "--model", "net.pt", "--model", "b=other.pt"),
     ],
-    ids=lambda command: command[0],
+    ids=["evaluate", "adversary", "agreement"],
 )
 def test_commands_say_where_networks_compute(capsys, command):
     save()
     save("other.pt", seed=1)
-    quiet = () if command[0] == "figure" else ("--quiet",)
-    code, _, err = run_command(capsys, *command, *DATA, *quiet, "--device", "cpu")
+    code, _, err = run_command(capsys, *command, *DATA, "--quiet", "--device", "cpu")
     assert code == 0, err
     assert "note: computed on cpu: net.pt" in err
-    assert "got 'meta'" in run_failing(capsys, *command, *DATA, *quiet, "--device", "meta")
+    assert "got 'meta'" in run_failing(capsys, *command, *DATA, "--quiet", "--device", "meta")
 
 
 @pytest.mark.usefixtures("own_directory")

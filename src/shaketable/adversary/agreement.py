@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -10,8 +13,12 @@ from numpy.typing import ArrayLike
 
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
+from shaketable.core.norms import norm_title
+from shaketable.core.types import Array
+from shaketable.data.dataset import Dataset
 from shaketable.separations.one_nn import OneNN
 from shaketable.views.numbers import format_share
+from shaketable.views.terminal import Displayed, print_lines
 
 Ties: TypeAlias = Literal["neither", "majority"]
 
@@ -140,6 +147,62 @@ class Agreement:
         lines = [point.describe(self.names) for point in self.points[:most]]
         more = len(self.points) - most
         return [*lines, f"and {more} more; --json has all of them"] if more > 0 else lines
+
+
+@dataclass(frozen=True, eq=False)
+class Agreements(Displayed):
+    """Several models' labels of the same test points, every two of them compared with 1-NN."""
+
+    data: Dataset
+    norm: str
+    nearest: OneNN
+    labels: Mapping[str, Array]
+    """Labels of the test points by the name of the model."""
+    ties: Ties = "neither"
+
+    @cached_property
+    def pairs(self) -> list[Agreement]:
+        """Every two models."""
+        return [
+            agreement(a, b, self.nearest, ties=self.ties, names=(first, second))
+            for (first, a), (second, b) in combinations(self.labels.items(), 2)
+        ]
+
+    @property
+    def one_nn(self) -> tuple[float, float]:
+        """Least and largest accuracy of 1-NN, by how ties are decided."""
+        decided = self.ties == "neither"
+        return self.nearest.accuracy if decided else self.nearest.majority_accuracy
+
+    @property
+    def accuracy(self) -> dict[str, float]:
+        """Accuracy of every model."""
+        truth = np.array(self.data.classes, dtype=object)[self.nearest.y]
+        return {name: float(np.mean(given == truth)) for name, given in self.labels.items()}
+
+    def json(self) -> dict[str, Any]:
+        """Return accuracies in per cent, and every two models."""
+        low, high = self.one_nn
+        return {
+            "data": self.data.name,
+            "norm": self.norm,
+            "n": len(self.nearest.y),
+            "one_nn": {"low": 100 * low, "high": 100 * high},
+            "accuracy": {name: 100 * value for name, value in self.accuracy.items()},
+            "pairs": [pair.json() for pair in self.pairs],
+        }
+
+    def print(self) -> None:
+        """Print accuracies, every two models, and points on which they differ."""
+        low, high = self.one_nn
+        share = f"{100 * low:.2f}" if low == high else f"{100 * low:.2f} to {100 * high:.2f}"
+        norm = norm_title(self.nearest.p)
+        n = len(self.nearest.y)
+        print_lines(f"{self.data.name}: {n} test points; {norm} 1-NN has {share} %")
+        for name, value in self.accuracy.items():
+            print_lines(f"{name} has {format_share(value)}")
+        for pair in self.pairs:
+            print_lines("", pair, *([pair.words] if pair.differing else []), *pair.list_points())
 
 
 def agreement(

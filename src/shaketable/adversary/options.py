@@ -1,4 +1,4 @@
-"""Options of `worst_case`, as the command ``adversary`` takes them."""
+"""Options of `worst_case` and of agreement with 1-NN, as the command ``adversary`` takes them."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from shaketable.models.options import ModelOptions
 from shaketable.views.options import PrintOptions
 
 _ATTACKS = "region and attacks"
+_TIES = ("neither", "majority")
 _CONSTRAINTS = ("none", "genuine-max", "genuine-exact")
 
 
@@ -52,8 +53,15 @@ class AdversaryOptions(PrintOptions):
         (),
         read=parse_epsilons,
         form=LIST,
-        required=True,
         metavar="LIST",
+        group=COMMON,
+    )
+    agreement: str | None = option(
+        "attack nothing, but say which of two models or more labels more like 1-NN; a point with "
+        "several nearest neighbours agrees with neither of two models, or has the label of the "
+        "majority of them",
+        read=one_of("agreement", _TIES),
+        metavar="|".join(_TIES),
         group=COMMON,
     )
     constraint: tuple[str, ...] = option(

@@ -1,4 +1,4 @@
-"""``shaketable adversary``: adversarial accuracy along epsilon."""
+"""``shaketable adversary``: adversarial accuracy along epsilon, or agreement with 1-NN."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 ABOUT = "accuracy at the worst point around every test point"
 EXAMPLES = """\
-  shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html"""
+  shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html
+  shaketable adversary --agreement neither --model rf --model svm --data bands"""
 SCHEMA = "adversary/schema.json"
 
 
@@ -28,7 +29,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Attack every model, and print its accuracies."""
+    """Attack every model, and print its accuracies; or compare their labels with those of 1-NN."""
     from shaketable.adversary.attacks.registry import parse_attack
     from shaketable.adversary.worst_case import worst_case
     from shaketable.core.workers.tasks import use_cluster
@@ -36,6 +37,10 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.models.options import note_devices, run_model
 
     options: AdversaryOptions = args.options
+    if options.agreement is not None:
+        return _compare_labels(options)
+    if not options.eps:
+        raise InputError("--eps must say how far the adversary may go, such as eps_min; add it")
     sources = options.models.named()
     attacks = [parse_attack(spec) for spec in options.attack] or None
     constraints: Any = options.constraint or ("none",)
@@ -81,6 +86,39 @@ def run(args: argparse.Namespace) -> int:
     devices = {name: find_device(model) for name, (model, _) in models.items()}
     print_notes(note_devices(device, devices))
     _write(options, worst)
+    return 0
+
+
+def _compare_labels(options: AdversaryOptions) -> int:
+    """Print which of every two models labels more like 1-NN where they differ."""
+    import numpy as np
+
+    from shaketable.adversary.agreement import Agreements
+    from shaketable.adversary.target import Target
+    from shaketable.models.options import note_devices, run_model
+    from shaketable.separations.one_nn import one_nn
+
+    if options.eps:
+        raise InputError("--eps is for attacks, and --agreement attacks nothing; leave one out")
+    if len(models := options.models.named()) < 2:
+        raise InputError("--model must name two models or more; repeat it for the second")
+    data = options.dataset.load(seed=options.seed)
+    nearest = one_nn(data, norm=options.norm, seed=options.seed, progress=not options.quiet)
+    classes = np.array([*data.classes, "none"], dtype=object)  # code -1 is the last
+    labels: dict[str, Any] = {}
+    devices: dict[str, str | None] = {}
+    for name, source in models.items():
+        with run_model(name):
+            model, unfitted = options.models.load(source, data)
+            refit = unfitted or options.models.fit
+            target = Target.of(model, data, seed=options.seed, name=name, refit=refit, unscale=True)
+            devices[name] = target.classifier.computed_on
+            labels[name] = classes[target.classifier(data.rows(nearest.test))]
+    ties: Any = options.agreement
+    found = Agreements(data, options.norm, nearest, labels, ties)
+    print_result(found, json=options.json)
+    if not options.json:
+        print_notes([*data.notes(), *note_devices(options.models.device, devices)])
     return 0
 
 

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 from shaketable.cli import (
     adversary,
-    agreement,
     check,
     compare,
     corrupt,
@@ -97,7 +96,6 @@ GROUPS: dict[str, dict[str, Command]] = {
         "separation": separation,
         "evaluate": evaluate,
         "adversary": adversary,
-        "agreement": agreement,
         "study": study,
     },
     "Improve": {"train": train, "harden": harden},

@@ -16,14 +16,14 @@ from shaketable.cli.flags import (
     add_quiet_flag,
     add_seed_flag,
 )
-from shaketable.cli.values import load_data, read_suites
 from shaketable.core.errors import InputError
-from shaketable.core.options import one_of, output_file, parse_path
+from shaketable.core.options import make_options, one_of, output_file, parse_path
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
     from shaketable.corruptions import Corruption
     from shaketable.corruptions.suites.suite import Suite
+    from shaketable.data.dataset import Dataset
     from shaketable.evaluation.noise import Draws
 
 ABOUT = "a corrupted copy of data; one image under several corruptions"
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         flag = "--inside" if args.inside else "--row"
         endings = " or ".join(GALLERY_ENDINGS)
         raise InputError(f"{flag} is for a gallery, whose file ends in {endings}, got {args.out!r}")
-    suites = read_suites(args)
+    suites = _read_suites(args)
     if len(args.corruption) + len(suites) != 1:
         raise InputError(
             "corrupt writes one of --corruption, --suite and --grid, got "
@@ -104,6 +104,22 @@ def run(args: argparse.Namespace) -> int:
             "gallery, such as -o gallery.html"
         )
     return _write_suite(args, suites[0]) if suites else _write_copy(args, args.corruption[0])
+
+
+def _load_data(args: argparse.Namespace) -> Dataset:
+    """Load the data as the flags say."""
+    from shaketable.data.options import DataOptions
+
+    return make_options(DataOptions, vars(args)).load(seed=args.seed)
+
+
+def _read_suites(args: argparse.Namespace) -> list[Suite]:
+    """Suites and grids as the flags say."""
+    from shaketable.corruptions.suites.suite import suite
+    from shaketable.evaluation.options import make_grid
+
+    names = [args.suite] if args.suite else []
+    return [*map(suite, names), *map(make_grid, args.grid or ())]
 
 
 def _write_copy(args: argparse.Namespace, corruption: str) -> int:
@@ -120,7 +136,7 @@ def _write_copy(args: argparse.Namespace, corruption: str) -> int:
         if source and Path(source).exists() and Path(source).resolve() == Path(args.out).resolve():
             raise InputError(f"--out must not be the data themselves, {source!r}; name a new file")
     parse(corruption, eps_min=lambda _: 1.0)  # refused before any work
-    data = load_data(args)
+    data = _load_data(args)
     limits = choose_range(data, args.bounds) or "none"
     draws: Draws = args.draws or "independent"
     copy = corrupted(data, corruption, seed=args.seed, bounds=args.bounds, draws=draws)
@@ -148,7 +164,7 @@ def _write_suite(args: argparse.Namespace, suite: Suite) -> int:
     if args.uint8:
         raise InputError("--uint8 is for --corruption; a suite of uint8 images stays uint8")
     check_target(args.out, suite)
-    data = load_data(args)
+    data = _load_data(args)
     draws: Draws = args.draws or "ladder"
     folder = write_suite(
         args.out,
@@ -182,8 +198,8 @@ def _write_gallery(args: argparse.Namespace) -> int:
 
     _check_file(args.out, GALLERY_ENDINGS)
     row = args.row or 0
-    suites = read_suites(args)
-    data = load_data(args)
+    suites = _read_suites(args)
+    data = _load_data(args)
     check_images(data.x, row)
     bounds = choose_range(data, args.bounds)
     corruptions = [*resolve(args.corruption, data, bounds).corruptions]

@@ -12,9 +12,8 @@ from shaketable.cli.flags import (
     parse_numbers,
 )
 from shaketable.cli.output import print_json
-from shaketable.cli.values import get_models
 from shaketable.core.errors import InputError
-from shaketable.core.options import CHART_ENDINGS, split_words
+from shaketable.core.options import CHART_ENDINGS, make_options, split_words
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
@@ -169,13 +168,13 @@ def _show_model(kind: FigureKind, args: argparse.Namespace) -> Any:
     from shaketable.data.files import load
     from shaketable.models.devices import place_model
     from shaketable.models.loading import load_model
-    from shaketable.models.options import run_model
+    from shaketable.models.options import ModelOptions, run_model
 
     options = _read_options(kind, args, besides=("data", "label", "model", "trust"))
     if args.source or not args.data:
         got = repr(args.source[0]) if args.source else "no --data"
         raise InputError(f"figure {args.name} is drawn from --data and --model, got {got}")
-    ((name, source), *others) = get_models(args).named().items()
+    ((name, source), *others) = make_options(ModelOptions, vars(args)).named().items()
     if others:
         raise InputError(f"figure {args.name} is about one model, got {len(others) + 1}")
     data = load(args.data, label=args.label)

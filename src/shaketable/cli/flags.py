@@ -98,20 +98,6 @@ def add_data_flags(parser: argparse.ArgumentParser) -> None:
     add_options(parser, DataOptions, keys=keys, defaults=True)
 
 
-def add_subject_flags(parser: argparse.ArgumentParser, how_many: str = "") -> None:
-    """Add the data and the models, which come fitted or are trained first."""
-    from shaketable.data.options import DataOptions
-    from shaketable.models.options import ModelOptions
-
-    add_options(parser, DataOptions, defaults=True)
-    add_options(
-        parser,
-        ModelOptions,
-        defaults=True,
-        model=list_options(ModelOptions)["model"].help + how_many,
-    )
-
-
 def add_reference_flag(parser: argparse.ArgumentParser) -> None:
     """Add which model the others are compared with."""
     from shaketable.evaluation.options import EvaluateOptions
@@ -124,13 +110,6 @@ def add_grouping_flags(parser: argparse.ArgumentParser) -> None:
     from shaketable.evaluation.options import StudyOptions
 
     add_options(parser, StudyOptions, keys=["group", "baseline"], defaults=True)
-
-
-def add_norm_flag(parser: argparse.ArgumentParser, default: str = "inf") -> None:
-    """Add the norm in which distances are measured."""
-    parser.add_argument(
-        "--norm", default=default, help=f"1, 2, inf or another order (default: {default})"
-    )
 
 
 def add_copies_flags(parser: argparse.ArgumentParser) -> None:
@@ -174,15 +153,6 @@ def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
     add_options(parser, EvaluateOptions, keys=["bounds"], defaults=True)
 
 
-def add_output_flags(parser: argparse.ArgumentParser) -> None:
-    """Add where results go, and what is required."""
-    from shaketable.evaluation.options import EvaluateOptions
-
-    add_json_flag(parser)
-    add_options(parser, EvaluateOptions, keys=["report"], defaults=True)
-    add_requirement_flags(parser)
-
-
 def add_requirement_flags(parser: argparse.ArgumentParser) -> None:
     """Add what is required of models, and files for the decisions."""
     from shaketable.evaluation.options import RequirementOptions
@@ -206,15 +176,12 @@ def add_page_flag(
     parser.add_argument(*names, type=check, metavar="FILE.html", help=about, dest=dest)
 
 
-def add_out_flag(
-    parser: argparse.ArgumentParser, about: str, endings: Sequence[str], *, required: bool = False
-) -> None:
+def add_out_flag(parser: argparse.ArgumentParser, about: str, endings: Sequence[str]) -> None:
     """Add a file to write that has one of the endings."""
     parser.add_argument(
         "-o",
         "--out",
         type=output_file(*endings),
-        required=required,
         metavar="FILE",
         help=f"{about}: {', '.join(endings)}",
     )

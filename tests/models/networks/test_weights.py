@@ -79,7 +79,7 @@ def test_preprocessing_decides_the_shape_that_a_network_is_made_for():
     [
         ["evaluate", "--k", "1"],
         ["adversary", "--eps", "0.1", "--attack", "random(queries=2)", "--quiet"],
-        ["agreement", "--model", "1nn"],
+        ["adversary", "--agreement", "neither", "--model", "1nn"],
         ["figure", "plane", "-o", "plane.svg"],
     ],
 )

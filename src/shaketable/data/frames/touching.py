@@ -29,6 +29,8 @@ def touching(
 
     Parameters
     ----------
+    data
+        Data of a table.
     only, keep
         Columns that alone may change, and columns that must not. Without them noise changes
         every column of numbers; columns of dates are changed only if `only` names them.
@@ -45,6 +47,13 @@ def touching(
         Gower's distance, 0 or 1 for categories and the difference divided by the range for
         numbers.
 
+    Returns
+    -------
+    Dataset
+        The data with this choice.
+
+    Examples
+    --------
     >>> from shaketable import load
     >>> data = load("iris").touching(keep="petal length (cm)")
     >>> data.table.moved

@@ -29,7 +29,19 @@ _METRIC = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\[(?P<under>.*)\])?\s*", r
 
 @dataclass(frozen=True, eq=False)
 class Correlation(Displayed):
-    """Two metrics of the same models on the same data."""
+    """Two metrics of the same models on the same data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(200, 1))
+    >>> models = {str(t): lambda x, t=t: x[:, 0] > t for t in (0.5, 0.52, 0.6, 0.7)}
+    >>> records = st.evaluate(models, (x, x[:, 0] > 0.5), "linf(0.2)", k=2)
+    >>> found = st.correlate(records, "accuracy", "accuracy[linf(0.2)]")
+    >>> len(found.models), "spearman" in found.json(), type(found.plot()).__name__
+    (4, True, '_LayerChart')
+    """
 
     data: str
     first: str
@@ -68,7 +80,13 @@ class Correlation(Displayed):
         return first, second
 
     def json(self) -> dict[str, Any]:
-        """Return both correlations, and the metrics of every model in per cent."""
+        """Return both correlations, and the metrics of every model in per cent.
+
+        Returns
+        -------
+        dict[str, Any]
+            Both correlations, and the values of all models.
+        """
         return {
             "data": self.data,
             "first": self.first,
@@ -91,7 +109,13 @@ class Correlation(Displayed):
         print_correlations([self])
 
     def plot(self) -> Chart:
-        """Draw one metric against the other, one dot per model."""
+        """Draw one metric against the other, one dot per model.
+
+        Returns
+        -------
+        Chart
+            The chart.
+        """
         from shaketable.findings.correlation.charts import scatter_chart  # slow to load
 
         return scatter_chart([self])

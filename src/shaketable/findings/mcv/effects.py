@@ -112,6 +112,8 @@ class Effects:
     therefore stricter: the probability that any effect of a list is shown although it is 0 is at
     most 5 % (Bonferroni). The sentences claim only what is shown.
 
+    Examples
+    --------
     >>> from shaketable import evaluate, metrics
     >>> from shaketable import grid
     >>> x = np.linspace(0, 1, 200)[:, None]
@@ -192,6 +194,29 @@ class Effects:
         """Main effect of the first kind minus that of the second, paired by point.
 
         Negative: the first one costs more.
+
+        Parameters
+        ----------
+        first, second
+            Kinds of corruption.
+        confidence
+            Confidence of the interval.
+
+        Returns
+        -------
+        Estimate
+            The difference, with its interval.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shaketable as st
+        >>> x = np.random.default_rng(0).uniform(size=(100, 2))
+        >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5),
+        ...                       st.grid(["gaussian(0.2)"], ["scaling(1.2)"]), k=2)
+        >>> effects = Effects(st.metrics.suite_results(records)[0])
+        >>> print(effects.difference("gaussian", "scaling"))
+        -0.025 (95 % interval -0.087 to 0.040)
         """
         a, b = (
             np.mean(_drop_missing(self._list_removals(kind)), axis=0) for kind in (first, second)
@@ -215,7 +240,23 @@ class Effects:
         return words.describe_interaction(self)
 
     def json(self) -> dict[str, Any]:
-        """Return all effects in percentage points, and the sentences."""
+        """Return all effects in percentage points, and the sentences.
+
+        Returns
+        -------
+        dict[str, Any]
+            Effects and sentences.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shaketable as st
+        >>> x = np.random.default_rng(0).uniform(size=(100, 2))
+        >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5),
+        ...                       st.grid(["gaussian(0.2)"], ["scaling(1.2)"]), k=2)
+        >>> sorted(Effects(st.metrics.suite_results(records)[0]).json())[:2]
+        ['interactions', 'left_out']
+        """
         return {
             "main": [effect.json() for effect in self.main],
             "orders": [effect.json() for effect in self.kind_orders],
