@@ -88,14 +88,6 @@ def test_a_data_frame_has_all_rows_and_the_ends_of_intervals():
     assert frame.loc[0, "difference, note"] == "paired"
 
 
-def test_numbers_stay_below_each_other_beside_a_mark(capsys):
-    rows = [["a", Entry(0.25, shown=True)], ["b", 0.5]]
-    print_blocks([Table("t", [Column("model"), Column("rate", "rate")], rows, shown="s")])
-    lines = capsys.readouterr().out.splitlines()
-    first, second = (next(li for li in lines if number in li) for number in ("25.00", "50.00"))
-    assert first.index("25.00") == second.index("50.00")
-
-
 def test_a_bound_of_all_is_left_out():
     column, nothing = Column("wrong answer", "bound"), Estimate(0.5, 0.0, 1.0, 0.95, "by hand")
     assert format_cell(nothing, column) == "50.00"
@@ -128,7 +120,7 @@ def test_terminals_leave_details_charts_and_images_out(capsys):
         "rf: MSCR -5.60% (95 % interval -12.50% to +0.10%)",
         "  it loses",
         "  an aside",
-        "1nn: MSCR undefined",
+        "1nn: no MSCR",
         "",
     ]
 

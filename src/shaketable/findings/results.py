@@ -221,7 +221,7 @@ def _bridge(blocks: Any, methods: Methods) -> list[Section]:
     blocks = [*number_places(blocks)]
     for kind, texts in collect_methods(blocks).items():
         methods.by_kind.setdefault(kind, {}).update(dict.fromkeys(texts))
-    headline, sections = page.make_sections(blocks)
+    headline, sections = page.make_sections(blocks, f"f{id(blocks)}")
     top = [Section(f"top-{id(blocks)}", "", Markup("".join(headline.parts)), 0)]
     made = []
     for s in sections:

@@ -153,12 +153,7 @@ def _print_table_block(table: Table) -> None:
     if not table.rows:
         return
     left = [j for j, i in enumerate(table.used) if table.columns[i].kind == "text"]
-    rows = [*table.texts()]
-    for j in range(len(table.header)):
-        if j not in left and any(row[j].endswith(" *") for row in rows):
-            for row in rows:  # the others leave room, so that numbers stay below each other
-                row[j] += "" if row[j].endswith(" *") else "  "
-    print_table(table.title, table.header, rows, left=left)
+    print_table(table.title, table.header, [*table.texts()], left=left)
     if table.shown and table.has_shown:
         print_lines(f"* {table.shown}")
     if table.left_out:
@@ -166,7 +161,7 @@ def _print_table_block(table: Table) -> None:
 
 
 def _print_card(card: Card) -> None:
-    print_lines(f"{card.title}: {card.name} {format_card(card)}".rstrip())
+    print_lines(f"{card.title}: {format_card(card)}")
     print_lines(*(f"  {sentence}" for sentence in (*card.sentences, *card.asides)))
 
 

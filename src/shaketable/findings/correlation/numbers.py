@@ -13,12 +13,13 @@ import numpy as np
 from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.evaluation.records import Records
-from shaketable.findings.correlation import words
+from shaketable.findings.correlation import view
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements.quantities import QUANTITIES, Case, find_quantity
 from shaketable.statistics.correlation import LEAST, compute_reliability, pearson, spearman
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Correlation(Displayed):
     @property
     def words(self) -> str:
         """Whether the two metrics order models alike, as far as it is shown."""
-        return words.describe(self)
+        return view.describe(self)
 
     @property
     def _columns(self) -> tuple[Any, Any]:
@@ -102,11 +103,9 @@ class Correlation(Displayed):
             "left_out": list(self.left_out),
         }
 
-    def print(self) -> None:
-        """Print both correlations and what they mean."""
-        from shaketable.findings.correlation.table import print_correlations
-
-        print_correlations([self])
+    def blocks(self) -> list[Block]:
+        """Return both correlations, what they mean, and the chart."""
+        return view.make_blocks([self])
 
     def plot(self) -> Chart:
         """Draw one metric against the other, one dot per model.

@@ -19,7 +19,7 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.spec import display_name, parse_call, split_calls, split_factors
 from shaketable.core.types import FloatArray
-from shaketable.findings.mcv import words
+from shaketable.findings.mcv import view
 from shaketable.findings.mcv.contrasts import (
     estimate_contrast,
     estimate_contrasts,
@@ -227,17 +227,17 @@ class Effects:
     @cached_property
     def main_words(self) -> str:
         """Sentence that says which factor costs most, if that is shown."""
-        return words.describe_main(self)
+        return view.describe_main(self)
 
     @cached_property
     def order_words(self) -> str:
         """Sentence that says whether the order of factors matters, if that is shown."""
-        return words.describe_order(self)
+        return view.describe_order(self)
 
     @cached_property
     def interaction_words(self) -> str:
         """Sentence that says whether two factors cost more or less together, if that is shown."""
-        return words.describe_interaction(self)
+        return view.describe_interaction(self)
 
     def json(self) -> dict[str, Any]:
         """Return all effects in percentage points, and the sentences.
