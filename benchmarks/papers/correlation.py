@@ -33,7 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
 from shaketable.findings.correlation.charts import scatter_chart
-from shaketable.findings.correlation.words import format_correlation, name_metric
+from shaketable.findings.correlation.view import format_correlation, name_metric
 from shaketable.statistics.correlation import spearman
 from shaketable.views.drawing import save_chart
 

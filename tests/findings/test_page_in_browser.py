@@ -16,7 +16,7 @@ from shaketable.adversary.worst_case import WorstCase, worst_case
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
 from shaketable.findings.page import write_report
-from shaketable.models.examples import oracle
+from shaketable.models.builtin import oracle
 from shaketable.separations.audit import audit
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.separation import separation
@@ -115,7 +115,7 @@ def test_the_risk_of_a_wrong_answer_is_on_the_first_screen(
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     browser.get(request.getfixturevalue(page).as_uri())
     boxes = browser.execute_script(
-        "return [...document.querySelectorAll('#summary td')]"
+        "return [...document.querySelectorAll('header table.short td')]"
         ".map(c => [c.textContent, c.getBoundingClientRect()])"
     )
     assert len(boxes) == cells

@@ -171,7 +171,7 @@ def test_sections_are_sorted_by_their_order(
 def test_sections_of_suites_follow_the_verdict(ice_records: Records, tiles: Dataset) -> None:
     more = evaluate(lambda x: x[:, 0, 0] > 0.5, tiles, ["linf(eps_min)"], name="dot")
     ids = list_sections(find(ice_records + more))
-    assert ids[:3] == ["verdict", "comparison", "suite-1"]
+    assert ids[:3] == ["verdict", "comparison", "suite"]
 
 
 def test_records_without_a_cell_are_refused() -> None:

@@ -120,7 +120,7 @@ def test_terminals_leave_details_charts_and_images_out(capsys):
         "rf: MSCR -5.60% (95 % interval -12.50% to +0.10%)",
         "  it loses",
         "  an aside",
-        "1nn: MSCR undefined",
+        "1nn: no MSCR",
         "",
     ]
 

@@ -73,12 +73,12 @@ def rerun(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> import shaketable as st
+    >>> options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1, "n_jobs": 1}
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "study.sqlite"
-    ...     options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1}
-    ...     records = st.study("iris", "1nn", **options, store=path)
-    ...     print(st.rerun(path).changes)
+    ...     _ = st.study("iris", "1nn", **options, store=Path(folder) / "study.sqlite")
+    ...     print(st.rerun(Path(folder) / "study.sqlite", n_jobs=1).changes)
     ()
     """
     commands, records = read_commands(str(store))

@@ -70,6 +70,16 @@ class AdversarialAccuracy:
 
     Attacks may miss misclassified points, so it is an upper bound, unless `proven` says why nothing
     is left to find.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.2], [0.9]], [False, True]
+    >>> found = st.adversary.adversarial_accuracy(lambda x: x[:, 0] > 0.5, *data, epsilon=0.35)
+    >>> float(found.value), sorted(found.json())[:2]
+    (0.5, ['bound', 'constraint'])
+    >>> found.describe_bound(100)[:31]
+    'an upper bound: cover(resolutio'
     """
 
     p: float
@@ -143,7 +153,18 @@ class AdversarialAccuracy:
         return f"proven: {self.proven}" if self.proven else self.describe_bound(self.queries)
 
     def describe_bound(self, queries: int) -> str:
-        """The attacks and the number of queries behind the upper bound."""
+        """The attacks and the number of queries behind the upper bound.
+
+        Parameters
+        ----------
+        queries
+            Number of queries.
+
+        Returns
+        -------
+        str
+            A part of a sentence.
+        """
         names = ", ".join(trial.spec for trial in self.trials) or "nothing"
         of = "" if self.remains_exactly else " for the points found to have room"
         bound = f"an upper bound{of}: {names} found no more in {queries:,} queries"
@@ -160,7 +181,13 @@ class AdversarialAccuracy:
         )
 
     def json(self) -> dict[str, Any]:
-        """Accuracy and evidence as a JSON object; accuracies are percentages."""
+        """Accuracy and evidence as a JSON object; accuracies are percentages.
+
+        Returns
+        -------
+        dict[str, Any]
+            Keys as in ``shaketable adversary --json``.
+        """
         defined = self.n > 0
         return {
             "constraint": self.constraint,

@@ -66,7 +66,26 @@ class Avoidable:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorstCase(Displayed):
-    """Adversarial accuracies of models on the same data, at the same epsilons."""
+    """Adversarial accuracies of models on the same data, at the same epsilons.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> data = [[0.2], [0.9]], [False, True]
+    >>> found = st.worst_case(lambda x: x[:, 0] > 0.3, data, name="step")
+    >>> len(found.of("step")), found.within(0.1), found.differences()
+    (1, True, [])
+    >>> len(found.sentences("step")), len(found.avoidable("step"))
+    (1, 1)
+    >>> sorted(found.json())[:2]
+    ['avoidable', 'curves']
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(found.save_examples(Path(folder) / "examples.npz").name)
+    ...     print(found.report(Path(folder) / "page.html").name)
+    examples.npz
+    page.html
+    """
 
     data: Dataset
     p: float
@@ -120,7 +139,18 @@ class WorstCase(Displayed):
         return norm_title(self.p)
 
     def of(self, model: str) -> list[Curve]:
-        """Curves of one model, one per constraint."""
+        """Curves of one model, one per constraint.
+
+        Parameters
+        ----------
+        model
+            Name of the model.
+
+        Returns
+        -------
+        list[Curve]
+            Its curves.
+        """
         return [curve for curve in self.curves if curve.model == model]
 
     def avoidable(self, model: str) -> list[Avoidable]:
@@ -129,6 +159,16 @@ class WorstCase(Displayed):
         Counted at the largest epsilon at which 1-NN on the attacked points loses nothing: any for
         Voronoi cells (Theorem 2), and up to eps_min for balls. At eps_min itself the balls of the
         closest points of different classes touch; these points are left out.
+
+        Parameters
+        ----------
+        model
+            Name of the model.
+
+        Returns
+        -------
+        list[Avoidable]
+            What it loses.
         """
         return self._avoidable.get(model, [])
 
@@ -153,7 +193,18 @@ class WorstCase(Displayed):
         return [Avoidable(last, int(lost.sum()), int(right.sum()))]
 
     def within(self, epsilon: float) -> bool:
-        """Whether epsilon is at most eps_min."""
+        """Whether epsilon is at most eps_min.
+
+        Parameters
+        ----------
+        epsilon
+            Radius.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         return self.eps_min is not None and epsilon <= self.eps_min
 
     def _find_closest(self, curve: Curve) -> IntArray:
@@ -172,7 +223,18 @@ class WorstCase(Displayed):
         return np.unique(pairs)
 
     def sentences(self, model: str) -> list[str]:
-        """What a model loses although 1-NN would not, one sentence per constraint."""
+        """What a model loses although 1-NN would not, one sentence per constraint.
+
+        Parameters
+        ----------
+        model
+            Name of the model.
+
+        Returns
+        -------
+        list[str]
+            Sentences.
+        """
         return [str(avoidable) for avoidable in self.avoidable(model)]
 
     def __repr__(self) -> str:
@@ -183,6 +245,16 @@ class WorstCase(Displayed):
 
         One entry per example: ``model``, ``constraint``, ``epsilon``, ``row`` of the data, its
         ``label``, the point ``x`` as the model takes it, ``distance`` and the ``predicted`` label.
+
+        Parameters
+        ----------
+        path
+            File that ends in ``.npz``.
+
+        Returns
+        -------
+        Path
+            Path of the file.
         """
         if self.data.table is not None and self.data.table.decodes:
             raise InputError(
@@ -214,6 +286,11 @@ class WorstCase(Displayed):
         """Paired differences of every two models, for every constraint and epsilon.
 
         The accuracy of each entry is that of the first model.
+
+        Returns
+        -------
+        list[tuple[AdversarialAccuracy, Difference]]
+            Accuracy of the first model, and its difference from the second.
         """
         return self._differences
 
@@ -237,7 +314,13 @@ class WorstCase(Displayed):
         return differences
 
     def json(self) -> dict[str, Any]:
-        """All results as a JSON object; accuracies are percentages."""
+        """All results as a JSON object; accuracies are percentages.
+
+        Returns
+        -------
+        dict[str, Any]
+            Keys as in ``shaketable adversary --json``.
+        """
         return {
             "data": self.data.name,
             "norm": "inf" if np.isinf(self.p) else self.p,
@@ -338,16 +421,22 @@ def worst_case(
 
     Parameters
     ----------
-    model, data, norm and all others
+    model, data
         As in `adversarial_curve`.
     epsilons
         One radius or several; ``eps_min`` stands for half the separation of these data, and
         ``0.5*eps_min`` for half of that.
+    norm
+        Order of the norm.
     constraints
         One or several of ``none``, ``genuine-max`` and ``genuine-exact``, one curve each.
+    attacks
+        As in `adversarial_accuracy`.
     random
         Number of noisy copies per point, for the accuracy under random noise of the same sizes,
         uniform in the ball, at the same points; 0 for none.
+    bounds, seed, name, refit, own, split, unscale, points, store, progress
+        As in `adversarial_curve`.
 
     Returns
     -------
@@ -356,7 +445,7 @@ def worst_case(
 
     Examples
     --------
-    >>> from shaketable.models.examples import f2, f3
+    >>> from shaketable.models.builtin import f2, f3
     >>> kinds = ["none", "genuine-exact"]
     >>> worst = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
     >>> worst += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)

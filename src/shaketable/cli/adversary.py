@@ -3,39 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from shaketable.cli.flags import CHART_ENDINGS, add_options
+from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_result
 from shaketable.core.errors import InputError
-from shaketable.core.options import (
-    COMMON,
-    LIST,
-    REPEATED,
-    RESULTS,
-    WHOLE,
-    cluster_option,
-    contains,
-    norm_option,
-    one_of,
-    option,
-    out_option,
-    output_file,
-    parse_epsilons,
-    parse_path,
-    report_option,
-    seed_option,
-    store_option,
-    switch,
-)
-from shaketable.core.workers.tasks import use_cluster
-from shaketable.data.options import DataOptions, bounds_option
-from shaketable.models.options import ModelOptions, note_devices, run_model
-from shaketable.views.options import PrintOptions
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
+    from shaketable.adversary.options import AdversaryOptions
     from shaketable.adversary.worst_case import WorstCase
 
 ABOUT = "accuracy at the worst point around every test point"
@@ -44,100 +20,21 @@ EXAMPLES = """\
   shaketable adversary --agreement neither --model rf --model svm --data bands"""
 SCHEMA = "adversary/schema.json"
 
-_ATTACKS = "region and attacks"
-_TIES = ("neither", "majority")
-_CONSTRAINTS = ("none", "genuine-max", "genuine-exact")
-
-
-@dataclass(frozen=True)
-class AdversaryOptions(PrintOptions):
-    """Data, models, region, attacks, and what to write."""
-
-    dataset: DataOptions = contains(
-        DataOptions,
-        data="file, folder or built-in set; where models are trained and there is no --test, 20 %% "
-        "of the points are drawn as test points",
-        points="attack only N of the test points, drawn with --seed",
-    )
-    models: ModelOptions = contains(ModelOptions)
-    own: bool = switch("train on all points, and attack the same points", group="models")
-    norm: str = norm_option("2")
-    eps: tuple[float | str, ...] = option(
-        "how far the adversary may go: numbers, eps_min or 0.5*eps_min, with commas",
-        (),
-        read=parse_epsilons,
-        form=LIST,
-        metavar="LIST",
-        group=COMMON,
-    )
-    agreement: str | None = option(
-        "attack nothing, but say which of two models or more labels more like 1-NN; a point with "
-        "several nearest neighbours agrees with neither of two models, or has the label of the "
-        "majority of them",
-        read=one_of("agreement", _TIES),
-        metavar="|".join(_TIES),
-        group=COMMON,
-    )
-    constraint: tuple[str, ...] = option(
-        "none: the whole ball; genuine: only what is closer to the point than to any other test "
-        "point, at most (max) or exactly epsilon away; repeat it to compare (default: none)",
-        (),
-        read=one_of("constraint", _CONSTRAINTS),
-        form=REPEATED,
-        metavar="|".join(_CONSTRAINTS),
-        group=_ATTACKS,
-    )
-    attack: tuple[str, ...] = option(
-        "such as 'pgd(steps=20)', 'apgd(loss=ce)', 'random(queries=1000)', 'rays', 'cover', or "
-        "'package.module:name(…)' for your own; repeat it for several (default: what suits the "
-        "model)",
-        (),
-        form=REPEATED,
-        metavar="SPEC",
-        group=COMMON,
-    )
-    random: int = option(
-        "also accuracy under random noise of the same sizes, K copies of every point",
-        0,
-        read=int,
-        form=WHOLE,
-        metavar="K",
-        group=_ATTACKS,
-    )
-    bounds: Any = bounds_option()
-    seed: int = seed_option("random starts")
-    out: str | None = out_option("chart to write", *CHART_ENDINGS)
-    map: str | None = option(
-        "chart of points of two features, for one model and one constraint: decision regions, "
-        "Voronoi cells, and where the adversary went",
-        read=parse_path,
-        metavar="FILE",
-        group=RESULTS,
-    )
-    examples: str | None = option(
-        "adversarial examples found at the largest epsilon: rows, points, labels",
-        read=output_file(".npz"),
-        metavar="FILE.npz",
-        group=RESULTS,
-    )
-    report: str | None = report_option("write a page with tables, figures and examples")
-    store: str | None = store_option("it keeps the results of attacks, which are not run again")
-    cluster: str | None = cluster_option()
-
-
-OPTIONS = AdversaryOptions
-
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, region, attacks, and what to write."""
-    add_options(parser, OPTIONS)
+    from shaketable.adversary.options import AdversaryOptions
+
+    add_options(parser, AdversaryOptions)
 
 
 def run(args: argparse.Namespace) -> int:
     """Attack every model, and print its accuracies; or compare their labels with those of 1-NN."""
     from shaketable.adversary.attacks.registry import parse_attack
     from shaketable.adversary.worst_case import worst_case
+    from shaketable.core.workers.tasks import use_cluster
     from shaketable.models.devices import find_device
+    from shaketable.models.options import note_devices, run_model
 
     options: AdversaryOptions = args.options
     if options.agreement is not None:
@@ -198,6 +95,7 @@ def _compare_labels(options: AdversaryOptions) -> int:
 
     from shaketable.adversary.agreement import Agreements
     from shaketable.adversary.target import Target
+    from shaketable.models.options import note_devices, run_model
     from shaketable.separations.one_nn import one_nn
 
     if options.eps:

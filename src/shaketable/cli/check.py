@@ -8,7 +8,6 @@ from shaketable.cli.flags import add_json_flag, add_requirement_flags, parse_con
 from shaketable.cli.output import print_result, write_decisions
 from shaketable.core.errors import InputError
 from shaketable.core.options import make_options
-from shaketable.evaluation.options import RequirementOptions
 
 ABOUT = "requirements on models: met, not met or inconclusive"
 SCHEMA = "findings/requirements/schema.json"
@@ -40,6 +39,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Decide the requirements, print the decisions, and return 0, 1 or 3."""
     from shaketable.activities.stopping import read_requirements
+    from shaketable.evaluation.options import RequirementOptions
     from shaketable.findings.requirements.check import check
 
     options = make_options(RequirementOptions, vars(args))

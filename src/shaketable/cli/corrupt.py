@@ -18,8 +18,6 @@ from shaketable.cli.flags import (
 )
 from shaketable.core.errors import InputError
 from shaketable.core.options import make_options, one_of, output_file, parse_path
-from shaketable.data.options import DataOptions
-from shaketable.evaluation.options import make_grid
 from shaketable.views.terminal import print_lines, print_notes
 
 if TYPE_CHECKING:
@@ -110,12 +108,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _load_data(args: argparse.Namespace) -> Dataset:
     """Load the data as the flags say."""
+    from shaketable.data.options import DataOptions
+
     return make_options(DataOptions, vars(args)).load(seed=args.seed)
 
 
 def _read_suites(args: argparse.Namespace) -> list[Suite]:
     """Suites and grids as the flags say."""
     from shaketable.corruptions.suites.suite import suite
+    from shaketable.evaluation.options import make_grid
 
     names = [args.suite] if args.suite else []
     return [*map(suite, names), *map(make_grid, args.grid or ())]

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import conclude
-from shaketable.evaluation.options import EvaluateOptions
-from shaketable.models.options import note_devices
 
 if TYPE_CHECKING:
     from shaketable.data.dataset import Dataset
+    from shaketable.evaluation.options import EvaluateOptions
     from shaketable.evaluation.records import Records
 
 ABOUT = "measure models under noise and other corruptions"
 EXAMPLES = """\
   shaketable evaluate --model rf --model 1nn --data bands --store r.sqlite --report r.html"""
-OPTIONS = EvaluateOptions
 SCHEMA = "findings/schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, corruptions, and where results go."""
-    add_options(parser, OPTIONS)
+    from shaketable.evaluation.options import EvaluateOptions
+
+    add_options(parser, EvaluateOptions)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -34,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.evaluation.evaluate import check_complete
     from shaketable.evaluation.records import Records, list_devices
     from shaketable.findings.results import find
+    from shaketable.models.options import note_devices
     from shaketable.separations.pair import note_eps_min
     from shaketable.statistics.families import use_intervals
 

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import (
-    CHART_ENDINGS,
     add_json_flag,
     add_out_flag,
     parse_integers,
@@ -14,8 +13,7 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import print_json
 from shaketable.core.errors import InputError
-from shaketable.core.options import make_options, split_words
-from shaketable.models.options import ModelOptions, run_model
+from shaketable.core.options import CHART_ENDINGS, make_options, split_words
 from shaketable.views.terminal import ignore_broken_pipe, print_lines
 
 if TYPE_CHECKING:
@@ -170,6 +168,7 @@ def _show_model(kind: FigureKind, args: argparse.Namespace) -> Any:
     from shaketable.data.files import load
     from shaketable.models.devices import place_model
     from shaketable.models.loading import load_model
+    from shaketable.models.options import ModelOptions, run_model
 
     options = _read_options(kind, args, besides=("data", "label", "model", "trust"))
     if args.source or not args.data:

@@ -18,12 +18,6 @@ from shaketable.core.options import (
     parse_finite,
     split_words,
 )
-from shaketable.data.options import DataOptions
-from shaketable.evaluation.options import EvaluateOptions, RequirementOptions, StudyOptions
-from shaketable.views.options import PrintOptions
-
-CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
-"""Endings of the files that a chart can be written to."""
 
 
 def add_options(
@@ -42,14 +36,17 @@ def add_options(
         Takes the flags. Values are left out where a flag is not given, so that it is known which
         were.
     kind
-        Dataclass of options.
+        Dataclass of options; the parser remembers it, as the default of ``options``.
     keys
         Those options alone.
     defaults
-        Whether the defaults are filled in where a flag is not given.
+        Whether the defaults are filled in where a flag is not given; the command then has other
+        flags, too.
     helps
         Other help, by key.
     """
+    if not defaults:
+        parser.set_defaults(options=kind)
     options = [each for key, each in list_options(kind).items() if keys is None or key in keys]
     groups: dict[str, list[Option]] = {}
     for each in options:
@@ -95,17 +92,23 @@ def _add_flag(place: Any, option: Option, *, defaults: bool) -> None:
 
 def add_data_flags(parser: argparse.ArgumentParser) -> None:
     """Add how data are read."""
+    from shaketable.data.options import DataOptions
+
     keys = [key for key in list_options(DataOptions) if key != "data"]
     add_options(parser, DataOptions, keys=keys, defaults=True)
 
 
 def add_reference_flag(parser: argparse.ArgumentParser) -> None:
     """Add which model the others are compared with."""
+    from shaketable.evaluation.options import EvaluateOptions
+
     add_options(parser, EvaluateOptions, keys=["reference"], defaults=True)
 
 
 def add_grouping_flags(parser: argparse.ArgumentParser) -> None:
     """Add what models are grouped by, and the baseline."""
+    from shaketable.evaluation.options import StudyOptions
+
     add_options(parser, StudyOptions, keys=["group", "baseline"], defaults=True)
 
 
@@ -124,6 +127,8 @@ def add_seed_flag(parser: argparse.ArgumentParser, purpose: str) -> None:
 
 def add_draws_flag(parser: argparse.ArgumentParser, default: str) -> None:
     """Add whether the sizes of a ladder share their draws."""
+    from shaketable.evaluation.options import EvaluateOptions
+
     add_options(
         parser,
         EvaluateOptions,
@@ -136,21 +141,29 @@ def add_draws_flag(parser: argparse.ArgumentParser, default: str) -> None:
 
 def add_grid_flags(parser: Any) -> None:
     """Add a grid of faults to a parser or a group of it."""
+    from shaketable.evaluation.options import EvaluateOptions
+
     _add_flag(parser, list_options(EvaluateOptions)["grid"], defaults=True)
 
 
 def add_bounds_flags(parser: argparse.ArgumentParser) -> None:
     """Add the range of values, and what happens at its edge."""
+    from shaketable.evaluation.options import EvaluateOptions
+
     add_options(parser, EvaluateOptions, keys=["bounds"], defaults=True)
 
 
 def add_requirement_flags(parser: argparse.ArgumentParser) -> None:
     """Add what is required of models, and files for the decisions."""
+    from shaketable.evaluation.options import RequirementOptions
+
     add_options(parser, RequirementOptions, defaults=True)
 
 
 def add_json_flag(parser: argparse.ArgumentParser, about: str = "") -> None:
     """Add how results are printed: as JSON for programs, or with tables in another format."""
+    from shaketable.views.options import PrintOptions
+
     helps = {"json": f"print JSON, for programs{about}"}
     add_options(parser, PrintOptions, keys=["json", "format"], defaults=True, **helps)
 
@@ -176,6 +189,8 @@ def add_out_flag(parser: argparse.ArgumentParser, about: str, endings: Sequence[
 
 def add_quiet_flag(parser: argparse.ArgumentParser) -> None:
     """Add whether there is a progress bar."""
+    from shaketable.views.options import PrintOptions
+
     add_options(parser, PrintOptions, keys=["quiet"], defaults=True)
 
 

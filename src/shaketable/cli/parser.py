@@ -104,12 +104,11 @@ def parse_args(
         return _list_commands(commands, groups).parse_args(argv)
     if name not in commands:
         raise unknown_name("command", name, commands)
-    command = commands.get(name)
-    parser, sub = _make_parser(name, command)
+    parser, sub = _make_parser(name, commands.get(name))
     args, rest = parser.parse_known_args(argv)
     if rest:
         _refuse(rest[0], sub)
-    if (kind := getattr(command, "OPTIONS", None)) is not None:
+    if (kind := getattr(args, "options", None)) is not None:
         args.options = _read_options(args, kind)
         vars(args).update(list_values(args.options))
     return args

@@ -14,7 +14,6 @@ from shaketable.cli.flags import (
 )
 from shaketable.cli.output import conclude, read_group, read_results
 from shaketable.core.options import make_options
-from shaketable.evaluation.options import MeasureOptions
 
 ABOUT = "what a results file holds: tables, JSON, a page, requirements"
 SCHEMA = "findings/schema.json"
@@ -48,6 +47,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what a results file holds."""
+    from shaketable.evaluation.options import MeasureOptions
     from shaketable.findings.correlation.finding import find_asked as find_correlation
     from shaketable.findings.mcv.finding import find_asked as find_variation
 

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_result
 from shaketable.core.options import (
-    COMMON,
-    RUNNING,
-    WHOLE,
     format_toml,
-    jobs_option,
-    option,
-    parse_path,
-    switch,
 )
-from shaketable.models.options import device_option
-from shaketable.views.options import PrintOptions
 from shaketable.views.terminal import ignore_broken_pipe, print_lines, print_text
 
 if TYPE_CHECKING:
     from shaketable.evaluation.command_records import CommandRecord
+    from shaketable.evaluation.options import RerunOptions
 
 ABOUT = "make a results file again, and say whether it agrees"
 EXAMPLES = """\
@@ -31,45 +22,11 @@ EXAMPLES = """\
 SCHEMA = "evaluation/rerun.schema.json"
 
 
-@dataclass(frozen=True)
-class RerunOptions(PrintOptions):
-    """The file, the new one, and which part is made again."""
-
-    results: str = option(
-        "results file of study or evaluate", "", metavar="STORE", is_argument=True, required=True
-    )
-    data: str | None = option(
-        "where the data are now (default: where they were)", metavar="DATA", group=COMMON
-    )
-    out: str | None = option(
-        "results file to write, which must not exist (default: none is kept)",
-        read=parse_path,
-        metavar="FILE",
-        group=COMMON,
-        flags=("-o", "--out"),
-    )
-    cells: int | None = option(
-        "make only N cells again, drawn at random; of a study the trainings that they belong to",
-        read=int,
-        form=WHOLE,
-        metavar="N",
-        group=COMMON,
-    )
-    show: bool = switch("print how the file was made, as a study file, and stop", group=COMMON)
-    trust: bool = switch(
-        "import modules that the file names, and load model files that may hold code: it runs",
-        group=RUNNING,
-    )
-    jobs: int | None = jobs_option()
-    device: str | None = device_option()
-
-
-OPTIONS = RerunOptions
-
-
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The file, the new one, and which part is made again."""
-    add_options(parser, OPTIONS)
+    from shaketable.evaluation.options import RerunOptions
+
+    add_options(parser, RerunOptions)
 
 
 def run(args: argparse.Namespace) -> int:

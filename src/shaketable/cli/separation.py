@@ -3,90 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json
-from shaketable.core.errors import InputError
-from shaketable.core.options import (
-    COMMON,
-    RUNNING,
-    WHOLE,
-    cluster_option,
-    contains,
-    norm_option,
-    option,
-    report_option,
-    seed_option,
-    store_option,
-    switch,
-)
-from shaketable.core.workers.tasks import use_cluster
-from shaketable.data.options import DataOptions
-from shaketable.views.options import PrintOptions
 from shaketable.views.terminal import print_lines
+
+if TYPE_CHECKING:
+    from shaketable.separations.options import SeparationOptions
 
 ABOUT = "how far apart the classes are, and eps_min"
 EXAMPLES = """\
   shaketable separation mydata.csv --label COLUMN --report separation.html"""
 SCHEMA = "separations/schema.json"
 
-_MAX_CLOSEST = 1000  # one less than separation() takes: the last pair shown needs the next
-
-
-def _parse_closest(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise InputError(f"must be a whole number of at least 1, got {text!r}")
-    if number > _MAX_CLOSEST:
-        raise InputError(f"must be at most {_MAX_CLOSEST}, got {text!r}")
-    return number
-
-
-@dataclass(frozen=True)
-class SeparationOptions(PrintOptions):
-    """The data, the norm, and what else is computed."""
-
-    dataset: DataOptions = contains(DataOptions, data={"is_argument": True, "required": True})
-    norm: str = norm_option("inf")
-    closest: int = option(
-        "how many of the closest pairs of different classes to show (default: 10)",
-        10,
-        read=_parse_closest,
-        form=WHOLE,
-        metavar="N",
-        group=COMMON,
-    )
-    minimum: bool = switch(
-        "faster: do not find every point's nearest point of another class", group=COMMON
-    )
-    one_nn: bool = switch(
-        "also report how often the nearest training point has a test point's label", group=COMMON
-    )
-    seed: int = seed_option("the split for --one-nn, where the data have no test part", RUNNING)
-    device: str | None = option(
-        "torch device to search on, such as cuda (default: all CPU cores, without torch)",
-        metavar="NAME",
-        group=RUNNING,
-    )
-    report: str | None = report_option("write a page with tables, figures and images")
-    store: str | None = store_option("it keeps what a long search has found so far, and eps_min")
-    cluster: str | None = cluster_option()
-
-
-OPTIONS = SeparationOptions
-
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """The data, the norm, and what else is computed."""
-    add_options(parser, OPTIONS)
+    from shaketable.separations.options import SeparationOptions
+
+    add_options(parser, SeparationOptions)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure the separation, and print it."""
+    from shaketable.core.workers.tasks import use_cluster
     from shaketable.evaluation.store import Store
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn

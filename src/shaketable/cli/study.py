@@ -13,29 +13,31 @@ from shaketable.cli.output import conclude, print_result, read_group
 from shaketable.cli.study_file import INIT, NEW_FILE, write_study_file
 from shaketable.core.errors import InputError
 from shaketable.core.options import write_settings
-from shaketable.evaluation.options import StudyOptions
-from shaketable.models.options import note_devices
 from shaketable.views.terminal import print_lines
 
 if TYPE_CHECKING:
     from shaketable.activities.study import Inputs
+    from shaketable.evaluation.options import StudyOptions
 
 ABOUT = "train with noise, test with noise, over many runs"
 EXAMPLES = """\
   shaketable study --data bands --model rf --train-eps 0,eps_min \\
       --test-eps eps_min,0.02 --runs 20 --store s.sqlite"""
-OPTIONS = StudyOptions
 SCHEMA = "findings/schema.json"
 DRY_RUN_SCHEMA = "evaluation/dry_run.schema.json"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, models, sizes of noise, runs, and where results go; or a file that says it."""
-    add_options(parser, OPTIONS)
+    from shaketable.evaluation.options import StudyOptions
+
+    add_options(parser, StudyOptions)
 
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the study, and print it; or write a study file, or say what it would take."""
+    from shaketable.models.options import note_devices
+
     options: StudyOptions = args.options
     if options.file == INIT:
         return _write_file(options)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from shaketable.core.errors import InputError
-from shaketable.core.options import SWITCH, Option, format_toml, list_options
-from shaketable.evaluation.options import StudyOptions
+from shaketable.core.options import SWITCH, WHOLE, Option, format_toml, list_options
 
 INIT = "init"
 """Word in place of a study file that asks for a new one."""
@@ -93,6 +92,8 @@ def _choose_start(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _make_text(path: str, settings: Mapping[str, Any]) -> str:
     """Text of a study file."""
+    from shaketable.evaluation.options import StudyOptions
+
     options = {key: each for key, each in list_options(StudyOptions).items() if each.in_files}
     used = [key for key in options if key in settings]
     head = _HEAD.format(path=path, store=settings["store"])
@@ -123,5 +124,7 @@ def _find_example(option: Option) -> Any:
         return True
     if option.example is None and option.default not in (None, ()):
         return option.write_setting(option.default)
+    if option.example is None and option.form is WHOLE:
+        return 1
     example = option.example or option.metavar or option.key.upper()
     return [example] if option.form.several and isinstance(example, str) else example

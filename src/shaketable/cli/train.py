@@ -5,27 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json
-from shaketable.core.options import (
-    COMMON,
-    RUNNING,
-    contains,
-    option,
-    out_option,
-    seed_option,
-    switch,
-)
-from shaketable.data.options import DataOptions, bounds_option
-from shaketable.models.options import NetworkOptions, RecipeChoice, device_option, split_weights
-from shaketable.views.options import PrintOptions
+from shaketable.models.options import RecipeChoice, split_weights
 from shaketable.views.terminal import print_lines, print_notes, print_table
 
 if TYPE_CHECKING:
+    from shaketable.training.options import TrainOptions
     from shaketable.training.trained import Trained
 
 ABOUT = "train a network with noise"
@@ -37,48 +26,11 @@ SCHEMA = "cli/train.schema.json"
 _SHOWN = 12  # epochs that are printed at most
 
 
-@dataclass(frozen=True)
-class TrainOptions(PrintOptions):
-    """Data, network, noise, recipe, and where the network goes."""
-
-    dataset: DataOptions = contains(
-        DataOptions,
-        points="train on only N points, of the training part if the test part is fixed, drawn with "
-        "--seed",
-    )
-    networks: NetworkOptions = contains(
-        NetworkOptions,
-        recipe="how to train, such as fast or 'fast(epochs=10, batch=128, rate=0.1, shift=no, "
-        "precision=float32)'; see shaketable list recipes (default: auto: fast for images, else "
-        "points). shift=no: images are not mirrored and cropped; rate: highest learning rate; "
-        "precision: floats of the network, auto is bfloat16 on CUDA where torch deems it safe",
-    )
-    noise: str = option(
-        "training noise, such as 'linf(0.1)' or C1; with augmentations before it, such as "
-        "'trivialaugment + C1'; or an adversary, such as 'pgd_at(0.03)' (default: clean)",
-        "clean",
-        metavar="SPEC",
-        group=COMMON,
-    )
-    no_curve: bool = switch(
-        "do not measure the accuracy on held-out points after every epoch", group=RUNNING
-    )
-    seed: int = seed_option("weights, order, augmentation and noise")
-    bounds: Any = bounds_option()
-    device: str | None = device_option()
-    out: str | None = out_option(
-        "file of the trained network, for evaluate --model; FILE.checkpoint beside it keeps the "
-        "training if it is interrupted, for the same command to go on",
-        ".pt",
-    )
-
-
-OPTIONS = TrainOptions
-
-
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Data, network, noise, recipe, and where the network goes."""
-    add_options(parser, OPTIONS)
+    from shaketable.training.options import TrainOptions
+
+    add_options(parser, TrainOptions)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,13 +12,32 @@ _COMMAND = "SHAKETABLE_COMMAND"  # in the environment, so that worker processes 
 
 
 class ShaketableError(Exception):
-    """Base of all errors of shaketable; the command line exits with its `exit_code`."""
+    """Base of all errors of shaketable; the command line exits with its `exit_code`.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise InputError("k must be 1 or more, got 0")
+    ... except ShaketableError as error:
+    ...     print(error, error.exit_code)
+    k must be 1 or more, got 0 2
+    """
 
     exit_code = 4
 
 
 class InputError(ShaketableError, ValueError):
-    """Data, a model or an option that cannot be used as given."""
+    """Data, a model or an option that cannot be used as given.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> try:
+    ...     st.parse("linf(0.1")
+    ... except st.InputError as error:
+    ...     print(type(error).__name__)
+    InputError
+    """
 
     exit_code = 2
 
@@ -28,7 +47,17 @@ class ModelError(InputError):
 
 
 class UndefinedError(InputError):
-    """A quantity that has no value for these data, such as eps_min if classes coincide."""
+    """A quantity that has no value for these data, such as eps_min if classes coincide.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> try:
+    ...     st.separation([[0.0], [0.0]], ["a", "b"])
+    ... except st.UndefinedError as error:
+    ...     print(type(error).__name__)
+    UndefinedError
+    """
 
 
 class WorkerError(ShaketableError):
@@ -36,7 +65,22 @@ class WorkerError(ShaketableError):
 
 
 class StoreError(ShaketableError, OSError):
-    """A results file that cannot be read or written."""
+    """A results file that cannot be read or written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import shaketable as st
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "results.sqlite"
+    ...     _ = path.write_text("no database")
+    ...     try:
+    ...         st.Store(path)
+    ...     except st.StoreError as error:
+    ...         print(type(error).__name__)
+    StoreError
+    """
 
     exit_code = 2
 

@@ -22,6 +22,9 @@ from shaketable.core.writing import check_writable
 
 T = TypeVar("T")
 
+CHART_ENDINGS = (".html", ".json", ".pdf", ".png", ".svg")
+"""Endings of the files that a chart can be written to."""
+
 COMMON = "common options"
 """Group that comes first."""
 

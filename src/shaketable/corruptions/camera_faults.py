@@ -38,6 +38,15 @@ class SaltPepper(Corruption):
     exact share of the values. What a lower density replaces, a higher one in the same draw replaces
     as well.
 
+    Parameters
+    ----------
+    density
+        Probability that a value is replaced.
+    bounds
+        Value range; filled in from the data.
+
+    Examples
+    --------
     >>> SaltPepper(0.1).spec
     'sp(0.1)'
     """
@@ -79,6 +88,17 @@ class CameraGaussian(Corruption):
 
     As imnoise's 'gaussian', whose first number is the mean; the variance is 0.01 by default.
 
+    Parameters
+    ----------
+    mean
+        Mean of the noise, as a share of the value range.
+    var
+        Its variance, as a share of the squared range.
+    bounds
+        Value range; filled in from the data.
+
+    Examples
+    --------
     >>> CameraGaussian(0.1).spec
     'ga(mean=0.1, var=0.01)'
     """
@@ -164,6 +184,19 @@ class Rotation(Corruption):
     Corners are filled with ``fill``: 0 black, 1 white. As MATLAB's imrotate with 'crop', which
     rotates counter-clockwise.
 
+    Parameters
+    ----------
+    degrees
+        Angle, clockwise.
+    interpolation
+        ``nearest`` or ``bilinear``.
+    fill
+        What corners are filled with: 0 is black, 1 white.
+    bounds
+        Value range; filled in from the data.
+
+    Examples
+    --------
     >>> Rotation(-30).spec, Rotation(30, "bilinear", fill=1).spec
     ('rotation(-30)', 'rotation(30, bilinear, fill=1)')
     """

@@ -12,8 +12,7 @@ from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, Traits, check_number, on_arrays
 from shaketable.corruptions.registry import declare
 from shaketable.data.columns import Columns
-from shaketable.data.frames.columns import CATEGORIES, NUMBERS
-from shaketable.data.frames.typos import VARIANTS
+from shaketable.data.frames.columns import CATEGORIES, NUMBERS, VARIANTS
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,15 @@ class Swap(_Share):
     points if there is none. In tables of several kinds it changes text, categories, booleans and
     one-hot groups; other columns can be named with ``only=``. Missing values stay missing.
 
+    Parameters
+    ----------
+    share
+        Probability that a value is replaced.
+    frequencies
+        Values of every column and how often they occur; filled in from the data.
+
+    Examples
+    --------
     >>> Swap(0.05).spec
     'swap(0.05)'
     """
@@ -106,6 +114,15 @@ class Typo(_Share):
     neighbour on the keyboard. A column of a category type can hold only its categories, so there a
     typo is a missing value.
 
+    Parameters
+    ----------
+    share
+        Probability that a text gets a typo.
+    sizes
+        Number of texts of every column; filled in from the data.
+
+    Examples
+    --------
     >>> Typo(0.05).spec
     'typo(0.05)'
     """

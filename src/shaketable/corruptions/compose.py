@@ -22,6 +22,13 @@ NAME_RULE = (
 class Sequence(Compound):
     """``a + b``: first a, then b. Factor i draws from hash(key, i); bounds apply after each.
 
+    Parameters
+    ----------
+    parts
+        Corruptions in their order.
+
+    Examples
+    --------
     >>> from shaketable.corruptions import parse
     >>> (parse("l2(1)") + parse("linf(0.1)") + parse("l0(0.1)")).spec
     'l2(1) + linf(0.1) + l0(0.1)'
@@ -57,6 +64,15 @@ class Sequence(Compound):
 class Named(Alone, Wrapper):
     """``a as NAME``: the same corruption under a name, with random draws of its own.
 
+    Parameters
+    ----------
+    corruption
+        What is done.
+    name
+        Its name.
+
+    Examples
+    --------
     >>> from shaketable.corruptions import parse
     >>> parse("rotation(30) as RO30SP0").spec
     'rotation(30) as RO30SP0'

@@ -107,6 +107,18 @@ class Corruption:
     The first field is its size, and a field ``bounds`` is for the value range. A subclass must
     define `apply`; `traits` says what it needs and does. What is random is made by `draw` and used
     by `apply`, so that all levels of a ladder can share one draw.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> from shaketable.core.keys import row_keys
+    >>> noise = st.parse("linf(0.1)").for_shape((2,)).bind(st.data.Bounds(0, 1))
+    >>> noise.write().name, noise.with_members(()) == noise
+    ('linf', True)
+    >>> x, keys = np.full((3, 2), 0.5), row_keys(0, np.arange(3), np.arange(1))[:, 0]
+    >>> bool(abs(noise.apply(x, noise.draw(x, keys)) - x).max() <= 0.1)
+    True
     """
 
     spec_name: ClassVar[str] = ""
@@ -140,13 +152,29 @@ class Corruption:
         return ()
 
     def with_members(self, members: tuple[Corruption, ...]) -> Self:  # noqa: ARG002  (has none)
-        """Return the same corruption, made of others."""
+        """Return the same corruption, made of others.
+
+        Parameters
+        ----------
+        members
+            Corruptions in place of those that it is made of.
+
+        Returns
+        -------
+        Self
+            The corruption made of them.
+        """
         return self
 
     def write(self) -> Call:
         """Return the spec as a call: its size, if it has one, then what else differs.
 
         Words stand by their place, unless one before them is left out, all else by its name.
+
+        Returns
+        -------
+        Call
+            Name and arguments.
         """
         kind: Any = type(self)
         name = self.spec_name or f"{kind.__module__}:{kind.__qualname__}"
@@ -163,7 +191,18 @@ class Corruption:
         return Call(name, tuple(args), options)
 
     def for_shape(self, shape: tuple[int, ...]) -> Self:
-        """Fill in what the shape of a point decides, which becomes part of the spec."""
+        """Fill in what the shape of a point decides, which becomes part of the spec.
+
+        Parameters
+        ----------
+        shape
+            Shape of one point.
+
+        Returns
+        -------
+        Self
+            The corruption for such points.
+        """
         if self.members:
             return self.with_members(tuple(member.for_shape(shape) for member in self.members))
         points = self.traits.points
@@ -176,11 +215,39 @@ class Corruption:
         return self
 
     def for_columns(self, columns: Columns) -> Self:
-        """Fill in what the points decide, such as column means, which the spec does not contain."""
+        """Fill in what the points decide, such as column means, which the spec does not contain.
+
+        Parameters
+        ----------
+        columns
+            What is known about every column.
+
+        Returns
+        -------
+        Self
+            The corruption for these points.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> st.parse("linf(0.1)").for_columns(None).spec
+        'linf(0.1)'
+        """
         return self.with_members(tuple(member.for_columns(columns) for member in self.members))
 
     def bind(self, bounds: Bounds | None) -> Self:
-        """Fill in the value range, which is recorded separately."""
+        """Fill in the value range, which is recorded separately.
+
+        Parameters
+        ----------
+        bounds
+            Value range; None for none.
+
+        Returns
+        -------
+        Self
+            The corruption that keeps values in this range.
+        """
         if self.members:
             return self.with_members(tuple(member.bind(bounds) for member in self.members))
         given: Any = self
@@ -190,11 +257,36 @@ class Corruption:
         """Draw all random numbers, from one key per row; `x` gives shape and type of the rows.
 
         The default returns the keys themselves: `apply` then draws what it needs from them.
+
+        Parameters
+        ----------
+        x
+            Rows.
+        keys
+            One key per row.
+
+        Returns
+        -------
+        Any
+            What `apply` takes.
         """
         return keys
 
     def apply(self, x: Array, drawn: Any) -> Array:
-        """Return a corrupted copy of the rows of `x`; `drawn` is what `draw` returned."""
+        """Return a corrupted copy of the rows of `x`; `drawn` is what `draw` returned.
+
+        Parameters
+        ----------
+        x
+            Rows.
+        drawn
+            What `draw` returned for them.
+
+        Returns
+        -------
+        Array
+            Corrupted rows.
+        """
         raise NotImplementedError
 
     def __call__(self, x: Array, keys: KeyArray, out: Array | None = None) -> Array:
@@ -392,7 +484,15 @@ def device_code(x: Any) -> DeviceCode | None:
 @declare("clean", {"clean": "no corruption"})
 @dataclass(frozen=True)
 class Clean(Corruption):
-    """No corruption: the inputs as they are."""
+    """No corruption: the inputs as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> st.corrupt(np.array([[0.5]]), Clean())
+    array([[0.5]])
+    """
 
     traits = Traits(on_steps=True, takes_levels=True, made_on="any")
 

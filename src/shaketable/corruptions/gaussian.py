@@ -35,6 +35,17 @@ from shaketable.data.bounds import Bounds
 class Gaussian(Corruption):
     """Independent normal noise on every value, of standard deviation ``sigma``.
 
+    Parameters
+    ----------
+    sigma
+        Standard deviation, in the units of the data.
+    mean
+        Mean of the noise.
+    bounds
+        Value range; filled in from the data.
+
+    Examples
+    --------
     >>> Gaussian(0.1).spec, Gaussian(0.1, mean=0.05).spec
     ('gaussian(0.1)', 'gaussian(0.1, mean=0.05)')
     """

@@ -43,8 +43,23 @@ class Impulse(Corruption):
     levels of a ladder are nested: a larger share replaces all that a smaller one replaces. Bounds
     must be declared.
 
+    Parameters
+    ----------
+    share
+        Share of the values of a point that are replaced.
+    to
+        ``extremes`` or ``uniform``.
+    bounds
+        Value range; filled in from the data.
+
+    Examples
+    --------
     >>> Impulse(0.01).spec, Impulse(0.01, "uniform").spec
     ('l0(0.01)', 'l0(0.01, uniform)')
+    >>> Impulse(0.01).count_hits(1000)
+    10
+    >>> Impulse(0.01, bounds=Bounds(0, 1)).find_ends(levels=False)
+    (0, 1)
     """
 
     share: float
@@ -119,9 +134,31 @@ class Impulse(Corruption):
         return flat.scatter(1, places, value)
 
     def count_hits(self, d: int) -> int:
-        """Number of values that are replaced, of d."""
+        """Number of values that are replaced, of d.
+
+        Parameters
+        ----------
+        d
+            Number of values of a point.
+
+        Returns
+        -------
+        int
+            Number of them that are replaced.
+        """
         return round(self.share * d)
 
     def find_ends(self, *, levels: bool) -> tuple[float, float]:
-        """Return the ends of the value range, in units of levels if values are levels."""
+        """Return the ends of the value range, in units of levels if values are levels.
+
+        Parameters
+        ----------
+        levels
+            Whether values are levels of uint8.
+
+        Returns
+        -------
+        tuple[float, float]
+            Low and high end.
+        """
         return find_ends(check_finite_range(self.bounds, self), levels=levels)

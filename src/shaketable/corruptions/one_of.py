@@ -60,6 +60,15 @@ class OneOf(Compound):
     part i draws from hash(key, i). Parts that are levels of one ladder of p-norm noise are drawn
     together, in one pass.
 
+    Parameters
+    ----------
+    parts
+        Corruptions of which one is drawn.
+    weights
+        How often each is drawn, relative to the others; by default equally often.
+
+    Examples
+    --------
     >>> from shaketable.corruptions import parse
     >>> (parse("l2(1)") | parse("linf(0.1)") + parse("l0(0.1)")).spec
     'l2(1) | linf(0.1) + l0(0.1)'
@@ -112,7 +121,27 @@ class OneOf(Compound):
         return out
 
     def split(self, keys: KeyArray) -> Iterator[Share]:
-        """Yield which rows get which part; every row is in one share."""
+        """Yield which rows get which part; every row is in one share.
+
+        Parameters
+        ----------
+        keys
+            One key per row.
+
+        Yields
+        ------
+        Share
+            A part, and the rows that get it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from shaketable.core.keys import row_keys
+        >>> from shaketable.corruptions import parse
+        >>> keys = row_keys(0, np.arange(6), np.arange(1))[:, 0]
+        >>> [share.rows.tolist() for share in parse("l2(1) | clean").split(keys)]
+        [[1, 2, 3], [0, 4, 5]]
+        """
         from shaketable.corruptions.compiled.streams import choose_parts  # compiled, slow to load
 
         part, own = choose_parts(keys, self._plan.edges)

@@ -36,6 +36,21 @@ class Only(Wrapper):
     All other columns stay as they are, and so do missing values. Columns without names are numbered
     from 0. In a table with bounds and steps of columns, results are rounded to them.
 
+    Parameters
+    ----------
+    corruption
+        What is done.
+    names
+        Columns that it is done to; None for those that suit it.
+    places
+        Numbers of these columns; filled in from the data.
+    table
+        Schema of the table; filled in from the data.
+    fill
+        Values that stand for missing ones; filled in from the data.
+
+    Examples
+    --------
     >>> from shaketable.corruptions import corrupt, parse
     >>> parse("linf(0.1, only=age)").spec
     'linf(0.1, only="age")'

@@ -45,6 +45,19 @@ class PNormNoise(Corruption):
     p = inf one coordinate is then -epsilon or epsilon; on the ``vertices`` all are. ``bounds`` says
     what happens at the ends of the value range.
 
+    Parameters
+    ----------
+    p
+        Order of the norm, at least 0; ``inf`` for L-inf.
+    epsilon
+        Radius of the ball, in the units of the data.
+    kind
+        ``ball``, ``surface``, or for L-inf ``vertices``.
+    bounds
+        Value range; filled in from the data.
+
+    Examples
+    --------
     >>> PNormNoise(2, 0.5).spec, PNormNoise(2, 0.5, "surface").spec
     ('l2(0.5)', 'l2(0.5, surface)')
     """
@@ -103,7 +116,30 @@ class PNormNoise(Corruption):
         return self.bounds is not None and self.bounds.rule == "truncate"
 
     def truncated(self, flat: Array, drawn: Any) -> Array:
-        """Return points uniform in the part of the ball in the bounds; in L-inf also of tensors."""
+        """Return points uniform in the part of the ball in the bounds; in L-inf also of tensors.
+
+        Parameters
+        ----------
+        flat
+            Points, one per row.
+        drawn
+            What `draw` returned.
+
+        Returns
+        -------
+        Array
+            Noisy points.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from shaketable.core.keys import row_keys
+        >>> noise = PNormNoise(np.inf, 0.1, bounds=Bounds(0, 1, rule="truncate"))
+        >>> flat, keys = np.zeros((2, 3)), row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> noisy = noise.truncated(flat, noise.draw(flat, keys))
+        >>> bool((noisy >= 0).all() and (noisy <= 0.1).all())
+        True
+        """
         bounds = self.bounds
         assert bounds is not None
         if self.kind != "ball":

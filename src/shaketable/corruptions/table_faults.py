@@ -31,6 +31,17 @@ class Jitter(Corruption):
 
     Columns are measured on the training part, or on all points if there is no training part.
 
+    Parameters
+    ----------
+    deviations
+        Standard deviation of the noise, in standard deviations of the column.
+    bounds
+        Value range; filled in from the data.
+    spread
+        Standard deviation of every column; filled in from the data.
+
+    Examples
+    --------
     >>> Jitter(0.1).spec
     'jitter(0.1)'
     """
@@ -76,6 +87,19 @@ class Missing(Corruption):
     of plain numbers the former. What is missing at a lower share is missing at a higher one in the
     same draw as well.
 
+    Parameters
+    ----------
+    share
+        Probability that a value is missing.
+    fill
+        What is there instead: ``mean`` or ``empty``.
+    bounds
+        Value range; filled in from the data.
+    values
+        What stands for a missing value in every column; filled in from the data.
+
+    Examples
+    --------
     >>> Missing(0.1).spec, Missing(0.1, "empty").spec
     ('missing(0.1)', 'missing(0.1, empty)')
     """
@@ -122,6 +146,15 @@ class Missing(Corruption):
 class Rescaling(Corruption):
     """Every value times ``factor``: a wrong gain, or a wrong unit.
 
+    Parameters
+    ----------
+    factor
+        Factor of every value.
+    bounds
+        Value range; filled in from the data.
+
+    Examples
+    --------
     >>> Rescaling(1.1).spec
     'scaling(1.1)'
     """

@@ -24,6 +24,25 @@ class Bounds:
     ``clip``: noise is added, then every value is moved to the nearest one in range. ``truncate``:
     noise is uniform in the part of the ball that lies in range. The two differ: at x = 0, L-inf
     noise of size 0.1 shifts the mean by 0.025 (clip) or 0.050 (truncate).
+
+    Parameters
+    ----------
+    low, high
+        Ends of the value range.
+    rule
+        ``clip`` or ``truncate``.
+    steps
+        Number of steps between the ends that values are rounded to; 0 for none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bounds = Bounds(0, 1)
+    >>> bounds.enforce(np.array([-0.5, 0.5, 2.0]))
+    array([0. , 0.5, 1. ])
+    >>> bounds.check(np.array([0.0, 1.0]))
+    >>> Bounds(0, 255).with_whole_steps().steps
+    255
     """
 
     low: float
@@ -46,7 +65,13 @@ class Bounds:
         return f"{self.rule}[{format_value(self.low)}, {format_value(self.high)}]"
 
     def with_whole_steps(self) -> Bounds:
-        """Return the same bounds for data that are whole numbers: steps of 1, if both ends are."""
+        """Return the same bounds for data that are whole numbers: steps of 1, if both ends are.
+
+        Returns
+        -------
+        Bounds
+            Bounds with steps of 1, if both ends are whole numbers.
+        """
         whole = float(self.low).is_integer() and float(self.high).is_integer()
         return replace(self, steps=int(self.high - self.low) if whole else 0)
 
@@ -56,7 +81,18 @@ class Bounds:
         return (self.low, self.high, self.steps, self.rule) == (0, 1, 255, "clip")
 
     def enforce(self, x: Any) -> Any:
-        """Clip values of an array or a tensor to the range, and round them to the steps if any."""
+        """Clip values of an array or a tensor to the range, and round them to the steps if any.
+
+        Parameters
+        ----------
+        x
+            Array or tensor.
+
+        Returns
+        -------
+        Any
+            A copy within the range.
+        """
         x = x.clip(self.low, self.high)
         if not self.steps:
             return x
@@ -70,6 +106,13 @@ class Bounds:
         """Raise `InputError` unless every value of `x` lies in range.
 
         They may be beyond it by `slack`, a share of the end that is farther from 0.
+
+        Parameters
+        ----------
+        x
+            Values.
+        slack
+            How far values may be beyond the range, as a share of the end that is farther from 0.
         """
         low, high = self.low, self.high
         if getattr(x.dtype, "kind", "") == "f":  # numpy before 2 would compare as float64

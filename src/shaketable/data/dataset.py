@@ -19,8 +19,7 @@ from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.dataset_checks import check_dataset, check_test_size
 from shaketable.data.duplicates import find_equal_rows, pair_clashes
-from shaketable.data.frames.schema import TableSchema, find_least
-from shaketable.data.frames.touching import touching
+from shaketable.data.frames.schema import TableSchema, find_least, touching
 from shaketable.data.groupings import Grouping, make_grouping, read_feature
 from shaketable.data.notes import list_notes
 from shaketable.data.sampling import Part, Sample
@@ -93,6 +92,8 @@ class Dataset:
         What the numbers of every column of a data frame stand for, and which columns of a table may
         change; None for arrays of plain numbers, of which all may change.
 
+    Examples
+    --------
     >>> from shaketable import make_dataset
     >>> data = make_dataset([[0.0, 1.0], [2.0, 3.0]], ["no", "yes"], name="tiny")
     >>> data.n, data.d, data.classes, data.y
@@ -178,11 +179,45 @@ class Dataset:
         return h.hexdigest()
 
     def rows(self, index: IntArray | slice) -> Array:
-        """Return rows as models and corruptions take them: floats, uint8 as x/255 in float32."""
+        """Return rows as models and corruptions take them: floats, uint8 as x/255 in float32.
+
+        Parameters
+        ----------
+        index
+            Row numbers.
+
+        Returns
+        -------
+        Array
+            Rows as floats.
+
+        Examples
+        --------
+        >>> from shaketable import make_dataset
+        >>> make_dataset([[0.0], [2.0]], ["a", "b"]).rows(slice(1, 2))
+        array([[2.]])
+        """
         return as_floats(self.x[index])
 
     def decode(self, x: Array) -> Any:
-        """Return rows, such as those of `rows`, as models take them: of a frame, a data frame."""
+        """Return rows, such as those of `rows`, as models take them: of a frame, a data frame.
+
+        Parameters
+        ----------
+        x
+            Rows as numbers.
+
+        Returns
+        -------
+        Any
+            An array; of a frame, a data frame.
+
+        Examples
+        --------
+        >>> from shaketable import make_dataset
+        >>> make_dataset([[0.0], [2.0]], ["a", "b"]).decode(np.ones((1, 1)))
+        array([[1.]])
+        """
         return x if self.schema is None else self.schema.decode(x)
 
     def parts(self, *, run: int = 0, seed: int = 0) -> tuple[IntArray, IntArray]:
@@ -191,6 +226,20 @@ class Dataset:
         The fixed split if the data have one; else 80/20 at random (not stratified), a function of
         data, run and seed alone.
 
+        Parameters
+        ----------
+        run
+            Number of the run.
+        seed
+            Seed of the splits.
+
+        Returns
+        -------
+        tuple[IntArray, IntArray]
+            Row numbers of the training part, and of the test part.
+
+        Examples
+        --------
         >>> from shaketable import make_dataset
         >>> train, test = make_dataset(np.arange(10), [0, 1] * 5, name="ten").parts(run=3)
         >>> len(train), len(test)
@@ -208,6 +257,18 @@ class Dataset:
     def grouped(self, by: By) -> Dataset:
         """Return the data with their rows grouped by columns: features, or values of every row.
 
+        Parameters
+        ----------
+        by
+            Names of features, or a mapping from names to one value per row.
+
+        Returns
+        -------
+        Dataset
+            The data with their groups.
+
+        Examples
+        --------
         >>> from shaketable import load
         >>> data = load("bands(n=8)").grouped({"sex": ["f", "m"] * 4})
         >>> data.groupings
@@ -221,7 +282,19 @@ class Dataset:
         return replace(self, groupings=tuple((known | new).values()))
 
     def scaled(self) -> Dataset:
-        """Return the data with every feature scaled to [0, 1] over all rows, and without bounds."""
+        """Return the data with every feature scaled to [0, 1] over all rows, and without bounds.
+
+        Returns
+        -------
+        Dataset
+            The scaled data.
+
+        Examples
+        --------
+        >>> from shaketable import make_dataset
+        >>> make_dataset([[1.0], [3.0]], ["a", "b"]).scaled().x.tolist()
+        [[0.0], [1.0]]
+        """
         if self.scaling is not None:
             return self
         check_fits_memory(
@@ -263,11 +336,44 @@ class Dataset:
         """What a reader of results on these data should know, one sentence per note.
 
         Without `distances`, for results that depend on none, nothing is said about them.
+
+        Parameters
+        ----------
+        distances
+            Whether the results depend on distances.
+
+        Returns
+        -------
+        list[str]
+            Sentences.
+
+        Examples
+        --------
+        >>> from shaketable import load
+        >>> load("bands(n=8)").notes()
+        []
         """
         return list_notes(self, distances=distances)
 
     def feature_name(self, i: int) -> str:
-        """Name of feature `i`, for messages."""
+        """Name of feature `i`, for messages.
+
+        Parameters
+        ----------
+        i
+            Number of the feature, from 0.
+
+        Returns
+        -------
+        str
+            Its name, or its number if it has none.
+
+        Examples
+        --------
+        >>> from shaketable import load
+        >>> load("iris").feature_name(0)
+        'sepal length (cm)'
+        """
         return self.features[i] if self.features else f"feature {i}"
 
     def clashes(self) -> list[tuple[int, int]]:
@@ -276,6 +382,13 @@ class Dataset:
         Every such row is paired with the first equal row of another class, so the list names all
         of them and is never longer than the data.
 
+        Returns
+        -------
+        list[tuple[int, int]]
+            Pairs of rows.
+
+        Examples
+        --------
         >>> from shaketable import make_dataset
         >>> make_dataset([0.0, 1.0, 0.0], ["a", "a", "b"], name="tiny").clashes()
         [(0, 2)]
@@ -283,7 +396,19 @@ class Dataset:
         return pair_clashes(self._clashing_groups(), self.y)
 
     def drop_clashes(self) -> Dataset:
-        """Return the data without the points that are equal to one of another class."""
+        """Return the data without the points that are equal to one of another class.
+
+        Returns
+        -------
+        Dataset
+            The other points.
+
+        Examples
+        --------
+        >>> from shaketable import make_dataset
+        >>> make_dataset([0.0, 1.0, 0.0, 2.0], ["a", "a", "b", "b"]).drop_clashes().n
+        2
+        """
         keep = np.ones(self.n, dtype=bool)
         for group in self._clashing_groups():
             keep[group] = False
@@ -304,6 +429,22 @@ class Dataset:
         gives the same points, and a larger sample holds a smaller one. The draw is not stratified.
         eps_min of a sample is at least that of all points.
 
+        Parameters
+        ----------
+        points
+            Number of points.
+        seed
+            Seed of the draw.
+        part
+            ``test`` or ``train``.
+
+        Returns
+        -------
+        Dataset
+            The sample, with a name that tells its size.
+
+        Examples
+        --------
         >>> from shaketable import load
         >>> load("iris").sample(50).name
         'iris, 50 of 150 points, seed 0'
@@ -344,12 +485,36 @@ class Dataset:
         return self.kept[first:] - self.parts_before[0]
 
     def source_row(self, row: int) -> int:
-        """Row number of a point before others were dropped."""
+        """Row number of a point before others were dropped.
+
+        Parameters
+        ----------
+        row
+            Row number in these data.
+
+        Returns
+        -------
+        int
+            Row number in the data that were read.
+
+        Examples
+        --------
+        >>> from shaketable import make_dataset
+        >>> make_dataset([0.0, 1.0, 0.0, 2.0], ["a", "a", "b", "b"]).drop_clashes().source_row(1)
+        3
+        """
         return row if self.kept is None else int(self.kept[row])
 
     def duplicates(self) -> list[IntArray]:
         """Row numbers of each group of equal points, whatever their classes.
 
+        Returns
+        -------
+        list[IntArray]
+            One array per group.
+
+        Examples
+        --------
         >>> from shaketable import make_dataset
         >>> make_dataset([0.0, 1.0, 0.0], ["a", "b", "a"], name="tiny").duplicates()
         [array([0, 2])]
@@ -384,7 +549,18 @@ class Dataset:
         return find_least(x).min(initial=math.inf), -find_least(-x).min(initial=math.inf)
 
     def check_test_size(self, n_test: int) -> None:
-        """Raise `InputError` for a test part with fewer points than there are classes."""
+        """Raise `InputError` for a test part with fewer points than there are classes.
+
+        Parameters
+        ----------
+        n_test
+            Number of points of the test part.
+
+        Examples
+        --------
+        >>> from shaketable import load
+        >>> load("iris").check_test_size(30)
+        """
         check_test_size(self, n_test)
 
 

@@ -50,6 +50,18 @@ class MaiteDataset:
     """Images of a data set, channels first, as models of ours see them; uint8 as x/255.
 
     The test part, if the data have one; the ``id`` of an image is its row in the data.
+
+    Parameters
+    ----------
+    data
+        Images with their classes.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> pets = MaiteDataset(st.make_dataset(np.zeros((2, 8, 8, 3), np.uint8), ["cat", "dog"]))
+    >>> pets.get_input(0).shape, pets.get_target(1), pets.get_metadata(1)
+    ((3, 8, 8), array([0., 1.]), {'id': 1})
     """
 
     def __init__(self, data: Dataset) -> None:
@@ -65,21 +77,70 @@ class MaiteDataset:
         return self.get_input(ind), self.get_target(ind), self.get_metadata(ind)
 
     def get_input(self, index: int, /) -> Array:
-        """Return an image."""
+        """Return an image.
+
+        Parameters
+        ----------
+        index
+            Number of the image.
+
+        Returns
+        -------
+        Array
+            The image, channels first.
+        """
         row = int(self._rows[index])
         return np.asarray(put_channels_first(self.data.rows(slice(row, row + 1)))[0])
 
     def get_target(self, index: int, /) -> FloatArray:
-        """Return the class of an image, one-hot."""
+        """Return the class of an image, one-hot.
+
+        Parameters
+        ----------
+        index
+            Number of the image.
+
+        Returns
+        -------
+        FloatArray
+            One number per class.
+        """
         return np.asarray(np.eye(len(self.data.classes))[self.data.y[self._rows[index]]])
 
     def get_metadata(self, index: int, /) -> dict[str, int]:
-        """Return the row of an image in the data, as its ``id``."""
+        """Return the row of an image in the data, as its ``id``.
+
+        Parameters
+        ----------
+        index
+            Number of the image.
+
+        Returns
+        -------
+        dict[str, int]
+            The ``id``.
+        """
         return {"id": int(self._rows[index])}
 
 
 class MaiteLoader:
-    """Batches of a data set of MAITE, in its order."""
+    """Batches of a data set of MAITE, in its order.
+
+    Parameters
+    ----------
+    dataset
+        Data set of MAITE.
+    batch_size
+        Number of images per batch.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = st.make_dataset(np.zeros((3, 8, 8, 3), np.uint8), ["cat", "dog", "dog"])
+    >>> loader = MaiteLoader(MaiteDataset(data), batch_size=2)
+    >>> [len(images) for images, targets, about in loader]
+    [2, 1]
+    """
 
     def __init__(self, dataset: Any, *, batch_size: int = 64) -> None:
         self.dataset = dataset
@@ -93,7 +154,25 @@ class MaiteLoader:
 
 
 class MaiteModel:
-    """A fitted model of any kind; its answers are 1 for the class and 0 for the others."""
+    """A fitted model of any kind; its answers are 1 for the class and 0 for the others.
+
+    Parameters
+    ----------
+    model
+        Fitted model, as `evaluate` takes it.
+    data
+        Data that it is for.
+    name
+        Name of the model; by default its own.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = st.make_dataset(np.zeros((2, 8, 8, 3), np.uint8), [0, 1])
+    >>> model = MaiteModel(lambda x: x.mean(axis=(1, 2, 3)) > 0.5, data, name="bright")
+    >>> model([np.ones((3, 8, 8))])[0]
+    array([0., 1.])
+    """
 
     def __init__(self, model: Any, data: Dataset, *, name: str | None = None) -> None:
         self.classifier = as_classifier(model, data, name=name)
@@ -124,6 +203,15 @@ class MaiteCorruption:
         Data that decide eps_min, the severities for the size of images, and the range of values.
     seed, bounds
         As in `evaluate`.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = st.make_dataset(np.zeros((2, 8, 8, 3), np.uint8), ["cat", "dog"])
+    >>> images, targets, about = MaiteCorruption("linf(0.1)", data)(
+    ...     next(iter(MaiteLoader(MaiteDataset(data)))))
+    >>> len(images)
+    2
     """
 
     def __init__(
@@ -152,7 +240,16 @@ class MaiteCorruption:
 
 
 class MaiteAccuracy:
-    """Share of images classified correctly, with its 95 % interval, as fractions."""
+    """Share of images classified correctly, with its 95 % interval, as fractions.
+
+    Examples
+    --------
+    >>> accuracy = MaiteAccuracy()
+    >>> accuracy.update([[0.9, 0.1], [0.2, 0.8]], [[1, 0], [1, 0]], [{"id": 0}, {"id": 1}])
+    >>> accuracy.compute()["accuracy"]
+    0.5
+    >>> accuracy.reset()
+    """
 
     def __init__(self) -> None:
         self.metadata: dict[str, Any] = {"id": "accuracy"}
@@ -169,13 +266,29 @@ class MaiteAccuracy:
         metadata_batch: Sequence[Any],  # noqa: ARG002  (of the protocol)
         /,
     ) -> None:
-        """Add the scores and the classes of a batch."""
+        """Add the scores and the classes of a batch.
+
+        Parameters
+        ----------
+        pred_batch
+            Scores per class of every image.
+        target_batch
+            Classes, one-hot.
+        metadata_batch
+            Is not used.
+        """
         for scores, target in zip(pred_batch, target_batch, strict=True):
             given, true = np.asarray(to_host(scores)), np.asarray(to_host(target))
             self._hits.append(bool(given.any() and given.argmax() == true.argmax()))
 
     def compute(self) -> Mapping[str, float]:
-        """Return the accuracy and the limits of its interval."""
+        """Return the accuracy and the limits of its interval.
+
+        Returns
+        -------
+        Mapping[str, float]
+            ``accuracy``, ``low`` and ``high``.
+        """
         if not self._hits:
             raise InputError("accuracy needs at least one answer; call update first")
         e = mean_share(np.array(self._hits, dtype=np.int64), 1)

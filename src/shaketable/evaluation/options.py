@@ -1,4 +1,4 @@
-"""Options of `evaluate` and `study`: each is declared here, and nowhere else.
+"""Options of `evaluate`, `study` and `rerun`: each is declared here, and nowhere else.
 
 A flag, a key of a study file, a setting that a results file keeps and an argument of the Python
 function are the same field.
@@ -37,7 +37,7 @@ from shaketable.core.options import (
     switch,
 )
 from shaketable.data.options import DataOptions, bounds_option
-from shaketable.models.options import TRAINED, ModelOptions, NetworkOptions
+from shaketable.models.options import TRAINED, ModelOptions, NetworkOptions, device_option
 from shaketable.views.options import PrintOptions
 
 if TYPE_CHECKING:
@@ -385,6 +385,39 @@ class StudyOptions(MeasureOptions):
     def most_runs(self) -> int:
         """Number of runs; with a stopping rule the most."""
         return self.runs if self.runs is not None else (RUNS if self.until is None else MAX_RUNS)
+
+
+@dataclass(frozen=True)
+class RerunOptions(PrintOptions):
+    """The file, the new one, and which part is made again."""
+
+    results: str = option(
+        "results file of study or evaluate", "", metavar="STORE", is_argument=True, required=True
+    )
+    data: str | None = option(
+        "where the data are now (default: where they were)", metavar="DATA", group=COMMON
+    )
+    out: str | None = option(
+        "results file to write, which must not exist (default: none is kept)",
+        read=parse_path,
+        metavar="FILE",
+        group=COMMON,
+        flags=("-o", "--out"),
+    )
+    cells: int | None = option(
+        "make only N cells again, drawn at random; of a study the trainings that they belong to",
+        read=int,
+        form=WHOLE,
+        metavar="N",
+        group=COMMON,
+    )
+    show: bool = switch("print how the file was made, as a study file, and stop", group=COMMON)
+    trust: bool = switch(
+        "import modules that the file names, and load model files that may hold code: it runs",
+        group=RUNNING,
+    )
+    jobs: int | None = jobs_option()
+    device: str | None = device_option()
 
 
 def make_grid(words: tuple[str, ...]) -> Suite:

@@ -85,7 +85,16 @@ SETTING_FIELDS = tuple(f.name for f in fields(Setting))
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Record:
-    """One cell: one model under one corruption, with k draws per point."""
+    """One cell: one model under one corruption, with k draws per point.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.2], [0.8]], [False, True]
+    >>> clean, noisy = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.4)", k=5)
+    >>> noisy.corruption, noisy.k, noisy.n, noisy.first(1).n
+    ('linf(0.4)', 5, 2, 1)
+    """
 
     key: str
     points: Points
@@ -142,11 +151,41 @@ class Record:
         return self.setting.draws == "shared"
 
     def get(self, name: str) -> Any:
-        """Return one of its fields or properties, or one of its setting, by name."""
+        """Return one of its fields or properties, or one of its setting, by name.
+
+        Parameters
+        ----------
+        name
+            Name of a field or property.
+
+        Returns
+        -------
+        Any
+            Its value.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> data = [[0.2], [0.8]], [False, True]
+        >>> clean, noisy = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.4)", k=5)
+        >>> noisy.get("corruption"), noisy.get("k")
+        ('linf(0.4)', 5)
+        """
         return getattr(self.setting if name in SETTING_FIELDS else self, name)
 
     def first(self, n: int) -> Record:
-        """Return what was counted at the first n points."""
+        """Return what was counted at the first n points.
+
+        Parameters
+        ----------
+        n
+            Number of points.
+
+        Returns
+        -------
+        Record
+            The same cell with fewer points.
+        """
         predictions = None if self.predictions is None else self.predictions[:n]
         return replace(
             self, points=self.points.first(n), hits=self.hits[:n], predictions=predictions
@@ -193,7 +232,21 @@ def list_devices(records: Iterable[Record]) -> dict[str, str | None]:
 
 @dataclass(frozen=True, eq=False)
 class Records(Displayed):
-    """Cells, the separations and groups of their data, and the suites that they belong to."""
+    """Cells, the separations and groups of their data, and the suites that they belong to.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.25], [0.75]], [False, True]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, ["linf(eps_min)"], name="step")
+    >>> noisy = records.select(model="step", corruption="linf(0.25)")
+    >>> len(records), len(noisy), records.at_eps_min(noisy.cells[0])
+    (2, 1, True)
+    >>> list(records.list_eps_min(noisy.cells[0]))
+    [inf]
+    >>> records.to_frame().shape[0]
+    2
+    """
 
     cells: tuple[Record, ...]
     separations: tuple[SeparationRecord, ...] = ()
@@ -246,7 +299,18 @@ class Records(Displayed):
         return list(dict.fromkeys(cell.model for cell in self))
 
     def select(self, **wanted: object) -> Records:
-        """Return the cells whose fields equal the given values, such as ``model="rf"``."""
+        """Return the cells whose fields equal the given values, such as ``model="rf"``.
+
+        Parameters
+        ----------
+        **wanted
+            Fields of `Record` and their values.
+
+        Returns
+        -------
+        Records
+            The chosen cells, with all else that the records hold.
+        """
         known = {*(f.name for f in fields(Record)), *SETTING_FIELDS, "epsilon", "train_epsilon"}
         if unknown := set(wanted) - known:
             raise InputError(f"records have no field {sorted(unknown)[0]!r}")
@@ -254,12 +318,34 @@ class Records(Displayed):
         return replace(self, cells=tuple(cells))
 
     def at_eps_min(self, cell: Record) -> bool:
-        """Whether the cell's noise has size eps_min of its data, in the norm of the noise."""
+        """Whether the cell's noise has size eps_min of its data, in the norm of the noise.
+
+        Parameters
+        ----------
+        cell
+            One of the cells.
+
+        Returns
+        -------
+        bool
+            Whether it is so.
+        """
         level = cell.level
         return level is not None and self.list_eps_min(cell).get(level.p) == level.size
 
     def list_eps_min(self, cell: Record) -> dict[float, float]:
-        """Return eps_min of the cell's data by the order of the norm, where it was measured."""
+        """Return eps_min of the cell's data by the order of the norm, where it was measured.
+
+        Parameters
+        ----------
+        cell
+            One of the cells.
+
+        Returns
+        -------
+        dict[float, float]
+            Sizes by the order of the norm.
+        """
         known = (s for s in self.separations if s.fingerprint == cell.fingerprint)
         return {s.norm: s.epsilon_min for s in known}
 
@@ -269,6 +355,16 @@ class Records(Displayed):
         With `points`, it has one row per point of every cell: its row in the data, its class and
         its hits, the number of its k draws that were classified correctly, and in ``by_COLUMN``
         its group by every column that rows are grouped by.
+
+        Parameters
+        ----------
+        points
+            Whether there is one row per point.
+
+        Returns
+        -------
+        pd.DataFrame
+            The table.
         """
         import pandas as pd  # slow to import
 

@@ -64,7 +64,20 @@ class Change:
 
 @dataclass(frozen=True, repr=False)
 class Rerun(Displayed):
-    """What became of results that were made again."""
+    """What became of results that were made again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import shaketable as st
+    >>> options = {"train_eps": [0], "test_eps": [0.1], "runs": 1, "k": 1, "n_jobs": 1}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = st.study("iris", "1nn", **options, store=Path(folder) / "study.sqlite")
+    ...     result = st.rerun(Path(folder) / "study.sqlite", n_jobs=1)
+    >>> result.changes, "outcome" in result.json()
+    ((), False)
+    """
 
     store: str
     commands: tuple[CommandRecord, ...]
@@ -136,7 +149,13 @@ class Rerun(Displayed):
         return f"{shown} mean accuracies by more than chance explains"
 
     def json(self) -> dict[str, Any]:
-        """Return the outcome, all changes, and the commands as they are kept."""
+        """Return the outcome, all changes, and the commands as they are kept.
+
+        Returns
+        -------
+        dict[str, Any]
+            The comparison.
+        """
         return {
             "store": self.store,
             "agrees": self.agrees,

@@ -55,6 +55,32 @@ class Store:
         SQLite file, created if missing; None keeps everything in memory.
     must_exist
         Raise an error if the file is missing: for commands that only read.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.2], [0.8]], [False, True]
+    >>> store, copy = Store(), Store()
+    >>> store.add(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)", name="step").cells)
+    >>> found = store.everything()
+    >>> copy.add(found.cells)
+    >>> for separation in found.separations:
+    ...     copy.add_separation(separation)
+    >>> for suite in found.suites:
+    ...     copy.add_suite(suite)
+    >>> for grouping in found.groupings:
+    ...     copy.add_grouping(grouping)
+    >>> for failure in found.failures:
+    ...     copy.add_failure(failure)
+    >>> for command in store.commands():
+    ...     copy.add_command(command)
+    >>> copy.rename({found.cells[0].recipe: "other"})
+    >>> copy.add_part("search", b"half")
+    >>> copy.part("search"), copy.keys() == store.keys(), copy.records().cells[0].model
+    (b'half', True, 'other')
+    >>> copy.separation(found.cells[0].fingerprint, 2.0) is None
+    True
+    >>> copy.close()
     """
 
     def __init__(self, path: str | Path | None = None, *, must_exist: bool = False) -> None:
@@ -83,7 +109,13 @@ class Store:
         self._db.close()
 
     def keys(self) -> set[str]:
-        """Keys of all cells in the file."""
+        """Keys of all cells in the file.
+
+        Returns
+        -------
+        set[str]
+            One key per cell.
+        """
         with self._errors():
             return {key for (key,) in self._db.execute("SELECT key FROM cells NOT INDEXED")}
 
@@ -92,6 +124,13 @@ class Store:
 
         A cell that is in the file already, because another process was first, stays as it is. The
         cells with the keys `instead_of` are deleted.
+
+        Parameters
+        ----------
+        records
+            Cells.
+        instead_of
+            Keys of cells that are deleted.
         """
         records = list(records)
         points = {record.points.id: record.points for record in records}
@@ -111,6 +150,11 @@ class Store:
         """Give the models of these recipes these names, in all of their cells.
 
         A copy of such a model under that name (`evaluate.add_model`) is deleted.
+
+        Parameters
+        ----------
+        names
+            Names by recipe.
         """
         with self._transaction("IMMEDIATE"):
             for recipe, name in names.items():
@@ -124,38 +168,93 @@ class Store:
                     self._seal("cells", rowid)
 
     def add_separation(self, separation: SeparationRecord) -> None:
-        """Write the separation of a data set in one norm."""
+        """Write the separation of a data set in one norm.
+
+        Parameters
+        ----------
+        separation
+            What was measured.
+        """
         with self._transaction("IMMEDIATE"):
             self._insert("separations", encode(separation))
 
     def add_suite(self, suite: SuiteRecord) -> None:
-        """Write which corruptions a suite has on some data, in place of an earlier record of it."""
+        """Write which corruptions a suite has on some data, in place of an earlier record of it.
+
+        Parameters
+        ----------
+        suite
+            The suite and its corruptions.
+        """
         self._replace("suites", suite)
 
     def add_grouping(self, grouping: GroupingRecord) -> None:
-        """Write groups of the rows of some data, in place of earlier ones by the same column."""
+        """Write groups of the rows of some data, in place of earlier ones by the same column.
+
+        Parameters
+        ----------
+        grouping
+            The column and the group of every row.
+        """
         self._replace("groupings", grouping)
 
     def add_command(self, command: CommandRecord) -> None:
-        """Write by which command cells are made; the first record of the same stays."""
+        """Write by which command cells are made; the first record of the same stays.
+
+        Parameters
+        ----------
+        command
+            The command with its settings.
+        """
         with self._transaction("IMMEDIATE"):
             self._insert("commands", encode(command))
 
     def commands(self) -> tuple[CommandRecord, ...]:
-        """Commands by which cells were made, in the order they were added."""
+        """Commands by which cells were made, in the order they were added.
+
+        Returns
+        -------
+        tuple[CommandRecord, ...]
+            One record per command.
+        """
         with self._transaction(), _explain_values():
             return self._decode(CommandRecord, "commands")
 
     def add_failure(self, failure: FailureRecord) -> None:
-        """Write why a cell could not be measured, until it is measured."""
+        """Write why a cell could not be measured, until it is measured.
+
+        Parameters
+        ----------
+        failure
+            The cell and what went wrong.
+        """
         self._replace("failures", failure)
 
     def add_part(self, key: str, content: bytes) -> None:
-        """Write what long work has done so far, in place of what it had done before."""
+        """Write what long work has done so far, in place of what it had done before.
+
+        Parameters
+        ----------
+        key
+            Hash of all that the work depends on.
+        content
+            What was done.
+        """
         self._replace("parts", Part(key=key, content=content))
 
     def part(self, key: str) -> bytes | None:
-        """What `add_part` wrote last; None if there is nothing."""
+        """What `add_part` wrote last; None if there is nothing.
+
+        Parameters
+        ----------
+        key
+            Hash of all that the work depends on.
+
+        Returns
+        -------
+        bytes | None
+            What was done so far.
+        """
         query = "SELECT rowid, checksum, key, content FROM parts WHERE key = ?"
         with self._transaction():
             row = self._db.execute(query, [key]).fetchone()
@@ -167,13 +266,37 @@ class Store:
         return bytes(values[1])
 
     def separation(self, fingerprint: str, norm: float) -> SeparationRecord | None:
-        """Separation of these data in this norm; None if it was never measured."""
+        """Separation of these data in this norm; None if it was never measured.
+
+        Parameters
+        ----------
+        fingerprint
+            That of the data.
+        norm
+            Order of the norm.
+
+        Returns
+        -------
+        SeparationRecord | None
+            The separation.
+        """
         with self._transaction():
             found = self._decode(SeparationRecord, "separations")
         return next((s for s in found if (s.fingerprint, s.norm) == (fingerprint, norm)), None)
 
     def records(self, keys: Iterable[str] | None = None) -> Records:
-        """All cells in the order they were added, or those named, in the order given."""
+        """All cells in the order they were added, or those named, in the order given.
+
+        Parameters
+        ----------
+        keys
+            Keys of cells; None for all.
+
+        Returns
+        -------
+        Records
+            The cells, with what is known about their data and suites.
+        """
         ordered = None if keys is None else list(keys)
         with self._transaction():
             everything = self._read(None if ordered is None else set(ordered))
@@ -189,7 +312,13 @@ class Store:
         )
 
     def everything(self) -> Records:
-        """All cells, and all separations, suites and groupings, also of data without cells."""
+        """All cells, and all separations, suites and groupings, also of data without cells.
+
+        Returns
+        -------
+        Records
+            All that the file holds.
+        """
         with self._transaction():
             return self._read()
 

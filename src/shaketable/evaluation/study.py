@@ -76,6 +76,9 @@ def study(
     errors in ``failures``; the same call tries again what failed. If the first three trainings
     fail, the study stops with the error of the first.
 
+    The results file keeps the call, as far as its arguments are texts and numbers, so that `rerun`
+    can make it again.
+
     Parameters
     ----------
     data
@@ -123,9 +126,6 @@ def study(
     progress
         Show a bar on stderr.
 
-    The results file keeps the call, as far as its arguments are texts and numbers, so that `rerun`
-    can make it again.
-
     Returns
     -------
     Records
@@ -134,7 +134,8 @@ def study(
     Examples
     --------
     >>> import shaketable as st
-    >>> records = st.study("iris", "1nn", train_eps=[0], test_eps=["eps_min"], runs=2, k=1)
+    >>> options = {"train_eps": [0], "test_eps": ["eps_min"], "k": 1, "n_jobs": 1}
+    >>> records = st.study("iris", "1nn", **options, runs=2)
     >>> len(records), sorted({record.run for record in records})
     (4, [0, 1])
     """

@@ -33,6 +33,19 @@ class Assessment:
 
     On a table in which noise moves no column, eps_min and what depends on it are undefined; `clean`
     and `records` tell what was measured instead.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.linspace(0, 1, 101)[:, None]
+    >>> result = st.assess(lambda x: x[:, 0] > 0.51, (x, x[:, 0] > 0.5), (x[::3], x[::3, 0] > 0.5))
+    >>> round(result.epsilon_min, 4), round(result.clean.value, 3)
+    (0.005, 0.971)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(result.report(Path(folder) / "page.html").name)
+    page.html
     """
 
     data: Dataset
@@ -86,7 +99,18 @@ class Assessment:
         return describe_mscr(self.mscr)
 
     def report(self, path: str | Path) -> Path:
-        """Write the assessment as one HTML page."""
+        """Write the assessment as one HTML page.
+
+        Parameters
+        ----------
+        path
+            HTML file.
+
+        Returns
+        -------
+        Path
+            Path of the page.
+        """
         from shaketable.findings.page import write_report  # loads the charts
 
         return write_report(path, self.results, dataset=self.data)

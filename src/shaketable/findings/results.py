@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Results(Displayed):
-    """All findings of some records; every number is computed once, for all views."""
+    """All findings of some records; every number is computed once, for all views.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.2], [0.8]], [False, True]
+    >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)"))
+    >>> "notes" in found.json(), found.to_frame().shape[0] > 0
+    (True, True)
+    """
 
     groups: RecordGroups
     findings: Mapping[str, Finding]
@@ -48,7 +57,13 @@ class Results(Displayed):
         return finding
 
     def json(self) -> dict[str, Any]:
-        """Return the numbers of all findings, and notes."""
+        """Return the numbers of all findings, and notes.
+
+        Returns
+        -------
+        dict[str, Any]
+            Keys as in ``--json`` of the commands.
+        """
         result: dict[str, Any] = {}
         for name, finding in self.findings.items():
             numbers = _call(name, "json()", lambda f=finding: _check_json(f.json()))
@@ -58,7 +73,13 @@ class Results(Displayed):
         return {**result, "notes": [*self.notes, *self.groups.unfinished]}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return every value with its interval as one row of a pandas DataFrame, in per cent."""
+        """Return every value with its interval as one row of a pandas DataFrame, in per cent.
+
+        Returns
+        -------
+        pd.DataFrame
+            One row per value.
+        """
         from shaketable.findings.export import findings_frame  # it imports this module
 
         return findings_frame(self)
@@ -73,7 +94,27 @@ class Results(Displayed):
         print_notes([*self.notes, *self.groups.unfinished])
 
     def sections(self, methods: Methods) -> list[Section]:
-        """Return the sections of all findings, in the order of the page."""
+        """Return the sections of all findings, in the order of the page.
+
+        Parameters
+        ----------
+        methods
+            Collects the methods of the estimates that are shown.
+
+        Returns
+        -------
+        list[Section]
+            Sections of the page.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> from shaketable.findings.finding import Methods
+        >>> data = [[0.2], [0.8]], [False, True]
+        >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)"))
+        >>> len(found.sections(Methods())) > 0
+        True
+        """
         sections: list[Section] = []
         for name, finding in self.findings.items():
             if hasattr(finding, "sections"):
@@ -178,7 +219,7 @@ def bridge(blocks: Any, methods: Methods) -> list[Section]:
     blocks = [*number_places(blocks)]
     for kind, texts in collect_methods(blocks).items():
         methods.by_kind.setdefault(kind, {}).update(dict.fromkeys(texts))
-    headline, sections = page.make_sections(blocks)
+    headline, sections = page.make_sections(blocks, f"f{id(blocks)}")
     top = [Section(f"top-{id(blocks)}", "", Markup("".join(headline.parts)), 0)]
     made = []
     for s in sections:

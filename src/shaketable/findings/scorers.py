@@ -23,6 +23,14 @@ class ScoringError(BaseException):
 
     scikit-learn catches every `Exception` of a scorer and goes on with NaN, unless it is told not
     to (``error_score="raise"``). This one is none, so it always ends the search.
+
+    Examples
+    --------
+    >>> try:
+    ...     raise ScoringError("MSCR is undefined at a clean accuracy of 0")
+    ... except ScoringError as error:
+    ...     print(error)
+    MSCR is undefined at a clean accuracy of 0
     """
 
 

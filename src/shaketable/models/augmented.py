@@ -72,6 +72,8 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         Shape of an image, such as (32, 32, 3), for noise that needs it, such as rotation; None:
         rows of a table.
 
+    Examples
+    --------
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> model = NoiseAugmented(KNeighborsClassifier(1), epsilon=0.1, random_state=0)
     >>> model.fit([[0.0], [1.0]], ["left", "right"]).predict([[0.3], [0.8]])
@@ -100,7 +102,20 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.shape = shape
 
     def fit(self, X: Array, y: Array) -> Self:  # noqa: N803  (scikit-learn's name)
-        """Train a clone of the estimator on noisy copies of the rows of `X`."""
+        """Train a clone of the estimator on noisy copies of the rows of `X`.
+
+        Parameters
+        ----------
+        X
+            Points, one per row.
+        y
+            Their labels.
+
+        Returns
+        -------
+        Self
+            The fitted model itself.
+        """
         noise = self._choose_noise()
         k = check_whole("k", self.k, least=1)
         x, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
@@ -155,7 +170,18 @@ class NoiseAugmented(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return np.asarray(check_noisy(copies, fitted)).reshape(-1, x.shape[1])
 
     def predict(self, X: Array) -> Array:  # noqa: N803
-        """Label of every row."""
+        """Label of every row.
+
+        Parameters
+        ----------
+        X
+            Points, one per row.
+
+        Returns
+        -------
+        Array
+            Labels.
+        """
         return self._ask("predict", X)
 
     @_inner_has("predict_proba")  # type: ignore[untyped-decorator]  # scikit-learn's

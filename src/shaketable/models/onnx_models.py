@@ -41,6 +41,28 @@ class OnnxModel(Identified):
 
     The identity of the model is its content, which is pickled with it: the file, and the files of
     weights that it names, such as the ``net.onnx.data`` of torch's exporter.
+
+    Parameters
+    ----------
+    path
+        The ``.onnx`` file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import onnx
+    >>> import onnx.helper as make
+    >>> import shaketable as st
+    >>> ends = [make.make_tensor_value_info(name, 1, [None, 2]) for name in ("points", "scores")]
+    >>> node = make.make_node("Neg", ["points"], ["scores"])
+    >>> graph = make.make_graph([node], "g", ends[:1], ends[1:])
+    >>> opset = [make.make_opsetid("", 17)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "net.onnx"
+    ...     onnx.save(make.make_model(graph, opset_imports=opset, ir_version=8), path)
+    ...     print(st.models.OnnxModel(path).on("cpu")(np.array([[1.0, 2.0]])))
+    [[-1. -2.]]
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -74,6 +96,16 @@ class OnnxModel(Identified):
         """Return the same model on a device: ``cpu``, ``cuda`` or ``cuda:1``.
 
         By default on a GPU, if onnxruntime is installed with what runs models there.
+
+        Parameters
+        ----------
+        device
+            ``cpu``, ``cuda`` or ``cuda:1``; None for a GPU if there is one.
+
+        Returns
+        -------
+        OnnxModel
+            The model there.
         """
         other = copy(self)
         vars(other).pop("_session", None)  # one that was unpickled has none

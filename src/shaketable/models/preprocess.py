@@ -45,6 +45,8 @@ class Preprocess:
         Where the model takes channels: ``"first"`` or ``"last"``. By default torch modules get
         them first, and other models as the data have them.
 
+    Examples
+    --------
     >>> halve = Preprocess(mean=[0.5], std=[0.5])
     >>> halve(np.array([[[0.0, 0.5], [1.0, 1.0]]])).tolist()
     [[[-1.0, 0.0], [1.0, 1.0]]]
@@ -75,6 +77,18 @@ class Preprocess:
     def parse(cls, words: Sequence[str]) -> Preprocess:
         """Read options such as ``size=224`` and ``mean=0.485,0.456,0.406``.
 
+        Parameters
+        ----------
+        words
+            Options, as on the command line.
+
+        Returns
+        -------
+        Preprocess
+            What they say.
+
+        Examples
+        --------
         >>> Preprocess.parse(["size=32,48", "scale=255"]).size
         (32, 48)
         """
@@ -123,6 +137,18 @@ class Preprocess:
     def change_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Return the shape in which the model gets points of this shape.
 
+        Parameters
+        ----------
+        shape
+            Shape of a point.
+
+        Returns
+        -------
+        tuple[int, ...]
+            Shape that the model gets.
+
+        Examples
+        --------
         >>> Preprocess(size=256, crop=224).change_shape((32, 48, 3))
         (224, 224, 3)
         """

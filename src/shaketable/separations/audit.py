@@ -101,7 +101,15 @@ class Duplicates:
 
 @dataclass(frozen=True, eq=False)
 class Audit(Displayed):
-    """What to check before eps_min is trusted; rows are those of the source of the data."""
+    """What to check before eps_min is trusted; rows are those of the source of the data.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = st.make_dataset([[0.0], [1.0], [9.0]], ["a", "b", "b"])
+    >>> st.audit(st.separation(data), data).pairs[0].epsilon_min_without
+    4.5
+    """
 
     separation: Separation = field(repr=False)
     data: Dataset = field(repr=False)

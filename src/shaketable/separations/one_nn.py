@@ -23,6 +23,13 @@ class OneNN:
 
     Several training points can be equally near, most often in the L-inf norm on whole numbers. An
     accuracy is therefore a range: from all undecided test points wrong to all of them right.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> result = st.one_nn(([[0.0], [4.0]], ["a", "b"]), ([[1.0], [3.0]], ["a", "b"]))
+    >>> result.accuracy, result.neighbours(0)
+    ((1.0, 1.0), array([0]))
     """
 
     p: float
@@ -62,7 +69,18 @@ class OneNN:
         return self._range(self.winner_count > 1)
 
     def neighbours(self, i: int) -> IntArray:
-        """Rows of all training points nearest to test point `i`."""
+        """Rows of all training points nearest to test point `i`.
+
+        Parameters
+        ----------
+        i
+            Number of the test point.
+
+        Returns
+        -------
+        IntArray
+            Row numbers.
+        """
         return np.sort(self.pairs[self.pairs[:, 0] == i, 1])
 
     def _range(self, undecided: Array) -> tuple[float, float]:

@@ -41,6 +41,12 @@ class Separation:
 
     Siedel et al. (2022), Eq. 1. Noise of size ``epsilon_min`` cannot carry a point half way to
     another class, so a classifier can keep all its accuracy under it.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> st.separation([[0.0], [1.0], [3.0]], ["a", "a", "b"]).epsilon_min
+    1.0
     """
 
     p: float
@@ -79,6 +85,18 @@ class Separation:
     def epsilon_min_without(self, pairs: int) -> float | None:
         """Value of eps_min if this many of the closest pairs were left out; None if unknown.
 
+        Parameters
+        ----------
+        pairs
+            Number of closest pairs to leave out.
+
+        Returns
+        -------
+        float | None
+            eps_min; None if too few pairs are known.
+
+        Examples
+        --------
         >>> x, y = np.array([[0.0], [1.0], [4.0], [9.0]]), np.array(["a", "b", "a", "b"])
         >>> s = separation(x, y)
         >>> [s.epsilon_min_without(m) for m in (0, 1, 2, 4)]

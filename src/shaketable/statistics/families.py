@@ -33,10 +33,10 @@ def use_intervals(family: str) -> Iterator[None]:
         points. ``"standard"``: Clopper–Pearson, Wilson, Tango's score interval, Student's t and the
         bootstrap of points. docs/intervals.md defines and compares both.
 
-    Returns
-    -------
-    context manager
-        The family that was in force before returns at its end.
+    Yields
+    ------
+    None
+        The family that was in force before returns at the end.
 
     Examples
     --------

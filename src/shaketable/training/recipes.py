@@ -83,6 +83,43 @@ def _place_in_cycle(epoch: float, first: float, growth: float) -> float:
 class Recipe:
     """How a network is trained: stochastic gradient descent with momentum, and what comes before.
 
+    Parameters
+    ----------
+    about
+        What the recipe is, in one line.
+    network
+        Spec of the network.
+    epochs
+        Number of epochs.
+    batch
+        Number of points per step.
+    rate
+        Highest learning rate.
+    schedule
+        Learning rate over the training.
+    planned
+        Epochs that the schedule was made for; it is stretched to `epochs`.
+    momentum
+        Momentum of the gradients.
+    nesterov
+        Whether it is Nesterov's.
+    weight_decay
+        Weight decay.
+    smoothing
+        Label smoothing.
+    shift
+        Whether images are mirrored and cropped at random, before all else.
+    margin
+        Pixels of black margin before a crop; None for an eighth of the height.
+    rule
+        How noise is kept in the value range; see `Bounds`.
+    fresh
+        Whether noise is drawn anew in every epoch; else once for every image.
+    pretrained
+        Whether it is for networks that start from weights.
+
+    Examples
+    --------
     >>> make_recipe("mscr-cifar", epochs=6).epochs
     6
     """
@@ -138,6 +175,13 @@ class Recipe:
     def make_schedule(self) -> Callable[[float], float]:
         """Return the learning rate after a share of the training.
 
+        Returns
+        -------
+        Callable[[float], float]
+            Function from the share to the rate.
+
+        Examples
+        --------
         >>> rate = make_recipe("mscr-cifar", epochs=3).make_schedule()
         >>> rate(0.5), rate(0.7)  # falls after 2/3 and 5/6 of it, as published
         (0.01, 0.002)
@@ -151,6 +195,18 @@ class Recipe:
 
         The learning rate falls with the root of their size.
 
+        Parameters
+        ----------
+        n
+            Number of training points.
+
+        Returns
+        -------
+        Recipe
+            The recipe for them.
+
+        Examples
+        --------
         >>> recipe = make_recipe("fast").fit_to(640)
         >>> recipe.batch, round(recipe.rate, 6)
         (32, 0.1)
@@ -167,7 +223,23 @@ class Recipe:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in words}
 
     def note_weights(self, weights: object) -> list[str]:
-        """Say that a training starts from random weights, where it is not meant to."""
+        """Say that a training starts from random weights, where it is not meant to.
+
+        Parameters
+        ----------
+        weights
+            Weights that were given; None for none.
+
+        Returns
+        -------
+        list[str]
+            Notes.
+
+        Examples
+        --------
+        >>> make_recipe("fast").note_weights(None)
+        []
+        """
         if not self.pretrained or weights is not None:
             return []
         return [

@@ -396,6 +396,8 @@ class Noise:
         Number of classes, for Mixup, which mixes labels too: it is given them after the images,
         and returns one share per class.
 
+    Examples
+    --------
     >>> noise = Noise("linf(0.1)", seed=0)
     >>> images = torch.full((4, 3, 8, 8), 0.5)
     >>> noisy = noise(images)

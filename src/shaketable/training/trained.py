@@ -45,7 +45,18 @@ _COUNTER = "num_batches_tracked"
 
 @dataclass(frozen=True, eq=False)
 class Trained(TrainedNetwork):
-    """A trained network, and how its training went; `evaluate` takes it as a model."""
+    """A trained network, and how its training went; `evaluate` takes it as a model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> trained = train("mlp(width=4)", st.load("bands(n=40)"), epochs=1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     trained.save(Path(folder) / "net.pt")
+    >>> trained.network
+    'mlp(width=4, depth=3)'
+    """
 
     curve: tuple[EpochResult, ...] = field(default=(), repr=False)
     by_name: bool = field(default=True, repr=False)
@@ -67,6 +78,11 @@ class Trained(TrainedNetwork):
         """Write the network to a ``.pt`` file, which ``evaluate --model`` takes.
 
         Such a file names what makes the network, so a module that was given has none.
+
+        Parameters
+        ----------
+        path
+            File to write.
         """
         if not self.by_name:
             weights = (
@@ -353,8 +369,19 @@ class UntrainedNetwork(Identified):
     shift
         Whether images are mirrored and cropped at random; None: as the recipe says.
 
+    Examples
+    --------
     >>> UntrainedNetwork("resnet9(width=8)", epochs=2).name
     'resnet9(width=8)'
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> data = st.load("bands(n=40)")
+    >>> network = UntrainedNetwork("mlp(width=4)", epochs=1).for_data(data)
+    >>> noise = network.name_noise("linf(1e-1)", data, None)
+    >>> noise
+    'linf(0.1)'
+    >>> network.train_on(data, np.arange(40), noise=noise, bounds=None, seed=0).network
+    'mlp(width=4, depth=3)'
     """
 
     network: str | None = None
@@ -379,7 +406,18 @@ class UntrainedNetwork(Identified):
         )
 
     def for_data(self, data: Dataset) -> UntrainedNetwork:
-        """Return the network with the recipe that these data decide, unless it has one."""
+        """Return the network with the recipe that these data decide, unless it has one.
+
+        Parameters
+        ----------
+        data
+            Data that it will be trained on.
+
+        Returns
+        -------
+        UntrainedNetwork
+            The network for them.
+        """
         weights = None if self.weights is None else Path(self.weights).absolute()  # for workers
         return replace(self, recipe=self.recipe or choose_recipe(data.shape), weights=weights)
 
@@ -409,7 +447,22 @@ class UntrainedNetwork(Identified):
         return self.plan.note_weights(self.weights)
 
     def name_noise(self, noise: str, data: Dataset, bounds: Bounds | None) -> str:
-        """Return the canonical spec of a training regime, if it and the network fit these data."""
+        """Return the canonical spec of a training regime, if it and the network fit these data.
+
+        Parameters
+        ----------
+        noise
+            Spec of the training noise.
+        data
+            Data that it will be trained on.
+        bounds
+            Value range.
+
+        Returns
+        -------
+        str
+            Canonical spec.
+        """
         plan, rows = self.for_data(data).plan, np.arange(data.n)
         refuse_table(data)
         check_network(plan.network, shape=data.shape, classes=len(data.classes))
@@ -429,7 +482,30 @@ class UntrainedNetwork(Identified):
         checkpoint: Path | None = None,
         place: int = 0,
     ) -> Trained:
-        """Return the network, trained on rows of the data; see `SelfTraining`."""
+        """Return the network, trained on rows of the data; see `SelfTraining`.
+
+        Parameters
+        ----------
+        data
+            Data to train on.
+        rows
+            Row numbers of the training points.
+        noise
+            Spec of the training noise.
+        bounds
+            Value range.
+        seed
+            Seed of weights, batches and noise.
+        checkpoint
+            File in which the state is kept while it trains; None for none.
+        place
+            Number of the process.
+
+        Returns
+        -------
+        Trained
+            The trained network.
+        """
         device = self.device
         if device is None and torch.cuda.is_available():
             device = f"cuda:{place % torch.cuda.device_count()}"

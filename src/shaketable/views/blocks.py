@@ -26,7 +26,7 @@ Level: TypeAlias = Literal["headline", "summary", "detail"]
 details; the terminal leaves details out."""
 
 Kind: TypeAlias = Literal[
-    "text", "count", "number", "distance", "rate", "change", "points", "bound"
+    "text", "count", "number", "distance", "correlation", "rate", "change", "points", "bound"
 ]
 """What a column holds. Rates, changes, differences in percentage points and bounds are fractions
 that are shown in per cent; a bound is a share with its one-sided upper bound."""
@@ -59,6 +59,10 @@ class Entry:
     """Whether it is shown to differ: the table says from what (`Table.shown`)."""
     heat: float | None = None
     """Share of colour behind it, 0 to 1, for tables that are read by colour."""
+    kind: Kind | None = None
+    """What it is, where that differs from the rest of its column."""
+    about: str = ""
+    """More about it, which pages show on demand."""
 
 
 Value: TypeAlias = "str | float | Estimate | Picture | None"
@@ -288,11 +292,9 @@ def format_cell(cell: Cell, column: Column) -> str:
     >>> format_cell(Entry(e, "k = 1", shown=True), Column("accuracy", "rate"))
     '90.00 [82.40, 95.10] (k = 1) *'
     """
-    value, note, shown = _strip(cell), "", False
-    if isinstance(cell, Entry):
-        note, shown = cell.note, cell.shown
-    text = _format_value(value, column.kind)
-    return f"{text}{f' ({note})' if note else ''}{' *' if shown else ''}"
+    entry = cell if isinstance(cell, Entry) else Entry(cell)
+    text = _format_value(entry.value, entry.kind or column.kind)
+    return f"{text}{f' ({entry.note})' if entry.note else ''}{' *' if entry.shown else ''}"
 
 
 def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
@@ -302,8 +304,9 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
     >>> split_cell(e, Column("accuracy", "rate")), split_cell(0.9, Column("error", "bound"))
     (('90.00%', ['82.40% to 95.10%']), ('90.00%', []))
     """
-    value, kind = _strip(cell), column.kind
-    small = [cell.note] if isinstance(cell, Entry) and cell.note else []
+    entry = cell if isinstance(cell, Entry) else Entry(cell)
+    value, kind = entry.value, entry.kind or column.kind
+    small = [entry.note] if entry.note else []
     if not isinstance(value, Estimate):
         text = _format_value(value, kind)
         has_unit = isinstance(value, int | float) and kind in ("rate", "change", "bound")
@@ -313,24 +316,24 @@ def split_cell(cell: Cell, column: Column) -> tuple[str, list[str]]:
         return numbers.format_percent(value), [*([below] if below else []), *small]
     if kind == "points":
         return numbers.format_points(value), [numbers.format_points_interval(value), *small]
+    if kind == "correlation":
+        return f"{value.value:+.2f}", [f"{value.low:+.2f} to {value.high:+.2f}", *small]
     show = numbers.format_change if kind == "change" else numbers.format_percent
     return show(value), [numbers.format_interval(value), *small]
 
 
 def format_card(card: Card) -> str:
-    """Write the number of a card, with its unit and interval, as one text.
+    """Write the name and number of a card, with its unit and interval, as one text.
 
     >>> format_card(Card("rf", Estimate(-0.1, -0.2, 0.0, 0.95, "by hand"), "MSCR", "change"))
-    '-10.00% (95 % interval -20.00% to +0.00%)'
+    'MSCR -10.00% (95 % interval -20.00% to +0.00%)'
     """
     if card.value is None:
-        return "undefined"
+        return f"no {card.name}"
     value, small = split_cell(card.value, Column(card.name, card.kind))
-    return (
-        f"{value} (95 % interval {small[0]})"
-        if small and card.kind != "bound"
-        else ", ".join([value, *small])
-    )
+    if small and card.kind != "bound":
+        return f"{card.name} {value} (95 % interval {small[0]})"
+    return f"{card.name} {', '.join([value, *small])}"
 
 
 def _format_value(value: Value, kind: Kind) -> str:
@@ -347,6 +350,8 @@ def _format_estimate(e: Estimate, kind: Kind) -> str:
     if kind == "bound":
         parts = numbers.format_percent(e), numbers.say_below(e.high)
         return ", ".join(filter(None, parts)).replace("%", "")
+    if kind == "correlation":
+        return f"{e.value:+.2f} [{e.low:+.2f}, {e.high:+.2f}]"
     return numbers.format_entry(e, signed=kind in ("change", "points"))
 
 
@@ -363,6 +368,7 @@ _NUMBERS: Mapping[Kind, Callable[[float], str]] = {
     "count": "{:,}".format,
     "number": "{:.4g}".format,
     "distance": numbers.format_distance,
+    "correlation": "{:+.3f}".format,
     "rate": _format_rate,
     "bound": _format_rate,
     "change": _format_signed,

@@ -291,6 +291,20 @@ def finish_chart(chart: Chart) -> Chart:
 def save_chart(chart: Chart, path: str | Path) -> Path:
     """Write a chart in the format its file's ending names, one of `FORMATS`; return the path.
 
+    Parameters
+    ----------
+    chart
+        An Altair chart.
+    path
+        File; its ending names the format.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_chart(horizontal_rule(0), Path(folder) / "rule.svg").read_text()[:4]

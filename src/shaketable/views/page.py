@@ -146,9 +146,11 @@ def write_blocks(
     )
 
 
-def make_sections(blocks: Iterable[Block]) -> tuple[_Section, list[_Section]]:
+def make_sections(
+    blocks: Iterable[Block], prefix: str = "figure"
+) -> tuple[_Section, list[_Section]]:
     """Fill in all blocks: those of the headline, and sections."""
-    number = count(1)
+    number = (f"{prefix}-{i}" for i in count(1))
     headline, sections = _Section(), list[_Section]()
     for block in blocks:
         if isinstance(block, Heading) and block.place:
@@ -173,12 +175,12 @@ class _Section:
         return self.heading.place if self.heading else ""
 
 
-def _prepare(block: Block, number: Iterator[int]) -> Markup:
+def _prepare(block: Block, names: Iterator[str]) -> Markup:
     """Fill in the macro of a block."""
     content: dict[str, Any] = {"block": block}
     if isinstance(block, Chart):
         content["figures"] = [
-            replace(figure, id=f"figure-{next(number)}") for figure in _make_block_figures(block)
+            replace(figure, id=next(names)) for figure in _make_block_figures(block)
         ]
     elif isinstance(block, Table):
         columns = [block.columns[i] for i in block.used]
@@ -190,8 +192,8 @@ def _prepare(block: Block, number: Iterator[int]) -> Markup:
             )
             for c in columns
         ]
-        names = [name for name, _ in content["headings"][1:]]
-        content["tall"] = block.is_matrix and len(names) > 5 and max(map(len, names)) > 6
+        longest = max(len(name) for name, _ in content["headings"])
+        content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
             [_Cell.of(row[i], block.columns[i]) for i in block.used]
             for row in block.rows[: block.limit]
@@ -209,6 +211,7 @@ class _Cell:
     style: str
     heat: float | None = None
     picture: Picture | None = None
+    about: str = ""
 
     @classmethod
     def of(cls, cell: Cell, column: Column) -> _Cell:
@@ -225,7 +228,7 @@ class _Cell:
         }
         style = " ".join(name for name, holds in styles.items() if holds)
         missing = "–" if column.kind != "text" and picture is None else ""
-        return cls(text or missing, small, style, entry.heat, picture)
+        return cls(text or missing, small, style, entry.heat, picture, entry.about)
 
 
 def _make_block_figures(block: Chart) -> list[Figure]:

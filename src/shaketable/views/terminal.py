@@ -161,7 +161,7 @@ def _print_table_block(table: Table) -> None:
 
 
 def _print_card(card: Card) -> None:
-    print_lines(f"{card.title}: {card.name} {format_card(card)}".rstrip())
+    print_lines(f"{card.title}: {format_card(card)}")
     print_lines(*(f"  {sentence}" for sentence in (*card.sentences, *card.asides)))
 
 

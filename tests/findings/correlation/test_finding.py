@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from helpers.commands import check_schema, run_command, run_failing, run_json
-from helpers.pages import Outline
 from helpers.records import make_records
 from shaketable import metrics
 from shaketable.core.errors import InputError
@@ -17,9 +16,9 @@ from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.evaluation.store import Store
 from shaketable.findings.correlation.finding import find, find_asked
 from shaketable.findings.correlation.numbers import correlate
-from shaketable.findings.finding import Methods
 from shaketable.findings.groups import RecordGroups
 from shaketable.separations.separation import SeparationRecord
+from shaketable.views.blocks import Heading, Table
 
 SPECS = ("l2(1)", "l2(2)")
 SEPARATION = SeparationRecord("f", np.inf, 0.2, (0, 1), (0, 1), None, {}, None)
@@ -79,9 +78,8 @@ def test_ten_models_have_all_pairs_judged_together(capsys: pytest.CaptureFixture
     finding.print()
     assert "MSCR with mCE_Lp" in capsys.readouterr().out
     assert "for all 3 together (Holm)" in finding.judged
-    (section,) = finding.sections(Methods())
-    rows = Outline(section.html).tables["Correlations of metrics"]
-    assert [row[0] for row in rows[1:]] == [
+    (table,) = (block for block in finding.blocks() if isinstance(block, Table))
+    assert [row[0] for row in table.rows] == [
         "error with MSCR",
         "error with mCE_Lp",
         "MSCR with mCE_Lp",
@@ -104,8 +102,9 @@ def test_the_command_prints_json_and_draws(
     argv = ("report", path, "--correlate", "mscr, mce_lp")
     assert run_json(capsys, *argv)["correlations"] == found["correlations"]
     assert "MSCR with mCE_Lp" in run_command(capsys, *argv)[1]
-    (section,) = find_asked(records, "mscr,mce_lp").sections(Methods())
-    assert Outline(section.html).elements[0] == ("section", {"id": section.id})
+    heading, *_ = find_asked(records, "mscr,mce_lp").blocks()
+    assert isinstance(heading, Heading)
+    assert heading.place == "correlation"
     assert "no model has a value of mce" in run_failing(
         capsys, "report", path, "--correlate", "mscr,mce"
     )

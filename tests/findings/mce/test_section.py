@@ -42,15 +42,15 @@ def test_page_of_suites_says_what_the_metrics_say(suite_page: Path, suite_record
                         f"{numbers.format_percent(e)}, 95 % interval {numbers.format_interval(e)}"
                     )
                     assert f"{level.spec}: {shown}" in titles
-                    assert f"{100 * e.value:.1f}{numbers.format_short_distance(level.size)}" in text
+                    assert (
+                        f"{100 * e.value:.2f}%{numbers.format_short_distance(level.size)}" in text
+                    )
                 if board.levels == 1:
                     e = ladder.levels[0].change
                     assert numbers.format_points(e) + numbers.format_points_interval(e) in text
         for d in board.differences:
-            assert (
-                numbers.format_points(d.value) + numbers.format_points_interval(d.value) + d.words
-                in text
-            )
+            shown = numbers.format_points(d.value) + numbers.format_points_interval(d.value)
+            assert f"{shown} {d.words}" in text
     assert "A point’s noise was drawn once per norm and scaled to all sizes." in text
     assert "L0 noise begins with level 2" in text
     assert "l5(0.0138)" not in text.rpartition("How it was made")[2], "the suite is named instead"
@@ -65,7 +65,7 @@ def test_suites_are_not_in_the_verdict(
     ids = [attrs["id"] for _, attrs in alone.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
     links = {str(attrs["href"])[1:] for tag, attrs in alone.elements if tag == "a"}
-    assert {"comparison", "suite-1", "suite-2", "risk", "groups", "method"} == links
+    assert {"comparison", "suite", "suite-2", "risk", "groups", "accuracy", "method"} == links
     assert links <= set(ids)
     assert all("scope" in attrs for tag, attrs in alone.elements if tag == "th")
     assert alone.count("figure") == alone.count("figcaption") == len(alone.specs) == 2 + 9 + 1
@@ -89,7 +89,7 @@ def test_published_sizes_and_independent_draws_are_stated(tmp_path: Path) -> Non
     perfect = evaluate(lambda x: x[:, 0, 0, 0] * 10 % 2 > 0.5, data, suite("ice"), name="pixel")
     cells = tuple(replace(c, hits=np.ones_like(c.hits)) for c in perfect)
     page = read_page(write_report(tmp_path / "i.html", replace(perfect, cells=cells)))
-    assert "iCE is undefined" in page.text
+    assert "no iCE" in page.text
     assert "There is no error on clean points to compare with" in page.text
 
 

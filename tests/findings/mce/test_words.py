@@ -28,7 +28,7 @@ def test_ice_claims_no_more_than_its_interval(
 
 def test_an_undefined_ice_is_stated(capsys: pytest.CaptureFixture[str], perfect: Records) -> None:
     out = print_results(capsys, perfect)
-    assert "pixel: iCE undefined: there is no error on clean points to compare with" in out
+    assert "pixel: no iCE\n  there is no error on clean points to compare with" in out
     assert "-0.00" not in out
     suites = find_once(perfect).json()["suites"]
     assert [s["metric"] is None for s in suites] == [False, True]

@@ -7,7 +7,7 @@ from helpers.records import make_records, make_suite_result
 from shaketable.findings.mcv.charts import table_plot
 from shaketable.findings.mcv.stability import Stability, coefficient
 from shaketable.findings.mcv.variation import Variation, VariationTable
-from shaketable.findings.mcv.words import describe_changes
+from shaketable.findings.mcv.view import describe_changes
 from shaketable.findings.results import find
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate

@@ -10,7 +10,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 import shaketable as st
 from helpers.commands import check_schema
-from helpers.pages import Outline
 from helpers.records import make_records
 from shaketable.core.errors import InputError
 from shaketable.core.schemas import SCHEMA_VERSION
@@ -18,11 +17,11 @@ from shaketable.core.types import IntArray
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records, SuiteRecord
 from shaketable.evaluation.study import study
-from shaketable.findings.finding import Methods
 from shaketable.findings.regimes.finding import Regimes
 from shaketable.findings.results import find
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Sentence, Table
 
 SPECS = ("l2(1)", "linf(0.1)")
 N = 60
@@ -207,13 +206,12 @@ def test_the_page_and_the_json_have_the_table_and_its_parts() -> None:
     found = content["regimes"]
     assert (found["group_by"], found["baseline"]) == ("regime", "clean")
     assert [part["part"] for part in found["parts"]] == ["a on set f", "b on set f"]
-    (section,) = finding.sections(Methods())
-    page = Outline(section.html)
-    tables = {name: rows for name, rows in page.tables.items() if name.startswith("Differences f")}
-    assert len(tables) == 3
-    (row,) = next(iter(tables.values()))[1:]
+    tables = [b for b in finding.blocks() if isinstance(b, Table) and "minus clean" in b.title]
+    assert [table.level for table in tables] == ["summary", "detail", "detail"]
+    (row,) = tables[0].rows
     assert row[0] == "C1"
-    assert "Does noise in training raise clean accuracy? yes, C1 by +" in page.text
+    (answer, *_) = (b for b in finding.blocks() if isinstance(b, Sentence))
+    assert answer.text.startswith("does noise in training raise clean accuracy? yes, C1 by +")
 
 
 def test_a_study_by_size_has_regimes(study_records: Records) -> None:

@@ -11,6 +11,7 @@ from shaketable.findings.results import find
 from shaketable.findings.series import group_series
 from shaketable.separations.separation import SeparationRecord
 from shaketable.statistics import intervals
+from shaketable.views.blocks import Table
 
 K, N, RUNS = 3, 40, 4
 TRAINED = {"clean": 0.8, "linf(0.05)": 0.9}
@@ -93,19 +94,16 @@ def test_json_has_means_and_deviations_over_runs(records):
         assert "test_eps" not in entry
 
 
-def test_the_best_of_every_row_is_marked_in_the_terminal(records, capsys):
-    find(records).print()
-    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    rows = {line[0]: line for line in lines if line and any(w.endswith("*") for w in line)}
+def test_the_best_of_every_row_is_marked(records):
+    matrix = next(b for b in find(records).findings["study"].blocks() if isinstance(b, Table))
+    rows = {row[0].split()[0]: row[1:] for row in matrix.rows}
     for test, spec in (("0", "clean"), ("eps_min", "linf(0.1)"), ("0.2", "linf(0.2)")):
         k = 1 if spec == "clean" else K
         means = [
             np.mean([100 * HITS[train, run][spec].mean() / k for run in range(RUNS)])
             for train in TRAINED
         ]
-        shown = [word for word in rows[test] if "." in word and len(word) > 5]
-        marked = [word.endswith("*") for word in shown[-2:]]
-        assert marked == [m == max(means) for m in means]
+        assert [entry.shown for entry in rows[test]] == [m == max(means) for m in means]
 
 
 def test_the_clean_series_of_a_training_noise_has_all_runs(records):

@@ -11,7 +11,7 @@ from shaketable.core.types import IntArray
 from shaketable.evaluation.records import Records
 from shaketable.findings.results import find
 from shaketable.findings.study.optima import RowOptimum, list_optima
-from shaketable.findings.study.words import describe_optima
+from shaketable.findings.study.view import describe_optima
 
 N, RUNS = 400, 6
 

@@ -45,6 +45,20 @@ def log_volume(p: str | float, d: int) -> float:
 
     For p = inf, a cube, it is d log 2. For a ball of radius epsilon add d log(epsilon).
 
+    Parameters
+    ----------
+    p
+        Order of the norm, such as 0.5 or ``"inf"``.
+    d
+        Number of dimensions.
+
+    Returns
+    -------
+    float
+        Natural logarithm of the volume.
+
+    Examples
+    --------
     >>> round(math.exp(log_volume(2, 3)), 4), round(math.exp(log_volume("inf", 3)), 4)
     (4.1888, 8.0)
     """
@@ -59,6 +73,20 @@ def volume_factor(p: str | float, q: str | float, d: int) -> float:
 
     inf if that exceeds the largest float; the difference of the two `log_volume` never does.
 
+    Parameters
+    ----------
+    p, q
+        Orders of the norms.
+    d
+        Number of dimensions.
+
+    Returns
+    -------
+    float
+        The factor.
+
+    Examples
+    --------
     >>> round(volume_factor("inf", 2, 10), 1), volume_factor("inf", 2, 3072)
     (401.5, inf)
     """
@@ -67,7 +95,14 @@ def volume_factor(p: str | float, q: str | float, d: int) -> float:
 
 @dataclass(frozen=True)
 class VolumeFactor:
-    """Volume of the p-norm's ball over that of the q-norm's of the same epsilon."""
+    """Volume of the p-norm's ball over that of the q-norm's of the same epsilon.
+
+    Examples
+    --------
+    >>> factor = VolumeFactor.of("inf", 2, 3)
+    >>> str(factor), factor.json()["d"]
+    ('1.91', 3)
+    """
 
     p: float
     q: float
@@ -77,7 +112,20 @@ class VolumeFactor:
 
     @classmethod
     def of(cls, p: str | float, q: str | float, d: int) -> VolumeFactor:
-        """Compute the factor of two norms in d dimensions."""
+        """Compute the factor of two norms in d dimensions.
+
+        Parameters
+        ----------
+        p, q
+            Orders of the norms.
+        d
+            Number of dimensions.
+
+        Returns
+        -------
+        VolumeFactor
+            The factor.
+        """
         return cls(as_p(p), as_p(q), d, log_volume(p, d) - log_volume(q, d))
 
     @property
@@ -86,7 +134,13 @@ class VolumeFactor:
         return math.exp(self.log) if self.log < math.log(np.finfo(float).max) else math.inf
 
     def json(self) -> dict[str, Any]:
-        """Return the factor as a JSON object; null if it exceeds the largest float."""
+        """Return the factor as a JSON object; null if it exceeds the largest float.
+
+        Returns
+        -------
+        dict[str, Any]
+            Norms, dimension and factor.
+        """
         factor = self.factor if self.factor < math.inf else None
         norms = {"p": format_value(self.p), "q": format_value(self.q)}
         return norms | {"d": self.d, "log": self.log, "factor": factor}
@@ -106,6 +160,20 @@ def volume_table(
     By default Table 6 of Siedel et al. (2024), corrected: as printed, its two columns are swapped
     from d = 5 on.
 
+    Parameters
+    ----------
+    dimensions
+        Numbers of dimensions.
+    pairs
+        Pairs of norms.
+
+    Returns
+    -------
+    list[VolumeFactor]
+        One factor per pair and dimension.
+
+    Examples
+    --------
     >>> [str(factor) for factor in volume_table(dimensions=[3, 5])]
     ['1.91', '6.079', '3.142', '19.74']
     """
@@ -127,6 +195,13 @@ def samples(p: str | float, n: int = 1000, *, kind: Kind = "ball", rng: Rng = 0)
     rng
         Seed, numpy Generator, or None for fresh points.
 
+    Returns
+    -------
+    FloatArray
+        The points.
+
+    Examples
+    --------
     >>> on_diamond = samples(1, 5, kind="surface")
     >>> np.abs(on_diamond).sum(axis=1).round(12)
     array([1., 1., 1., 1., 1.])
@@ -154,7 +229,14 @@ class Shares:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Overlap:
-    """How much of each of two balls lies in the other, as the first grows."""
+    """How much of each of two balls lies in the other, as the first grows.
+
+    Examples
+    --------
+    >>> result = overlap("inf", 2, epsilon_q=1.0, epsilons=[0.5, 1.0], d=2)
+    >>> sorted(result.json())[:3]
+    ['d', 'epsilon_q', 'epsilons']
+    """
 
     p: float
     q: float
@@ -169,7 +251,13 @@ class Overlap:
     """Rises with epsilon, as the first ball grows over the second."""
 
     def json(self) -> dict[str, Any]:
-        """Return everything as a JSON object."""
+        """Return everything as a JSON object.
+
+        Returns
+        -------
+        dict[str, Any]
+            Norms, sizes and shares.
+        """
         return {
             "p": format_value(self.p),
             "q": format_value(self.q),
@@ -218,6 +306,13 @@ def overlap(
     rng
         Seed, numpy Generator, or None for fresh points.
 
+    Returns
+    -------
+    Overlap
+        Shares of both balls, by the size of the first.
+
+    Examples
+    --------
     >>> shares = overlap("inf", 2, epsilon_q=1, epsilons=[0.5, 0.7, 1], d=2)
     >>> shares.first_in_second.value.round(1)  # the whole square, in the end pi/4 of it
     array([1. , 1. , 0.8])

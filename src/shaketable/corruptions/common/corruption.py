@@ -68,6 +68,25 @@ class CommonCorruption(Corruption):
     grey images as colour images with equal channels, and converts the result to grey. With
     ``jpeg``, results are compressed like the published images of 64 pixels and more.
 
+    Parameters
+    ----------
+    name
+        Such as ``fog``; ``shaketable list corruptions`` lists all.
+    severity
+        From 1 to 5.
+    profile
+        Parameters of a size of images, such as ``cifar``; by default those for the data.
+    textures
+        Folder of frost textures; by default our own.
+    id
+        Identity of the textures; filled in.
+    bounds
+        Value range; filled in from the data.
+    jpeg
+        Quality of a JPEG file that images pass through; None for none.
+
+    Examples
+    --------
     >>> CommonCorruption("fog", 3).for_shape((32, 32, 3)).spec
     'fog(3, cifar)'
     >>> CommonCorruption("fog", 3, jpeg=85).for_shape((64, 64, 3)).spec

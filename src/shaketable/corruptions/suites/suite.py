@@ -63,7 +63,35 @@ def suite_kind(metric: str) -> SuiteKind:
 
 @dataclass(frozen=True)
 class Suite:
-    """A named list of corruptions; `names` are their spec strings."""
+    """A named list of corruptions; `names` are their spec strings.
+
+    Parameters
+    ----------
+    name
+        Name of the suite.
+    about
+        What it is, in one line.
+    names
+        Specs of its corruptions.
+    metric
+        Name of its metric; empty for none.
+    k
+        Number of draws per point.
+    d
+        Number of values of a point that it is made for; None for any.
+    family
+        Names of suites from which the one that fits the data is taken.
+    derived
+        How sizes are derived from the data, if they are.
+    part
+        Part of the data that it is for.
+
+    Examples
+    --------
+    >>> ladder = Suite("ladder", "two sizes", ("linf(0.1)", "linf(0.2)"))
+    >>> ladder.names
+    ('linf(0.1)', 'linf(0.2)')
+    """
 
     name: str
     about: str
@@ -129,6 +157,20 @@ class Suite:
 
         Raises `InputError` if the suite is not made for such points.
 
+        Parameters
+        ----------
+        shape
+            Shape of one point.
+        bounds
+            Value range of the points.
+
+        Returns
+        -------
+        Suite
+            The suite for such points.
+
+        Examples
+        --------
         >>> suite("ice").on((28, 28), Bounds(0, 1)).names[:3]
         ('l0.5(1630)', 'l1(6.38)', 'l2(0.253)')
         """
@@ -202,6 +244,24 @@ class Suite:
     ) -> Suite:
         """Return the suite with other noise or images; the options are those of `suite`.
 
+        Parameters
+        ----------
+        norm
+            Order of the norm of its noise.
+        published
+            Folder of published images.
+        frost
+            Folder of frost textures.
+        jpeg
+            Quality of a JPEG file that images pass through.
+
+        Returns
+        -------
+        Suite
+            The suite with these options.
+
+        Examples
+        --------
         >>> suite("mscr").with_options(norm=2).names
         ('l2(eps_min)',)
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Kind, Sentence, Table
+from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Sentence, Table
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
@@ -51,27 +51,20 @@ def make_blocks(finding: Comparison, *, few_pairs: int = FEW_PAIRS) -> list[Bloc
 
 
 def _tabulate_pairs(finding: Comparison, *, is_detail: bool) -> Table:
-    points: Kind = "points"
     return Table(
-        f"{_TITLE}; number of corruptions under which one is better",
+        f"{_TITLE}, and under how many corruptions one is better",
         (
-            Column("first"),
-            Column("second"),
-            Column("clean", points, "", _DIFFERENCE),
-            Column("mean over corruptions", points, "", _DIFFERENCE),
+            Column("pair"),
+            *(Column(h, "points", "", _DIFFERENCE) for h in ("clean", "mean", "largest")),
             *(Column(h, "count") for h in ("first better", "second better", "may be chance")),
-            Column("largest", points, "", _DIFFERENCE),
-            Column("under"),
         ),
         [
             [
-                pair.first,
-                pair.second,
+                _name(pair),
                 _make_cell(pair.clean),
                 _make_mean(pair),
+                _make_cell(pair.largest, pair.largest.condition.noise),
                 *(pair.count_better(label) for label in (pair.first, pair.second, "")),
-                _make_cell(pair.largest),
-                pair.largest.condition.noise,
             ]
             for pair in finding.pairs
         ],
@@ -94,7 +87,7 @@ def _tabulate_conditions(finding: Comparison, *, is_detail: bool) -> Table:
         f"{_TITLE}, under every corruption",
         (
             Column("noise"),
-            *(Column(f"{p.first} minus {p.second}", "points", "", _DIFFERENCE) for p in pairs),
+            *(Column(_name(pair), "points", "", _DIFFERENCE) for pair in pairs),
         ),
         rows,
         level="detail" if is_detail else "summary",
@@ -104,8 +97,12 @@ def _tabulate_conditions(finding: Comparison, *, is_detail: bool) -> Table:
     )
 
 
-def _make_cell(gap: Gap | None) -> Cell:
-    return None if gap is None else Entry(gap.value, shown=gap.shown)
+def _name(pair: Pair) -> str:
+    return f"{pair.first} minus {pair.second}"
+
+
+def _make_cell(gap: Gap | None, note: str = "") -> Cell:
+    return None if gap is None else Entry(gap.value, note, gap.shown)
 
 
 def _make_mean(pair: Pair) -> Cell:

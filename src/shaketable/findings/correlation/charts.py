@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from shaketable.findings.correlation.numbers import Correlation
-from shaketable.findings.correlation.words import format_correlation, name_metric
+from shaketable.findings.correlation.view import format_correlation, name_metric
 from shaketable.statistics.estimate import Estimate
 from shaketable.views import drawing
 from shaketable.views.drawing import HEIGHT, Chart, Row, make_tooltip

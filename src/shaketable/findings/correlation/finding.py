@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.spec import split_top_level
 from shaketable.evaluation.records import Records
+from shaketable.findings.correlation import view
 from shaketable.findings.correlation.numbers import (
     Correlation,
     Values,
@@ -19,9 +20,10 @@ from shaketable.findings.correlation.numbers import (
     list_values,
     make_correlation,
 )
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.statistics.difference import judge_together
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
@@ -58,17 +60,9 @@ class Correlations(Displayed):
         pairs = zip(self.pairs, self.shown, strict=True)
         return {"metric_correlations": [{**pair.json(), "shown": shown} for pair, shown in pairs]}
 
-    def print(self) -> None:
-        """Print one row per pair of metrics."""
-        from shaketable.findings.correlation.table import print_correlations
-
-        print_correlations(self.pairs, self.shown, f"; * {self.judged}")
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return one section."""
-        from shaketable.findings.correlation.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return a table and charts of all pairs of metrics."""
+        return view.make_blocks(self.pairs, self.shown, self.judged)
 
 
 class AskedCorrelations(Correlations):
@@ -78,23 +72,15 @@ class AskedCorrelations(Correlations):
         """Return the correlation on every data set."""
         return {"correlations": [pair.json() for pair in self.pairs]}
 
-    def print(self) -> None:
-        """Print one row per data set, and what it means."""
-        from shaketable.findings.correlation.table import print_correlations
-
-        print_correlations(self.pairs)
+    def blocks(self) -> list[Block]:
+        """Return one row per data set, what it means, and the chart."""
+        return view.make_blocks(self.pairs)
 
     def plot(self) -> Chart:
         """Draw one metric against the other, one dot per model and one panel per data set."""
         from shaketable.findings.correlation.charts import scatter_chart  # slow to load
 
         return scatter_chart(self.pairs)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return one section."""
-        from shaketable.findings.correlation.section import make_sections  # loads the charts
-
-        return make_sections(self, methods, anchor="asked-correlations")
 
 
 def find_asked(records: Records, metrics: str) -> AskedCorrelations:

@@ -13,12 +13,13 @@ import numpy as np
 from shaketable.core.checks import list_names, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.evaluation.records import Records
-from shaketable.findings.correlation import words
+from shaketable.findings.correlation import view
 from shaketable.findings.finding import list_metrics
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.requirements.quantities import QUANTITIES, Case, find_quantity
 from shaketable.statistics.correlation import LEAST, compute_reliability, pearson, spearman
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
@@ -29,7 +30,19 @@ _METRIC = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\[(?P<under>.*)\])?\s*", r
 
 @dataclass(frozen=True, eq=False)
 class Correlation(Displayed):
-    """Two metrics of the same models on the same data."""
+    """Two metrics of the same models on the same data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(200, 1))
+    >>> models = {str(t): lambda x, t=t: x[:, 0] > t for t in (0.5, 0.52, 0.6, 0.7)}
+    >>> records = st.evaluate(models, (x, x[:, 0] > 0.5), "linf(0.2)", k=2)
+    >>> found = st.correlate(records, "accuracy", "accuracy[linf(0.2)]")
+    >>> len(found.models), "spearman" in found.json(), type(found.plot()).__name__
+    (4, True, '_LayerChart')
+    """
 
     data: str
     first: str
@@ -60,7 +73,7 @@ class Correlation(Displayed):
     @property
     def words(self) -> str:
         """Whether the two metrics order models alike, as far as it is shown."""
-        return words.describe(self)
+        return view.describe(self)
 
     @property
     def _columns(self) -> tuple[Any, Any]:
@@ -68,7 +81,13 @@ class Correlation(Displayed):
         return first, second
 
     def json(self) -> dict[str, Any]:
-        """Return both correlations, and the metrics of every model in per cent."""
+        """Return both correlations, and the metrics of every model in per cent.
+
+        Returns
+        -------
+        dict[str, Any]
+            Both correlations, and the values of all models.
+        """
         return {
             "data": self.data,
             "first": self.first,
@@ -84,14 +103,18 @@ class Correlation(Displayed):
             "left_out": list(self.left_out),
         }
 
-    def print(self) -> None:
-        """Print both correlations and what they mean."""
-        from shaketable.findings.correlation.table import print_correlations
-
-        print_correlations([self])
+    def blocks(self) -> list[Block]:
+        """Return both correlations, what they mean, and the chart."""
+        return view.make_blocks([self])
 
     def plot(self) -> Chart:
-        """Draw one metric against the other, one dot per model."""
+        """Draw one metric against the other, one dot per model.
+
+        Returns
+        -------
+        Chart
+            The chart.
+        """
         from shaketable.findings.correlation.charts import scatter_chart  # slow to load
 
         return scatter_chart([self])

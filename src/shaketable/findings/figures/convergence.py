@@ -34,6 +34,18 @@ def draw_convergence(found: Found, *, metric: str = "mscr") -> Chart:
     metric
         As in requirements: ``mscr``, ``accuracy[linf(0.1)]``, ``mce_lp``, or a metric of an
         installed package.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> options = {"train_eps": [0], "test_eps": ["eps_min"], "k": 1, "n_jobs": 1}
+    >>> type(st.figures.draw_convergence(st.study("iris", "1nn", **options, runs=2))).__name__
+    '_ConcatChart'
     """
     groups = as_results(found).groups
     match = re.fullmatch(r"\s*([\w.]+)\s*(?:\[(.*)\])?\s*", metric)

@@ -34,6 +34,19 @@ def draw_copies(found: Found, *, corruption: str = "") -> Chart:
         ``--k 1,2,5,10``. A study also trains with k noisy copies of every point.
     corruption
         Spec of the test noise; by default that of size eps_min, or the only one.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.2], [0.8]], [False, True]
+    >>> few, many = (st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.4)", k=k) for k in (1, 5))
+    >>> type(st.figures.draw_copies(few + many)).__name__
+    '_ConcatChart'
     """
     series = [s for s in as_results(found).groups.series if not s.first.is_clean]
     series = _choose(series, corruption)

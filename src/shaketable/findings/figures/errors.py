@@ -40,6 +40,22 @@ def draw_errors(
         Pairs of models (from, to) by their labels. By default each model of a study is reached
         from the same network without its last part of training, as ``net(augmix + C1)`` from
         ``net(augmix)``; else from the one trained without noise.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import shaketable as st
+    >>> x = np.random.default_rng(0).uniform(size=(20, 8, 8))
+    >>> records = st.evaluate({"a": lambda x: x[:, ::2].mean(axis=(1, 2)) > 0.5,
+    ...                        "b": lambda x: x.mean(axis=(1, 2)) > 0.5},
+    ...                       (x, x.mean(axis=(1, 2)) > 0.5), st.suite("pnorm"), k=1, bounds=(0, 1))
+    >>> type(st.figures.draw_errors(records)).__name__
+    '_ConcatChart'
     """
     finding = as_results(found).findings.get("mce")
     boards = _choose_boards(finding, metric)

@@ -26,12 +26,24 @@ def draw_learning(*networks: str | Path | TrainedNetwork, trust: bool = False) -
 
     Parameters
     ----------
-    networks
+    *networks
         Networks that `training.train` returned, their files (``.pt``), or folders of them, such as
         those of ``study --keep-models``. Those of the same network and noise are averaged; a band
         reaches from the lowest to the highest.
     trust
         Whether files whose networks are made by code of other packages are loaded: it runs.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> network = st.training.train("mlp(width=4)", st.load("bands(n=40)"), epochs=1, validate=True)
+    >>> type(st.figures.draw_learning(network)).__name__
+    '_ConcatChart'
     """
     curves: dict[str, list[list[dict[str, Any]]]] = {}
     for network in _load(networks, trust=trust):

@@ -29,6 +29,19 @@ def draw_models(found: Found) -> Chart:
     found
         Findings, records or a results file of a study of two or more models. Of two, their paired
         difference in accuracy is drawn, too, for every training noise and test noise.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> options = {"train_eps": [0], "test_eps": ["eps_min"], "k": 1, "n_jobs": 1}
+    >>> records = st.study("iris", ["1nn", "logistic"], **options, runs=2)
+    >>> type(st.figures.draw_models(records)).__name__
+    '_ConcatChart'
     """
     subjects = [s for s in as_results(found).groups.subjects if s.is_study and s.norm]
     if len(subjects) < 2:

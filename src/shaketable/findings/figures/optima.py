@@ -18,6 +18,18 @@ def draw_optima(found: Found) -> Chart:
     ----------
     found
         Findings, records or a results file of a study with several sizes of training noise.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> options = {"train_eps": [0, 0.1], "test_eps": [0.1], "k": 1, "n_jobs": 1}
+    >>> type(st.figures.draw_optima(st.study("iris", "1nn", **options, runs=2))).__name__
+    '_ConcatChart'
     """
     subjects = [
         s for s in as_results(found).groups.subjects if s.is_study and s.norm and len(s.clean) > 1

@@ -92,6 +92,18 @@ def draw_plane(
         classified wrongly although the point itself is not.
     name
         Name of the model.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[0.2, 0.0], [0.8, 0.0]], [False, True]
+    >>> type(st.figures.draw_plane(lambda x: x[:, 0] > 0.5, data, k=2)).__name__
+    '_ConcatChart'
     """
     data = as_dataset(data)
     _check_plane(data)

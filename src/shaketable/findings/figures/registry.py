@@ -95,8 +95,21 @@ def draw(name: str, *source: Any) -> Chart:
     ----------
     name
         Such as ``tradeoff``; ``shaketable list figures`` lists them.
-    source
+    *source
         What the figure is drawn from: for most of them findings, records or a results file.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate({"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6},
+    ...                       ([[0.2], [0.8]], [False, True]), "linf(eps_min)", k=1)
+    >>> type(st.figures.draw("tradeoff", records)).__name__
+    '_ConcatChart'
     """
     kind = FIGURES.get(name)
     made = kind.make(*source)

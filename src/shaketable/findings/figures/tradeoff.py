@@ -29,6 +29,19 @@ def draw_tradeoff(found: Found, *, reference: str = "") -> Chart:
     reference
         Label of the model that others are compared with, where models have no training noise; by
         default the only one trained on clean points, else the first.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> records = st.evaluate({"a": lambda x: x[:, 0] > 0.5, "b": lambda x: x[:, 0] > 0.6},
+    ...                       ([[0.2], [0.8]], [False, True]), "linf(eps_min)", k=1)
+    >>> type(st.figures.draw_tradeoff(records)).__name__
+    '_ConcatChart'
     """
     subjects = as_results(found).groups.subjects
     panels, findings = [], []

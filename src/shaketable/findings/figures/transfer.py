@@ -35,6 +35,19 @@ def draw_transfer(found: Found) -> Chart:
         Findings, records or a results file of models that were trained with noise of single norms,
         such as by ``--train "l1(50)" --train "l2(1)"``, and tested under p-norm noise. Models that
         were trained without noise have a row of their own.
+
+    Returns
+    -------
+    Chart
+        The chart.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> options = {"train": ["linf(0.1)", "l2(0.1)"], "corruptions": ["linf(0.1)", "l2(0.1)"]}
+    >>> records = st.study("iris", "1nn", **options, k=1, runs=2, n_jobs=1)
+    >>> type(st.figures.draw_transfer(records)).__name__
+    '_ConcatChart'
     """
     rows = compute_transfer(as_results(found).groups.series)
     if len({row["train"] for row in rows} - {_CLEAN}) < 2:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.mce import numbers
+from shaketable.findings.mce import numbers, view
 from shaketable.findings.mce.scores import Scoreboard, make_boards
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 
@@ -30,18 +31,9 @@ class SuiteErrors(Displayed):
             ],
         }
 
-    def print(self) -> None:
-        """Print one table per model and suite."""
-        from shaketable.findings.mce.table import print_board
-
-        for board in self.boards:
-            print_board(board)
-
-    def sections(self, methods: Methods) -> list[Section]:
+    def blocks(self) -> list[Block]:
         """Return one section per suite."""
-        from shaketable.findings.mce.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+        return view.make_blocks(self.boards)
 
 
 def find(groups: RecordGroups) -> SuiteErrors | None:

@@ -14,7 +14,7 @@ from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Record, SuiteRecord
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.labels import make_suite_labels
-from shaketable.findings.mce import words
+from shaketable.findings.mce import view
 from shaketable.findings.mce.numbers import (
     SUITE_METRICS,
     error_change,
@@ -156,10 +156,10 @@ class Score:
     @cached_property
     def meaning(self) -> str:
         """Sentence about the metric that claims no more than its interval."""
-        return words.describe_score(self)
+        return view.describe_score(self)
 
     def __str__(self) -> str:
-        return f"{self.metric} {words.format_metric(self)}: {self.meaning}"
+        return f"{self.metric} {view.format_metric(self)}: {self.meaning}"
 
     def json(self) -> dict[str, Any]:
         """Return all numbers in per cent."""

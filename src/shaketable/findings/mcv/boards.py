@@ -12,7 +12,7 @@ from shaketable.evaluation.records import SuiteRecord
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.mce.numbers import mean_error_difference
-from shaketable.findings.mcv import words
+from shaketable.findings.mcv import view
 from shaketable.findings.mcv.effects import Effects, MainEffect
 from shaketable.findings.mcv.stability import Stability, cv_difference, make_variation
 from shaketable.findings.mcv.variation import Group, Variation, VariationTable
@@ -66,7 +66,7 @@ class Entry:
     @cached_property
     def words(self) -> str:
         """How the model compares with the reference, as far as intervals show it."""
-        return words.describe_changes(self.mean_change, self.cv_change)
+        return view.describe_changes(self.mean_change, self.cv_change)
 
     @cached_property
     def sentences(self) -> tuple[str, str, str]:

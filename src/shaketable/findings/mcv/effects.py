@@ -19,7 +19,7 @@ import numpy as np
 from shaketable.core.checks import unknown_name
 from shaketable.core.spec import display_name, parse_call, split_calls, split_factors
 from shaketable.core.types import FloatArray
-from shaketable.findings.mcv import words
+from shaketable.findings.mcv import view
 from shaketable.findings.mcv.contrasts import (
     estimate_contrast,
     estimate_contrasts,
@@ -112,6 +112,8 @@ class Effects:
     therefore stricter: the probability that any effect of a list is shown although it is 0 is at
     most 5 % (Bonferroni). The sentences claim only what is shown.
 
+    Examples
+    --------
     >>> from shaketable import evaluate, metrics
     >>> from shaketable import grid
     >>> x = np.linspace(0, 1, 200)[:, None]
@@ -192,6 +194,29 @@ class Effects:
         """Main effect of the first kind minus that of the second, paired by point.
 
         Negative: the first one costs more.
+
+        Parameters
+        ----------
+        first, second
+            Kinds of corruption.
+        confidence
+            Confidence of the interval.
+
+        Returns
+        -------
+        Estimate
+            The difference, with its interval.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shaketable as st
+        >>> x = np.random.default_rng(0).uniform(size=(100, 2))
+        >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5),
+        ...                       st.grid(["gaussian(0.2)"], ["scaling(1.2)"]), k=2)
+        >>> effects = Effects(st.metrics.suite_results(records)[0])
+        >>> print(effects.difference("gaussian", "scaling"))
+        -0.025 (95 % interval -0.087 to 0.040)
         """
         a, b = (
             np.mean(_drop_missing(self._list_removals(kind)), axis=0) for kind in (first, second)
@@ -202,20 +227,36 @@ class Effects:
     @cached_property
     def main_words(self) -> str:
         """Sentence that says which factor costs most, if that is shown."""
-        return words.describe_main(self)
+        return view.describe_main(self)
 
     @cached_property
     def order_words(self) -> str:
         """Sentence that says whether the order of factors matters, if that is shown."""
-        return words.describe_order(self)
+        return view.describe_order(self)
 
     @cached_property
     def interaction_words(self) -> str:
         """Sentence that says whether two factors cost more or less together, if that is shown."""
-        return words.describe_interaction(self)
+        return view.describe_interaction(self)
 
     def json(self) -> dict[str, Any]:
-        """Return all effects in percentage points, and the sentences."""
+        """Return all effects in percentage points, and the sentences.
+
+        Returns
+        -------
+        dict[str, Any]
+            Effects and sentences.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import shaketable as st
+        >>> x = np.random.default_rng(0).uniform(size=(100, 2))
+        >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, x[:, 0] > 0.5),
+        ...                       st.grid(["gaussian(0.2)"], ["scaling(1.2)"]), k=2)
+        >>> sorted(Effects(st.metrics.suite_results(records)[0]).json())[:2]
+        ['interactions', 'left_out']
+        """
         return {
             "main": [effect.json() for effect in self.main],
             "orders": [effect.json() for effect in self.kind_orders],

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.evaluation.records import Records
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
-from shaketable.findings.mcv import numbers
+from shaketable.findings.mcv import numbers, view
 from shaketable.findings.mcv.boards import MCVBoard, make_boards
 from shaketable.findings.mcv.variation import VariationTable
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
@@ -28,24 +29,15 @@ class SetVariation(Displayed):
         """Return the boards; accuracies in per cent."""
         return {"mcv": [board.json() for board in self.boards]}
 
-    def print(self) -> None:
-        """Print the numbers of the mCV plot, differences and effects of every board."""
-        from shaketable.findings.mcv.table import print_board
-
-        for board in self.boards:
-            print_board(board)
+    def blocks(self) -> list[Block]:
+        """Return the numbers of the mCV plot, differences and effects of every board."""
+        return view.make_blocks(self.boards)
 
     def plot(self) -> Chart:
         """Draw the mCV plot, one panel per board."""
         from shaketable.findings.mcv.charts import mcv_plot  # slow to load
 
         return mcv_plot(self.boards)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return one section per board."""
-        from shaketable.findings.mcv.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +53,12 @@ class ScoreVariation(Displayed):
         """Return means, CVs and groups."""
         return self.table.json()
 
-    def print(self) -> None:
-        """Print one row per model."""
-        from shaketable.findings.mcv.table import print_variation
-
+    def blocks(self) -> list[Block]:
+        """Return one row per model."""
         names = list(self.conditions)
         shown = names if len(names) <= 10 else [*names[:9], f"and {len(names) - 9} more"]
-        print_variation(self.table, ": ".join(filter(None, (self.title, ", ".join(shown)))))
+        title = ": ".join(filter(None, (self.title, ", ".join(shown))))
+        return view.make_score_blocks(self.table, title)
 
     def plot(self) -> Chart:
         """Draw the mCV plot."""

@@ -77,6 +77,17 @@ class Variation:
     be below the minimum. 0: the same score everywhere. Lower means steadier, not better: a model
     that is always wrong is steady.
 
+    Parameters
+    ----------
+    label
+        Name of the model.
+    scores
+        Score under every condition.
+    clean
+        Score on clean points; None if it is not known.
+
+    Examples
+    --------
     >>> steady = Variation("rf", {"clean": 0.9, "rain": 0.8, "fog": 0.7}, clean=0.9)
     >>> round(steady.mean, 3), round(steady.cv, 2), steady.lowest
     (0.8, 10.21, 'fog')
@@ -236,6 +247,8 @@ class VariationTable:
     lower_is_better
         Whether scores are errors, such as RMSE.
 
+    Examples
+    --------
     >>> table = VariationTable([Summary("net(SP0.1)", 89.4, 1.3, 86.7, 91.2, 90.8),
     ...                         Summary("net(clean)", 85.3, 2.3, 83.2, 92.1, 92.1)])
     >>> table.reference, table.groups
@@ -281,7 +294,19 @@ class VariationTable:
         return groups
 
     def split(self) -> tuple[VariationTable, ...]:
-        """Return one table per reference."""
+        """Return one table per reference.
+
+        Returns
+        -------
+        tuple[VariationTable, ...]
+            One table per reference.
+
+        Examples
+        --------
+        >>> scores = {"clean": 0.9, "noise": 0.7}
+        >>> len(VariationTable([Variation("a", scores), Variation("b", scores)]).split())
+        1
+        """
         parts: dict[str, list[Row]] = {}
         for row in self.rows:
             parts.setdefault(self.references[row.label], []).append(row)
@@ -304,7 +329,24 @@ class VariationTable:
         return correlations
 
     def json(self, *, times: float = 1.0) -> dict[str, Any]:
-        """Return the table; scores are multiplied by `times`, such as 100 for fractions."""
+        """Return the table; scores are multiplied by `times`, such as 100 for fractions.
+
+        Parameters
+        ----------
+        times
+            Factor of the scores.
+
+        Returns
+        -------
+        dict[str, Any]
+            The table.
+
+        Examples
+        --------
+        >>> scores = {"clean": 0.9, "noise": 0.7}
+        >>> sorted(VariationTable([Variation("a", scores), Variation("b", scores)]).json())[:2]
+        ['correlations', 'lower_is_better']
+        """
 
         def row_json(row: Row) -> dict[str, Any]:
             about: dict[str, Any] = {"label": row.label, "group": self.groups[row.label]}

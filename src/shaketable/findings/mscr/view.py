@@ -239,6 +239,12 @@ def describe_mscr(value: Estimate) -> str:
     -------
     str
         One or two sentences.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> describe_mscr(st.statistics.Estimate(-0.03, -0.05, -0.01, 0.95, "by hand"))[:11]
+    'Not robust:'
     """
     loss = f"{abs(value.value):.2%}"
     span = f"95 % interval {value.low:+.2%} to {value.high:+.2%}"

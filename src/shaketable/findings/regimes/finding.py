@@ -10,10 +10,12 @@ from typing import Any
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.evaluation.records import AS_GIVEN
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import Grouping, RecordGroups
+from shaketable.findings.regimes import view
 from shaketable.findings.regimes.members import MemberGroup, form_groups, list_members
 from shaketable.findings.regimes.tables import RegimeTable
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 CLEAN_REGIME = "clean"
@@ -37,17 +39,9 @@ class Regimes(Displayed):
         parts = [{"part": part.name, **part.json()} for part in self.parts]
         return {"regimes": {**about, **self.table.json(), "parts": parts}}
 
-    def print(self) -> None:
-        """Print values and differences of all groups, and the answer on clean accuracy."""
-        from shaketable.findings.regimes.table import print_regimes
-
-        print_regimes(self)
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return one section, with the parts folded."""
-        from shaketable.findings.regimes.section import make_sections  # loads the templates
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return values and differences of all groups, and the answer on clean accuracy."""
+        return view.make_blocks(self)
 
 
 def find(groups: RecordGroups) -> Regimes | None:

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from shaketable.findings.groups import Grouping
-from shaketable.findings.regimes import words
+from shaketable.findings.regimes import view
 from shaketable.findings.regimes.measurements import (
     CLEAN,
     SUITE_METRICS,
@@ -106,7 +106,7 @@ class RegimeTable:
     @property
     def clean_words(self) -> str:
         """Whether noise in training raises clean accuracy; empty without a baseline."""
-        return words.describe_clean(self)
+        return view.describe_clean(self)
 
     @property
     def is_balanced(self) -> bool:
@@ -116,17 +116,17 @@ class RegimeTable:
     @property
     def name(self) -> str:
         """Names of the networks, or regimes, and of the data."""
-        return words.name_members(self)
+        return view.name_members(self)
 
     @property
     def title(self) -> str:
         """Over what the table is averaged, in words."""
-        return words.describe_members(self)
+        return view.describe_members(self)
 
     @property
     def judged(self) -> str:
         """How differences are judged, in words."""
-        return words.describe_judging(len(self.groups) - 1)
+        return view.describe_judging(len(self.groups) - 1)
 
     def list_parts(self) -> list[RegimeTable]:
         """Return one table per data set and network, or regime; none if this is the only one."""
@@ -221,7 +221,7 @@ class RegimeTable:
         if not known or len(known) < len(estimates):
             return None
         mean = average_independent(known)
-        over = words.describe_average(members)
+        over = view.describe_average(members)
         return replace(mean, method=f"{over}; {mean.method}") if over else mean
 
 

@@ -131,7 +131,23 @@ class Decision:
 
 @dataclass(frozen=True, eq=False)
 class Check(Displayed):
-    """Decisions on all requirements; true if all are met."""
+    """Decisions on all requirements; true if all are met.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> x = [[i / 100] for i in range(100)]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 50 for i in range(100)]), "clean")
+    >>> found = st.check(records, "accuracy >= 90%")
+    >>> bool(found), found.json()["confidence"]
+    (True, 95.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     print(found.write_junit(Path(folder) / "junit.xml").name)
+    ...     print(found.write_markdown(Path(folder) / "check.md").name)
+    junit.xml
+    check.md
+    """
 
     decisions: tuple[Decision, ...]
     confidence: float
@@ -156,7 +172,13 @@ class Check(Displayed):
         return "\n".join([view.describe_check(self), *map(str, self.decisions)])
 
     def json(self) -> dict[str, Any]:
-        """Return all decisions, rates in per cent."""
+        """Return all decisions, rates in per cent.
+
+        Returns
+        -------
+        dict[str, Any]
+            Keys as in ``shaketable check --json``.
+        """
         return {
             "outcome": self.outcome,
             "exit_code": self.exit_code,
@@ -169,13 +191,35 @@ class Check(Displayed):
         return view.make_blocks(self)
 
     def write_junit(self, path: str | Path) -> Path:
-        """Write the decisions as JUnit XML, one test case each."""
+        """Write the decisions as JUnit XML, one test case each.
+
+        Parameters
+        ----------
+        path
+            XML file.
+
+        Returns
+        -------
+        Path
+            Path of the file.
+        """
         from shaketable.findings.requirements.files import write_junit
 
         return write_junit(self, path)
 
     def write_markdown(self, path: str | Path) -> Path:
-        """Write the table as Markdown, for summaries of pipelines."""
+        """Write the table as Markdown, for summaries of pipelines.
+
+        Parameters
+        ----------
+        path
+            Markdown file.
+
+        Returns
+        -------
+        Path
+            Path of the file.
+        """
         from shaketable.findings.requirements.files import write_markdown
 
         return write_markdown(self, path)

@@ -22,7 +22,17 @@ from shaketable.statistics.sequences import Unit, forecast_width
 
 @dataclass(frozen=True)
 class Forecast:
-    """How many points, or runs, would give an interval of some width if they showed the same."""
+    """How many points, or runs, would give an interval of some width if they showed the same.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[i / 100] for i in range(100)], [i > 50 for i in range(100)]
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)")
+    >>> found = st.forecast(records, half_width=1)
+    >>> found.size, sorted(found.json())
+    (100, ['half_width', 'needed', 'seconds'])
+    """
 
     half_width: float
     """In percentage points."""
@@ -35,7 +45,13 @@ class Forecast:
     """Time for those that are missing, at the pace of those on record; None if unknown."""
 
     def json(self) -> dict[str, Any]:
-        """Return the half-width, and what it takes."""
+        """Return the half-width, and what it takes.
+
+        Returns
+        -------
+        dict[str, Any]
+            Half-width, size, what is needed and the time.
+        """
         return {"half_width": self.half_width, "needed": self.needed, "seconds": self.seconds}
 
     def __str__(self) -> str:

@@ -35,6 +35,8 @@ class Precision:
         and in studies ``difference(new, old).mscr``. By default the accuracies on clean points and
         under every corruption.
 
+    Examples
+    --------
     >>> import shaketable as st
     >>> x = [[i / 5000] for i in range(5000)]
     >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, (x, [i > 2500 for i in range(5000)]),
@@ -53,7 +55,26 @@ class Precision:
             parse_quantity(self.of)
 
     def forecast(self, records: Records) -> float:
-        """Return how many times the points, or runs, would be enough if they showed the same."""
+        """Return how many times the points, or runs, would be enough if they showed the same.
+
+        Parameters
+        ----------
+        records
+            What was measured so far.
+
+        Returns
+        -------
+        float
+            A factor; 1 if it is enough, infinity if no number would be.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> data = [[i / 100] for i in range(100)], [i > 50 for i in range(100)]
+        >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)")
+        >>> Precision(1).forecast(records) > 1
+        True
+        """
         groups = RecordGroups(records)
         try:
             estimates = list_estimates(groups, self.of)
@@ -76,6 +97,15 @@ class Decided:
         That all decisions are right, however often one looks.
     models
         Number of models that are evaluated one after another and share the confidence.
+
+    Examples
+    --------
+    >>> import shaketable as st
+    >>> data = [[i / 5000] for i in range(5000)], [i > 2500 for i in range(5000)]
+    >>> rule = Decided("accuracy >= 80%")
+    >>> records = st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)", k=1, until=rule)
+    >>> records.cells[0].n < 5000, rule.forecast(records)
+    (True, 1.0)
     """
 
     requirements: Iterable[str | Requirement] | str
@@ -87,7 +117,18 @@ class Decided:
         object.__setattr__(self, "models", check_whole("models", self.models, least=1))
 
     def forecast(self, records: Records) -> float:
-        """Return how many times the points, or runs, would be enough if they showed the same."""
+        """Return how many times the points, or runs, would be enough if they showed the same.
+
+        Parameters
+        ----------
+        records
+            What was measured so far.
+
+        Returns
+        -------
+        float
+            A factor; 1 if it is enough, infinity if no number would be.
+        """
         known, named = parse_requirements(self.requirements), set(records.models)
         wanted = [r for r in known if self.models == 1 or named >= set(r.models)]
         if not wanted:  # they are about other models

@@ -80,11 +80,6 @@ def draw_tradeoff(
     return [alt.layer(*layers).properties(title=title, height=HEIGHT, width=WIDTH)]
 
 
-def has_convergence(subjects: Sequence[Subject]) -> bool:
-    """Whether an MSCR was measured in two runs or more."""
-    return any(s.runs > 1 and s.change is not None for x in subjects for s in x.at_eps_min)
-
-
 def convergence_chart(subjects: Sequence[Subject]) -> Chart:
     """Mean MSCR over an increasing number of runs, with its interval."""
     panels = [panel for subject in subjects for panel in _draw_convergence(subject)]

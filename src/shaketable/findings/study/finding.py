@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shaketable.findings.finding import FINDINGS, FindingKind, Methods, Section
+from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
+from shaketable.findings.study import view
 from shaketable.findings.study.numbers import StudyEntry, list_accuracies, list_mscr
 from shaketable.findings.study.optima import RowOptimum, list_optima
 from shaketable.findings.subjects import Subject
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 
@@ -63,19 +65,9 @@ class Study(Displayed):
             "row_optima": [optimum.json() for row in self.optima.values() for optimum in row],
         }
 
-    def print(self) -> None:
-        """Print the published matrix of every model, and where its row optima lie."""
-        from shaketable.findings.study.table import print_matrix, print_optima
-
-        for subject in self.subjects:
-            print_matrix(subject, self.accuracies[subject], self.mscr[subject])
-            print_optima(self.optima[subject])
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return the section with matrices, trade-off and convergence."""
-        from shaketable.findings.study.section import make_sections  # loads the charts
-
-        return make_sections(self, methods)
+    def blocks(self) -> list[Block]:
+        """Return matrices, the best training noises, trade-off and convergence."""
+        return view.make_blocks(self)
 
 
 def find(groups: RecordGroups) -> Study | None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
 from shaketable.findings.series import Series, meets_same_noise
-from shaketable.findings.study import words
+from shaketable.findings.study import view
 from shaketable.findings.subjects import Subject, get_training_size
 from shaketable.statistics.difference import is_shown
 from shaketable.statistics.estimate import Estimate
@@ -86,7 +86,7 @@ class RowOptimum:
     @property
     def words(self) -> str:
         """Where it lies, in words."""
-        return words.describe_position(self.position)
+        return view.describe_position(self.position)
 
     def json(self) -> dict[str, Any]:
         """Return sizes of noise, and the difference from the diagonal in percentage points."""

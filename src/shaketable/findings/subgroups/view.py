@@ -61,8 +61,8 @@ def _show_board(board: GroupBoard, data: str, *, is_detail: bool) -> list[Block]
             Column(board.by, quantity="group"),
             Column("points", "count"),
             Column("noise"),
-            Column("clean accuracy", "rate", quantity="accuracy of a group"),
-            Column("accuracy", "rate", quantity="accuracy of a group"),
+            Column("clean accuracy", "rate"),
+            Column("accuracy", "rate"),
             Column("wrong answer", "bound"),
             Column("difference from other points", "points", "percentage points"),
         ),
@@ -113,8 +113,8 @@ def describe_model(model: ModelGroups) -> str:
     if worst.gap is None:
         bound = f", {below} with 95 % confidence" if below else ""
         return f"{by} {worst.label} only: {value}{bound}"
-    bound = f"; in each of {number} groups {below} with 95 % confidence" if below else ""
-    chance = "" if worst.shown else "; the difference from the others may be chance"
+    chance = "" if worst.shown else ", but the difference from the others may be chance"
+    bound = f"; with 95 % confidence it is {below} in each of {number} groups" if below else ""
     return f"the worst {by} is {worst.label}: {value}{chance}{bound}"
 
 

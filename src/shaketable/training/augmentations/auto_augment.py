@@ -85,6 +85,8 @@ class TrivialAugment:
     given. torchvision's version rounds the bits of posterize instead of cutting them off, inverts
     white pixels at strength 0 of solarize, and draws enhancements as 1 ± 0.033 strength.
 
+    Examples
+    --------
     >>> TrivialAugment().spec
     'trivialaugment'
     """
@@ -97,7 +99,27 @@ class TrivialAugment:
         return write_spec("trivialaugment", self)
 
     def draw(self, keys: KeyArray, size: Size) -> list[Step]:
-        """Draw the operation of every image."""
+        """Draw the operation of every image.
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+        size
+            Height and width of the images.
+
+        Returns
+        -------
+        list[Step]
+            One step.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> len(TrivialAugment().draw(keys, Size(8, 8))) > 0
+        True
+        """
         choice, strength, sign = uniforms(keys, 3).T
         levels, chosen = plans.draw_whole(strength, MOST + 1), plans.draw_whole(choice, len(WIDE))
         table = plans.tabulate(WIDE, tuple(range(MOST + 1)), size)
@@ -166,6 +188,15 @@ class RandAugment:
     at edges the nearest pixel is not mixed with black, and a constant channel is left alone by
     auto_contrast.
 
+    Parameters
+    ----------
+    n
+        Number of operations per image.
+    m
+        Their magnitude, up to 30.
+
+    Examples
+    --------
     >>> RandAugment().spec
     'randaugment(n=2, m=9)'
     """
@@ -192,7 +223,27 @@ class RandAugment:
         return write_spec("randaugment", self)
 
     def draw(self, keys: KeyArray, size: Size) -> list[Step]:
-        """Draw the operations of every image."""
+        """Draw the operations of every image.
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+        size
+            Height and width of the images.
+
+        Returns
+        -------
+        list[Step]
+            One step per operation.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> len(RandAugment().draw(keys, Size(8, 8))) > 0
+        True
+        """
         chosen = np.argsort(uniforms(fold(keys, 0), len(OF_KORNIA)), axis=1)[:, : self.n]
         entries = 2 * chosen + (uniforms(fold(keys, 1), self.n) >= 0.5)
         table = plans.tabulate(OF_KORNIA, (self.m / MOST,), size)
@@ -261,6 +312,19 @@ class AugMix:
     Departures: nothing is rounded to 8 bits within a chain, and images are mixed as they are,
     before they are normalised, which is the same.
 
+    Parameters
+    ----------
+    severity
+        Strength of the operations, up to 10.
+    width
+        Number of chains.
+    depth
+        Number of operations per chain; -1 draws it from 1 to 3.
+    alpha
+        Parameter of the distributions of the weights.
+
+    Examples
+    --------
     >>> AugMix().spec
     'augmix(severity=3, width=3, depth=-1, alpha=1)'
     """
@@ -293,7 +357,27 @@ class AugMix:
         return write_spec("augmix", self)
 
     def draw(self, keys: KeyArray, size: Size) -> list[Step]:
-        """Draw the operations of all chains: those of the first one for every image, and so on."""
+        """Draw the operations of all chains: those of the first one for every image, and so on.
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+        size
+            Height and width of the images.
+
+        Returns
+        -------
+        list[Step]
+            One step per operation.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> len(AugMix().draw(keys, Size(8, 8))) > 0
+        True
+        """
         deepest = DEEPEST if self.depth < 0 else self.depth
         own = np.concatenate([fold(keys, i) for i in range(self.width)])
         numbers = uniforms(own, 1 + 3 * deepest)
@@ -309,7 +393,25 @@ class AugMix:
         return steps
 
     def draw_weights(self, keys: KeyArray) -> FloatArray:
-        """Draw the weights of the image itself and of the chains, (images, 1 + width)."""
+        """Draw the weights of the image itself and of the chains, (images, 1 + width).
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+
+        Returns
+        -------
+        FloatArray
+            Weights, which add up to 1 for every image.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> AugMix().draw_weights(keys).shape
+        (2, 4)
+        """
         u = uniforms(fold(keys, -1), 1 + self.width)
         if self.alpha == 1:  # closed forms are much faster
             share, parts = u[:, :1], -np.log1p(-u[:, 1:])

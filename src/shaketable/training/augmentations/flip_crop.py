@@ -26,6 +26,13 @@ class FlipCrop:
     pixels: 4 for images of 32 x 32, 8 for 64 x 64. All places are equally likely. Pixels are moved
     as they are, in any type and of any range; those of the margin are 0.
 
+    Parameters
+    ----------
+    padding
+        Width of the black margin, in pixels.
+
+    Examples
+    --------
     >>> FlipCrop().spec
     'flipcrop(padding=4)'
     """
@@ -45,7 +52,25 @@ class FlipCrop:
         return write_spec("flipcrop", self)
 
     def draw(self, keys: KeyArray) -> IntArray:
-        """Draw whether to flip, and the upper and left edge of the crop, (3, images)."""
+        """Draw whether to flip, and the upper and left edge of the crop, (3, images).
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+
+        Returns
+        -------
+        IntArray
+            One column per image.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> keys = row_keys(0, np.arange(2), np.arange(1))[:, 0]
+        >>> FlipCrop().draw(keys).shape
+        (3, 2)
+        """
         flip, top, left = uniforms(keys, 3).T
         places = 2 * self.padding + 1
         return np.stack([draw_whole(flip, 2), draw_whole(top, places), draw_whole(left, places)])

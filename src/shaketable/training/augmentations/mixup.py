@@ -34,6 +34,13 @@ class Mixup:
     Targets are probabilities of classes, (N, classes), as `one_hot` makes them from labels; the
     cross entropy of mixed targets is the mixture of the cross entropies, also with label smoothing.
 
+    Parameters
+    ----------
+    alpha
+        Parameter of the distribution of the shares.
+
+    Examples
+    --------
     >>> Mixup(0.4).spec
     'mixup(alpha=0.4)'
     """
@@ -55,7 +62,25 @@ class Mixup:
         return write_spec("mixup", self)
 
     def draw(self, keys: KeyArray) -> tuple[float, IntArray]:
-        """Draw the share of the image itself, and the partner of every image."""
+        """Draw the share of the image itself, and the partner of every image.
+
+        Parameters
+        ----------
+        keys
+            One key per image.
+
+        Returns
+        -------
+        tuple[float, IntArray]
+            The share, and the number of the partner.
+
+        Examples
+        --------
+        >>> from shaketable.core.keys import row_keys
+        >>> share, partners = Mixup().draw(row_keys(0, np.arange(4), np.arange(1))[:, 0])
+        >>> 0 <= share <= 1, sorted(partners.tolist())
+        (True, [0, 1, 2, 3])
+        """
         batch = np.bitwise_xor.reduce(fold(keys, 0), keepdims=True)
         share = betaincinv(self.alpha, self.alpha, uniforms(fold(batch, 0), 1)[0, 0])
         return float(share), np.argsort(uniforms(fold(keys, 1), 1)[:, 0], kind="stable")

@@ -293,6 +293,18 @@ class Hardening(Displayed):
 
     The chosen noise is compared with training without noise, on as many copies of every point if
     the model gets copies.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import shaketable as st
+    >>> found = st.harden("iris", "1nn", noise=["linf(0.1)"], runs=2, search_runs=2, k=1)
+    >>> sorted(found.json())[:2]
+    ['at_eps_min', 'data']
+    >>> type(found.train(noise="linf(0.1)")).__name__
+    'KNeighborsClassifier'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found.save(Path(folder) / "model.joblib")
     """
 
     workshop: Workshop
@@ -360,18 +372,42 @@ class Hardening(Displayed):
         return self.workshop.train(PLAIN)
 
     def train(self, *, noise: str, run: int = 0) -> Any:
-        """Train the model with any noise on the training part, as in a run of the test."""
+        """Train the model with any noise on the training part, as in a run of the test.
+
+        Parameters
+        ----------
+        noise
+            Spec of the training noise.
+        run
+            Number of the run.
+
+        Returns
+        -------
+        Any
+            The trained model.
+        """
         return self.workshop.train(noise, check_whole("run", run, least=0))
 
     def save(self, path: str | Path) -> None:
         """Write `model` to a file: ``.pt`` for networks, ``.joblib`` for estimators.
 
         If the data were scaled, the model in the file scales them by itself.
+
+        Parameters
+        ----------
+        path
+            File to write.
         """
         save_model(attach_scaling(self.model, self.workshop.data), path)
 
     def json(self) -> dict[str, Any]:
-        """Return the result as a JSON object; rates are in per cent."""
+        """Return the result as a JSON object; rates are in per cent.
+
+        Returns
+        -------
+        dict[str, Any]
+            Keys as in ``shaketable harden --json``.
+        """
         fit, selection, test = self.parts
         return {
             "data": self.workshop.data.name,

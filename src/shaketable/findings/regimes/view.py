@@ -1,4 +1,4 @@
-"""Sentences about training regimes: what a table holds, and what noise does to clean accuracy."""
+"""What is shown of training regimes: values, differences, and their words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shaketable.core.checks import list_names
+from shaketable.views.blocks import Block, Column, Entry, Heading, Level, Sentence, Table
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
+    from shaketable.findings.regimes.finding import Regimes
     from shaketable.findings.regimes.members import Member
     from shaketable.findings.regimes.tables import CleanTest, RegimeTable
 
@@ -22,6 +24,69 @@ COPIES = (
     "without it on one; to tell apart what copies do, --k 1 has none, and noise of size 0 has the "
     "copies without noise (--train 'linf(0)', --baseline 'linf(0)')"
 )
+
+_PAIRED = (
+    "Differences are paired: the same points, runs and noise. Their intervals are for one "
+    "difference at a time."
+)
+
+
+def make_blocks(finding: Regimes) -> list[Block]:
+    """Return values, differences from the baseline, the answer on clean accuracy, and parts."""
+    table = finding.table
+    title = "Training regimes" if table.by == "regime" else "Groups of models"
+    sentences = [
+        Sentence(table.clean_words if table.baseline else NO_BASELINE),
+        *([] if table.is_balanced else [Sentence(UNLIKE)]),
+        *([Sentence(_PAIRED, level="detail")] if table.baseline else []),
+    ]
+    return [
+        Heading(title, "regimes", title),
+        *(sentence for sentence in sentences if sentence.text),
+        *_make_tables(table, "summary"),
+        *(t for part in finding.parts for t in _make_tables(part, "detail")),
+    ]
+
+
+def _make_tables(table: RegimeTable, level: Level) -> list[Table]:
+    from shaketable.findings.regimes.measurements import name_metric  # it imports this module
+
+    what = table.by if isinstance(table.by, str) else "group"
+    labels = [group.label for group in table.groups]
+    others = [label for label in labels if label != table.baseline]
+    values = Table(
+        f"every {what}, with 95 % intervals: {table.title}",
+        (Column(what), *(Column(name_metric(m), "rate") for m in table.metrics)),
+        [[label, *(table.values.get((label, m)) for m in table.metrics)] for label in labels],
+        level,
+        limit=100,
+        what=f"{what}s",
+    )
+    differences = Table(
+        f"minus {table.baseline}, on the same points and noise, with 95 % intervals: {table.title}",
+        (
+            Column(what),
+            *(
+                Column(name_metric(m), "points", quantity=f"difference of {name_metric(m)}")
+                for m in table.metrics
+            ),
+        ),
+        [
+            [
+                label,
+                *(
+                    Entry(table.differences.get(key), shown=key in table.shown)
+                    for key in ((label, metric) for metric in table.metrics)
+                ),
+            ]
+            for label in others
+        ],
+        level,
+        limit=100,
+        shown=table.judged,
+        what=f"{what}s",
+    )
+    return [values, differences] if table.baseline and table.differences else [values]
 
 
 def describe_average(members: Sequence[Member]) -> str:
