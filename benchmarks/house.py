@@ -189,13 +189,11 @@ def compare_times(other: Path, rounds: int) -> None:
     print("| command | other, s | this, s | ratio |\n|---|---:|---:|---:|")
     with tempfile.TemporaryDirectory() as folder:
         for name, words in TIMED.items():
-            times: dict[Path, list[float]] = {other: [], SOURCE: []}
-            for number in range(rounds + 1):
-                for source in times:
-                    seconds = time_command(words, source, folder)
-                    if number:  # the first round fills caches
-                        times[source].append(seconds)
-            before, after = (median(times[source]) for source in (other, SOURCE))
+            rows = [
+                [time_command(words, source, folder) for source in (other, SOURCE)]
+                for _ in range(rounds + 1)
+            ]
+            before, after = map(median, zip(*rows[1:], strict=True))  # the first fills caches
             print(f"| {name} | {before:.2f} | {after:.2f} | {after / before:.2f} |", flush=True)
 
 
