@@ -16,7 +16,7 @@ from shaketable.adversary.worst_case import WorstCase, worst_case
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
 from shaketable.findings.page import write_report
-from shaketable.models.examples import oracle
+from shaketable.models.builtin import oracle
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.page import write_separation
 from shaketable.separations.separation import separation

@@ -157,7 +157,7 @@ def adversarial_accuracy(
     Examples
     --------
     >>> from shaketable import load
-    >>> from shaketable.models.examples import f2
+    >>> from shaketable.models.builtin import f2
     >>> toy = load("toy1d(n=40)")
     >>> for constraint in ("none", "genuine-max"):
     ...     print(adversarial_accuracy(f2, toy.x, toy.labels, epsilon=2.5,

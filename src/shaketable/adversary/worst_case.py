@@ -445,7 +445,7 @@ def worst_case(
 
     Examples
     --------
-    >>> from shaketable.models.examples import f2, f3
+    >>> from shaketable.models.builtin import f2, f3
     >>> kinds = ["none", "genuine-exact"]
     >>> worst = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
     >>> worst += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)

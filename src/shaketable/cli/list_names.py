@@ -60,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.corruptions.suites.suite import SUITES
     from shaketable.data import builtin as datasets
     from shaketable.findings.finding import FINDINGS
-    from shaketable.models.builtin import BUILTIN
-    from shaketable.models.examples import EXAMPLES
+    from shaketable.models.builtin import BUILTIN, EXAMPLES
     from shaketable.models.networks.registry import describe_networks
     from shaketable.training.augmentations.registry import describe_augmentations
     from shaketable.training.recipes import describe_recipes
