@@ -12,8 +12,9 @@ from shaketable.findings.headlines import Headline, list_headlines
 from shaketable.findings.page import describe_suites
 from shaketable.findings.provenance import list_settings
 from shaketable.findings.results import Results, find
+from shaketable.views.blocks import Column, Table
 from shaketable.views.formats import Markdown
-from shaketable.views.terminal import print_lines, print_table, render
+from shaketable.views.terminal import print_blocks, print_lines, render
 from shaketable.views.text import make_visible
 
 
@@ -79,7 +80,8 @@ def _print_section(results: Results) -> None:
     )
     results.print()
     settings = list_settings(results.records, describe_suites(results))
-    print_table("How it was measured", ["setting", "value"], list(settings.items()))
+    columns = Column("setting"), Column("value")
+    print_blocks([Table("How it was measured", columns, [*settings.items()], limit=200)])
 
 
 def _make_metric(headline: Headline) -> dict[str, Any]:
