@@ -124,4 +124,4 @@ def _list_pairs(groups: RecordGroups) -> Iterator[Correlation]:
                 yield pair
 
 
-FINDINGS.add("correlation", FindingKind(find, order=49))
+FINDINGS.add("correlation", FindingKind(find))

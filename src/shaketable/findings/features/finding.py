@@ -147,5 +147,5 @@ def find(groups: RecordGroups) -> Features | None:
 
 FINDINGS.add(
     "features",
-    FindingKind(find, metrics={METRIC: feature_losses}, suite_metrics=(METRIC,), order=47),
+    FindingKind(find, metrics={METRIC: feature_losses}, suite_metrics=(METRIC,)),
 )

@@ -105,6 +105,5 @@ FINDINGS.add(
         find,
         metrics={"mcv": numbers.mcv, "cv_difference": numbers.cv_difference},
         suite_metrics=("mcv",),
-        order=40,
     ),
 )

@@ -124,4 +124,4 @@ def is_bounded(series: Series) -> bool:
     return series.runs == 1 and not series.first.shares_draws
 
 
-FINDINGS.add("risk", FindingKind(find, order=44))
+FINDINGS.add("risk", FindingKind(find))

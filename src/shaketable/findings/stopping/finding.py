@@ -97,4 +97,4 @@ def find(groups: RecordGroups) -> Stops | None:
     return Stops(tuple(stops)) if stops else None
 
 
-FINDINGS.add("stopping", FindingKind(find, order=49))
+FINDINGS.add("stopping", FindingKind(find))

@@ -76,4 +76,4 @@ def find(groups: RecordGroups) -> Study | None:
     return Study(subjects) if subjects else None
 
 
-FINDINGS.add("study", FindingKind(find, order=20))
+FINDINGS.add("study", FindingKind(find))
