@@ -33,7 +33,7 @@ def test_corruptions_outside_suites_are_printed_as_without_suites(
     plain = evaluate(model, tiles, specs, name="net", model_id="net")
     out, alone = print_results(capsys, records), print_results(capsys, plain)
     verdicts, expected = (
-        [b for b in find(r).blocks() if isinstance(b, Cards)][0] for r in (records, plain)
+        next(b for b in find(r).blocks() if isinstance(b, Cards)) for r in (records, plain)
     )
     assert verdicts == expected
     assert "bound for all 2 corruptions" in alone
