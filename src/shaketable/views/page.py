@@ -187,6 +187,8 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
         content["headings"] = [
             (name_column(c, has_units=True), "text" if c.kind == "text" else "") for c in columns
         ]
+        longest = max(len(name) for name, _ in content["headings"])
+        content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
             [_Cell.of(row[i], block.columns[i]) for i in block.used]
             for row in block.rows[: block.limit]
