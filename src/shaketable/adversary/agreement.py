@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
+from shaketable.data.dataset import Label
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +25,51 @@ Ties: TypeAlias = Literal["neither", "majority"]
 
 ALPHA = 0.01
 """Level at which differences count as significant in the paper."""
+
+
+class DifferingPointJson(TypedDict):
+    """A point that two models label differently."""
+
+    row: int
+    label: Label
+    given: list[Label]
+    one_nn: Label | None
+
+
+class AgreementOfModelJson(TypedDict):
+    """How often a model agrees with 1-NN."""
+
+    model: str
+    agrees: int
+    share: float | None
+
+
+class AgreementJson(TypedDict):
+    """Which of two models agrees with 1-NN where they differ."""
+
+    differing: int
+    ties: Ties
+    models: list[AgreementOfModelJson]
+    p_value: float | None
+    points: list[DifferingPointJson]
+
+
+class RangeJson(TypedDict):
+    """Lowest and highest value, in per cent."""
+
+    low: float
+    high: float
+
+
+class AgreementsJson(TypedDict):
+    """Result of agreement."""
+
+    data: str
+    norm: str | float
+    n: int
+    one_nn: RangeJson
+    accuracy: dict[str, float]
+    pairs: list[AgreementJson]
 
 
 @dataclass(frozen=True)
@@ -123,7 +169,7 @@ class Agreement:
             f"{self.names[1]} {second}: McNemar p = {self.p_value:.4g}"
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> AgreementJson:
         """Counts, shares in per cent and the test as a JSON object."""
         shares = [100 * share for share in self.shares] if self.differing else [None, None]
         return {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class Curve:
         ]
         return f"<{self.model}, {self.title}: {', '.join(values)}; {self.bound}>"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> CurveJson:
         """Curve as a JSON object; accuracies are percentages."""
         return {
             "model": self.model,

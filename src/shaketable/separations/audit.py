@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.norms import norm_title
-from shaketable.data.dataset import Dataset, Label
+from shaketable.data.dataset import Dataset, Label, LabelJson
 from shaketable.separations.separation import Separation, class_minima
 
 MAX_GROUPS = 10
@@ -21,6 +21,29 @@ MAX_ROWS = 5
 """Largest number of rows of a group, and of groups, that a sentence names."""
 
 QUARTILES = "least", "lower_quartile", "median", "upper_quartile", "most"
+
+
+class PairJson(TypedDict):
+    """Two points of different classes."""
+
+    rows: tuple[int, int]
+    classes: list[LabelJson]
+
+
+class ClosePairJson(PairJson):
+    """Two close points of different classes, and the value of eps_min without them."""
+
+    distance: float
+    epsilon_min_without: float | None
+
+
+class DuplicatesJson(TypedDict):
+    """Points that coincide with another point of their class."""
+
+    groups: int
+    points: int
+    groups_in_both_parts: int | None
+    rows: list[list[int]]
 
 
 @dataclass(frozen=True)
@@ -36,10 +59,10 @@ class ClosePair:
     epsilon_min_without: float | None
     """eps_min if this pair and all closer ones were left out; None if the next pair is unknown."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ClosePairJson:
         """Pair as a JSON object."""
         return {
-            "rows": list(self.rows),
+            "rows": self.rows,
             "classes": list(self.classes),
             "distance": self.distance,
             "epsilon_min_without": self.epsilon_min_without,
@@ -70,7 +93,7 @@ class Duplicates:
             across=None if n_train is None else int(sum(g[0] < n_train <= g[-1] for g in groups)),
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> DuplicatesJson:
         """Duplicates as a JSON object."""
         return {
             "groups": self.groups,
