@@ -30,7 +30,7 @@ import torch
 import shaketable as st
 from shaketable.adversary.agreement import Agreement
 from shaketable.adversary.region import Constraint
-from shaketable.models.examples import example
+from shaketable.models.builtin import example
 from shaketable.models.torch_modules import ModuleAnswer
 
 CONSTRAINTS: tuple[Constraint, ...] = ("none", "genuine-max")

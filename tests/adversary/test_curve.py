@@ -16,7 +16,7 @@ from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import parse_attack
 from shaketable.adversary.curve import adversarial_accuracy, adversarial_curve
 from shaketable.core.errors import InputError, UndefinedError
-from shaketable.models.examples import circle, f1, f2, f3, flat, oracle
+from shaketable.models.builtin import circle, f1, f2, f3, flat, oracle
 
 GENUINE = ("genuine-max", "genuine-exact")
 

@@ -21,7 +21,7 @@ from shaketable.adversary.curve import adversarial_accuracy, adversarial_curve
 from shaketable.adversary.worst_case import worst_case
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import pnorm
-from shaketable.models.examples import circle, f2, f3, oracle
+from shaketable.models.builtin import circle, f2, f3, oracle
 from shaketable.statistics import intervals
 from shaketable.views.numbers import percent_decimals
 from shaketable.views.text import make_visible

@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from helpers.commands import run_command, run_failing, run_json  # noqa: E402
 from shaketable import load  # noqa: E402
-from shaketable.data.parts import fix_test_part  # noqa: E402
+from shaketable.data.arrays import fix_test_part  # noqa: E402
 from shaketable.data.writing import write_dataset  # noqa: E402
 from shaketable.training import train  # noqa: E402
 

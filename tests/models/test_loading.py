@@ -13,8 +13,8 @@ from helpers.evil import check_it_works, make_contents
 from helpers.plugin import install_plugin
 from shaketable.core.errors import InputError, ModelError
 from shaketable.data.arrays import make_dataset
+from shaketable.models.builtin import EXAMPLES
 from shaketable.models.classifier import as_classifier
-from shaketable.models.examples import EXAMPLES
 from shaketable.models.loading import LOADERS, load_model
 
 X = np.array([[0.0], [0.2], [0.8], [1.0]])

@@ -168,7 +168,7 @@ def test_marks_heat_pictures_and_hostile_names_on_a_page(tmp_path):
     assert '<td class="heat" style="--near: 0.25">50.00%</td>' in text
     assert '<td class="shown">10.00%</td>' in text
     assert text.count('<tr class="mark">') == 1
-    assert '<img src="data:,x" alt="a &lt;dog&gt;"><small>note</small>' in text
+    assert '<img src="data:,x" alt="a &lt;dog&gt;">note' in text
     assert "<b>" not in text
     assert "<i>" not in text
 
@@ -201,3 +201,9 @@ def test_sections_stand_in_the_order_of_their_places():
 def test_words_in_place_of_a_share_have_no_unit() -> None:
     for kind in ("rate", "change", "bound"):
         assert split_cell("undefined", Column("accuracy", kind)) == ("undefined", [])
+
+
+def test_text_stands_for_images_where_they_are_not_shown() -> None:
+    shown = Entry(Picture("data:,x", "a dog", "class dog"), "row 3")
+    assert format_cell(shown, Column("point")) == "class dog (row 3)"
+    assert split_cell(shown, Column("point")) == ("class dog", ["row 3"])

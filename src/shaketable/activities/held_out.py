@@ -30,7 +30,7 @@ def take_held_out(models: Mapping[str, str], data: Dataset) -> tuple[Dataset, li
     """
     import numpy as np
 
-    from shaketable.data.parts import fix_test_part
+    from shaketable.data.arrays import fix_test_part
     from shaketable.models.builtin import BUILTIN
     from shaketable.views.text import name_notes
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, TypedDict, cast
-from shaketable.core.schemas import NotesJson
 
 import numpy as np
 
 from shaketable.adversary.region import Constraint
 from shaketable.core.errors import UndefinedError
 from shaketable.core.norms import NormJson, norm_title, norm_to_json, pnorm
+from shaketable.core.schemas import NotesJson
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
 from shaketable.statistics import intervals
@@ -216,7 +216,7 @@ class AdversarialAccuracy:
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable adversary --json``.
         """
         estimate = self.estimate.json() if self.n else None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
-from shaketable.data.dataset import Label
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,8 +15,8 @@ from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import norm_title
 from shaketable.core.types import Array
-from shaketable.data.dataset import Dataset
-from shaketable.separations.one_nn import OneNN
+from shaketable.data.dataset import Dataset, LabelJson
+from shaketable.separations.one_nn import OneNN, RangeJson
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import Displayed, print_lines
 
@@ -31,9 +30,9 @@ class DifferingPointJson(TypedDict):
     """A point that two models label differently."""
 
     row: int
-    label: Label
-    given: list[Label]
-    one_nn: Label | None
+    label: LabelJson
+    given: list[LabelJson]
+    one_nn: LabelJson | None
 
 
 class AgreementOfModelJson(TypedDict):
@@ -54,15 +53,8 @@ class AgreementJson(TypedDict):
     points: list[DifferingPointJson]
 
 
-class RangeJson(TypedDict):
-    """Lowest and highest value, in per cent."""
-
-    low: float
-    high: float
-
-
 class AgreementsJson(TypedDict):
-    """Result of agreement."""
+    """Agreement of every two models with 1-NN."""
 
     data: str
     norm: str | float
@@ -226,7 +218,7 @@ class Agreements(Displayed):
         truth = np.array(self.data.classes, dtype=object)[self.nearest.y]
         return {name: float(np.mean(given == truth)) for name, given in self.labels.items()}
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> AgreementsJson:
         """Return accuracies in per cent, and every two models."""
         low, high = self.one_nn
         return {

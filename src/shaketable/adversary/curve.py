@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
-from shaketable.adversary.accuracy import AdversarialAccuracy
+from shaketable.adversary.accuracy import AdversarialAccuracy, AdversarialAccuracyJson
 from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import Attacks, parse_attacks
 from shaketable.adversary.region import Constraint, Region
@@ -30,6 +30,17 @@ from shaketable.views.progress import count_steps
 
 _MANY = 16  # dimensions: in more, searches without gradients find little
 _CHECKED = 100  # points at which gradients are inspected
+
+
+class CurveJson(TypedDict):
+    """Adversarial accuracies of a model along epsilon."""
+
+    model: str
+    data: str
+    measure: str
+    clean: Annotated[float, "Clean accuracy in per cent."]
+    area: float
+    points: list[AdversarialAccuracyJson]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -157,7 +168,7 @@ def adversarial_accuracy(
     Examples
     --------
     >>> from shaketable import load
-    >>> from shaketable.models.examples import f2
+    >>> from shaketable.models.builtin import f2
     >>> toy = load("toy1d(n=40)")
     >>> for constraint in ("none", "genuine-max"):
     ...     print(adversarial_accuracy(f2, toy.x, toy.labels, epsilon=2.5,

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict
-from shaketable.core.schemas import NotesJson
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
 from shaketable.adversary import view
 from shaketable.adversary.accuracy import AdversarialAccuracy
+from shaketable.adversary.agreement import AgreementsJson
 from shaketable.adversary.attacks.registry import Attacks
 from shaketable.adversary.curve import Curve, CurveJson, compute_curve
 from shaketable.adversary.region import Constraint
@@ -21,6 +21,7 @@ from shaketable.adversary.target import Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
 from shaketable.core.norms import NormJson, as_p, half_separation, norm_title, norm_to_json
+from shaketable.core.schemas import NotesJson
 from shaketable.core.spec import read_multiple
 from shaketable.core.types import Array, IntArray
 from shaketable.core.writing import write_beside
@@ -77,7 +78,7 @@ class AvoidableOfModelJson(AvoidableJson):
 
 
 class WorstCaseJson(TypedDict):
-    """Result of adversary."""
+    """Adversarial accuracies of all models."""
 
     data: str
     norm: NormJson
@@ -88,6 +89,12 @@ class WorstCaseJson(TypedDict):
     avoidable: list[AvoidableOfModelJson]
     seed: int
     notes: NotesJson
+
+
+AdversaryJson: TypeAlias = Annotated[
+    Annotated[WorstCaseJson, "Of attacks."] | Annotated[AgreementsJson, "With --agreement."],
+    "Result of adversary",
+]
 
 
 @dataclass(frozen=True)
@@ -367,7 +374,7 @@ class WorstCase(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable adversary --json``.
         """
         return {
@@ -494,7 +501,7 @@ def worst_case(
 
     Examples
     --------
-    >>> from shaketable.models.examples import f2, f3
+    >>> from shaketable.models.builtin import f2, f3
     >>> kinds = ["none", "genuine-exact"]
     >>> worst = worst_case(f2, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)
     >>> worst += worst_case(f3, "toy1d(n=40)", [0.5, 2.5], constraints=kinds)

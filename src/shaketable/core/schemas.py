@@ -127,31 +127,30 @@ class _Definitions:
     def describe(self, kind: Any) -> Schema:
         """Describe any type that JSON has; a class by a reference."""
         origin, arguments = get_origin(kind), get_args(kind)
+        described: Schema = {}
         if is_typeddict(kind):
-            return {"$ref": f"#/$defs/{self._name(kind)}"}
-        if kind in _PLAIN:
-            return {"type": _PLAIN[kind]}
-        if kind is Any:
-            return {}
-        if origin is Annotated:
-            return {**self.describe(arguments[0]), "description": arguments[-1]}
-        if origin is NotRequired:
-            return self.describe(arguments[0])
-        if origin is Literal:
-            return {"enum": [*arguments]}
-        if origin in (Union, UnionType):
-            described = list(map(self.describe, arguments))
-            if all(part.keys() == {"type"} for part in described):
-                return {"type": [part["type"] for part in described]}
-            return {"anyOf": described}
-        if origin is list:
-            return {"type": "array", "items": self.describe(arguments[0])}
-        if origin is tuple:  # of so many of the same
-            size = {"minItems": len(arguments), "maxItems": len(arguments)}
-            return {"type": "array", "items": self.describe(arguments[0]), **size}
-        if origin is dict:
-            return {"type": "object", "additionalProperties": self.describe(arguments[1])}
-        raise TypeError(f"no JSON Schema describes {kind!r}")
+            described["$ref"] = f"#/$defs/{self._name(kind)}"
+        elif kind in _PLAIN:
+            described["type"] = _PLAIN[kind]
+        elif origin is Annotated:
+            described = {**self.describe(arguments[0]), "description": arguments[-1]}
+        elif origin is NotRequired:
+            described = self.describe(arguments[0])
+        elif origin is Literal:
+            described["enum"] = [*arguments]
+        elif origin in (Union, UnionType):
+            parts = list(map(self.describe, arguments))
+            is_plain = all(part.keys() == {"type"} for part in parts)
+            described = {"type": [p["type"] for p in parts]} if is_plain else {"anyOf": parts}
+        elif origin in (list, tuple):
+            described = {"type": "array", "items": self.describe(arguments[0])}
+            if origin is tuple:  # of so many of the same
+                described |= {"minItems": len(arguments), "maxItems": len(arguments)}
+        elif origin is dict:
+            described = {"type": "object", "additionalProperties": self.describe(arguments[1])}
+        elif kind is not Any:
+            raise TypeError(f"no JSON Schema describes {kind!r}")
+        return described
 
     def _name(self, kind: Any) -> str:
         """Return the name of a class: its own, with its module if another class has it."""

@@ -12,8 +12,7 @@ from shaketable.core.types import Array, FloatArray, IntArray, KeyArray
 from shaketable.corruptions.corruption import Corruption, Traits, check_number, on_arrays
 from shaketable.corruptions.registry import declare
 from shaketable.data.columns import Columns
-from shaketable.data.frames.columns import CATEGORIES, NUMBERS
-from shaketable.data.frames.typos import VARIANTS
+from shaketable.data.frames.columns import CATEGORIES, NUMBERS, VARIANTS
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from shaketable.core.arrays import check_exact, split_rows
 from shaketable.core.checks import describe_lacks
 from shaketable.core.errors import InputError
 from shaketable.core.image_layout import counts_as_images
-from shaketable.core.types import Array
+from shaketable.core.types import Array, IntArray
 from shaketable.data.bounds import Bounds, BoundsLike, as_bounds
 from shaketable.data.dataset import Dataset, Label, as_floats
 from shaketable.data.frames.schema import (
@@ -331,3 +331,25 @@ def _refuse_not_finite(data: Dataset) -> None:
 def _choose_bounds(x: Array) -> Bounds | None:
     within = x.dtype == np.uint8 or (x.ndim > 2 and x.size and x.min() >= 0 and x.max() <= 1)
     return Bounds(0, 1) if within else None
+
+
+def fix_test_part(data: Dataset, test: IntArray) -> Dataset:
+    """Return data without a fixed test part with one: these rows, which come last.
+
+    >>> from shaketable import load
+    >>> data = load("bands(n=100)")
+    >>> fix_test_part(data, data.parts(seed=0)[1]).n_train
+    80
+    """
+    train = np.setdiff1d(np.arange(data.n), test)
+    order = np.concatenate([train, np.sort(test)])
+    return replace(
+        data,
+        x=data.x[order],
+        y=data.y[order],
+        n_train=len(train),
+        kept=order if data.kept is None else data.kept[order],
+        parts_before=data.parts_before or (0, data.n),
+        files=None if data.files is None else tuple(data.files[row] for row in order),
+        groupings=tuple(replace(g, codes=g.codes[order]) for g in data.groupings),
+    )

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from shaketable.data.bounds import Bounds
 from shaketable.data.columns import Columns
 from shaketable.data.dataset_checks import check_dataset, check_test_size
 from shaketable.data.duplicates import find_equal_rows, pair_clashes
-from shaketable.data.frames.schema import TableSchema, find_least
-from shaketable.data.frames.touching import touching
+from shaketable.data.frames.schema import TableSchema, find_least, touching
 from shaketable.data.groupings import Grouping, make_grouping, read_feature
 from shaketable.data.notes import list_notes
 from shaketable.data.sampling import Part, Sample

@@ -67,9 +67,7 @@ class DryRunJson(TypedDict):
     regimes: Annotated[int, "training noises of a model"]
     runs: int
     runs_at_most: Annotated[bool, "whether a stopping rule may take fewer"]
-    k: Annotated[
-        list[int], "noisy copies of every point; everything is repeated for each number"
-    ]
+    k: Annotated[list[int], "noisy copies of every point; everything is repeated for each number"]
     tests: Annotated[int, "cells per training: clean points and test noises"]
     trainings: int
     cells: int

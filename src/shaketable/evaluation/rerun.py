@@ -53,9 +53,7 @@ class CommandJson(TypedDict):
 
     command: Literal["study", "evaluate"]
     settings: Annotated[dict[str, Any], "keys of a study file"]
-    lacks: Annotated[
-        dict[str, str], "what was given in Python and cannot be written down, by key"
-    ]
+    lacks: Annotated[dict[str, str], "what was given in Python and cannot be written down, by key"]
     fingerprint: Annotated[str, "of the data"]
     models: Annotated[dict[str, str], "hashes by name"]
     versions: dict[str, str]
@@ -72,9 +70,7 @@ class RerunJson(TypedDict):
     identical: Annotated[bool, "whether all counts are the same"]
     cells: Annotated[int, "how many were made again"]
     sampled: Annotated[bool, "whether only a random part was made again"]
-    missing: Annotated[
-        list[str], "cells that were not made again, by model, corruption and run"
-    ]
+    missing: Annotated[list[str], "cells that were not made again, by model, corruption and run"]
     cells_of_unknown_commands: Annotated[int, "cells in the file that no kept command made"]
     failures_then: Annotated[
         list[str], "errors of what the file lacks because it failed, which is not compared"
@@ -214,7 +210,7 @@ class Rerun(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             The comparison.
         """
         return {

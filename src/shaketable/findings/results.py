@@ -61,7 +61,7 @@ class Results(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``--json`` of the commands.
         """
         result: dict[str, Any] = {}
@@ -120,9 +120,7 @@ class Results(Displayed):
             if hasattr(finding, "sections"):
                 added = _call(name, "sections()", lambda f=finding: _check_sections(f, methods))
             else:
-                added = _call(
-                    name, "blocks()", lambda f=finding: _bridge(_check_blocks(f), methods)
-                )
+                added = _call(name, "blocks()", lambda f=finding: bridge(_check_blocks(f), methods))
             if taken := {section.id for section in sections} & {section.id for section in added}:
                 raise InputError(f"finding {name!r} must not use the section id {min(taken)!r}")
             sections += added
@@ -207,11 +205,11 @@ def as_records(found: Found) -> Records:
 _ORDER = {
     "verdict": 10, "regimes": 12, "comparison": 15, "suite": 20, "sets": 30, "risk": 40,
     "features": 43, "groups": 45, "accuracy": 50, "study": 60, "differences": 70,
-    "correlation": 72, "stopping": 71,
+    "correlation": 72, "stopping": 71, "data": 80,
 }  # fmt: skip
 
 
-def _bridge(blocks: Any, methods: Methods) -> list[Section]:
+def bridge(blocks: Any, methods: Methods) -> list[Section]:
     """Sections of a finding that has blocks, until all have."""
     from markupsafe import Markup
 

@@ -14,10 +14,9 @@ import numpy as np
 
 from shaketable.core.errors import InputError
 from shaketable.core.types import Array
-from shaketable.models.categories import prepare_for
 from shaketable.models.identity import content_hash
 from shaketable.models.loading import ModelLoader, declare_loader
-from shaketable.models.recognising import TableModel
+from shaketable.models.recognising import TableModel, prepare_for
 
 
 class BoosterModel(TableModel):

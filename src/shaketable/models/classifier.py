@@ -23,13 +23,11 @@ from shaketable.models.adapted import (
     name_columns,
     note_preparation,
 )
-from shaketable.models.categories import prepare_for
 from shaketable.models.devices import find_device
-from shaketable.models.failures import report_failures
+from shaketable.models.failures import Memory, report_failures
 from shaketable.models.identity import Identified, content_hash, is_module
-from shaketable.models.memory import Memory
 from shaketable.models.preprocess import Preprocess
-from shaketable.models.recognising import TableModel, recognise
+from shaketable.models.recognising import TableModel, prepare_for, recognise
 from shaketable.views.text import to_utf8
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ def place_model(model: Any, device: str | None = None) -> Any:
         return model.on(device)
     if not is_module(model):
         return model
-    from shaketable.models.exported_modules import ExportedModule
+    from shaketable.models.torch_modules import ExportedModule
 
     place = choose_device(device)
     if not isinstance(model, ExportedModule):

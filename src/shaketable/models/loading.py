@@ -18,7 +18,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from inspect import getdoc
@@ -35,8 +35,7 @@ from shaketable.core.errors import (
 from shaketable.core.importing import import_object, is_reference, search_working_directory
 from shaketable.core.registry import Registry
 from shaketable.data.dataset import Dataset
-from shaketable.models.builtin import BUILTIN, builtin
-from shaketable.models.examples import EXAMPLES, example
+from shaketable.models.builtin import BUILTIN, EXAMPLES, builtin, example
 from shaketable.models.networks.registry import is_network
 
 _MOST_CPU, _SLOWEST = 20, 10**6  # seconds that a child may compute, and bytes that take one more
@@ -139,10 +138,11 @@ def _try_in_child(path: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(f"{refusal}: loading it does not end; save it again") from error
-    if child.returncode:
-        said = child.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+    if child.returncode or child.stdout:  # what the library prints itself would mix with ours
+        said = (child.stdout or child.stderr).decode(errors="replace").strip().rpartition("\n")[2]
         ended = f"its library ended the process (exit code {child.returncode})"
-        raise InputError(f"{refusal}: {said if child.returncode == 1 else ended}; save it again")
+        why = said if child.returncode in (0, 1) else ended
+        raise InputError(f"{refusal}: {why}; save it again")
     _tried.add(digest)
 
 
@@ -157,7 +157,8 @@ def try_file(path: str) -> None:
         most = _MOST_CPU + file.stat().st_size // _SLOWEST
         resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     # ours come again when the parent loads the file
-    with suppress(InputError), guard_foreign("{text}", SystemExit, but=(InputError,)):
+    guard = guard_foreign("{text}", SystemExit, but=(InputError,))
+    with redirect_stdout(sys.stderr), suppress(InputError), guard:
         loader.try_model(loader.load(file))
 
 
@@ -176,11 +177,11 @@ LOADERS: Registry[ModelLoader] = Registry(
     "model loader",
     _admit,
     homes=(
-        "shaketable.models.pickled_models",
+        "shaketable.models.estimator_files",
         "shaketable.models.torch_files",
         "shaketable.models.onnx_models",
         "shaketable.models.boosters",
-        "shaketable.models.skops_models",
+        "shaketable.models.estimator_files",
         "shaketable.models.mlflow_models",
     ),
 )

@@ -80,7 +80,7 @@ def wrap(model: Any, name: str = "ExportedProgram") -> Any:
     torch_export: Any = sys.modules.get("torch.export")  # imported already if there is a program
     if torch_export is None or not isinstance(model, torch_export.ExportedProgram):
         return None
-    from shaketable.models.exported_modules import ExportedModule
+    from shaketable.models.torch_modules import ExportedModule
 
     return ExportedModule(model, name)
 

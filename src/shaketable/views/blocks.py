@@ -45,7 +45,7 @@ class Picture:
     about: str
     """What it shows, for those who cannot see it."""
     note: str = ""
-    """Text below it."""
+    """Text below it, which stands for it where images are not shown."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +341,9 @@ def _format_value(value: Value, kind: Kind) -> str:
         return value
     if isinstance(value, Estimate):
         return _format_estimate(value, kind)
-    return "" if value is None or isinstance(value, Picture) else _NUMBERS[kind](value)
+    if isinstance(value, Picture):
+        return value.note
+    return "" if value is None else _NUMBERS[kind](value)
 
 
 def _format_estimate(e: Estimate, kind: Kind) -> str:

@@ -192,6 +192,8 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
             )
             for c in columns
         ]
+        longest = max(len(name) for name, _ in content["headings"])
+        content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
             [_Cell.of(row[i], block.columns[i]) for i in block.used]
             for row in block.rows[: block.limit]
@@ -218,7 +220,8 @@ class _Cell:
         entry = cell if isinstance(cell, Entry) else Entry(cell)
         picture = entry.value if isinstance(entry.value, Picture) else None
         styles = {
-            "text wrap": column.kind == "text",
+            "text": column.kind == "text",
+            "wrap": column.kind == "text" and picture is None,
             "shown": entry.shown,
             "place": picture is not None,
             "heat": entry.heat is not None,

@@ -8,8 +8,8 @@ import pytest
 
 from helpers.frames import make_people
 from shaketable import make_dataset
+from shaketable.data.frames.columns import make_typo
 from shaketable.data.frames.schema import find_strata, read_frame, schema_of_array
-from shaketable.data.frames.typos import make_typo
 
 LIMITS = [(0, 35, 10), (-3, 4.5, 0.5), (0.25, 1, 0.25), (-1, 1, 0), (-math.inf, 7, 2), (2, 9, 3)]
 

@@ -11,8 +11,8 @@ from shaketable import load, make_dataset
 from shaketable.core.errors import InputError, speak_of_flags
 from shaketable.data.arrays import join
 from shaketable.data.facts import describe_data
+from shaketable.data.frames.columns import VARIANTS, make_typo
 from shaketable.data.frames.schema import read_frame
-from shaketable.data.frames.typos import VARIANTS, make_typo
 from shaketable.data.writing import write_dataset
 from shaketable.evaluation.copies import corrupted
 

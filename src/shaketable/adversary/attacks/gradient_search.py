@@ -20,8 +20,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.keys import fold
 from shaketable.core.types import Array, IntArray, KeyArray
 from shaketable.models.classifier import Classifier
-from shaketable.models.failures import is_out_of_memory
-from shaketable.models.memory import free_memory
+from shaketable.models.failures import free_memory, is_out_of_memory
 from shaketable.models.torch_modules import ModuleAnswer, arrange_images
 
 _L1_START = 0.02  # share of values that APGD moves in L1, before it is halved

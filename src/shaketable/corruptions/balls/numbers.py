@@ -170,7 +170,7 @@ class VolumeFactor:
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Norms, dimension and factor.
         """
         return {
@@ -291,7 +291,7 @@ class Overlap:
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Norms, sizes and shares.
         """
         return {

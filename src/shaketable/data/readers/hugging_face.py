@@ -10,13 +10,15 @@ from shaketable.core.errors import InputError
 from shaketable.data.arrays import join, make_dataset
 from shaketable.data.dataset import Dataset
 from shaketable.data.folders import PARTS
-from shaketable.data.readers.items import (
+from shaketable.data.readers.reader import (
+    READERS,
+    DataReader,
+    Options,
     explain_item_errors,
     list_labels,
     number_classes,
     stack_points,
 )
-from shaketable.data.readers.reader import READERS, DataReader, Options
 
 _LABELS = ("label", "labels", "target", "class", "y")
 

@@ -14,8 +14,13 @@ import numpy as np
 from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset, to_host
 from shaketable.data.dataset import Dataset, Label
-from shaketable.data.readers.items import explain_item_errors, stack_points
-from shaketable.data.readers.reader import READERS, DataReader, Options
+from shaketable.data.readers.reader import (
+    READERS,
+    DataReader,
+    Options,
+    explain_item_errors,
+    stack_points,
+)
 
 
 def has_metadata(thing: Any) -> bool:

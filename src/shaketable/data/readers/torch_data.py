@@ -12,13 +12,15 @@ from shaketable.core.errors import InputError
 from shaketable.core.types import Array, IntArray
 from shaketable.data.arrays import make_dataset
 from shaketable.data.dataset import Dataset, Label
-from shaketable.data.readers.items import (
+from shaketable.data.readers.reader import (
+    READERS,
+    DataReader,
+    Options,
     explain_item_errors,
     list_labels,
     number_classes,
     stack_points,
 )
-from shaketable.data.readers.reader import READERS, DataReader, Options
 
 _BATCH, _TWICE = 256, 8  # points that a loader reads at a time; points that are read twice
 

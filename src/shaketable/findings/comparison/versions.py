@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
-from shaketable.core.schemas import NotesJson
 
 from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError, either
+from shaketable.core.schemas import NotesJson
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.comparison.finding import (

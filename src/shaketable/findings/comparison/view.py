@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Kind, Sentence, Table
+from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Sentence, Table
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
@@ -51,12 +51,11 @@ def make_blocks(finding: Comparison, *, few_pairs: int = FEW_PAIRS) -> list[Bloc
 
 
 def _tabulate_pairs(finding: Comparison, *, is_detail: bool) -> Table:
-    points: Kind = "points"
     return Table(
         f"{_TITLE}, and under how many corruptions one is better",
         (
             Column("pair"),
-            *(Column(h, points, "", _DIFFERENCE) for h in ("clean", "mean", "largest")),
+            *(Column(h, "points", "", _DIFFERENCE) for h in ("clean", "mean", "largest")),
             *(Column(h, "count") for h in ("first better", "second better", "may be chance")),
         ),
         [

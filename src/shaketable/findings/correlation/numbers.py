@@ -128,7 +128,7 @@ class Correlation(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Both correlations, and the values of all models.
         """
         return {

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
-from shaketable.statistics.difference import DifferenceJson
 
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mce import numbers, view
 from shaketable.findings.mce.scores import Scoreboard, ScoreJson, make_boards
+from shaketable.statistics.difference import DifferenceJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Annotated, NotRequired, TypedDict, cast
+from typing import Annotated, TypedDict, cast
 
 from shaketable.core.errors import UndefinedError
 from shaketable.core.norms import NormJson, norm_title, norm_to_json

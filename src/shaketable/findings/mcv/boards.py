@@ -14,7 +14,12 @@ from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.mce.numbers import mean_error_difference
 from shaketable.findings.mcv import view
 from shaketable.findings.mcv.effects import Effects, EffectsJson, MainEffect
-from shaketable.findings.mcv.stability import Stability, StabilityJson, cv_difference, make_variation
+from shaketable.findings.mcv.stability import (
+    Stability,
+    StabilityJson,
+    cv_difference,
+    make_variation,
+)
 from shaketable.findings.mcv.variation import Group, ScoreCorrelationJson, Variation, VariationTable
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite
 from shaketable.statistics.estimate import Estimate, EstimateJson

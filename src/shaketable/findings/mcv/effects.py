@@ -124,11 +124,14 @@ class MainEffect:
 
     def json(self) -> MainEffectJson:
         """Return the effect in percentage points."""
+        value = self.value.json()
         result: MainEffectJson = {
             "factor": self.factor,
             "sets": self.sets,
             "left_out": self.left_out,
-            **self.value.json(),
+            "mean": value["mean"],
+            "low": value["low"],
+            "high": value["high"],
             "shown": self.shown,
         }
         if self.levels:
@@ -305,7 +308,7 @@ class Effects:
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Effects and sentences.
 
         Examples

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import mean, pstdev
-from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -372,7 +372,7 @@ class VariationTable:
 
         Returns
         -------
-        dict[str, Any]
+        dict
             The table.
 
         Examples

@@ -154,8 +154,7 @@ class Robustness(Displayed):
             "seed": cell.setting.seed,
             "bounds": cell.setting.bounds,
             "cells": [
-                {**s.condition_json(), **s.accuracy.json_with_method()}
-                for s in subject.all_series
+                {**s.condition_json(), **s.accuracy.json_with_method()} for s in subject.all_series
             ],
             **self._mscr_json(subject),
         }

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
-from shaketable.statistics.estimate import EstimateWithMethodJson
 
 from shaketable.core.checks import check_real, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
@@ -45,7 +44,7 @@ from shaketable.findings.requirements.quantities import (
 )
 from shaketable.findings.requirements.requirement import Requirement, parse_requirements
 from shaketable.findings.results import Results
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
@@ -207,7 +206,7 @@ class Check(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable check --json``.
         """
         return {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Kind, Sentence, Table
+from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Sentence, Table
 from shaketable.views.numbers import format_bound
 
 if TYPE_CHECKING:
@@ -34,12 +34,14 @@ def make_blocks(models: Sequence[ModelRisk]) -> list[Block]:
 
 
 def _summarize(models: Sequence[ModelRisk]) -> Table:
-    kind: Kind = "bound"
     return Table(
         f"{_WHAT}, {_BOUND}",
         (
             Column("model"),
-            *(Column(h, kind, quantity=_WHAT) for h in ("clean", "at eps_min", "worst corruption")),
+            *(
+                Column(h, "bound", quantity=_WHAT)
+                for h in ("clean", "at eps_min", "worst corruption")
+            ),
         ),
         [
             [

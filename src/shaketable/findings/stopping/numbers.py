@@ -59,7 +59,7 @@ class Forecast:
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Half-width, size, what is needed and the time.
         """
         return {"half_width": self.half_width, "needed": self.needed, "seconds": self.seconds}

@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, TypedDict, cast
-from shaketable.core.norms import NormJson
 
+from shaketable.core.norms import NormJson
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.study import view
-from shaketable.findings.study.numbers import StudyEntry, StudyAccuracyJson, StudyMSCRJson, list_accuracies, list_mscr
+from shaketable.findings.study.numbers import (
+    StudyAccuracyJson,
+    StudyEntry,
+    StudyMSCRJson,
+    list_accuracies,
+    list_mscr,
+)
 from shaketable.findings.study.optima import RowOptimum, RowOptimumJson, list_optima
 from shaketable.findings.subjects import Subject
 from shaketable.views.blocks import Block

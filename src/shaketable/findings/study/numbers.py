@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
-from shaketable.core.norms import NormJson
 
+from shaketable.core.norms import NormJson
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
 from shaketable.statistics.estimate import Estimate

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal, TypedDict
-from shaketable.core.norms import NormJson
 
+from shaketable.core.norms import NormJson
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study import view

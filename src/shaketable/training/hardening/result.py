@@ -295,9 +295,7 @@ class SearchJson(TypedDict):
     runs: Annotated[int, "trainings with every noise"]
     fit_points: Annotated[int, "points that are trained on"]
     selection_points: Annotated[int, "points that are compared on"]
-    unit: Annotated[
-        str, "what sizes are relative to; empty for training noise that was named"
-    ]
+    unit: Annotated[str, "what sizes are relative to; empty for training noise that was named"]
     candidates: list[CandidateJson]
     diverged: Annotated[
         list[str], "noise that is no candidate, because a training with it diverged"
@@ -482,7 +480,7 @@ class Hardening(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable harden --json``.
         """
         fit, selection, test = self.parts

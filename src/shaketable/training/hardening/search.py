@@ -19,10 +19,10 @@ from shaketable.core.spec import Call, display_name
 from shaketable.corruptions import Corruption
 from shaketable.corruptions.parse import has_size_eps_min
 from shaketable.corruptions.suites.suite import Suite
+from shaketable.data.arrays import fix_test_part
 from shaketable.data.bounds import BoundsLike
 from shaketable.data.dataset import Dataset
 from shaketable.data.files import as_dataset
-from shaketable.data.parts import fix_test_part
 from shaketable.evaluation.evaluate import check_complete
 from shaketable.evaluation.noise import USUAL_K, Noise, choose_range
 from shaketable.evaluation.records import Records

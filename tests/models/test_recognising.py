@@ -6,7 +6,7 @@ import pytest
 
 import shaketable as st
 from helpers.frames import make_people
-from shaketable.models.categories import make_categories
+from shaketable.models.recognising import make_categories
 
 
 def make_frames():
