@@ -301,4 +301,4 @@ def _has_interval(condition: Condition) -> bool:
     return series.runs > 1 or not series.first.shares_draws
 
 
-FINDINGS.add("comparison", FindingKind(find, json=ComparisonJson, order=46))
+FINDINGS.add("comparison", FindingKind(find, json=ComparisonJson))

@@ -149,4 +149,4 @@ def _list_pairs(groups: RecordGroups) -> Iterator[Correlation]:
                 yield pair
 
 
-FINDINGS.add("correlation", FindingKind(find, json=CorrelationsJson, order=49))
+FINDINGS.add("correlation", FindingKind(find, json=CorrelationsJson))

@@ -197,6 +197,5 @@ FINDINGS.add(
         json=FeaturesJson,
         metrics={METRIC: feature_losses},
         suite_metrics=(METRIC,),
-        order=47,
     ),
 )

@@ -77,6 +77,5 @@ FINDINGS.add(
             "relative_mce_alexnet": numbers.relative_mce_alexnet,
         },
         suite_metrics=tuple(numbers.SUITE_METRICS),
-        order=30,
     ),
 )

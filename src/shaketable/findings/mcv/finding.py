@@ -112,6 +112,5 @@ FINDINGS.add(
         json=SetVariationJson,
         metrics={"mcv": numbers.mcv, "cv_difference": numbers.cv_difference},
         suite_metrics=("mcv",),
-        order=40,
     ),
 )

@@ -196,6 +196,5 @@ FINDINGS.add(
             "mscr_difference": numbers.mscr_difference,
             "error_probability": numbers.error_probability,
         },
-        order=10,
     ),
 )

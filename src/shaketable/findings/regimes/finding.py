@@ -124,4 +124,4 @@ def choose_baseline(formed: Sequence[MemberGroup], by: Grouping, baseline: str) 
     return labels[0]
 
 
-FINDINGS.add("regimes", FindingKind(find, json=RegimesJson, order=45))
+FINDINGS.add("regimes", FindingKind(find, json=RegimesJson))

@@ -152,4 +152,4 @@ def is_bounded(series: Series) -> bool:
     return series.runs == 1 and not series.first.shares_draws
 
 
-FINDINGS.add("risk", FindingKind(find, json=RisksJson, order=44))
+FINDINGS.add("risk", FindingKind(find, json=RisksJson))

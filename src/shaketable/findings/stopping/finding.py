@@ -119,4 +119,4 @@ def find(groups: RecordGroups) -> Stops | None:
     return Stops(tuple(stops)) if stops else None
 
 
-FINDINGS.add("stopping", FindingKind(find, json=StopsJson, order=49))
+FINDINGS.add("stopping", FindingKind(find, json=StopsJson))

@@ -113,4 +113,4 @@ def find(groups: RecordGroups) -> Study | None:
     return Study(subjects) if subjects else None
 
 
-FINDINGS.add("study", FindingKind(find, json=StudyJson, order=20))
+FINDINGS.add("study", FindingKind(find, json=StudyJson))

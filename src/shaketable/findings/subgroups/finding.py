@@ -268,6 +268,5 @@ FINDINGS.add(
             "group_accuracy": group_accuracy,
             "group_error_probability": group_error_probability,
         },
-        order=48,
     ),
 )

@@ -23,7 +23,8 @@ from shaketable.evaluation.trainees import save_model, train_model
 from shaketable.models.feature_scaling import attach_scaling
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate, EstimateJson, EstimateWithMethodJson
-from shaketable.training.hardening import words
+from shaketable.training.hardening import view
+from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 
@@ -433,7 +434,11 @@ class Hardening(Displayed):
     @property
     def verdict(self) -> str:
         """What was found, as a sentence."""
-        parts = words.describe(self), words.describe_diverged(self), words.describe_copies(self)
+        parts = (
+            view.describe_outcome(self),
+            view.describe_diverged(self),
+            view.describe_copies(self),
+        )
         return "; ".join(filter(None, parts))
 
     @cached_property
@@ -515,11 +520,9 @@ class Hardening(Displayed):
             "verdict": self.verdict,
         }
 
-    def print(self) -> None:
-        """Print the search, the comparison on the test part, and the verdict."""
-        from shaketable.training.hardening.table import print_hardening
-
-        print_hardening(self)
+    def blocks(self) -> list[Block]:
+        """Return the search, the comparison on the test part, and the verdict."""
+        return view.make_blocks(self)
 
 
 def _json(measures: Measures | None) -> MeasuresJson | None:
