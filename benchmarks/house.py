@@ -3,11 +3,12 @@
     python benchmarks/house.py count                  # of this version
     python benchmarks/house.py count --source DIR     # of another checkout's src/
     python benchmarks/house.py trace                  # evaluate --suite pnorm-cifar --report
+    python benchmarks/house.py times DIR              # against another checkout's src/
 
 Code lines are lines that hold code: no blank lines, comments or docstrings. Flags are counted once
 for every command that has them. A trace counts the files and functions of the package that a call
 runs through, how often the file changes from one call to the next, and the calls of the parser of
-specs.
+specs. Times are CPU seconds of whole processes, of both versions in turn, and their ratio.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import argparse
 import ast
 import io
 import os
+import resource
+import subprocess
 import sys
 import tempfile
 import tokenize
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from statistics import median
 from types import FrameType
 from typing import Any
 
@@ -166,16 +170,58 @@ def trace() -> None:
         os.chdir("/")
 
 
+TIMED = {
+    "--help": ["--help"],
+    "evaluate, printed": ["evaluate", "--model", "rf", "--data", "bands(n=2000)", "--quiet"],
+    "evaluate, with its page": [
+        *("evaluate", "--model", "rf", "--data", "bands(n=2000)", "--quiet", "--report", "p.html")
+    ],
+    "suite, printed": [
+        *("evaluate", "--model", "1nn", "--data", "digits", "--suite", "pnorm"),
+        *("--points", "300", "--k", "1", "--quiet"),
+    ],
+}
+"""Commands whose times are compared."""
+
+
+def compare_times(other: Path, rounds: int) -> None:
+    """Print the CPU time of commands with this version, with another one, and the ratio."""
+    print("| command | other, s | this, s | ratio |\n|---|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, words in TIMED.items():
+            rows = [
+                [time_command(words, source, folder) for source in (other, SOURCE)]
+                for _ in range(rounds + 1)
+            ]
+            before, after = map(median, zip(*rows[1:], strict=True))  # the first fills caches
+            print(f"| {name} | {before:.2f} | {after:.2f} | {after / before:.2f} |", flush=True)
+
+
+def time_command(words: list[str], source: Path, folder: str) -> float:
+    """CPU seconds of a command, with the package of a source."""
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    command = [sys.executable, "-m", "shaketable", *words]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def main() -> None:
-    """Count, or trace."""
+    """Count, trace, or compare times."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     actions = parser.add_subparsers(dest="action", required=True)
     counter = actions.add_parser("count", help="lines, files, flags and names")
     counter.add_argument("--source", type=Path, default=SOURCE)
     actions.add_parser("trace", help="files and functions of one evaluation")
+    timer = actions.add_parser("times", help="of commands, against another version")
+    timer.add_argument("other", type=Path)
+    timer.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
     if args.action == "count":
         count(args.source.resolve())
+    elif args.action == "times":
+        compare_times(args.other.resolve(), args.rounds)
     else:
         trace()
 

@@ -17,8 +17,8 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
 from shaketable.findings.page import write_report
 from shaketable.models.builtin import oracle
+from shaketable.separations.audit import audit
 from shaketable.separations.one_nn import one_nn
-from shaketable.separations.page import write_separation
 from shaketable.separations.separation import separation
 from shaketable.views import drawing
 
@@ -69,7 +69,7 @@ def page_of_separation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     three = replace(three, y=np.where(np.arange(24) < 2, 0, three.y))
     path = tmp_path_factory.mktemp("page") / "s.html"
-    return write_separation(path, separation(three), three, one_nn=one_nn(three))
+    return audit(separation(three), three, one_nn=one_nn(three)).report(path)
 
 
 def open_page(browser: Any, page: Path, width: int) -> None:
@@ -163,7 +163,7 @@ def test_every_image_is_shown_in_a_browser(
     assert all(i[:3] == [True, 5, 6] and i[3] > 50 for i in images), images
     fetched = "return performance.getEntriesByType('resource').map(r => r.name.slice(0, 5))"
     assert set(browser.execute_script(fetched)) <= {"data:"}
-    heat = "return getComputedStyle(document.querySelector('td.heat.least')).backgroundColor"
+    heat = "return getComputedStyle(document.querySelector('td.heat.shown')).backgroundColor"
     assert browser.execute_script(heat) not in ("", "rgba(0, 0, 0, 0)")
 
 

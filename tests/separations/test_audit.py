@@ -8,7 +8,7 @@ from shaketable.data.dataset import Dataset
 from shaketable.separations.audit import audit
 from shaketable.separations.one_nn import one_nn
 from shaketable.separations.separation import rank_class_pairs
-from shaketable.separations.words import one_nn_sentence
+from shaketable.separations.view import describe_one_nn
 
 
 def line(x: list[float], y: str, n_train: int | None = None) -> Dataset:
@@ -79,6 +79,6 @@ def test_class_pairs_that_are_not_known_are_none() -> None:
 def test_one_nn_sentence_has_ranges_only_where_there_are_ties() -> None:
     train = [0.0, 2.0, 9.0], ["a", "b", "b"]
     tied = one_nn(train, ([1.0, 8.0], ["a", "b"]))
-    assert "50.00% to 100.00% of 2 test points" in one_nn_sentence(tied)
+    assert "50.00% to 100.00% of 2 test points" in describe_one_nn(tied)
     plain = one_nn(train, ([0.5, 8.0], ["a", "b"]))
-    assert one_nn_sentence(plain).startswith("100.00% of 2 test points")
+    assert describe_one_nn(plain).startswith("100.00% of 2 test points")

@@ -7,7 +7,7 @@ import pytest
 import shaketable as st
 from helpers.commands import run_command, run_json
 from helpers.pages import read_page
-from shaketable.separations.page import write_separation
+from shaketable.separations.audit import audit
 from shaketable.separations.pair import compare_with_columns, describe_deviations
 
 X = np.array([[0.0, 10.0, 5.0], [2.0, 30.0, 5.0], [4.0, 80.0, 5.0], [6.0, 40.0, 5.0]])
@@ -47,7 +47,7 @@ def test_every_door_shows_it(tmp_path, capsys) -> None:
     words = f"{low:.4g} ('monthly pay') to {high:.4g} (age) standard deviations of a column"
     code, out, _ = run_command(capsys, "separation", path, *flags)
     assert code == 0
-    assert f"eps_min = 10.0\n  that is {words}\n" in out
+    assert f"eps_min = 10.0, that is {words}\n" in out
     found = run_json(capsys, "separation", path, *flags)
     assert found["epsilon_min_deviations"] == pytest.approx({"monthly pay": low, "age": high})
     evaluate = ["evaluate", "--data", path, *flags, "--model", "1nn", "--quiet"]
@@ -59,5 +59,5 @@ def test_every_door_shows_it(tmp_path, capsys) -> None:
     assert "eps_min_deviations" not in run_json(capsys, *evaluate, "--corruptions", "linf(1)")
     data = st.load(path, label="y")
     result = st.separation(data)
-    page = read_page(write_separation(tmp_path / "page.html", result, data))
-    assert f"That is {words}." in " ".join(page.text.split())
+    page = read_page(audit(result, data).report(tmp_path / "page.html"))
+    assert f"eps_min = 10.0, that is {words}." in " ".join(page.text.split())

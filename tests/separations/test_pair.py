@@ -9,7 +9,7 @@ import shaketable as st
 from helpers.commands import run_command, run_json
 from helpers.pages import read_page
 from shaketable.data.dataset import Dataset
-from shaketable.separations.page import write_separation
+from shaketable.separations.audit import audit
 from shaketable.separations.pair import describe_gaps, list_gaps
 from shaketable.separations.separation import separation
 
@@ -78,7 +78,7 @@ def test_terminal_and_json_say_what_the_pair_says(
     file.write_text("\n".join(["age,years,gain,label", *rows]))
     code, out, err = run_command(capsys, "separation", file, "--label", "label")
     assert code == 0, err
-    assert f"\n  {SENTENCE}\n" in out
+    assert f"\nthe two points: {SENTENCE}\n" in out
     assert "gain spans 99999, years only 12" in err
     assert "decides" not in err
     found = run_json(capsys, "separation", file, "--label", "label", "--norm", "2")
@@ -94,14 +94,14 @@ def test_terminal_and_json_say_what_the_pair_says(
 
 def test_pages_and_assess_say_what_the_pair_says(tmp_path: Path) -> None:
     data = make_census()
-    page = read_page(write_separation(tmp_path / "s.html", separation(data), data))
+    page = read_page(audit(separation(data), data).report(tmp_path / "s.html"))
     assert SENTENCE.removeprefix("they ") in " ".join(page.text.split())
     train = data.x, data.labels
     result = st.assess(lambda x: np.where(x[:, 1] > 10, "rich", "poor"), train, train, k=2)
     said = SENTENCE.replace("years", "feature 1").replace("age", "feature 0")
     assert f"L-inf eps_min is set by rows 1 and 2: {said}" in str(result)
     page = read_page(result.report(tmp_path / "r.html"))
-    assert f"The two points: {said}." in " ".join(page.text.split())
+    assert f"the two points: {said}." in " ".join(page.text.split())
 
 
 def test_tables_of_like_ranges_have_no_note(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from shaketable.evaluation.store import Store
 from shaketable.models.loading import load_model
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
-from shaketable.training.hardening import words
+from shaketable.training.hardening import view
 from shaketable.training.hardening.result import (
     Answers,
     Candidate,
@@ -33,7 +33,7 @@ from shaketable.training.hardening.result import (
     measure_accuracies,
 )
 from shaketable.training.hardening.search import _Search, put_test_aside
-from shaketable.views.numbers import format_entry
+from shaketable.views.blocks import Table
 
 FITS: list[np.ndarray] = []
 PREDICTED: list[tuple[int, np.ndarray]] = []
@@ -115,14 +115,17 @@ def test_on_bands_noise_that_helps_is_found(tmp_path, capsys):
     difference = st.metrics.accuracy_difference(records, plain, corruption=found.target)
     assert difference.value == pytest.approx(found.difference.robust.value, abs=0.03)
     assert "helps" in found._repr_html_()
-    found.print()
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-    for c in found.candidates:
-        mark = " *" if c.noise == found.chosen else ""
-        clean = f"{100 * c.clean_accuracy:.2f} {format_entry(c.clean, signed=True)}"
-        robust = f"{100 * c.robust_accuracy:.2f} {format_entry(c.robust, signed=True)}"
-        fits = "yes" if c.fits(found.price) else "no"
-        assert f"{c.noise}{mark} {c.size:.3g} {clean} {robust} {fits}" in lines
+    search, test = (b.to_frame() for b in found.blocks() if isinstance(b, Table))
+    assert search["training noise"].tolist() == [c.noise for c in found.candidates]
+    assert search["training noise, note"].dropna().index.tolist() == [
+        i for i, c in enumerate(found.candidates) if c.noise == found.chosen
+    ]
+    assert search["noisy"].tolist() == [c.robust_accuracy for c in found.candidates]
+    assert search["change of noisy, low"].tolist() == [c.robust.low for c in found.candidates]
+    assert search["fits the price"].tolist() == [
+        "yes" if c.fits(found.price) else "no" for c in found.candidates
+    ]
+    assert test["difference"].tolist()[1] == found.difference.robust.value
 
 
 @pytest.mark.parametrize(("peak", "last"), [(2, 8), (16, 32), (1000, 64)])
@@ -448,7 +451,7 @@ def test_the_verdict_follows_from_the_intervals(robust, clean, price, outcome, s
     )
     result.outcome = Hardening.outcome.fget(result)
     assert result.outcome == outcome
-    assert sentence in words.describe(result)
+    assert sentence in view.describe_outcome(result)
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ def test_marks_heat_pictures_and_hostile_names_on_a_page(tmp_path):
     assert '<td class="heat" style="--near: 0.25">50.00%</td>' in text
     assert '<td class="shown">10.00%</td>' in text
     assert text.count('<tr class="mark">') == 1
-    assert '<img src="data:,x" alt="a &lt;dog&gt;"><small>note</small>' in text
+    assert '<img src="data:,x" alt="a &lt;dog&gt;">note' in text
     assert "<b>" not in text
     assert "<i>" not in text
 
@@ -191,13 +191,20 @@ def test_methods_are_collected_by_quantity():
 
 
 def test_sections_stand_in_the_order_of_their_places():
-    blocks = [Heading("b", "b"), Sentence("1"), Heading("?", "?"), Heading("a", "a"), Sentence("2")]
-    ordered = order_sections([Sentence("0"), *blocks], ("a", "...", "b"))
+    first = [Sentence("0"), Heading("b", "b"), Sentence("1"), Heading("?", "?")]
+    second = [Sentence("3"), Heading("a", "a"), Sentence("2")]
+    ordered = order_sections([first, second], ("a", "...", "b"))
     assert [b.text if isinstance(b, Sentence) else b.place for b in ordered] == [
-        "0", "a", "2", "?", "b", "1",
+        "0", "3", "a", "2", "?", "b", "1",
     ]  # fmt: skip
 
 
 def test_words_in_place_of_a_share_have_no_unit() -> None:
     for kind in ("rate", "change", "bound"):
         assert split_cell("undefined", Column("accuracy", kind)) == ("undefined", [])
+
+
+def test_text_stands_for_images_where_they_are_not_shown() -> None:
+    shown = Entry(Picture("data:,x", "a dog", "class dog"), "row 3")
+    assert format_cell(shown, Column("point")) == "class dog (row 3)"
+    assert split_cell(shown, Column("point")) == ("class dog", ["row 3"])

@@ -15,7 +15,8 @@ def test_titles_are_one_line_whatever_breaks_it():
 
 
 def test_sentences_begin_with_a_capital_and_keep_the_rest():
-    assert to_sentence("eps_min is 0.1 in L2") == "Eps_min is 0.1 in L2."
+    assert to_sentence("half of it is 0.1 in L2") == "Half of it is 0.1 in L2."
+    assert to_sentence("eps_min is 0.1") == "eps_min is 0.1.", "a name stays as it is"
 
 
 def test_values_are_listed_once_in_order():

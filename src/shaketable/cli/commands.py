@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
 from typing import Any, Protocol
 
-from shaketable.cli import (
-    adversary,
-    check,
-    compare,
-    corrupt,
-    demo,
-    evaluate,
-    export,
-    figure,
-    harden,
-    list_names,
-    merge,
-    report,
-    rerun,
-    separation,
-    study,
-    train,
-)
 from shaketable.core.errors import InputError, ShaketableError
 from shaketable.core.registry import Registry
 
@@ -32,8 +16,8 @@ class Command(Protocol):
     """A module or an object that is a command.
 
     Another package adds one by an entry point in the group ``shaketable.commands``. It may have
-    ``EXAMPLES``, lines for the end of its help. Ours that print JSON also have ``SCHEMA``, the file
-    below the package ``shaketable`` that describes it.
+    ``EXAMPLES``, lines for the end of its help. Ours that print JSON also have ``SCHEMA``, the type
+    that describes it, as ``module:name``.
     """
 
     ABOUT: str
@@ -90,21 +74,26 @@ def _admit(name: str, command: Any) -> Command:
 
 COMMANDS: Registry[Command] = Registry("command", admit=_admit)
 
-GROUPS: dict[str, dict[str, Command]] = {
-    "Start": {"demo": demo},
-    "Measure": {
-        "separation": separation,
-        "evaluate": evaluate,
-        "adversary": adversary,
-        "study": study,
-    },
-    "Improve": {"train": train, "harden": harden},
-    "Decide": {"check": check, "compare": compare, "rerun": rerun},
-    "Read results": {"report": report, "figure": figure, "export": export, "merge": merge},
-    "Data": {"corrupt": corrupt, "list": list_names},
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Start": ("demo",),
+    "Measure": ("separation", "evaluate", "adversary", "study"),
+    "Improve": ("train", "harden"),
+    "Decide": ("check", "compare", "rerun"),
+    "Read results": ("report", "figure", "export", "merge"),
+    "Data": ("corrupt", "list"),
 }
 """The commands as ``shaketable --help`` shows them."""
 
-for _commands in GROUPS.values():
-    for _name, _command in _commands.items():
-        COMMANDS.add(_name, _command)
+_MODULES = {"list": "list_names"}
+"""Modules that are not named as their command."""
+
+
+def _import(name: str) -> Command:
+    """Import a command of ours; one that runs needs none of the others."""
+    module: Any = import_module(f"shaketable.cli.{_MODULES.get(name, name)}")
+    return module  # type: ignore[no-any-return]
+
+
+for _names in GROUPS.values():
+    for _name in _names:
+        COMMANDS.declare(_name, partial(_import, _name))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ABOUT = "how far apart the classes are, and eps_min"
 EXAMPLES = """\
   shaketable separation mydata.csv --label COLUMN --report separation.html"""
-SCHEMA = "separations/schema.json"
+SCHEMA = "shaketable.separations.audit:AuditJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -32,8 +32,6 @@ def run(args: argparse.Namespace) -> int:
     from shaketable.separations.audit import audit
     from shaketable.separations.one_nn import one_nn
     from shaketable.separations.separation import SeparationRecord, separation
-    from shaketable.separations.table import print_separation, separation_json
-    from shaketable.views.terminal import print_notes
 
     options: SeparationOptions = args.options
     before = options.dataset.load(seed=options.seed, drop_clashes=False, scale=False)
@@ -63,20 +61,17 @@ def run(args: argparse.Namespace) -> int:
                 device=options.device,
                 keep=keep,
             )
-    findings = audit(
+    found = audit(
         result,
         data,
         closest=options.closest,
         before=before if options.dataset.drop_clashes else None,
+        one_nn=neighbours,
     )
     if options.json:
-        print_json(separation_json(result, data, findings, neighbours))
+        print_json(found.json())
     else:
-        print_separation(result, data, findings, neighbours)
-        print_notes(result.notes)
+        found.print()
     if options.report is not None:
-        from shaketable.separations.page import write_separation
-
-        page = write_separation(options.report, result, data, one_nn=neighbours, audited=findings)
-        print_lines(f"page: {page}", to_stderr=True)
+        print_lines(f"page: {found.report(options.report)}", to_stderr=True)
     return 0

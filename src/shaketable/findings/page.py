@@ -9,20 +9,28 @@ from typing import Protocol
 from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
-from shaketable.findings.finding import Methods, Section
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.provenance import list_models, list_settings, make_title
 from shaketable.findings.results import Found, Results, as_results, find
-from shaketable.separations.audit import Audit
-from shaketable.separations.facts import SeparationFacts
-from shaketable.separations.one_nn import OneNN
-from shaketable.separations.page import nearest_figures, points_figures, write_separation
+from shaketable.separations.audit import audit
 from shaketable.separations.separation import Separation, SeparationRecord
+from shaketable.separations.view import list_exact_values, show_record
 from shaketable.views import page
+from shaketable.views.blocks import Block, Column, Facts, Heading, Table
+
+_AVOIDABLE = (
+    "Every model was evaluated under known random noise on every test point. What counts is the "
+    "accuracy it loses under noise that is too weak to carry a point to another class: that loss "
+    "is avoidable."
+)
+_CORRUPTED = (
+    "Every test point was corrupted in many known ways, the same for every model. What counts is "
+    "how many answers are wrong."
+)
 
 
 class Reported(Protocol):
-    """A result that writes its own page, such as that of `assess` or of `worst_case`."""
+    """A result that writes its own page, such as that of `assess`, `audit` or `worst_case`."""
 
     def report(self, path: str | Path) -> Path:
         """Write the page, and return its path."""
@@ -36,15 +44,13 @@ def report(
     title: str | None = None,
     notes: Iterable[str] = (),
     reference: str = "",
-    one_nn: OneNN | None = None,
-    audited: Audit | None = None,
 ) -> Path:
     """Write a result as one HTML page that needs no other file.
 
     Parameters
     ----------
     found
-        Records, their findings, or a results file; a result of `assess`, `separation` or
+        Records, their findings, or a results file; a result of `assess`, `audit`, `separation` or
         `worst_case`.
     path
         File to write, ``.html``; an existing one is replaced.
@@ -56,8 +62,6 @@ def report(
         Sentences that a reader should know, shown near the top.
     reference
         Label of the model that the groups of the mCV plot refer to; see `VariationTable`.
-    one_nn, audited
-        Of a separation: results of `one_nn` and `audit` on the same data, to be shown too.
 
     Returns
     -------
@@ -75,9 +79,7 @@ def report(
     if isinstance(found, Separation):
         if dataset is None:
             raise InputError("dataset must be the data of the separation, got None; pass it")
-        return write_separation(
-            path, found, dataset, one_nn=one_nn, audited=audited, title=title, notes=notes
-        )
+        return audit(found, dataset).report(path, title=title, notes=notes)
     if isinstance(found, Results | Records | str | Path):
         results = as_results(found, reference=reference, notes=notes)
         return write_report(path, results, dataset=dataset, title=title)
@@ -133,24 +135,43 @@ def write_report(
     else:
         results = find(records, reference=reference, notes=notes)
     separations = _list_separations(results.records)
-    facts = [SeparationFacts.of(s, _match_data(s, dataset)) for s in separations]
-    methods = Methods()
-    sections = results.sections(methods)
-    if separations:
-        data = _make_data_section(separations, facts, dataset)
-        sections = sorted([*sections, data], key=lambda section: section.order)
-    return page.write(
+    known = [(s, _match_data(s, dataset)) for s in separations]
+    blocks = [*results.blocks(), *_show_data(known), *_show_method(results, known)]
+    has_verdict = any(isinstance(b, Heading) and b.place == "verdict" for b in blocks)
+    return page.write_blocks(
         path,
-        "findings/page.html.j2",
+        blocks,
         title=title or make_title(results.records),
+        lead=_AVOIDABLE if has_verdict else _CORRUPTED,
         notes=[*results.notes, *_note_other_data(dataset, separations)],
-        sections=sections,
-        has_verdict=any(section.id == "verdict" for section in sections),
-        separations=facts,
-        settings_table=list_settings(results.records, describe_suites(results)),
-        models=list_models(results.groups.subjects),
-        methods=methods.by_kind,
     )
+
+
+def _show_data(known: list[tuple[SeparationRecord, Dataset | None]]) -> list[Block]:
+    if not known:
+        return []
+    return [
+        Heading("How far apart the classes are", "data", "Data"),
+        *(block for s, points in known for block in show_record(s, points)),
+    ]
+
+
+def _show_method(
+    results: Results, known: list[tuple[SeparationRecord, Dataset | None]]
+) -> list[Block]:
+    settings = list_settings(results.records, describe_suites(results))
+    exact = [fact for s, points in known for fact in list_exact_values(s, points)]
+    return [
+        Heading("How it was made", "method", "How it was made"),
+        Facts([*settings.items(), *exact], "Settings"),
+        Table(
+            "Models",
+            (Column("model"), Column("training noise"), Column("identity")),
+            list_models(results.groups.subjects),
+            level="detail",
+            limit=1000,
+        ),
+    ]
 
 
 def _list_separations(records: Records) -> list[SeparationRecord]:
@@ -162,21 +183,6 @@ def _match_data(separation: SeparationRecord, dataset: Dataset | None) -> Datase
     """Return the data set if it is the one that the separation was measured on."""
     is_same = dataset is not None and dataset.fingerprint == separation.fingerprint
     return dataset if is_same else None
-
-
-def _make_data_section(
-    separations: list[SeparationRecord], facts: list[SeparationFacts], dataset: Dataset | None
-) -> Section:
-    figures = []
-    for number, s in enumerate(separations, start=1):
-        figures += nearest_figures(s, place=f"nearest-{number}")
-        data = _match_data(s, dataset)
-        if data is not None:
-            figures += points_figures(s, data, place=f"points-{number}")
-    html = page.render(
-        "shaketable.findings", "data.html.j2", "data", separations=facts, figures=figures
-    )
-    return Section("data", "Data", html, 80)
 
 
 def _note_other_data(dataset: Dataset | None, separations: list[SeparationRecord]) -> list[str]:

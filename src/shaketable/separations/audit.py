@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, NotRequired, TypedDict
 
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.norms import norm_title
-from shaketable.data.dataset import Dataset, Label
+from shaketable.core.norms import NormJson, norm_title, norm_to_json
+from shaketable.core.schemas import NotesJson
+from shaketable.data.dataset import Dataset, Label, LabelJson
+from shaketable.separations import view
+from shaketable.separations.one_nn import OneNN, RangeJson
+from shaketable.separations.pair import FeatureGapJson, compare_with_columns, list_gaps
 from shaketable.separations.separation import Separation, class_minima
+from shaketable.views.blocks import Block
+from shaketable.views.terminal import Displayed, print_notes
 
 MAX_GROUPS = 10
 """Largest number of groups of coinciding points that are listed."""
@@ -21,6 +28,67 @@ MAX_ROWS = 5
 """Largest number of rows of a group, and of groups, that a sentence names."""
 
 QUARTILES = "least", "lower_quartile", "median", "upper_quartile", "most"
+
+
+class PairJson(TypedDict):
+    """Two points of different classes."""
+
+    rows: tuple[int, int]
+    classes: list[LabelJson]
+
+
+class ClosePairJson(PairJson):
+    """Two close points of different classes, and the value of eps_min without them."""
+
+    distance: float
+    epsilon_min_without: float | None
+
+
+class DuplicatesJson(TypedDict):
+    """Points that coincide with another point of their class."""
+
+    groups: int
+    points: int
+    groups_in_both_parts: int | None
+    rows: list[list[int]]
+
+
+class OneNNJson(TypedDict):
+    """Accuracies of the 1-NN classifier, in per cent."""
+
+    test_points: int
+    accuracy: RangeJson
+    majority_accuracy: RangeJson
+
+
+class AuditJson(TypedDict):
+    """Result of separation."""
+
+    norm: NormJson
+    two_r: Annotated[float, "Distance of the closest two points of different classes."]
+    epsilon_min: Annotated[float, "Half of it, in norms p >= 1."]
+    epsilon_min_deviations: Annotated[
+        dict[str, float] | None,
+        "The same in standard deviations of every column that noise changes; null for images.",
+    ]
+    pair: Annotated[tuple[int, int], "Rows of the closest two points."]
+    pair_features: Annotated[
+        list[FeatureGapJson] | None, "Features in which they differ; null for images."
+    ]
+    closest: list[ClosePairJson]
+    nearest: Annotated[
+        dict[str, float] | None,
+        "Quartiles of the distances to the nearest point of another class.",
+    ]
+    duplicates: DuplicatesJson
+    clashes: list[PairJson]
+    classes: list[LabelJson]
+    by_class: Annotated[
+        list[list[float | None]] | None, "Minimum distance of every pair of classes."
+    ]
+    by_part: dict[str, float | None]
+    one_nn: NotRequired[OneNNJson]
+    notes: NotesJson
 
 
 @dataclass(frozen=True)
@@ -36,10 +104,10 @@ class ClosePair:
     epsilon_min_without: float | None
     """eps_min if this pair and all closer ones were left out; None if the next pair is unknown."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ClosePairJson:
         """Pair as a JSON object."""
         return {
-            "rows": list(self.rows),
+            "rows": self.rows,
             "classes": list(self.classes),
             "distance": self.distance,
             "epsilon_min_without": self.epsilon_min_without,
@@ -70,7 +138,7 @@ class Duplicates:
             across=None if n_train is None else int(sum(g[0] < n_train <= g[-1] for g in groups)),
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> DuplicatesJson:
         """Duplicates as a JSON object."""
         return {
             "groups": self.groups,
@@ -94,7 +162,7 @@ class Duplicates:
 
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Displayed):
     """What to check before eps_min is trusted; rows are those of the source of the data.
 
     Examples
@@ -105,8 +173,8 @@ class Audit:
     4.5
     """
 
-    norm: str
-    """Title of the norm, such as ``L-inf``."""
+    separation: Separation = field(repr=False)
+    data: Dataset = field(repr=False)
     pairs: list[ClosePair]
     """The closest pairs of different classes, in order of distance."""
     frequent: list[tuple[int, Label, int]]
@@ -116,8 +184,13 @@ class Audit:
     """Coinciding points of different classes that were left out: source rows and labels."""
     nearest: dict[str, float] | None
     """Quartiles of the distances to nearest opponents, by name; None if not measured."""
-    by_class: list[list[float | None]] | None
-    """Minimum between each two classes; None if not measured."""
+    one_nn: OneNN | None = field(default=None, repr=False)
+    """Result of the 1-NN classifier on these data; None if not given."""
+
+    @property
+    def norm(self) -> str:
+        """Title of the norm, such as ``L-inf``."""
+        return norm_title(self.separation.p)
 
     @property
     def outliers(self) -> list[str]:
@@ -143,6 +216,88 @@ class Audit:
             + (f" and {_count(more, 'more pair')}" if more > 0 else "")
         )
 
+    def blocks(self) -> list[Block]:
+        """Return eps_min, closest pairs, duplicates, classes, distances of points and settings."""
+        return view.make_blocks(self)
+
+    def print(self) -> None:
+        """Print the separation and what to check, then notes."""
+        super().print()
+        print_notes(self.separation.notes)
+
+    def json(self) -> AuditJson:
+        """Return the separation and what to check as one JSON object."""
+        s, data = self.separation, self.data
+        gaps = list_gaps(data, s.pair, s.p)
+        first, second = s.pair
+        found: AuditJson = {
+            "norm": norm_to_json(s.p),
+            "two_r": s.two_r,
+            "epsilon_min": s.epsilon_min,
+            "epsilon_min_deviations": compare_with_columns(data, s.epsilon_min) or None,
+            "pair": (data.source_row(first), data.source_row(second)),
+            "pair_features": None if gaps is None else [gap.json() for gap in gaps],
+            "closest": [pair.json() for pair in self.pairs],
+            "nearest": self.nearest,
+            "duplicates": self.duplicates.json(),
+            "clashes": [{"rows": (i, j), "classes": [a, b]} for (i, a), (j, b) in self.clashes],
+            "classes": list(s.classes),
+            "by_class": class_minima(s),
+            "by_part": s.by_part,
+            "notes": list(s.notes),
+        }
+        if self.one_nn is not None:
+            found["one_nn"] = _one_nn_json(self.one_nn)
+        return found
+
+    def report(
+        self, path: str | Path, *, title: str | None = None, notes: Iterable[str] = ()
+    ) -> Path:
+        """Write the separation and what to check as one HTML page.
+
+        Parameters
+        ----------
+        path
+            File to write; an older one is replaced.
+        title
+            Heading of the page; by default it names the data.
+        notes
+            Sentences to show near the top, before those of the data.
+
+        Returns
+        -------
+        pathlib.Path
+            Path of the page.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import shaketable as st
+        >>> data = st.load("bands(n=40)")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     print(audit(st.separation(data), data).report(Path(folder) / "page.html").name)
+        page.html
+        """
+        from shaketable.views import page  # loads the charts
+
+        return page.write_blocks(
+            path,
+            self.blocks(),
+            title=title or f"How far apart are the classes of {self.data.name}?",
+            lead=view.LEAD,
+            notes=[*notes, *self.data.notes()],
+        )
+
+
+def _one_nn_json(result: OneNN) -> OneNNJson:
+    """Accuracies of the 1-NN classifier as a JSON object, in per cent."""
+    (low, high), (least, most) = result.accuracy, result.majority_accuracy
+    return {
+        "test_points": len(result.test),
+        "accuracy": {"low": 100 * low, "high": 100 * high},
+        "majority_accuracy": {"low": 100 * least, "high": 100 * most},
+    }
+
 
 def audit(
     separation: Separation,
@@ -150,6 +305,7 @@ def audit(
     *,
     closest: int | None = None,
     before: Dataset | None = None,
+    one_nn: OneNN | None = None,
 ) -> Audit:
     """Collect what to check in data before their eps_min is trusted.
 
@@ -161,6 +317,8 @@ def audit(
         Number of closest pairs to list; by default all that the separation lists.
     before
         The data before coinciding points of different classes were left out, if they were.
+    one_nn
+        Result of `one_nn` on these data, to be shown too.
 
     Returns
     -------
@@ -199,13 +357,14 @@ def audit(
         )
     ][:closest]
     return Audit(
-        norm=norm_title(separation.p),
+        separation,
+        data,
         pairs=pairs,
         frequent=[(data.source_row(row), label(row), n) for row, n in _find_frequent(pairs, data)],
         duplicates=Duplicates.of(data),
         clashes=[] if before is None else _list_clashes(before),
         nearest=_quartiles(separation),
-        by_class=class_minima(separation),
+        one_nn=one_nn,
     )
 
 

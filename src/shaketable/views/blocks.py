@@ -45,7 +45,7 @@ class Picture:
     about: str
     """What it shows, for those who cannot see it."""
     note: str = ""
-    """Text below it."""
+    """Text below it, which stands for it where images are not shown."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +341,9 @@ def _format_value(value: Value, kind: Kind) -> str:
         return value
     if isinstance(value, Estimate):
         return _format_estimate(value, kind)
-    return "" if value is None or isinstance(value, Picture) else _NUMBERS[kind](value)
+    if isinstance(value, Picture):
+        return value.note
+    return "" if value is None else _NUMBERS[kind](value)
 
 
 def _format_estimate(e: Estimate, kind: Kind) -> str:
@@ -413,25 +415,22 @@ def _list_estimates(block: Block) -> Iterator[tuple[str, Estimate]]:
                     yield column.quantity or column.heading, value
 
 
-def order_sections(blocks: Iterable[Block], places: Sequence[str]) -> list[Block]:
-    """Put sections in the order of a list of places.
+def order_sections(parts: Iterable[Iterable[Block]], places: Sequence[str]) -> list[Block]:
+    """Put the sections of several parts in the order of a list of places.
 
-    A section is what follows a heading with a place. Sections of other places come before the last
-    part of the list, from the place that is named ``...``.
+    A section is what follows a heading with a place. What a part has before its first section comes
+    first of all. Sections of other places stand where the list has ``...``.
     """
-    sections: list[list[Block]] = [[]]
-    for block in blocks:
-        if isinstance(block, Heading) and block.place:
-            sections.append([])
-        sections[-1].append(block)
+    sections: list[tuple[int, list[Block]]] = []
     ranks = {place: rank for rank, place in enumerate(places)}
-
-    def rank(section: list[Block]) -> int:
-        first = section[0]
-        place = first.place if isinstance(first, Heading) else ""
-        return ranks.get(place, ranks.get("...", -1)) if place else -1
-
-    return [block for section in sorted(filter(None, sections), key=rank) for block in section]
+    for part in parts:
+        sections.append((-1, []))
+        for block in part:
+            if isinstance(block, Heading) and block.place:
+                sections.append((ranks.get(block.place, ranks.get("...", -1)), []))
+            sections[-1][1].append(block)
+    ordered = sorted(sections, key=lambda section: section[0])
+    return [block for _, section in ordered for block in section]
 
 
 def number_places(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -185,13 +185,10 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
     elif isinstance(block, Table):
         columns = [block.columns[i] for i in block.used]
         content["headings"] = [
-            (
-                # a heading with a quantity is a name, and stays as it is
-                (str if c.quantity else begin_sentence)(name_column(c, has_units=True)),
-                "text" if c.kind == "text" else "",
-            )
-            for c in columns
+            (name_column(c, has_units=True), "text" if c.kind == "text" else "") for c in columns
         ]
+        longest = max((len(name) for name, _ in content["headings"]), default=0)
+        content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
             [_Cell.of(row[i], block.columns[i]) for i in block.used]
             for row in block.rows[: block.limit]
@@ -218,7 +215,8 @@ class _Cell:
         entry = cell if isinstance(cell, Entry) else Entry(cell)
         picture = entry.value if isinstance(entry.value, Picture) else None
         styles = {
-            "text wrap": column.kind == "text",
+            "text": column.kind == "text",
+            "wrap": column.kind == "text" and picture is None,
             "shown": entry.shown,
             "place": picture is not None,
             "heat": entry.heat is not None,

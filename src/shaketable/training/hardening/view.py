@@ -1,4 +1,4 @@
-"""Sentences about training noise that helps, or does not."""
+"""What is shown of a search for training noise: candidates, the test, and what it means."""
 
 from __future__ import annotations
 
@@ -6,13 +6,92 @@ from typing import TYPE_CHECKING
 
 from shaketable.core.checks import list_names
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Block, Cell, Column, Entry, Heading, Kind, Sentence, Table
 from shaketable.views.numbers import format_entry
 
 if TYPE_CHECKING:
-    from shaketable.training.hardening.result import Hardening
+    from shaketable.training.hardening.result import Hardening, Measures
 
 
-def describe(result: Hardening) -> str:
+def make_blocks(result: Hardening) -> list[Block]:
+    """Return the search, the comparison on the test part, and the verdict."""
+    return [
+        Heading("Training noise", "search", "Search"),
+        _tabulate_search(result),
+        _tabulate_test(result),
+        Sentence(result.verdict),
+    ]
+
+
+def _tabulate_search(result: Hardening) -> Table:
+    fit, selection, _ = result.parts
+    copies = f" on {result.workshop.noise.k} copies of every point" if result.copies_test else ""
+    return Table(
+        f"{result.workshop.name} on {result.workshop.data.name}: accuracy, clean and under "
+        f"{result.target}, and its change against training without noise{copies}; fitted on "
+        f"{fit} points and compared on {selection} others, {_count(result.search_runs)}",
+        (
+            Column("training noise"),
+            Column(f"x {result.unit}", "number"),
+            Column("clean", "rate"),
+            Column("change of clean", "points"),
+            Column("noisy", "rate"),
+            Column("change of noisy", "points"),
+            Column("fits the price"),
+        ),
+        [
+            (
+                Entry(c.noise, "chosen" if c.noise == result.chosen else ""),
+                c.size if result.unit else None,
+                c.clean_accuracy,
+                c.clean,
+                c.robust_accuracy,
+                c.robust,
+                "yes" if c.fits(result.price) else "no",
+            )
+            for c in result.candidates
+        ],
+        limit=200,
+        marked=[i for i, c in enumerate(result.candidates) if c.noise == result.chosen],
+    )
+
+
+def _tabulate_test(result: Hardening) -> Table:
+    fit, selection, test = result.parts
+    copies = f"{result.workshop.noise.k} copies" if result.copies_test else ""
+    columns: list[tuple[str, Measures | None, Kind, Kind]] = [
+        ("plain", result.plain_test, "rate", "change"),
+        (f"{copies} without noise", result.copies_test, "rate", "change"),
+        (result.chosen, result.chosen_test, "rate", "change"),
+        ("difference", result.difference, "points", "points"),
+    ]
+    change = "MSCR" if result.at_eps_min else "relative change"
+    rows: list[list[Cell]] = [["clean accuracy"], ["accuracy under noise"], [change]]
+    for _, measures, _, kind in columns:
+        if measures is None:
+            values: list[Cell] = [None] * 3
+        else:
+            values = [
+                measures.clean,
+                measures.robust,
+                Entry(measures.change or "undefined", kind=kind),
+            ]
+        for row, value in zip(rows, values, strict=True):
+            row.append(value)
+    without = f"; differences are from {copies} of every point without noise" if copies else ""
+    return Table(
+        f"on the test part, {test} points that the search did not use; trained on the other "
+        f"{fit + selection}, {_count(result.runs)}{without}",
+        (Column("value"), *(Column(n, kind, quantity="accuracy") for n, _, kind, _ in columns)),
+        rows,
+    )
+
+
+def _count(runs: int) -> str:
+    return "1 run" if runs == 1 else f"{runs} runs"
+
+
+def describe_outcome(result: Hardening) -> str:
     """Say whether training with noise helps; it follows from the intervals on the test part."""
     none = "no training noise that helps was found"
     if result.difference is None:

@@ -11,8 +11,8 @@ from shaketable.core.errors import InputError
 from shaketable.data.arrays import make_dataset
 from shaketable.data.builtin import build
 from shaketable.data.dataset import Dataset
+from shaketable.separations.audit import audit
 from shaketable.separations.one_nn import one_nn
-from shaketable.separations.page import write_separation
 from shaketable.separations.separation import rank_class_pairs, separation
 from shaketable.views import numbers
 from shaketable.views.text import make_visible
@@ -21,7 +21,7 @@ from shaketable.views.text import make_visible
 def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None:
     data = build("wine")
     result, neighbours = separation(data), one_nn(data)
-    page = read_page(write_separation(tmp_path / "s.html", result, data, one_nn=neighbours))
+    page = read_page(audit(result, data, one_nn=neighbours).report(tmp_path / "s.html"))
     text = " ".join(page.text.split())
     assert result.nearest is not None
     assert result.by_class is not None
@@ -36,7 +36,9 @@ def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None
         numbers.format_short_distance(v) in text
         for v in result.by_class[~np.isnan(result.by_class)].tolist()
     )
-    assert all(f"row {row}" in text for row in result.closest.ravel().tolist())
+    (table,) = (t for name, t in page.tables.items() if name.startswith("closest pairs"))
+    rows = [[row[1].partition(" row ")[2], row[2].partition(" row ")[2]] for row in table[1:]]
+    assert rows == result.closest.astype(str).tolist()
     assert "Row 43 ('class_0') is in 4 of these 10 pairs" in text
     assert "No two points coincide." in text
     assert f"{low:.2%}" in text
@@ -55,10 +57,10 @@ def test_page_of_a_separation_says_what_the_library_says(tmp_path: Path) -> None
 def test_page_of_the_minimum_alone_says_what_is_missing(tmp_path: Path) -> None:
     data = build("iris")
     result = replace(separation(data, points=False, closest=1), by_class=None)
-    page = read_page(write_separation(tmp_path / "s.html", result, data))
+    page = read_page(audit(result, data).report(tmp_path / "s.html"))
     assert "only the minimum was asked for" in page.text
     assert "not kept for 3 classes" in page.text
-    assert "no farther pair is listed" in page.text
+    assert "not known" in page.text
     assert page.specs == []
 
 
@@ -70,7 +72,7 @@ def test_pairs_of_images_are_shown_pixel_by_pixel(
     data = make_image_data(24, *shape)
     data = data if scale == 1 else replace(data, x=data.x / scale)
     result = separation(data, closest=2)
-    page = read_page(write_separation(tmp_path / "s.html", result, data))
+    page = read_page(audit(result, data).report(tmp_path / "s.html"))
     shown = [attrs for tag, attrs in page.elements if tag == "img"]
     assert len(shown) == 4
     for attrs, row in zip(shown, result.closest.ravel().tolist(), strict=True):
@@ -83,7 +85,7 @@ def test_pairs_of_images_are_shown_pixel_by_pixel(
 
 def test_page_of_a_separation_is_as_sound_as_that_of_results(tmp_path: Path) -> None:
     data = make_image_data(24, 6, 5, 3)
-    path = write_separation(tmp_path / "s.html", separation(data), data, notes=[EVIL])
+    path = audit(separation(data), data).report(tmp_path / "s.html", notes=[EVIL])
     page = read_page(path)
     assert "<script>alert" not in path.read_text(encoding="utf-8")
     assert page.count("script") == 2 + len(page.specs)
@@ -101,13 +103,13 @@ def test_page_of_a_separation_is_as_sound_as_that_of_results(tmp_path: Path) -> 
 
 def test_page_of_a_separation_refuses_other_data(tmp_path: Path, data: Dataset) -> None:
     with pytest.raises(InputError, match="those of the separation"):
-        write_separation(tmp_path / "s.html", separation(data), build("iris"))
+        audit(separation(data), build("iris")).report(tmp_path / "s.html")
     with pytest.raises(InputError, match="name another file"):
-        write_separation(tmp_path / "no" / "s.html", separation(data), data)
+        audit(separation(data), data).report(tmp_path / "no" / "s.html")
 
 
 def test_points_are_drawn_where_they_have_two_features(tmp_path: Path, data: Dataset) -> None:
-    page = read_page(write_separation(tmp_path / "s.html", separation(data, closest=1), data))
+    page = read_page(audit(separation(data, closest=1), data).report(tmp_path / "s.html"))
     assert [spec["description"] for spec in page.specs] == [
         "The data, and the closest pair of different classes",
         "Distance of every point to the nearest point of another class",
@@ -120,9 +122,9 @@ def test_a_page_names_the_rows_of_the_source_and_the_part_of_2r(tmp_path: Path) 
     for norm, words in ((2, "Half of it"), (0.5, "The 2^(1/p)-th part of it")):
         result = separation(data, norm=norm)
         assert data.source_row(result.pair[0]) != result.pair[0]
-        page = read_page(write_separation(tmp_path / "s.html", result, data))
+        page = read_page(audit(result, data).report(tmp_path / "s.html"))
         rows = " and ".join(str(data.source_row(row)) for row in result.pair)
-        assert f"rows {rows})" in " ".join(page.text.split())
+        assert f"rows {rows}" in " ".join(page.text.split())
         assert words in page.text
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
