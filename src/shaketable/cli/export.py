@@ -13,7 +13,7 @@ from shaketable.core.options import one_of
 from shaketable.views.terminal import print_lines, print_text
 
 ABOUT = "results as CSV, Parquet, JSON or a model card, or to MLflow"
-SCHEMA = "findings/export.schema.json"
+SCHEMA = "shaketable.findings.export:ExportJson"
 EXAMPLES = """\
   shaketable export r.sqlite -o results.csv
   shaketable export r.sqlite --to card --task image-classification -o README.md

@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    TypeAlias,
+    TypedDict,
+    get_args,
+)
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.schemas import add_version
 from shaketable.core.writing import write_beside, write_table
+from shaketable.data.dataset import LabelJson
 from shaketable.findings.results import Found, Results, as_results
 from shaketable.views.blocks import Table
 
@@ -29,6 +39,64 @@ ENDINGS: dict[Target, tuple[str, ...]] = {
     "mlflow": (),
 }
 """Endings of the files that results can be written to."""
+
+
+class SettingJson(TypedDict):
+    """A cell: one model under one corruption."""
+
+    data: str
+    model: str
+    train: Annotated[str, "Training noise as a spec; as given for a model that came fitted."]
+    corruption: str
+    bounds: str
+    draws: str
+    k: int
+    seed: int
+    run: int
+    key: str
+
+
+class CellJson(SettingJson):
+    """A cell and its accuracy."""
+
+    n: int
+    accuracy: Annotated[float, "Share of draws classified correctly, a fraction."]
+    seconds: float | None
+
+
+PointJson = TypedDict(
+    "PointJson",
+    {
+        "row": Annotated[int, "Row of the data."],
+        "class": LabelJson,
+        "hits": Annotated[int, "Correctly classified draws, 0 to k."],
+        "by_*": NotRequired[
+            Annotated[str | None, "Group of the row by a column; null for data without it."]
+        ],
+    },
+)
+
+
+class CellPointJson(SettingJson, PointJson):
+    """A point of a cell."""
+
+
+class CellsJson(TypedDict):
+    """All cells."""
+
+    cells: list[CellJson]
+
+
+class PointsJson(TypedDict):
+    """All points of all cells."""
+
+    points: list[CellPointJson]
+
+
+ExportJson: TypeAlias = Annotated[
+    CellsJson | PointsJson,
+    "File of export with the content cells or points; findings are as described for report",
+]
 
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")
 _SENTENCES = {"answer", "verdict", "meaning", "reference_words"}

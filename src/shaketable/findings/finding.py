@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, is_typeddict
 
 from shaketable.core.errors import InputError
 from shaketable.core.registry import Registry
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Finding(Protocol):
     """What some records show: computed once, displayed in several ways."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> Mapping[str, Any]:
         """Return its numbers for programs, rates in per cent; keys are its own."""
 
     def blocks(self) -> list[Block]:
@@ -48,6 +48,8 @@ class FindingKind:
 
     find: Callable[[RecordGroups], Finding | None]
     """Takes the finding from records; None where they do not hold it."""
+    json: Any = None
+    """TypedDict of what its `Finding.json` returns; without it, any keys are allowed."""
     metrics: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """The metrics it is about, by name; the first line of a docstring is its description."""
     suite_metrics: tuple[str, ...] = ()
@@ -56,6 +58,7 @@ class FindingKind:
     def __post_init__(self) -> None:
         rules = {
             "find must be a function of RecordGroups": callable(self.find),
+            "json must be a TypedDict": self.json is None or is_typeddict(self.json),
             "metrics must map names to functions": isinstance(self.metrics, Mapping)
             and all(map(callable, self.metrics.values())),
             "suite_metrics must be a tuple of names": isinstance(self.suite_metrics, tuple),

@@ -61,7 +61,7 @@ class Results(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``--json`` of the commands.
         """
         result: dict[str, Any] = {}

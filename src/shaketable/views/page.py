@@ -187,7 +187,7 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
         content["headings"] = [
             (name_column(c, has_units=True), "text" if c.kind == "text" else "") for c in columns
         ]
-        longest = max(len(name) for name, _ in content["headings"])
+        longest = max((len(name) for name, _ in content["headings"]), default=0)
         content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
             [_Cell.of(row[i], block.columns[i]) for i in block.used]
