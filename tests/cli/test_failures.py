@@ -137,7 +137,7 @@ def test_a_model_that_exits_does_not_pass_a_gate():
         ("evaluate --fit", "leaves_when_looked_at", "failed"),
         ("study --runs 2 --jobs 1", "leaves_when_fitted", "could not be trained"),
         ("adversary --eps 0.1", "leave", "failed"),
-        ("agreement --model 1nn", "leave", "failed"),
+        ("adversary --agreement neither --model 1nn", "leave", "failed"),
     ],
 )
 def test_a_model_that_exits_is_an_error_that_names_it(capsys, command, model, what):

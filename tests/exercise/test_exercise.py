@@ -155,7 +155,6 @@ def test_a_kind_that_cannot_be_loaded_disturbs_no_other(noise_records: Records, 
         {"metrics": ["a"]},
         {"metrics": {"a": 1}},
         {"suite_metrics": "a"},
-        {"order": "a"},
     ],
 )
 def test_a_kind_of_wrong_fields_is_refused(fields):

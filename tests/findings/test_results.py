@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import Markup
 
 from helpers.findings import find_once, find_subjects, print_results, score_boards
 from helpers.pages import read_page
@@ -17,10 +16,10 @@ from shaketable.data.dataset import Dataset
 from shaketable.evaluation.evaluate import evaluate
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
-from shaketable.findings.finding import Methods, Section, load_kinds
 from shaketable.findings.page import write_report
 from shaketable.findings.results import Results, find
 from shaketable.separations.separation import SeparationRecord
+from shaketable.views.blocks import Block, Cards, Heading, Sentence
 
 
 def test_corruptions_outside_suites_are_printed_as_without_suites(
@@ -32,13 +31,14 @@ def test_corruptions_outside_suites_are_printed_as_without_suites(
     specs = ["linf(eps_min)", "l2(0.3)"]
     records = evaluate(model, tiles, [suite("pnorm"), *specs], name="net", model_id="net")
     plain = evaluate(model, tiles, specs, name="net", model_id="net")
-    out = print_results(capsys, records)
-    before, risk, after = print_results(capsys, plain).partition("\nprobability of a wrong answer,")
-    assert out.startswith(before), "and the suite follows"
-    assert "bound for all 2 corruptions" in after
-    assert "bound for all 91 corruptions" in out.partition(risk)[2]
+    out, alone = print_results(capsys, records), print_results(capsys, plain)
+    verdicts, expected = (
+        next(b for b in find(r).blocks() if isinstance(b, Cards)) for r in (records, plain)
+    )
+    assert verdicts == expected
+    assert "bound for all 2 corruptions" in alone
+    assert "bound for all 91 corruptions" in out
     assert out.count("MSCR is not known") == 1, "of the L2 noise"
-    assert "MSCR" not in out.partition("suite pnorm")[2]
 
 
 def test_noise_of_size_eps_min_in_a_suite_is_also_listed_alone(
@@ -103,13 +103,11 @@ class OtherFinding:
     def json(self) -> dict[str, Any]:
         return {"models": []}
 
-    def print(self) -> None:
-        print("other finding")
-
-    def sections(self, methods: Methods) -> list[Section]:
+    def blocks(self) -> list[Block]:
         return [
-            Section("last", "Last", Markup('<section id="last"></section>'), 75),
-            Section("first", "First", Markup('<section id="first"></section>'), 5),
+            Sentence("first of all", level="headline"),
+            Heading("Other", "other", "Other"),
+            Sentence("other finding"),
         ]
 
 
@@ -125,47 +123,35 @@ def test_two_findings_must_not_use_the_same_json_key(noise_records: Records) -> 
         results.json()
 
 
-def test_findings_are_printed_in_the_order_of_their_kinds(
-    capsys: pytest.CaptureFixture[str], mixed_records: Records
-) -> None:
-    kinds = ["mscr", "study", "mce", "mcv", "risk", "regimes", "comparison", "features"]
-    assert [kind for kind in load_kinds()[0] if kind in kinds] == kinds
-    taken = list(find_once(mixed_records).findings)
-    assert taken == ["mscr", "study", "risk", "regimes", "comparison", "subgroups"]
-    add_finding(mixed_records, OtherFinding()).print()
-    out = capsys.readouterr().out
-    texts = (
-        "accuracy and its change",
-        "test \\ train",
-        "bound for all",
-        "accuracy of the first",
-        "other f",
-    )
-    places = [out.index(text) for text in texts]
-    assert places == sorted(places)
-
-
 def list_sections(results: Results) -> list[str]:
-    """Names of all sections but the headlines."""
-    ids = [section.id for section in results.sections(Methods())]
-    return [name for name in ids if not name.startswith("top-")]
+    """Places of all sections."""
+    return [b.place for b in results.blocks() if isinstance(b, Heading) and b.place]
 
 
-def test_sections_are_sorted_by_their_order(
-    tmp_path: Path, mixed_records: Records, data: Dataset
+def test_terminal_and_page_have_sections_in_the_order_of_places(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, mixed_records: Records, data: Dataset
 ) -> None:
     results = add_finding(mixed_records, OtherFinding())
     ids = list_sections(results)
-    summary = ["first"]
-    after = ["risk", "groups", "accuracy", "study", "differences", "last"]
-    assert ids == [*summary, "verdict", "regimes", "comparison", *after]
+    after = ["risk", "groups", "accuracy", "study", "differences"]
+    assert ids == ["verdict", "regimes", "comparison", "other", *after]
+    results.print()
+    out = capsys.readouterr().out
+    texts = (
+        "first of all",
+        "accuracy of the first",
+        "other finding",
+        "accuracy and its change",
+        "test \\",
+    )
+    places = [out.index(text) for text in texts]
+    assert places == sorted(places)
     page = read_page(write_report(tmp_path / "r.html", results, dataset=data))
     sections = [attrs["id"] for tag, attrs in page.elements if tag == "section"]
     assert sections == [*ids, "data", "method"]
     links = [str(attrs["href"])[1:] for tag, attrs in page.elements if tag == "a"]
-    contents = [name for name in sections if name not in summary]
-    assert links[: len(contents)] == contents
-    assert set(links[len(contents) :]) <= {"comparison", "risk"}, "of the summary"
+    assert links[: len(sections)] == sections
+    assert set(links[len(sections) :]) <= {"comparison", "risk"}, "of the headlines"
 
 
 def test_sections_of_suites_follow_the_verdict(ice_records: Records, tiles: Dataset) -> None:

@@ -1,4 +1,4 @@
-"""Every JSON that commands print is described by a versioned schema, put together from parts."""
+"""Every JSON that commands print is described by a versioned schema, made from types."""
 
 import json
 
@@ -12,7 +12,6 @@ from shaketable.cli.parser import _make_parser
 from shaketable.core.schemas import SCHEMA_VERSION
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.results import find
-from shaketable.findings.schema import FILE, make_schema, read_part
 
 
 def commands_with_json():
@@ -22,9 +21,7 @@ def commands_with_json():
 
 @pytest.mark.parametrize("name", sorted(FINDINGS.declared))
 def test_every_finding_describes_its_keys(name):
-    part = read_part(FINDINGS.get(name))
-    assert part is not None, f"add schema.json beside the finding {name!r}"
-    assert part["properties"]
+    assert FINDINGS.get(name).json is not None, f"declare the type of the finding {name!r}"
 
 
 @pytest.mark.parametrize("name", sorted(commands_with_json()))
@@ -36,7 +33,7 @@ def test_every_command_that_prints_json_has_a_schema(name):
 
 
 def test_keys_that_no_schema_names_are_refused():
-    validator = Draft202012Validator(make_schema("report", FILE))
+    validator = Draft202012Validator(make_command_schema("report"))
     assert validator.is_valid({"schema_version": 1, "notes": []})
     assert not validator.is_valid({"notes": []})
     assert not validator.is_valid({"schema_version": 2, "notes": []})
@@ -53,17 +50,8 @@ def test_results_are_as_described(noise_records):
 def test_a_finding_of_another_package_may_describe_nothing(monkeypatch):
     kind = FindingKind(eval("lambda groups: None", {"__name__": "theirs"}))
     monkeypatch.setattr("shaketable.findings.schema.load_kinds", lambda: ({"theirs": kind}, []))
-    validator = Draft202012Validator(make_schema("report", FILE))
+    validator = Draft202012Validator(make_command_schema("report"))
     assert validator.is_valid({"schema_version": 1, "notes": [], "theirs": 1})
-
-
-def test_a_name_stands_for_one_thing_only(monkeypatch):
-    kinds = {"mscr": FINDINGS.get("mscr"), "theirs": FINDINGS.get("mcv")}
-    parts = {"mscr": {"properties": {}, "$defs": {"estimate": {}}}}
-    monkeypatch.setattr("shaketable.findings.schema.load_kinds", lambda: (kinds, []))
-    monkeypatch.setattr("shaketable.findings.schema._list_parts", lambda: parts)
-    with pytest.raises(Exception, match="must not define 'estimate'"):
-        make_schema("report", FILE)
 
 
 def test_the_command_prints_a_schema(capsys):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, TypedDict, cast
 
 import numpy as np
 
 from shaketable.adversary.region import Constraint
 from shaketable.core.errors import UndefinedError
-from shaketable.core.norms import norm_title, pnorm
+from shaketable.core.norms import NormJson, norm_title, norm_to_json, pnorm
+from shaketable.core.schemas import NotesJson
 from shaketable.core.types import Array, FloatArray, IntArray
 from shaketable.data.dataset import Dataset
 from shaketable.statistics import intervals
@@ -22,6 +23,36 @@ TITLES: dict[Constraint, str] = {
     "genuine-exact": "genuine adversarial accuracy, exactly epsilon",
 }
 """Name of the adversarial accuracy under each constraint."""
+
+
+class TrialJson(TypedDict):
+    """One run of an attack."""
+
+    spec: str
+    tried: int
+    found: int
+    queries: int
+    covers: str
+
+
+class AdversarialAccuracyJson(TypedDict):
+    """Adversarial accuracy in per cent, and the evidence behind it."""
+
+    constraint: str
+    norm: NormJson
+    epsilon: float
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+    share: Annotated[float, "Share of the points whose regions are not empty, in per cent."]
+    share_is_exact: bool
+    proven: Annotated[str | None, "Why the accuracy is exact; null if it is an upper bound."]
+    bound: str
+    found: Annotated[int, "Number of adversarial examples."]
+    queries: int
+    trials: list[TrialJson]
+    notes: NotesJson
 
 
 @dataclass(frozen=True)
@@ -38,9 +69,9 @@ class Trial:
     covers: str = ""
     """How closely the attack searched the whole region, in words; empty if it did not."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> TrialJson:
         """Trial as a JSON object."""
-        return vars(self) | {}
+        return cast(TrialJson, {**vars(self)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,20 +211,22 @@ class AdversarialAccuracy:
             f"{left}; {self.bound}"
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> AdversarialAccuracyJson:
         """Accuracy and evidence as a JSON object; accuracies are percentages.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable adversary --json``.
         """
-        defined = self.n > 0
+        estimate = self.estimate.json() if self.n else None
         return {
             "constraint": self.constraint,
-            "norm": "inf" if np.isinf(self.p) else self.p,
+            "norm": norm_to_json(self.p),
             "epsilon": self.epsilon,
-            **(self.estimate.json() if defined else {"mean": None, "low": None, "high": None}),
+            "mean": estimate and estimate["mean"],
+            "low": estimate and estimate["low"],
+            "high": estimate and estimate["high"],
             "n": self.n,
             "share": 100 * self.share,
             "share_is_exact": self.remains_exactly,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,8 @@ from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.norms import norm_title
 from shaketable.core.types import Array
-from shaketable.data.dataset import Dataset
-from shaketable.separations.one_nn import OneNN
+from shaketable.data.dataset import Dataset, LabelJson
+from shaketable.separations.one_nn import OneNN, RangeJson
 from shaketable.views.blocks import Block, Column, Sentence, Table
 from shaketable.views.numbers import format_share
 from shaketable.views.terminal import Displayed
@@ -25,6 +25,44 @@ Ties: TypeAlias = Literal["neither", "majority"]
 
 ALPHA = 0.01
 """Level at which differences count as significant in the paper."""
+
+
+class DifferingPointJson(TypedDict):
+    """A point that two models label differently."""
+
+    row: int
+    label: LabelJson
+    given: list[LabelJson]
+    one_nn: LabelJson | None
+
+
+class AgreementOfModelJson(TypedDict):
+    """How often a model agrees with 1-NN."""
+
+    model: str
+    agrees: int
+    share: float | None
+
+
+class AgreementJson(TypedDict):
+    """Which of two models agrees with 1-NN where they differ."""
+
+    differing: int
+    ties: Ties
+    models: list[AgreementOfModelJson]
+    p_value: float | None
+    points: list[DifferingPointJson]
+
+
+class AgreementsJson(TypedDict):
+    """Agreement of every two models with 1-NN."""
+
+    data: str
+    norm: str | float
+    n: int
+    one_nn: RangeJson
+    accuracy: dict[str, float]
+    pairs: list[AgreementJson]
 
 
 @dataclass(frozen=True)
@@ -118,7 +156,7 @@ class Agreement(Displayed):
             f"{self.names[1]} {second}: McNemar p = {self.p_value:.4g}"
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> AgreementJson:
         """Counts, shares in per cent and the test as a JSON object."""
         shares = [100 * share for share in self.shares] if self.differing else [None, None]
         return {
@@ -188,7 +226,7 @@ class Agreements(Displayed):
         truth = np.array(self.data.classes, dtype=object)[self.nearest.y]
         return {name: float(np.mean(given == truth)) for name, given in self.labels.items()}
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> AgreementsJson:
         """Return accuracies in per cent, and every two models."""
         low, high = self.one_nn
         return {

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 
-from shaketable.adversary.accuracy import AdversarialAccuracy
+from shaketable.adversary.accuracy import AdversarialAccuracy, AdversarialAccuracyJson
 from shaketable.adversary.attacks.rays import RayBisection
 from shaketable.adversary.attacks.registry import Attacks, parse_attacks
 from shaketable.adversary.region import Constraint, Region
@@ -30,6 +30,17 @@ from shaketable.views.progress import count_steps
 
 _MANY = 16  # dimensions: in more, searches without gradients find little
 _CHECKED = 100  # points at which gradients are inspected
+
+
+class CurveJson(TypedDict):
+    """Adversarial accuracies of a model along epsilon."""
+
+    model: str
+    data: str
+    measure: str
+    clean: Annotated[float, "Clean accuracy in per cent."]
+    area: float
+    points: list[AdversarialAccuracyJson]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -96,7 +107,7 @@ class Curve:
         ]
         return f"<{self.model}, {self.title}: {', '.join(values)}; {self.bound}>"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> CurveJson:
         """Curve as a JSON object; accuracies are percentages."""
         return {
             "model": self.model,

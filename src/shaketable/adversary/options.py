@@ -11,7 +11,6 @@ from shaketable.core.options import (
     LIST,
     REPEATED,
     RESULTS,
-    WHOLE,
     cluster_option,
     contains,
     norm_option,
@@ -25,6 +24,7 @@ from shaketable.core.options import (
     seed_option,
     store_option,
     switch,
+    whole,
 )
 from shaketable.data.options import DataOptions, bounds_option
 from shaketable.models.options import ModelOptions
@@ -82,11 +82,9 @@ class AdversaryOptions(PrintOptions):
         metavar="SPEC",
         group=COMMON,
     )
-    random: int = option(
+    random: int = whole(
         "also accuracy under random noise of the same sizes, K copies of every point",
         0,
-        read=int,
-        form=WHOLE,
         metavar="K",
         group=_ATTACKS,
     )

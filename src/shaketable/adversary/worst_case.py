@@ -7,19 +7,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
 from shaketable.adversary import view
 from shaketable.adversary.accuracy import AdversarialAccuracy
+from shaketable.adversary.agreement import AgreementsJson
 from shaketable.adversary.attacks.registry import Attacks
-from shaketable.adversary.curve import Curve, compute_curve
+from shaketable.adversary.curve import Curve, CurveJson, compute_curve
 from shaketable.adversary.region import Constraint
 from shaketable.adversary.target import Target
 from shaketable.core.checks import check_whole, unknown_name
 from shaketable.core.errors import InputError, UndefinedError, either
-from shaketable.core.norms import as_p, half_separation, norm_title
+from shaketable.core.norms import NormJson, as_p, half_separation, norm_title, norm_to_json
+from shaketable.core.schemas import NotesJson
 from shaketable.core.spec import read_multiple
 from shaketable.core.types import Array, IntArray
 from shaketable.core.writing import write_beside
@@ -38,11 +40,61 @@ from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within
 from shaketable.separations.separation import separation
 from shaketable.statistics import intervals
-from shaketable.statistics.difference import Difference
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.difference import Difference, DifferenceJson
+from shaketable.statistics.estimate import Estimate, EstimateJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_notes
 from shaketable.views.text import join_names, name_notes
+
+
+class RandomNoiseJson(EstimateJson):
+    """Accuracy of a model under random noise."""
+
+    model: str
+    epsilon: float
+
+
+class AdversarialDifferenceJson(DifferenceJson):
+    """Difference of two models at one epsilon."""
+
+    constraint: str
+    epsilon: float
+    words: str
+
+
+class AvoidableJson(TypedDict):
+    """Correct answers that an adversary changes, and that 1-NN would keep."""
+
+    constraint: str
+    epsilon: float
+    lost: int
+    of: int
+
+
+class AvoidableOfModelJson(AvoidableJson):
+    """The same of one model."""
+
+    model: str
+
+
+class WorstCaseJson(TypedDict):
+    """Adversarial accuracies of all models."""
+
+    data: str
+    norm: NormJson
+    eps_min: float | None
+    curves: list[CurveJson]
+    random: list[RandomNoiseJson]
+    differences: list[AdversarialDifferenceJson]
+    avoidable: list[AvoidableOfModelJson]
+    seed: int
+    notes: NotesJson
+
+
+AdversaryJson: TypeAlias = Annotated[
+    Annotated[WorstCaseJson, "Of attacks."] | Annotated[AgreementsJson, "With --agreement."],
+    "Result of adversary",
+]
 
 
 @dataclass(frozen=True)
@@ -58,10 +110,14 @@ class Avoidable:
     def __str__(self) -> str:
         return view.describe_avoidable(self)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> AvoidableJson:
         """Counts as a JSON object."""
-        where = {"constraint": self.at.constraint, "epsilon": self.at.epsilon}
-        return {**where, "lost": self.lost, "of": self.of}
+        return {
+            "constraint": self.at.constraint,
+            "epsilon": self.at.epsilon,
+            "lost": self.lost,
+            "of": self.of,
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,17 +369,17 @@ class WorstCase(Displayed):
                         differences.append((a, difference))
         return differences
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> WorstCaseJson:
         """All results as a JSON object; accuracies are percentages.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable adversary --json``.
         """
         return {
             "data": self.data.name,
-            "norm": "inf" if np.isinf(self.p) else self.p,
+            "norm": norm_to_json(self.p),
             "eps_min": self.eps_min,
             "curves": [curve.json() for curve in self.curves],
             "random": [

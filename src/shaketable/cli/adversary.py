@@ -18,7 +18,7 @@ ABOUT = "accuracy at the worst point around every test point"
 EXAMPLES = """\
   shaketable adversary --model rf --data bands --eps eps_min,0.02 --report worst.html
   shaketable adversary --agreement neither --model rf --model svm --data bands"""
-SCHEMA = "adversary/schema.json"
+SCHEMA = "shaketable.adversary.worst_case:AdversaryJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from shaketable.core.errors import InputError
 from shaketable.core.options import make_options
 
 ABOUT = "requirements on models: met, not met or inconclusive"
-SCHEMA = "findings/requirements/schema.json"
+SCHEMA = "shaketable.findings.requirements.check:CheckJson"
 EXAMPLES = """\
   shaketable check r.sqlite --require "accuracy >= 90%" --require "mscr >= -1"
   shaketable check r.sqlite --requirements requirements.toml --junit requirements.xml"""

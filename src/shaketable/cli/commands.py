@@ -16,8 +16,8 @@ class Command(Protocol):
     """A module or an object that is a command.
 
     Another package adds one by an entry point in the group ``shaketable.commands``. It may have
-    ``EXAMPLES``, lines for the end of its help. Ours that print JSON also have ``SCHEMA``, the file
-    below the package ``shaketable`` that describes it.
+    ``EXAMPLES``, lines for the end of its help. Ours that print JSON also have ``SCHEMA``, the type
+    that describes it, as ``module:name``.
     """
 
     ABOUT: str

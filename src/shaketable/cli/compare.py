@@ -9,7 +9,7 @@ from shaketable.cli.output import print_json
 from shaketable.views.terminal import ignore_broken_pipe
 
 ABOUT = "paired differences between two results files, old and new"
-SCHEMA = "findings/comparison/versions.schema.json"
+SCHEMA = "shaketable.findings.comparison.versions:VersionsJson"
 EXAMPLES = """\
   shaketable compare old.sqlite new.sqlite --format markdown"""
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ABOUT = "measure models under noise and other corruptions"
 EXAMPLES = """\
   shaketable evaluate --model rf --model 1nn --data bands --store r.sqlite --report r.html"""
-SCHEMA = "findings/schema.json"
+SCHEMA = "shaketable.findings.schema:ReportJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

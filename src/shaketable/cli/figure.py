@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from shaketable.findings.figures.registry import FigureKind
 
 ABOUT = "a figure of the papers; some print their numbers, too"
-SCHEMA = "findings/figures/schema.json"
+SCHEMA = "shaketable.findings.schema:FigureJson"
 EXAMPLES = """\
   shaketable figure tradeoff study.sqlite -o tradeoff.pdf
   shaketable figure mcv scores.csv --reference plain -o mcv.svg

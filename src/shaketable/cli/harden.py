@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ABOUT = "find the training noise that buys the most robustness"
 EXAMPLES = """\
   shaketable harden --data bands --model rf --price 1 -o hardened.joblib"""
-SCHEMA = "training/hardening/schema.json"
+SCHEMA = "shaketable.training.hardening.result:HardenJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

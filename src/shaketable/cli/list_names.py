@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 from shaketable.cli.flags import add_json_flag
 from shaketable.cli.output import print_json
@@ -27,8 +27,10 @@ KINDS = (
     "backends",
     "schema",
 )
+NamesJson: TypeAlias = Annotated[dict[str, str], "Result of list: descriptions by name"]
+
 ABOUT = "names of data sets, models, corruptions …; schemas of JSON"
-SCHEMA = "cli/list.schema.json"
+SCHEMA = "shaketable.cli.list_names:NamesJson"
 EXAMPLES = """\
   shaketable list corruptions
   shaketable list schema report"""
@@ -93,19 +95,19 @@ def run(args: argparse.Namespace) -> int:
 def make_command_schema(name: str) -> dict[str, object]:
     """Put together the JSON Schema of what a command prints with ``--json``.
 
-    The command's SCHEMA names its file; DRY_RUN_SCHEMA, for ``NAME-dry-run``, that of what it
+    The command's SCHEMA names its type; DRY_RUN_SCHEMA, for ``NAME-dry-run``, that of what it
     prints with ``--dry-run``.
     """
     from shaketable.cli.commands import COMMANDS  # it imports this module
-    from shaketable.findings.schema import make_schema
+    from shaketable.findings.schema import make_result_schema
 
     command = name.removesuffix("-dry-run")
     if command not in COMMANDS:
         raise unknown_name("command", command, COMMANDS)
-    path = getattr(COMMANDS.get(command), "SCHEMA" if command == name else "DRY_RUN_SCHEMA", None)
-    if path is None:
+    kind = getattr(COMMANDS.get(command), "SCHEMA" if command == name else "DRY_RUN_SCHEMA", None)
+    if kind is None:
         raise InputError(f"no JSON of {name!r} has a schema; name another command")
-    return make_schema(name, path)
+    return make_result_schema(name, kind)
 
 
 def _describe_adversaries() -> dict[str, str]:

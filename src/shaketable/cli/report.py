@@ -16,7 +16,7 @@ from shaketable.cli.output import conclude, read_group, read_results
 from shaketable.core.options import make_options
 
 ABOUT = "what a results file holds: tables, JSON, a page, requirements"
-SCHEMA = "findings/schema.json"
+SCHEMA = "shaketable.findings.schema:ReportJson"
 EXAMPLES = """\
   shaketable report r.sqlite -o report.html
   shaketable report r.sqlite --json

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ABOUT = "make a results file again, and say whether it agrees"
 EXAMPLES = """\
   shaketable rerun results.sqlite --cells 10"""
-SCHEMA = "evaluation/rerun.schema.json"
+SCHEMA = "shaketable.evaluation.rerun:RerunJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

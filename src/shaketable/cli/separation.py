@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ABOUT = "how far apart the classes are, and eps_min"
 EXAMPLES = """\
   shaketable separation mydata.csv --label COLUMN --report separation.html"""
-SCHEMA = "separations/schema.json"
+SCHEMA = "shaketable.separations.audit:AuditJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -23,8 +23,8 @@ ABOUT = "train with noise, test with noise, over many runs"
 EXAMPLES = """\
   shaketable study --data bands --model rf --train-eps 0,eps_min \\
       --test-eps eps_min,0.02 --runs 20 --store s.sqlite"""
-SCHEMA = "findings/schema.json"
-DRY_RUN_SCHEMA = "evaluation/dry_run.schema.json"
+SCHEMA = "shaketable.findings.schema:ReportJson"
+DRY_RUN_SCHEMA = "shaketable.evaluation.dry_run:DryRunJson"
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict, cast
 
 from shaketable.cli.flags import add_options
 from shaketable.cli.output import print_json
@@ -22,7 +22,39 @@ ABOUT = "train a network with noise"
 EXAMPLES = """\
   shaketable train --data bands --network mlp --noise 'linf(eps_min)' \\
       --recipe 'auto(epochs=20)' -o net.pt"""
-SCHEMA = "cli/train.schema.json"
+SCHEMA = "shaketable.cli.train:TrainJson"
+
+
+class EpochJson(TypedDict):
+    """One epoch of a training; accuracies in per cent."""
+
+    epoch: int
+    loss: float
+    accuracy: Annotated[float, "on training points, with noise"]
+    held_out: Annotated[float | None, "on clean held-out points"]
+    rate: float
+    seconds: float
+
+
+class TrainingJson(TypedDict):
+    """How a network was trained."""
+
+    network: Annotated[str, "spec of the network, with all its options"]
+    noise: Annotated[str, "training regime"]
+    recipe: Annotated[dict[str, Any], "how it was trained"]
+    seed: int
+    data: Annotated[str, "fingerprint of the data"]
+    bounds: str
+    weights: NotRequired[Annotated[str, "hash of the file of --weights, if it was given"]]
+
+
+class TrainJson(TrainingJson):
+    """Result of train."""
+
+    parameters: Annotated[int, "number of weights"]
+    curve: Annotated[list[EpochJson], "one entry per epoch; accuracies in per cent"]
+    file: str | None
+
 
 _SHOWN = 12  # epochs that are printed at most
 
@@ -93,10 +125,10 @@ def _say_if_kept(checkpoint: Path | None) -> Iterator[None]:
         raise KeyboardInterrupt(kept) from interrupt
 
 
-def _make_json(trained: Trained, path: str | None) -> dict[str, Any]:
+def _make_json(trained: Trained, path: str | None) -> TrainJson:
     """Return settings and the learning curve; accuracies in per cent."""
     return {
-        **trained.info,
+        **cast(TrainingJson, trained.info),
         "parameters": trained.parameters,
         "curve": [
             {

@@ -4,7 +4,7 @@ import difflib
 import math
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -126,6 +126,9 @@ def _sum(terms: FloatArray) -> FloatArray:
     return np.where(np.isfinite(total), total + lost, total)
 
 
-def norm_to_json(p: float) -> str | float:
+NormJson: TypeAlias = Annotated[Literal["inf"] | float, "Order of a norm."]
+
+
+def norm_to_json(p: float) -> NormJson:
     """Order of a norm for JSON, which has no infinity: ``"inf"`` or the number."""
     return "inf" if math.isinf(p) else p

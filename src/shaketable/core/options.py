@@ -203,7 +203,7 @@ def option(help: str, default: Any = None, **about: Any) -> Any:
 
     >>> @dataclass(frozen=True)
     ... class Options:
-    ...     runs: int = option("how often", 10, read=int, form=WHOLE)
+    ...     runs: int = whole("how often", 10)
     >>> read_settings(Options, {"runs": 3}, where="here")
     {'runs': 3}
     """
@@ -213,6 +213,11 @@ def option(help: str, default: Any = None, **about: Any) -> Any:
 def switch(help: str, **about: Any) -> Any:
     """Field that is an option without a value: true if it is given."""
     return option(help, False, form=SWITCH, **about)
+
+
+def whole(help: str, default: int | None = None, **about: Any) -> Any:
+    """Field that is an option with a whole number."""
+    return option(help, default, read=int, form=WHOLE, **about)
 
 
 def contains(kind: type[Any], *, without: Collection[str] = (), **changes: Any) -> Any:
@@ -427,7 +432,7 @@ def parse_finite(text: str) -> float:
 
 def seed_option(purpose: str, group: str = COMMON) -> Any:
     """Field for the seed of random numbers; `purpose` says of which."""
-    return option(f"seed of {purpose} (default: 0)", 0, read=int, form=WHOLE, group=group)
+    return whole(f"seed of {purpose} (default: 0)", 0, group=group)
 
 
 def store_option(about: str) -> Any:
@@ -444,10 +449,8 @@ def norm_option(default: str, group: str = COMMON) -> Any:
 
 def jobs_option() -> Any:
     """Field for the number of processes."""
-    return option(
+    return whole(
         "processes (default: one per core; one per GPU if networks are trained there)",
-        read=int,
-        form=WHOLE,
         group=RUNNING,
         kept=False,
         example=2,

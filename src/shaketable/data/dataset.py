@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from shaketable.views.terminal import render_facts
 from shaketable.views.text import to_utf8
 
 Label: TypeAlias = "str | int | float | bool"
+LabelJson: TypeAlias = Annotated[str | float | bool, "A class, as the data name it."]
 
 By: TypeAlias = "str | Iterable[str] | Mapping[str, Any]"
 """Columns to group rows by: names, or values of every row by name."""

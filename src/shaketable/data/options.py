@@ -13,10 +13,10 @@ from shaketable.core.options import (
     COMMON,
     LIST,
     PAIRS,
-    WHOLE,
     option,
     parse_finite,
     switch,
+    whole,
 )
 from shaketable.core.spec import format_value, parse_call, split_names
 
@@ -44,10 +44,8 @@ class DataOptions:
         "column of a CSV or parquet file with the classes", metavar="COLUMN", group=COMMON
     )
     test: str | None = option("file or folder with a fixed test part", metavar="FILE", group=_GROUP)
-    points: int | None = option(
+    points: int | None = whole(
         "take only N points, of a fixed test part if any, drawn with --seed",
-        read=int,
-        form=WHOLE,
         metavar="N",
         group=_GROUP,
         example=1000,

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypedDict, TypeVar, cast
 
 import numpy as np
 
@@ -44,6 +44,45 @@ _LEAST = 100  # training points of the smallest sample
 _FEW = 50  # test points of the smallest sample
 _ROW = 100  # bytes that SQLite needs for a row, its index and its part of unused space
 _EMPTY = 77824  # bytes of a results file without cells
+
+
+class SampleJson(TypedDict):
+    """One model with one training noise, timed on a sample."""
+
+    model: str
+    train: str
+    k: int
+    trainings: Annotated[int, "how many are left"]
+    points: Annotated[int, "training points of the largest sample"]
+    of: Annotated[int, "training points of the study"]
+    training_seconds: Annotated[float, "for all points"]
+    test_seconds: Annotated[float, "for all points and tests"]
+    bytes: Annotated[float, "of the cells of one training"]
+
+
+class DryRunJson(TypedDict):
+    """What a study would take."""
+
+    data: str
+    models: int
+    regimes: Annotated[int, "training noises of a model"]
+    runs: int
+    runs_at_most: Annotated[bool, "whether a stopping rule may take fewer"]
+    k: Annotated[list[int], "noisy copies of every point; everything is repeated for each number"]
+    tests: Annotated[int, "cells per training: clean points and test noises"]
+    trainings: int
+    cells: int
+    known_cells: Annotated[int, "cells that the results file holds already"]
+    trainings_left: int
+    processes: int
+    seconds: Annotated[float, "estimated time with these processes, without their start"]
+    seconds_of_one_process: Annotated[float, "estimated time of all work"]
+    bytes: Annotated[int, "estimated size of what is added to the results file"]
+    extrapolated: Annotated[bool, "whether some sample had fewer training points than the study"]
+    samples: Annotated[
+        list[SampleJson],
+        "what was timed: one training per model and training noise, and its tests",
+    ]
 
 
 @dataclass(frozen=True)
@@ -136,7 +175,7 @@ class DryRun(Displayed):
             samples=(*self.samples, *other.samples),
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> DryRunJson:
         """Return all numbers, and one entry per sample."""
         return {
             "data": self.data,
@@ -155,7 +194,7 @@ class DryRun(Displayed):
             "seconds_of_one_process": self.work,
             "bytes": self.bytes,
             "extrapolated": self.extrapolated,
-            "samples": list(map(asdict, self.samples)),
+            "samples": [cast(SampleJson, asdict(sample)) for sample in self.samples],
         }
 
     def blocks(self) -> list[Block]:

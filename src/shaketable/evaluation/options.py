@@ -21,7 +21,6 @@ from shaketable.core.options import (
     RUNNING,
     SEVERAL,
     SOME,
-    WHOLE,
     cluster_option,
     contains,
     jobs_option,
@@ -35,6 +34,7 @@ from shaketable.core.options import (
     seed_option,
     store_option,
     switch,
+    whole,
 )
 from shaketable.data.options import DataOptions, bounds_option
 from shaketable.models.options import TRAINED, ModelOptions, NetworkOptions, device_option
@@ -84,6 +84,23 @@ def parse_precision(text: str) -> tuple[float, str]:
     return points, metric.strip()
 
 
+def _copies_option(more: str = "") -> Any:
+    """Field for the number of noisy copies; `more` says what else it may be."""
+    return option(
+        f"noisy copies of every point, or several, such as 1,2,5,10, one after the other{more} "
+        "(default: 10, or what the suite was published with)",
+        read=parse_copies,
+        form=LIST,
+        group=COMMON,
+        example=10,
+    )
+
+
+def _corruptions_option(about: str) -> Any:
+    """Field for corruptions by their specs."""
+    return option(about, (), form=SEVERAL, metavar="SPEC", group=COMMON, example=["l2(1)"])
+
+
 @dataclass(frozen=True)
 class RequirementOptions:
     """What is required of models, and files for the decisions."""
@@ -122,7 +139,7 @@ class MeasureOptions(RequirementOptions, PrintOptions):
 
     dataset: DataOptions = contains(DataOptions)
     models: ModelOptions = contains(ModelOptions)
-    corruptions: Corruptions = option("", (), form=SEVERAL, metavar="SPEC", group=COMMON)
+    corruptions: Corruptions = _corruptions_option("such as 'l2(1)'")
     suite: tuple[str, ...] = option(
         "named list of corruptions, such as pnorm or 'common-19(published=CIFAR-10-C)', or "
         "package.module:name for your own; see shaketable list suites",
@@ -141,9 +158,7 @@ class MeasureOptions(RequirementOptions, PrintOptions):
         group=_NOISE,
         example=["sp(0.1), sp(0.2)", "rotation(30)"],
     )
-    k: int | tuple[int, ...] | Literal["auto"] | None = option(
-        "", read=parse_copies, form=LIST, group=COMMON, example=10
-    )
+    k: int | tuple[int, ...] | Literal["auto"] | None = _copies_option()
     seed: int = seed_option("all random numbers")
     bounds: Any = bounds_option()
     precision: tuple[float, str] | None = option(
@@ -195,10 +210,6 @@ class MeasureOptions(RequirementOptions, PrintOptions):
         return self.k
 
 
-_COPIES = "noisy copies of every point, or several, such as 1,2,5,10, one after the other"
-_COPIES_DEFAULT = " (default: 10, or what the suite was published with)"
-
-
 @dataclass(frozen=True)
 class EvaluateOptions(MeasureOptions):
     """Options of `evaluate`: fitted models under corruptions."""
@@ -208,20 +219,12 @@ class EvaluateOptions(MeasureOptions):
         data="file, folder or built-in set; where models are trained and there is no --test, 20 %% "
         "of the points are drawn as test points",
     )
-    corruptions: Corruptions = option(
+    corruptions: Corruptions = _corruptions_option(
         "such as 'linf(0.1)', or 'package.module:name(…)' for your own (default: what --require "
         "needs, else 'linf(eps_min)', and 'swap(0.1)' 'missing(0.1)' for a table without numbers)",
-        (),
-        form=SEVERAL,
-        metavar="SPEC",
-        group=COMMON,
     )
-    k: int | tuple[int, ...] | Literal["auto"] | None = option(
-        f"{_COPIES}, or auto with --precision or --stop-early: what needs the fewest answers"
-        f"{_COPIES_DEFAULT}",
-        read=parse_copies,
-        form=LIST,
-        group=COMMON,
+    k: int | tuple[int, ...] | Literal["auto"] | None = _copies_option(
+        ", or auto with --precision or --stop-early: what needs the fewest answers"
     )
     held_out: bool = switch(
         "evaluate only the points that were held out when the models, files of networks (train "
@@ -320,26 +323,12 @@ class StudyOptions(MeasureOptions):
         metavar="LIST",
         group=COMMON,
     )
-    corruptions: Corruptions = option(
+    corruptions: Corruptions = _corruptions_option(
         "test noise beside --test-eps, such as 'l2(1)'; without --test-eps instead of it",
-        (),
-        form=SEVERAL,
-        metavar="SPEC",
-        group=COMMON,
-        example=["l2(1)"],
     )
-    k: int | tuple[int, ...] | Literal["auto"] | None = option(
-        f"{_COPIES}{_COPIES_DEFAULT}",
-        read=parse_copies,
-        form=LIST,
-        group=COMMON,
-        example=10,
-    )
-    runs: int | None = option(
+    runs: int | None = whole(
         f"how often everything is repeated (default: {RUNS}); with --precision or --stop-early at "
         f"most so often (default: {MAX_RUNS})",
-        read=int,
-        form=WHOLE,
         group=COMMON,
         example=10,
     )
@@ -404,10 +393,8 @@ class RerunOptions(PrintOptions):
         group=COMMON,
         flags=("-o", "--out"),
     )
-    cells: int | None = option(
+    cells: int | None = whole(
         "make only N cells again, drawn at random; of a study the trainings that they belong to",
-        read=int,
-        form=WHOLE,
         metavar="N",
         group=COMMON,
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 import numpy as np
 
@@ -18,11 +18,68 @@ from shaketable.core.spec import display_name
 from shaketable.evaluation.command_records import CommandRecord
 from shaketable.evaluation.records import DEVICE, Record
 from shaketable.statistics.difference import is_shown
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 from shaketable.statistics.intervals import mean_difference, mean_difference_over_runs
 from shaketable.views.blocks import Block, Column, Entry, Sentence, Table
 from shaketable.views.numbers import format_spec
 from shaketable.views.terminal import Displayed
+
+
+class ChangeJson(TypedDict):
+    """One model under one corruption, where some cells differ; accuracies in per cent."""
+
+    model: str
+    train: str
+    corruption: str
+    runs: int
+    cells: Annotated[int, "how many differ, of one per run"]
+    points: Annotated[int, "points of these cells that differ"]
+    then: Annotated[float, "mean accuracy"]
+    now: float
+    difference: EstimateWithMethodJson
+    shown: Annotated[bool, "whether it is more than chance explains"]
+
+
+class ThenAndNowJson(TypedDict):
+    """What it was, and what it is."""
+
+    then: str
+    now: str
+
+
+class CommandJson(TypedDict):
+    """A command by which cells were made."""
+
+    command: Literal["study", "evaluate"]
+    settings: Annotated[dict[str, Any], "keys of a study file"]
+    lacks: Annotated[dict[str, str], "what was given in Python and cannot be written down, by key"]
+    fingerprint: Annotated[str, "of the data"]
+    models: Annotated[dict[str, str], "hashes by name"]
+    versions: dict[str, str]
+    created: str
+
+
+class RerunJson(TypedDict):
+    """Result of rerun."""
+
+    store: str
+    agrees: Annotated[
+        bool, "identical or, with other versions or another platform, as chance explains"
+    ]
+    identical: Annotated[bool, "whether all counts are the same"]
+    cells: Annotated[int, "how many were made again"]
+    sampled: Annotated[bool, "whether only a random part was made again"]
+    missing: Annotated[list[str], "cells that were not made again, by model, corruption and run"]
+    cells_of_unknown_commands: Annotated[int, "cells in the file that no kept command made"]
+    failures_then: Annotated[
+        list[str], "errors of what the file lacks because it failed, which is not compared"
+    ]
+    changes: Annotated[
+        list[ChangeJson], "models and corruptions where some cells differ; accuracies in per cent"
+    ]
+    versions: Annotated[dict[str, ThenAndNowJson], "versions that differ, by package"]
+    platform: ThenAndNowJson
+    commands: Annotated[list[CommandJson], "how the file was made"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +102,7 @@ class Change:
     shown: bool
     """Whether it is more than chance explains, for all changes together (Bonferroni)."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ChangeJson:
         """Accuracies in per cent, their difference in percentage points."""
         return {
             "model": self.model,
@@ -56,7 +113,7 @@ class Change:
             "points": self.points,
             "then": 100 * self.then,
             "now": 100 * self.now,
-            "difference": {**self.difference.json(), "method": self.difference.method},
+            "difference": self.difference.json_with_method(),
             "shown": self.shown,
         }
 
@@ -147,12 +204,12 @@ class Rerun(Displayed):
         shown = sum(change.shown for change in self.changes)
         return f"{shown} mean accuracies by more than chance explains"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RerunJson:
         """Return the outcome, all changes, and the commands as they are kept.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             The comparison.
         """
         return {
@@ -171,7 +228,7 @@ class Rerun(Displayed):
             "platform": {"then": self.platform[0], "now": self.platform[1]},
             "commands": [
                 {
-                    "command": command.command,
+                    "command": cast(Literal["study", "evaluate"], command.command),
                     "settings": command.settings,
                     "lacks": command.lacks,
                     "fingerprint": command.fingerprint,

@@ -5,18 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    TypeAlias,
+    TypedDict,
+    get_args,
+)
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
 from shaketable.core.schemas import add_version
 from shaketable.core.writing import write_beside, write_table
+from shaketable.data.dataset import LabelJson
 from shaketable.findings.results import Found, Results, as_results
+from shaketable.views.blocks import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Content: TypeAlias = Literal["findings", "cells", "points"]
+Content: TypeAlias = Literal["findings", "tables", "cells", "points"]
 
 Target: TypeAlias = Literal["csv", "parquet", "json", "card", "mlflow"]
 
@@ -28,6 +39,64 @@ ENDINGS: dict[Target, tuple[str, ...]] = {
     "mlflow": (),
 }
 """Endings of the files that results can be written to."""
+
+
+class SettingJson(TypedDict):
+    """A cell: one model under one corruption."""
+
+    data: str
+    model: str
+    train: Annotated[str, "Training noise as a spec; as given for a model that came fitted."]
+    corruption: str
+    bounds: str
+    draws: str
+    k: int
+    seed: int
+    run: int
+    key: str
+
+
+class CellJson(SettingJson):
+    """A cell and its accuracy."""
+
+    n: int
+    accuracy: Annotated[float, "Share of draws classified correctly, a fraction."]
+    seconds: float | None
+
+
+PointJson = TypedDict(
+    "PointJson",
+    {
+        "row": Annotated[int, "Row of the data."],
+        "class": LabelJson,
+        "hits": Annotated[int, "Correctly classified draws, 0 to k."],
+        "by_*": NotRequired[
+            Annotated[str | None, "Group of the row by a column; null for data without it."]
+        ],
+    },
+)
+
+
+class CellPointJson(SettingJson, PointJson):
+    """A point of a cell."""
+
+
+class CellsJson(TypedDict):
+    """All cells."""
+
+    cells: list[CellJson]
+
+
+class PointsJson(TypedDict):
+    """All points of all cells."""
+
+    points: list[CellPointJson]
+
+
+ExportJson: TypeAlias = Annotated[
+    CellsJson | PointsJson,
+    "File of export with the content cells or points; findings are as described for report",
+]
 
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")
 _SENTENCES = {"answer", "verdict", "meaning", "reference_words"}
@@ -56,9 +125,10 @@ def export(
     to
         ``csv``, ``parquet``, ``json``, ``card`` or ``mlflow``; by default what the path ends in.
     content
-        Of tables and JSON. ``findings``: every value with its interval, in JSON as `Results.json`
-        has it. ``cells``: one row per model and corruption. ``points``: one row per point of every
-        cell.
+        Of files of data. ``findings``: every value with its interval, in JSON as `Results.json`
+        has it. ``tables``: every number of the tables that terminal and page show, with the row and
+        column it stands in, and no row left out. ``cells``: one row per model and corruption.
+        ``points``: one row per point of every cell.
     task
         Of a card: the task of the models on the Hugging Face Hub, such as
         ``image-classification``; the card then begins with the metrics as YAML (``model-index``).
@@ -137,6 +207,8 @@ def make_frame(results: Results, content: Content = "findings") -> pd.DataFrame:
     """Return findings, cells or points as a pandas DataFrame; see `export`."""
     if content == "findings":
         return findings_frame(results)
+    if content == "tables":
+        return tables_frame(results)
     return results.records.to_frame(points=content == "points")
 
 
@@ -163,6 +235,16 @@ def findings_frame(results: Results) -> pd.DataFrame:
         if len({float if kind is int else kind for kind in types}) > 1:
             frame[name] = frame[name].map(str, na_action="ignore")  # files need one type
     return frame.convert_dtypes()
+
+
+def tables_frame(results: Results) -> pd.DataFrame:
+    """Return every number of the tables that are shown as one row; see `Table.to_frame`."""
+    import pandas as pd  # slow to import
+
+    return pd.concat(
+        [block.to_frame() for block in results.blocks() if isinstance(block, Table)],
+        ignore_index=True,
+    )
 
 
 def _list_values(

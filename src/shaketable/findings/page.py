@@ -9,15 +9,24 @@ from typing import Protocol
 from shaketable.core.errors import InputError
 from shaketable.data.dataset import Dataset
 from shaketable.evaluation.records import Records
-from shaketable.findings.finding import Methods
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.provenance import list_models, list_settings, make_title
-from shaketable.findings.results import Found, Results, as_results, bridge, find
+from shaketable.findings.results import Found, Results, as_results, find
 from shaketable.separations.audit import audit
 from shaketable.separations.separation import Separation, SeparationRecord
 from shaketable.separations.view import list_exact_values, show_record
 from shaketable.views import page
-from shaketable.views.blocks import Block, Heading
+from shaketable.views.blocks import Block, Column, Facts, Heading, Table
+
+_AVOIDABLE = (
+    "Every model was evaluated under known random noise on every test point. What counts is the "
+    "accuracy it loses under noise that is too weak to carry a point to another class: that loss "
+    "is avoidable."
+)
+_CORRUPTED = (
+    "Every test point was corrupted in many known ways, the same for every model. What counts is "
+    "how many answers are wrong."
+)
 
 
 class Reported(Protocol):
@@ -127,27 +136,42 @@ def write_report(
         results = find(records, reference=reference, notes=notes)
     separations = _list_separations(results.records)
     known = [(s, _match_data(s, dataset)) for s in separations]
-    methods = Methods()
-    sections = results.sections(methods)
-    if separations:
-        data: list[Block] = [
-            Heading("How far apart the classes are", "data", "Data"),
-            *(block for s, points in known for block in show_record(s, points)),
-        ]
-        sections += bridge(data, methods)
-        sections.sort(key=lambda section: section.order)
-    return page.write(
+    blocks = [*results.blocks(), *_show_data(known), *_show_method(results, known)]
+    has_verdict = any(isinstance(b, Heading) and b.place == "verdict" for b in blocks)
+    return page.write_blocks(
         path,
-        "findings/page.html.j2",
+        blocks,
         title=title or make_title(results.records),
+        lead=_AVOIDABLE if has_verdict else _CORRUPTED,
         notes=[*results.notes, *_note_other_data(dataset, separations)],
-        sections=sections,
-        has_verdict=any(section.id == "verdict" for section in sections),
-        settings_table=list_settings(results.records, describe_suites(results))
-        | dict(fact for s, points in known for fact in list_exact_values(s, points)),
-        models=list_models(results.groups.subjects),
-        methods=methods.by_kind,
     )
+
+
+def _show_data(known: list[tuple[SeparationRecord, Dataset | None]]) -> list[Block]:
+    if not known:
+        return []
+    return [
+        Heading("How far apart the classes are", "data", "Data"),
+        *(block for s, points in known for block in show_record(s, points)),
+    ]
+
+
+def _show_method(
+    results: Results, known: list[tuple[SeparationRecord, Dataset | None]]
+) -> list[Block]:
+    settings = list_settings(results.records, describe_suites(results))
+    exact = [fact for s, points in known for fact in list_exact_values(s, points)]
+    return [
+        Heading("How it was made", "method", "How it was made"),
+        Facts([*settings.items(), *exact], "Settings"),
+        Table(
+            "Models",
+            (Column("model"), Column("training noise"), Column("identity")),
+            list_models(results.groups.subjects),
+            level="detail",
+            limit=1000,
+        ),
+    ]
 
 
 def _list_separations(records: Records) -> list[SeparationRecord]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from shaketable.core.errors import InputError
 from shaketable.evaluation.records import Records
 from shaketable.evaluation.store import Store
-from shaketable.findings.finding import FINDINGS, Finding, Methods, Section, load_kinds
+from shaketable.findings.finding import FINDINGS, PLACES, Finding, load_kinds
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.guessing import note_guessing_models
 from shaketable.findings.mscr.finding import Robustness
-from shaketable.views.blocks import Block
-from shaketable.views.terminal import Displayed, print_blocks, print_notes
+from shaketable.views.blocks import Block, order_sections
+from shaketable.views.terminal import Displayed, print_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ class Results(Displayed):
 
     groups: RecordGroups
     findings: Mapping[str, Finding]
-    """By the name of their kind, in the order in which they are printed."""
+    """By the name of their kind."""
     notes: tuple[str, ...] = ()
     """Sentences that a reader should know."""
 
@@ -61,7 +61,7 @@ class Results(Displayed):
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``--json`` of the commands.
         """
         result: dict[str, Any] = {}
@@ -84,47 +84,24 @@ class Results(Displayed):
 
         return findings_frame(self)
 
-    def print(self) -> None:
-        """Print the tables of all findings to the terminal, notes to stderr."""
-        for name, finding in self.findings.items():
-            if hasattr(finding, "sections"):  # until all findings are blocks
-                _call(name, "print()", lambda f=finding: f.print())
-            else:
-                print_blocks(_call(name, "blocks()", lambda f=finding: _check_blocks(f)))
-        print_notes([*self.notes, *self.groups.unfinished])
-
-    def sections(self, methods: Methods) -> list[Section]:
-        """Return the sections of all findings, in the order of the page.
-
-        Parameters
-        ----------
-        methods
-            Collects the methods of the estimates that are shown.
+    def blocks(self) -> list[Block]:
+        """Return the blocks of all findings, in the order of `PLACES`.
 
         Returns
         -------
-        list[Section]
-            Sections of the page.
-
-        Examples
-        --------
-        >>> import shaketable as st
-        >>> from shaketable.findings.finding import Methods
-        >>> data = [[0.2], [0.8]], [False, True]
-        >>> found = st.find(st.evaluate(lambda x: x[:, 0] > 0.5, data, "linf(0.1)"))
-        >>> len(found.sections(Methods())) > 0
-        True
+        list[Block]
+            Headlines first, then sections.
         """
-        sections: list[Section] = []
-        for name, finding in self.findings.items():
-            if hasattr(finding, "sections"):
-                added = _call(name, "sections()", lambda f=finding: _check_sections(f, methods))
-            else:
-                added = _call(name, "blocks()", lambda f=finding: bridge(_check_blocks(f), methods))
-            if taken := {section.id for section in sections} & {section.id for section in added}:
-                raise InputError(f"finding {name!r} must not use the section id {min(taken)!r}")
-            sections += added
-        return sorted(sections, key=lambda section: section.order)
+        parts = [
+            _call(name, "blocks()", lambda f=finding: _check_blocks(f))
+            for name, finding in self.findings.items()
+        ]
+        return order_sections(parts, PLACES)
+
+    def print(self) -> None:
+        """Print tables, cards and sentences of all findings, and notes to stderr."""
+        super().print()
+        print_notes([*self.notes, *self.groups.unfinished])
 
 
 def find(
@@ -202,44 +179,6 @@ def as_records(found: Found) -> Records:
         return store.records()
 
 
-_ORDER = {
-    "verdict": 10, "regimes": 12, "comparison": 15, "suite": 20, "sets": 30, "risk": 40,
-    "features": 43, "groups": 45, "accuracy": 50, "study": 60, "differences": 70,
-    "correlation": 72, "stopping": 71, "data": 80,
-}  # fmt: skip
-
-
-def bridge(blocks: Any, methods: Methods) -> list[Section]:
-    """Sections of a finding that has blocks, until all have."""
-    from markupsafe import Markup
-
-    from shaketable.views import page
-    from shaketable.views.blocks import Definition, collect_methods, number_places
-
-    blocks = [*number_places(blocks)]
-    for kind, texts in collect_methods(blocks).items():
-        methods.by_kind.setdefault(kind, {}).update(dict.fromkeys(texts))
-    headline, sections = page.make_sections(blocks, f"f{id(blocks)}")
-    top = [Section(f"top-{id(blocks)}", "", Markup("".join(headline.parts)), 0)]
-    made = []
-    for s in sections:
-        assert s.heading is not None
-        title = Markup("<h2>{}</h2>").format(s.heading.title) if s.heading.title else ""
-        body = Markup("").join([title, *s.parts])
-        body = Markup(str(body).replace('id="figure-', f'id="{s.place}-figure-'))
-        html = Markup('<section id="{}">{}</section>').format(s.place, body)
-        order = _ORDER.get(s.place.split("-")[0], 35)
-        made.append(Section(s.place, s.heading.contents, html, order))
-    definitions = Markup("").join(
-        Markup('<p class="formula">{}</p><p class="quiet">{}</p>').format(d.formula, d.about)
-        for d in blocks
-        if isinstance(d, Definition)
-    )
-    if made:
-        made[0] = replace(made[0], definitions=definitions)
-    return [*(top if headline.parts else []), *made]
-
-
 def _check_json(numbers: Any) -> dict[str, Any]:
     if not isinstance(numbers, dict):
         raise TypeError(f"it must return a dict, got {type(numbers).__name__}")
@@ -252,13 +191,6 @@ def _check_blocks(finding: Any) -> list[Block]:
     if not isinstance(blocks, list) or not all(isinstance(block, Block) for block in blocks):
         raise TypeError(f"it must return a list of blocks, got {blocks!r:.80}")
     return blocks
-
-
-def _check_sections(finding: Any, methods: Methods) -> list[Section]:
-    sections = finding.sections(methods)
-    if not isinstance(sections, list) or not all(isinstance(s, Section) for s in sections):
-        raise TypeError(f"it must return a list of Section, got {sections!r:.80}")
-    return sections
 
 
 def _call(name: str, what: str, function: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,22 @@ from shaketable.evaluation.records import Record, Records
 from shaketable.findings.sequential import allow_for_looks, bound_error, find_unit
 from shaketable.statistics import intervals
 from shaketable.statistics.estimate import Estimate
+
+
+class ModelJson(TypedDict):
+    """A model, and the data that it was evaluated on."""
+
+    model: str
+    label: Annotated[str, "Unique name: the model's, with the settings that differ."]
+    data: str
+
+
+class ConditionJson(TypedDict):
+    """What points were under."""
+
+    corruption: Annotated[str, "Spec, or clean."]
+    at_eps_min: Annotated[bool, "Whether it is noise of size eps_min of the data."]
+    k: Annotated[int, "Draws per point; 1 on clean points."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,6 +169,11 @@ class Series:
             return self
         noisy, clean = (tuple(c.first(n) for c in cells) for cells in (self.noisy, self.clean))
         return Series(noisy, clean, self.at_eps_min)
+
+    def condition_json(self) -> ConditionJson:
+        """Return what points were under."""
+        cell = self.first
+        return {"corruption": cell.corruption, "at_eps_min": self.at_eps_min, "k": cell.k}
 
     def __str__(self) -> str:
         cell = self.first

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shaketable.core.norms import norm_title, norm_to_json
+from shaketable.core.norms import NormJson, norm_title, norm_to_json
 from shaketable.core.spec import find_factor, format_value, name_multiple
 from shaketable.evaluation.records import Record, Records
 from shaketable.findings.labels import distinguish, list_noise_facts
@@ -40,7 +40,7 @@ class Subject:
         return get_norm_title(self.first)
 
     @property
-    def norm_json(self) -> str | float | None:
+    def norm_json(self) -> NormJson | None:
         """Order of the norm of `separation` for JSON; None if it was not measured."""
         return None if self.separation is None else norm_to_json(self.separation.norm)
 

@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, NotRequired, TypedDict
 
 import numpy as np
 
 from shaketable.core.errors import InputError
-from shaketable.core.norms import norm_title, norm_to_json
-from shaketable.data.dataset import Dataset, Label
+from shaketable.core.norms import NormJson, norm_title, norm_to_json
+from shaketable.core.schemas import NotesJson
+from shaketable.data.dataset import Dataset, Label, LabelJson
 from shaketable.separations import view
-from shaketable.separations.one_nn import OneNN
-from shaketable.separations.pair import compare_with_columns, list_gaps
+from shaketable.separations.one_nn import OneNN, RangeJson
+from shaketable.separations.pair import FeatureGapJson, compare_with_columns, list_gaps
 from shaketable.separations.separation import Separation, class_minima
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed, print_notes
@@ -27,6 +28,67 @@ MAX_ROWS = 5
 """Largest number of rows of a group, and of groups, that a sentence names."""
 
 QUARTILES = "least", "lower_quartile", "median", "upper_quartile", "most"
+
+
+class PairJson(TypedDict):
+    """Two points of different classes."""
+
+    rows: tuple[int, int]
+    classes: list[LabelJson]
+
+
+class ClosePairJson(PairJson):
+    """Two close points of different classes, and the value of eps_min without them."""
+
+    distance: float
+    epsilon_min_without: float | None
+
+
+class DuplicatesJson(TypedDict):
+    """Points that coincide with another point of their class."""
+
+    groups: int
+    points: int
+    groups_in_both_parts: int | None
+    rows: list[list[int]]
+
+
+class OneNNJson(TypedDict):
+    """Accuracies of the 1-NN classifier, in per cent."""
+
+    test_points: int
+    accuracy: RangeJson
+    majority_accuracy: RangeJson
+
+
+class AuditJson(TypedDict):
+    """Result of separation."""
+
+    norm: NormJson
+    two_r: Annotated[float, "Distance of the closest two points of different classes."]
+    epsilon_min: Annotated[float, "Half of it, in norms p >= 1."]
+    epsilon_min_deviations: Annotated[
+        dict[str, float] | None,
+        "The same in standard deviations of every column that noise changes; null for images.",
+    ]
+    pair: Annotated[tuple[int, int], "Rows of the closest two points."]
+    pair_features: Annotated[
+        list[FeatureGapJson] | None, "Features in which they differ; null for images."
+    ]
+    closest: list[ClosePairJson]
+    nearest: Annotated[
+        dict[str, float] | None,
+        "Quartiles of the distances to the nearest point of another class.",
+    ]
+    duplicates: DuplicatesJson
+    clashes: list[PairJson]
+    classes: list[LabelJson]
+    by_class: Annotated[
+        list[list[float | None]] | None, "Minimum distance of every pair of classes."
+    ]
+    by_part: dict[str, float | None]
+    one_nn: NotRequired[OneNNJson]
+    notes: NotesJson
 
 
 @dataclass(frozen=True)
@@ -42,10 +104,10 @@ class ClosePair:
     epsilon_min_without: float | None
     """eps_min if this pair and all closer ones were left out; None if the next pair is unknown."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ClosePairJson:
         """Pair as a JSON object."""
         return {
-            "rows": list(self.rows),
+            "rows": self.rows,
             "classes": list(self.classes),
             "distance": self.distance,
             "epsilon_min_without": self.epsilon_min_without,
@@ -76,7 +138,7 @@ class Duplicates:
             across=None if n_train is None else int(sum(g[0] < n_train <= g[-1] for g in groups)),
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> DuplicatesJson:
         """Duplicates as a JSON object."""
         return {
             "groups": self.groups,
@@ -163,27 +225,43 @@ class Audit(Displayed):
         super().print()
         print_notes(self.separation.notes)
 
-    def json(self) -> dict[str, Any]:
-        """Return the separation and what to check as one JSON object."""
+    def json(self) -> AuditJson:
+        """Return the separation and what to check as one JSON object.
+
+        Returns
+        -------
+        AuditJson
+            Keys as in ``shaketable separation --json``.
+
+        Examples
+        --------
+        >>> import shaketable as st
+        >>> data = st.make_dataset([[0.0], [1.0], [9.0]], ["a", "b", "b"])
+        >>> st.audit(st.separation(data), data).json()["pair"]
+        [0, 1]
+        """
         s, data = self.separation, self.data
         gaps = list_gaps(data, s.pair, s.p)
-        return {
+        first, second = s.pair
+        found: AuditJson = {
             "norm": norm_to_json(s.p),
             "two_r": s.two_r,
             "epsilon_min": s.epsilon_min,
             "epsilon_min_deviations": compare_with_columns(data, s.epsilon_min) or None,
-            "pair": [data.source_row(row) for row in s.pair],
+            "pair": (data.source_row(first), data.source_row(second)),
             "pair_features": None if gaps is None else [gap.json() for gap in gaps],
             "closest": [pair.json() for pair in self.pairs],
             "nearest": self.nearest,
             "duplicates": self.duplicates.json(),
-            "clashes": [{"rows": [i, j], "classes": [a, b]} for (i, a), (j, b) in self.clashes],
+            "clashes": [{"rows": (i, j), "classes": [a, b]} for (i, a), (j, b) in self.clashes],
             "classes": list(s.classes),
             "by_class": class_minima(s),
             "by_part": s.by_part,
-            **({} if self.one_nn is None else {"one_nn": _one_nn_json(self.one_nn)}),
             "notes": list(s.notes),
         }
+        if self.one_nn is not None:
+            found["one_nn"] = _one_nn_json(self.one_nn)
+        return found
 
     def report(
         self, path: str | Path, *, title: str | None = None, notes: Iterable[str] = ()
@@ -224,7 +302,7 @@ class Audit(Displayed):
         )
 
 
-def _one_nn_json(result: OneNN) -> dict[str, Any]:
+def _one_nn_json(result: OneNN) -> OneNNJson:
     """Accuracies of the 1-NN classifier as a JSON object, in per cent."""
     (low, high), (least, most) = result.accuracy, result.majority_accuracy
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -15,6 +15,13 @@ from shaketable.data.arrays import find_device
 from shaketable.data.files import DataLike, as_dataset
 from shaketable.separations.search.question import Question
 from shaketable.separations.search.search import pairs_within, search
+
+
+class RangeJson(TypedDict):
+    """Lowest and highest value, in per cent."""
+
+    low: float
+    high: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -58,6 +58,14 @@ MAX_FEATURES = 3
 """Largest number of features that a sentence names."""
 
 
+class FeatureGapJson(TypedDict):
+    """The difference of two points in one feature."""
+
+    feature: str
+    difference: float
+    share: float
+
+
 @dataclass(frozen=True)
 class FeatureGap:
     """The difference of two points in one feature."""
@@ -67,7 +75,7 @@ class FeatureGap:
     share: float
     r"""Share of the distance: :math:`d_i^p / \sum_j d_j^p`; in L-inf, the largest count alone."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> FeatureGapJson:
         """Difference as a JSON object, the share in per cent."""
         return {"feature": self.feature, "difference": self.difference, "share": 100 * self.share}
 

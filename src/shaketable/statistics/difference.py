@@ -12,14 +12,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 
 LEAST_P = 1e-9
 """p-values below this are not told apart."""
 
 _BISECTIONS = 30
+
+
+class DifferenceJson(EstimateWithMethodJson):
+    """Value of the first model minus that of the second, on the same points and noise.
+
+    In percentage points.
+    """
+
+    first: str
+    second: str
 
 
 @dataclass(frozen=True)
@@ -55,10 +64,9 @@ class Difference:
         first = (self.value.low > 0) != self.lower_is_better
         return f"{self.first if first else self.second} {self.better}"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> DifferenceJson:
         """Names, value and limits in percentage points, and the method."""
-        names = {"first": self.first, "second": self.second}
-        return {**names, **self.value.json(), "method": self.value.method}
+        return {"first": self.first, "second": self.second, **self.value.json_with_method()}
 
 
 def is_shown(value: Estimate, judged: int) -> bool:

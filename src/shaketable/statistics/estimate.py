@@ -5,13 +5,34 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 from shaketable.core.errors import InputError
 
 Limits: TypeAlias = Callable[[float, float, bool], tuple[float, float]]
 """Function from a confidence, a multiple of the sample, and whether to be careful, to the ends of
 an interval."""
+
+
+class EstimateJson(TypedDict):
+    """A value with the limits of its 95 % interval, in per cent or percentage points."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class EstimateWithMethodJson(EstimateJson):
+    """A value with its 95 % interval, and how the interval was computed."""
+
+    method: str
+
+
+class BoundJson(TypedDict):
+    """A share in per cent, and its one-sided upper bound with 95 % confidence."""
+
+    mean: float
+    upper: float
 
 
 @dataclass(frozen=True)
@@ -148,12 +169,12 @@ class Estimate:
             self.careful,
         )
 
-    def json(self) -> dict[str, float]:
+    def json(self) -> EstimateJson:
         """Value and limits in per cent.
 
         Returns
         -------
-        dict[str, float]
+        dict
             ``mean``, ``low`` and ``high``.
 
         Examples
@@ -162,6 +183,36 @@ class Estimate:
         {'mean': 50.0, 'low': 25.0, 'high': 75.0}
         """
         return {"mean": 100 * self.value, "low": 100 * self.low, "high": 100 * self.high}
+
+    def json_with_method(self) -> EstimateWithMethodJson:
+        """Value and limits in per cent, and the method.
+
+        Returns
+        -------
+        dict
+            ``mean``, ``low``, ``high`` and ``method``.
+
+        Examples
+        --------
+        >>> Estimate(0.5, 0.25, 0.75, 0.95, "by hand").json_with_method()["method"]
+        'by hand'
+        """
+        return {**self.json(), "method": self.method}
+
+    def bound_json(self) -> BoundJson:
+        """Value and upper limit in per cent.
+
+        Returns
+        -------
+        dict
+            ``mean`` and ``upper``.
+
+        Examples
+        --------
+        >>> Estimate(0.25, 0.0, 0.5, 0.95, "by hand").bound_json()
+        {'mean': 25.0, 'upper': 50.0}
+        """
+        return {"mean": 100 * self.value, "upper": 100 * self.high}
 
     def __str__(self) -> str:
         width = self.high - self.low

@@ -9,7 +9,6 @@ from shaketable.core.options import (
     COMMON,
     REPEATED,
     RUNNING,
-    WHOLE,
     contains,
     jobs_option,
     norm_option,
@@ -18,6 +17,7 @@ from shaketable.core.options import (
     seed_option,
     store_option,
     switch,
+    whole,
 )
 from shaketable.data.options import DataOptions, bounds_option
 from shaketable.models.options import TRAINED, ModelOptions, NetworkOptions, device_option
@@ -91,23 +91,17 @@ class HardenOptions(PrintOptions):
         metavar="POINTS",
         group=COMMON,
     )
-    runs: int = option(
-        "trainings for the final test (default: 10)", 10, read=int, form=WHOLE, group=COMMON
-    )
-    search_runs: int = option(
+    runs: int = whole("trainings for the final test (default: 10)", 10, group=COMMON)
+    search_runs: int = whole(
         "trainings of every candidate in the search (default: 3)",
         3,
-        read=int,
-        form=WHOLE,
         metavar="RUNS",
         group="noise",
     )
     jobs: int | None = jobs_option()
     store: str | None = store_option("what it holds is not trained and measured again")
-    k: int | None = option(
+    k: int | None = whole(
         "noisy copies of every point (default: 10, or what the suite was published with)",
-        read=int,
-        form=WHOLE,
         group="noise",
     )
     seed: int = seed_option("all random numbers")

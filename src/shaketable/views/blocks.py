@@ -145,20 +145,30 @@ class Table:
             yield [format_cell(row[i], self.columns[i]) for i in used]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all rows as a pandas DataFrame; ends of intervals have columns of their own.
+        """Return every number of all rows as one row of a pandas DataFrame.
 
         Returns
         -------
         pandas.DataFrame
-            Fractions are not in per cent.
+            The table's title, the texts of the row, the heading of the column, and the value with
+            its interval, method and note. Fractions are not in per cent.
         """
         import pandas as pd  # slow to import
 
-        entries = [
-            {name: part for i in self.used for name, part in _list_parts(row[i], self.columns[i])}
-            for row in self.rows
-        ]
-        return pd.DataFrame(entries)
+        names = ["table", "row", "column", "value", "low", "high", "method", "note"]
+        return pd.DataFrame([*self._list_numbers()], columns=names)
+
+    def _list_numbers(self) -> Iterator[tuple[Any, ...]]:
+        for row in self.rows:
+            cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in row]
+            texts = [cell.value for cell in cells if isinstance(cell.value, str) and cell.value]
+            for cell, column in zip(cells, self.columns, strict=True):
+                about = self.title, ", ".join(texts), column.heading
+                if isinstance(e := cell.value, Estimate):
+                    low = None if column.kind == "bound" else e.low
+                    yield *about, e.value, low, e.high, e.method, cell.note
+                elif isinstance(e, int | float):
+                    yield *about, e, None, None, "", cell.note
 
 
 @dataclass(frozen=True)
@@ -382,20 +392,6 @@ def _strip(cell: Cell) -> Value:
     return cell.value if isinstance(cell, Entry) else cell
 
 
-def _list_parts(cell: Cell, column: Column) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of the columns of a data frame that an entry fills."""
-    value = _strip(cell)
-    if isinstance(value, Estimate):
-        yield column.heading, value.value
-        if column.kind != "bound":
-            yield f"{column.heading}, low", value.low
-        yield f"{column.heading}, high", value.high
-    else:
-        yield column.heading, value.about if isinstance(value, Picture) else value
-    if isinstance(cell, Entry) and cell.note:
-        yield f"{column.heading}, note", cell.note
-
-
 def collect_methods(blocks: Iterable[Block]) -> dict[str, list[str]]:
     """Return how the estimates in tables and cards were computed, by the name of the quantity."""
     methods: dict[str, dict[str, None]] = {}
@@ -417,25 +413,22 @@ def _list_estimates(block: Block) -> Iterator[tuple[str, Estimate]]:
                     yield column.quantity or column.heading, value
 
 
-def order_sections(blocks: Iterable[Block], places: Sequence[str]) -> list[Block]:
-    """Put sections in the order of a list of places.
+def order_sections(parts: Iterable[Iterable[Block]], places: Sequence[str]) -> list[Block]:
+    """Put the sections of several parts in the order of a list of places.
 
-    A section is what follows a heading with a place. Sections of other places come before the last
-    part of the list, from the place that is named ``...``.
+    A section is what follows a heading with a place. What a part has before its first section comes
+    first of all. Sections of other places stand where the list has ``...``.
     """
-    sections: list[list[Block]] = [[]]
-    for block in blocks:
-        if isinstance(block, Heading) and block.place:
-            sections.append([])
-        sections[-1].append(block)
+    sections: list[tuple[int, list[Block]]] = []
     ranks = {place: rank for rank, place in enumerate(places)}
-
-    def rank(section: list[Block]) -> int:
-        first = section[0]
-        place = first.place if isinstance(first, Heading) else ""
-        return ranks.get(place, ranks.get("...", -1)) if place else -1
-
-    return [block for section in sorted(filter(None, sections), key=rank) for block in section]
+    for part in parts:
+        sections.append((-1, []))
+        for block in part:
+            if isinstance(block, Heading) and block.place:
+                sections.append((ranks.get(block.place, ranks.get("...", -1)), []))
+            sections[-1][1].append(block)
+    ordered = sorted(sections, key=lambda section: section[0])
+    return [block for _, section in ordered for block in section]
 
 
 def number_places(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -186,14 +186,9 @@ def _prepare(block: Block, names: Iterator[str]) -> Markup:
     elif isinstance(block, Table):
         columns = [block.columns[i] for i in block.used]
         content["headings"] = [
-            (
-                # a heading with a quantity is a name, and stays as it is
-                (str if c.quantity else begin_sentence)(name_column(c, has_units=True)),
-                "text" if c.kind == "text" else "",
-            )
-            for c in columns
+            (name_column(c, has_units=True), "text" if c.kind == "text" else "") for c in columns
         ]
-        longest = max(len(name) for name, _ in content["headings"])
+        longest = max((len(name) for name, _ in content["headings"]), default=0)
         content["tall"] = block.is_matrix and len(columns) > 6 and longest > 6
         content["rows"] = [
             [_Cell.of(row[i], block.columns[i]) for i in block.used]

@@ -156,7 +156,7 @@ def test_the_page_has_the_errors_of_the_counts(results, tmp_path):
     page = read_page(write_report(tmp_path / "p.html", results))
     name = next(name for name in page.tables if name.startswith("error under every norm"))
     rows = page.tables[name]
-    assert rows[0] == ["Model", "Norm", "mean", "1", "2", "3"]
+    assert rows[0] == ["model", "norm", "mean", "1", "2", "3"]
     assert [row[:2] for row in rows[1:]] == [
         ["one", "L2"], ["one", "L-inf"], ["two", "L2"], ["two", "L-inf"],
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,6 +93,38 @@ def volume_factor(p: str | float, q: str | float, d: int) -> float:
     return VolumeFactor.of(p, q, d).factor
 
 
+class VolumeFactorJson(TypedDict):
+    """Volume of a ball over that of another."""
+
+    p: str
+    q: str
+    d: int
+    log: float
+    factor: float | None
+
+
+class SharesJson(TypedDict):
+    """Share of the points of one ball that lie in the other, per size."""
+
+    value: list[float]
+    low: list[float]
+    high: list[float]
+    half: float
+
+
+class OverlapJson(TypedDict):
+    """How much of each of two balls lies in the other."""
+
+    p: str
+    q: str
+    epsilon_q: float
+    d: int
+    n: int
+    epsilons: list[float]
+    first_in_second: SharesJson
+    second_in_first: SharesJson
+
+
 @dataclass(frozen=True)
 class VolumeFactor:
     """Volume of the p-norm's ball over that of the q-norm's of the same epsilon.
@@ -133,17 +165,21 @@ class VolumeFactor:
         """The factor itself; inf if it exceeds the largest float."""
         return math.exp(self.log) if self.log < math.log(np.finfo(float).max) else math.inf
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> VolumeFactorJson:
         """Return the factor as a JSON object; null if it exceeds the largest float.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Norms, dimension and factor.
         """
-        factor = self.factor if self.factor < math.inf else None
-        norms = {"p": format_value(self.p), "q": format_value(self.q)}
-        return norms | {"d": self.d, "log": self.log, "factor": factor}
+        return {
+            "p": format_value(self.p),
+            "q": format_value(self.q),
+            "d": self.d,
+            "log": self.log,
+            "factor": self.factor if self.factor < math.inf else None,
+        }
 
     def __str__(self) -> str:
         return (
@@ -221,10 +257,10 @@ class Shares:
     half: float
     """Epsilon of the first ball at which half of the points lie in the other."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> SharesJson:
         """Return everything as a JSON object."""
-        lists = {name: getattr(self, name).tolist() for name in ("value", "low", "high")}
-        return lists | {"half": self.half}
+        value, low, high = (x.tolist() for x in (self.value, self.low, self.high))
+        return {"value": value, "low": low, "high": high, "half": self.half}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -250,12 +286,12 @@ class Overlap:
     second_in_first: Shares
     """Rises with epsilon, as the first ball grows over the second."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> OverlapJson:
         """Return everything as a JSON object.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Norms, sizes and shares.
         """
         return {

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Annotated, NotRequired, TypedDict
 
 import numpy as np
 
 from shaketable.evaluation.records import Record
-from shaketable.findings.comparison.ranking import Ranking, rank_models
+from shaketable.findings.comparison.ranking import Ranking, RankingJson, rank_models
 from shaketable.findings.comparison.view import make_blocks
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind
@@ -22,13 +22,50 @@ from shaketable.findings.mscr.numbers import estimate_accuracy_difference
 from shaketable.findings.sequential import allow_for_looks, find_unit
 from shaketable.findings.series import meets_same_noise
 from shaketable.statistics import intervals
-from shaketable.statistics.difference import Difference, excludes_zero, is_shown
+from shaketable.statistics.difference import Difference, DifferenceJson, excludes_zero, is_shown
 from shaketable.statistics.estimate import Estimate
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 MAX_PAIRS = 10
 """Of more models than make so many pairs, each is compared with one reference only."""
+
+
+class GapJson(DifferenceJson):
+    """Difference of a pair under one corruption."""
+
+    data: str
+    corruption: str
+    k: int
+    seed: int
+    shown: Annotated[bool, "Whether the difference is shown among all that are judged together."]
+
+
+class MeanGapJson(DifferenceJson):
+    """Mean difference of a pair over corruptions."""
+
+    data: str
+    corruptions: int
+    shown: bool
+
+
+class ComparisonJson(TypedDict):
+    """Paired differences in accuracy."""
+
+    accuracy_differences: Annotated[
+        list[GapJson],
+        "Accuracy of the first model minus that of the second, per pair and corruption.",
+    ]
+    mean_accuracy_differences: Annotated[
+        list[MeanGapJson], "The same on average over all corruptions that a pair shares."
+    ]
+    accuracy_rankings: NotRequired[
+        Annotated[
+            list[RankingJson],
+            "Of three models or more, each two of which are compared: which may be the most "
+            "accurate.",
+        ]
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +96,17 @@ class Gap:
             return ""
         return self.first if self.value.value > 0 else self.second
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> GapJson:
         """Return the difference in percentage points."""
         cell = self.condition.first
-        about = {
+        return {
             "data": cell.data,
             "corruption": cell.corruption,
             "k": cell.k,
             "seed": cell.setting.seed,
+            **_difference_json(self.first, self.second, self.value),
+            "shown": self.shown,
         }
-        return {**about, **_difference_json(self.first, self.second, self.value, self.shown)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +170,20 @@ class Pair:
         """The largest difference in either direction, as measured."""
         return max(self.gaps, key=lambda gap: abs(gap.value.value))
 
-    def json(self) -> dict[str, Any] | None:
+    def json(self) -> MeanGapJson | None:
         """Return the mean difference in percentage points; None if there is none."""
         if self.mean is None:
             return None
-        about = {"data": self.gaps[0].condition.first.data, "corruptions": len(self.corrupted)}
-        return {**about, **_difference_json(self.first, self.second, self.mean, self.mean_shown)}
+        return {
+            "data": self.gaps[0].condition.first.data,
+            "corruptions": len(self.corrupted),
+            **_difference_json(self.first, self.second, self.mean),
+            "shown": self.mean_shown,
+        }
 
 
-def _difference_json(first: str, second: str, value: Estimate, shown: bool) -> dict[str, Any]:
-    return {**Difference(first, second, value, "is more accurate").json(), "shown": shown}
+def _difference_json(first: str, second: str, value: Estimate) -> DifferenceJson:
+    return Difference(first, second, value, "is more accurate").json()
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +202,7 @@ class Comparison(Displayed):
         """Which models may be the most accurate, of three or more on the same data."""
         return rank_models(self.pairs)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ComparisonJson:
         """Return every difference, and the means over corruptions, in percentage points."""
         compute_gaps(self.pairs)
         means = [pair.json() for pair in self.pairs]
@@ -259,4 +301,4 @@ def _has_interval(condition: Condition) -> bool:
     return series.runs > 1 or not series.first.shares_draws
 
 
-FINDINGS.add("comparison", FindingKind(find, order=46))
+FINDINGS.add("comparison", FindingKind(find, json=ComparisonJson))

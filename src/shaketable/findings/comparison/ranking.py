@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from shaketable.core.checks import list_names
 
 if TYPE_CHECKING:
     from shaketable.findings.comparison.finding import Pair
+
+
+class RankingJson(TypedDict):
+    """Which of several models may be the most accurate."""
+
+    data: str
+    under: str
+    most_accurate: Annotated[list[str], "Models than which none is shown to be more accurate."]
+    less_accurate: list[str]
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,7 @@ class Ranking:
             f"be chance; {_join(self.worse)} {are}"
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RankingJson:
         """Return the models by whether one is shown to be better."""
         return {
             "data": self.data,

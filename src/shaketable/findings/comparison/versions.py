@@ -6,14 +6,16 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from shaketable.core.checks import list_names
 from shaketable.core.errors import InputError, either
+from shaketable.core.schemas import NotesJson
 from shaketable.evaluation.records import Record, Records
 from shaketable.evaluation.store import Store
 from shaketable.findings.comparison.finding import (
     Comparison,
+    ComparisonJson,
     Pair,
     compute_gaps,
     group_by_data,
@@ -29,6 +31,14 @@ Subject = tuple[str, str]
 """Name of a model, and its training noise."""
 
 
+class VersionsJson(ComparisonJson):
+    """Differences between two results files."""
+
+    old: Annotated[str, "Results file that the other is compared with."]
+    new: Annotated[str, "Results file of the first models."]
+    notes: NotesJson
+
+
 @dataclass(frozen=True, eq=False)
 class Versions(Displayed):
     """Differences in accuracy between the models of two results files, new minus old."""
@@ -38,10 +48,14 @@ class Versions(Displayed):
     comparison: Comparison
     notes: tuple[str, ...]
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> VersionsJson:
         """Return the files, every difference in percentage points, and notes."""
-        files = {"old": self.old, "new": self.new}
-        return {**files, **self.comparison.json(), "notes": list(self.notes)}
+        return {
+            "old": self.old,
+            "new": self.new,
+            **self.comparison.json(),
+            "notes": list(self.notes),
+        }
 
     def blocks(self) -> list[Block]:
         """Return which model is more accurate, then the differences."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.core.spec import split_top_level
@@ -14,6 +14,7 @@ from shaketable.evaluation.records import Records
 from shaketable.findings.correlation import view
 from shaketable.findings.correlation.numbers import (
     Correlation,
+    CorrelationJson,
     Values,
     correlate_all,
     group_by_data,
@@ -36,6 +37,30 @@ MIN_MODELS = 10
 """Models on the same data from which the finding is shown."""
 
 
+class JudgedCorrelationJson(CorrelationJson):
+    """Two metrics over the models on the same data, judged with others."""
+
+    shown: Annotated[bool, "Whether Spearman's is other than 0, all judged together (Holm)."]
+
+
+class AskedCorrelationsJson(TypedDict):
+    """Correlations that were asked for, one per data set."""
+
+    correlations: list[CorrelationJson]
+
+
+class CorrelationsJson(TypedDict, total=False):
+    """Correlations of all metrics, or of those that were asked for."""
+
+    correlations: Annotated[
+        list[CorrelationJson], "Correlations that were asked for, one per data set."
+    ]
+    metric_correlations: Annotated[
+        list[JudgedCorrelationJson],
+        "Correlations of every two metrics over ten models or more on the same data.",
+    ]
+
+
 @dataclass(frozen=True, eq=False)
 class Correlations(Displayed):
     """Every two metrics over the models on the same data."""
@@ -55,7 +80,7 @@ class Correlations(Displayed):
             return "other than 0: the 95 % interval excludes 0"
         return f"other than 0, with 95 % confidence for all {n} together (Holm)"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> CorrelationsJson:
         """Return every pair of metrics."""
         pairs = zip(self.pairs, self.shown, strict=True)
         return {"metric_correlations": [{**pair.json(), "shown": shown} for pair, shown in pairs]}
@@ -68,7 +93,7 @@ class Correlations(Displayed):
 class AskedCorrelations(Correlations):
     """The two metrics that were asked for, over the models on every data set."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> CorrelationsJson:
         """Return the correlation on every data set."""
         return {"correlations": [pair.json() for pair in self.pairs]}
 
@@ -124,4 +149,4 @@ def _list_pairs(groups: RecordGroups) -> Iterator[Correlation]:
                 yield pair
 
 
-FINDINGS.add("correlation", FindingKind(find, order=49))
+FINDINGS.add("correlation", FindingKind(find, json=CorrelationsJson))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -26,6 +26,49 @@ if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
 
 _METRIC = re.compile(r"\s*(?P<name>[A-Za-z_]\w*)\s*(?:\[(?P<under>.*)\])?\s*", re.DOTALL)
+
+
+class CorrelatedValueJson(TypedDict):
+    """A metric of a model with its 95 % interval, in per cent."""
+
+    value: float
+    low: float
+    high: float
+
+
+class CoefficientJson(CorrelatedValueJson):
+    """A number from -1 to 1, with its 95 % interval."""
+
+    method: str
+
+
+class ReliabilityJson(TypedDict):
+    """Least share of the variance between models that is not error of measurement."""
+
+    first: float
+    second: float
+
+
+class CorrelatedModelJson(TypedDict):
+    """Both metrics of a model, in per cent."""
+
+    model: str
+    first: CorrelatedValueJson
+    second: CorrelatedValueJson
+
+
+class CorrelationJson(TypedDict):
+    """Two metrics over the models on the same data."""
+
+    data: str
+    first: str
+    second: str
+    spearman: CoefficientJson
+    pearson: CoefficientJson
+    reliability: ReliabilityJson
+    answer: str
+    models: list[CorrelatedModelJson]
+    left_out: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +123,12 @@ class Correlation(Displayed):
         first, second = np.array([(a.value, b.value) for a, b in self.values]).T
         return first, second
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> CorrelationJson:
         """Return both correlations, and the metrics of every model in per cent.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Both correlations, and the values of all models.
         """
         return {
@@ -242,9 +285,9 @@ def _list_values(groups: RecordGroups, metric: str) -> Values:
     return values
 
 
-def _estimate_json(e: Estimate) -> dict[str, Any]:
+def _estimate_json(e: Estimate) -> CoefficientJson:
     return {"value": e.value, "low": e.low, "high": e.high, "method": e.method}
 
 
-def _percent_json(e: Estimate) -> dict[str, float]:
+def _percent_json(e: Estimate) -> CorrelatedValueJson:
     return {"value": 100 * e.value, "low": 100 * e.low, "high": 100 * e.high}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, TypedDict
 
 import numpy as np
 
@@ -20,10 +20,55 @@ from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.risk.finding import is_bounded
+from shaketable.findings.series import ModelJson
 from shaketable.findings.suite_results import SuiteResult
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
+
+
+class ShownLossJson(EstimateJson):
+    """Clean accuracy minus the accuracy under noise, in percentage points."""
+
+    shown: Annotated[
+        bool,
+        "Whether accuracy is lost, with 95 % confidence for all losses on these data together.",
+    ]
+
+
+class FeatureLossJson(TypedDict):
+    """A model under noise in one feature."""
+
+    feature: str
+    noise: Annotated[str, "Spec of the noise, without the column."]
+    corruption: Annotated[str, "Spec."]
+    accuracy: EstimateJson
+    loss: ShownLossJson
+
+
+class ModelLossesJson(ModelJson):
+    """A fitted model under one noise in every feature that it suits."""
+
+    n: Annotated[int, "Number of points."]
+    k: Annotated[int, "Draws per point."]
+    clean: EstimateJson
+    noise: Annotated[str, "Spec of the noise, without the column."]
+    most_fragile: Annotated[
+        list[str],
+        "With 95 % confidence, the feature with the largest loss under this noise is among these; "
+        "empty if no loss is shown.",
+    ]
+    features: Annotated[list[FeatureLossJson], "The largest loss as measured first."]
+
+
+class FeaturesJson(TypedDict):
+    """Losses of all models."""
+
+    feature_losses: Annotated[
+        list[ModelLossesJson],
+        "Accuracy that every fitted model loses under noise in one feature at a time; one entry "
+        "per model and noise.",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +99,7 @@ class ModelLosses:
         """Losses by corruption."""
         return {loss.series.first.corruption: loss for loss in self.losses}
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ModelLossesJson:
         """Return all losses in percentage points."""
         cell = self.losses[0].series.first
         return {
@@ -115,7 +160,7 @@ class Features(Displayed):
 
     boards: tuple[FeatureBoard, ...]
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> FeaturesJson:
         """Return every model, in per cent."""
         return {"feature_losses": [model.json() for b in self.boards for model in b.models]}
 
@@ -147,5 +192,10 @@ def find(groups: RecordGroups) -> Features | None:
 
 FINDINGS.add(
     "features",
-    FindingKind(find, metrics={METRIC: feature_losses}, suite_metrics=(METRIC,), order=47),
+    FindingKind(
+        find,
+        json=FeaturesJson,
+        metrics={METRIC: feature_losses},
+        suite_metrics=(METRIC,),
+    ),
 )

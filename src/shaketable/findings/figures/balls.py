@@ -22,6 +22,10 @@ from shaketable.corruptions.balls.charts import (
 from shaketable.corruptions.balls.numbers import (
     PAPER_DIMENSIONS,
     PAPER_NORMS,
+    Overlap,
+    OverlapJson,
+    VolumeFactor,
+    VolumeFactorJson,
     overlap,
     volume_table,
 )
@@ -36,11 +40,11 @@ from shaketable.views.terminal import Displayed
 class Balls(Displayed):
     """Numbers of several balls, and their chart."""
 
-    rows: Sequence[Any]
+    rows: Sequence[VolumeFactor | Overlap]
     tables: Sequence[Table]
     plot: Callable[[], Chart]
 
-    def json(self) -> list[dict[str, Any]]:
+    def json(self) -> list[VolumeFactorJson | OverlapJson]:
         """Return the numbers of every row."""
         return [row.json() for row in self.rows]
 

@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, TypedDict
 
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mce import numbers, view
-from shaketable.findings.mce.scores import Scoreboard, make_boards
+from shaketable.findings.mce.scores import Scoreboard, ScoreJson, make_boards
+from shaketable.statistics.difference import DifferenceJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
+
+
+class SuiteDifferenceJson(DifferenceJson):
+    """Difference of two scores under one suite."""
+
+    suite: str
+
+
+class SuiteErrorsJson(TypedDict):
+    """Scores under suites."""
+
+    suites: Annotated[
+        list[ScoreJson],
+        "Scores of every model under every suite that is scored by its mean error.",
+    ]
+    suite_differences: Annotated[
+        list[SuiteDifferenceJson], "Score of the first model minus that of the second."
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +38,7 @@ class SuiteErrors(Displayed):
 
     boards: tuple[Scoreboard, ...]
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> SuiteErrorsJson:
         """Return scores and their differences, in per cent."""
         boards = [b for board in self.boards for b in (board, *board.parts)]
         return {
@@ -46,6 +65,7 @@ FINDINGS.add(
     "mce",
     FindingKind(
         find,
+        json=SuiteErrorsJson,
         metrics={
             "mce_lp": numbers.mce_lp,
             "mce_lp_difference": numbers.mce_lp_difference,
@@ -57,6 +77,5 @@ FINDINGS.add(
             "relative_mce_alexnet": numbers.relative_mce_alexnet,
         },
         suite_metrics=tuple(numbers.SUITE_METRICS),
-        order=30,
     ),
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Annotated, TypedDict, cast
 
 from shaketable.core.errors import UndefinedError
-from shaketable.core.norms import norm_title, norm_to_json
+from shaketable.core.norms import NormJson, norm_title, norm_to_json
 from shaketable.core.spec import parse_call
 from shaketable.corruptions.published import find_published_folder
 from shaketable.evaluation.records import Record, SuiteRecord
@@ -23,13 +23,70 @@ from shaketable.findings.mce.numbers import (
     mean_error_difference,
     relative_mce_alexnet,
 )
-from shaketable.findings.series import Series
+from shaketable.findings.series import ModelJson, Series
 from shaketable.findings.suite_results import PARTS, SuiteResult, meets_same_suite, take_part
 from shaketable.statistics.difference import Difference
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateJson, EstimateWithMethodJson
 
 TITLES = {"mce_lp": "mCE_Lp", "ice": "iCE", "mce": "mCE", "mce_15": "mCE_15", "mce_xn": "mCE_xN"}
 """Metrics of suites as the papers write them."""
+
+
+class OfNormJson(TypedDict, total=False):
+    """Norm of noise; without it for other corruptions."""
+
+    p: NormJson
+
+
+class LadderJson(OfNormJson, EstimateJson):
+    """Mean error of a norm or kind."""
+
+    name: str
+
+
+class LevelSizeJson(OfNormJson, total=False):
+    """Severity of a corruption, or norm and size of noise."""
+
+    severity: int
+    epsilon: float
+
+
+class LevelJson(LevelSizeJson):
+    """Error under one corruption of a suite."""
+
+    corruption: str
+    k: int
+    error: EstimateJson
+
+
+AlexNetJson = TypedDict(
+    "AlexNetJson",
+    {"mCE relative to AlexNet's": EstimateJson, "relative mCE": EstimateJson},
+    total=False,
+)
+
+
+class ScoreJson(ModelJson, AlexNetJson):
+    """Score of a model under a suite."""
+
+    suite: str
+    part_of: Annotated[str | None, "Evaluated suite, if the score is that of a part of it."]
+    derived: Annotated[str | None, "How the sizes were derived; null for published sizes."]
+    published: Annotated[
+        str | None, "Published set that was read; null if the images were generated."
+    ]
+    metric_name: str
+    metric: EstimateWithMethodJson | None
+    meaning: str
+    clean: Annotated[EstimateJson, "Error on clean points."]
+    ladders: Annotated[list[LadderJson], "Mean error of every norm or kind."]
+    cells: list[LevelJson]
+    n: int
+    k: int
+    seed: int
+    draws: str
+    noise: Annotated[str, "Where noise was drawn: cpu or device."]
+    bounds: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +218,7 @@ class Score:
     def __str__(self) -> str:
         return f"{self.metric} {view.format_metric(self)}: {self.meaning}"
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ScoreJson:
         """Return all numbers in per cent."""
         cell, suite, value = self.first, self.result.suite, self.value
         return {
@@ -173,9 +230,9 @@ class Score:
             "derived": suite.derived or None,
             "published": find_published_folder(suite.specs) or None,
             "metric_name": suite.metric,
-            "metric": None if value is None else {**value.json(), "method": value.method},
+            "metric": None if value is None else value.json_with_method(),
             "meaning": self.meaning,
-            **{name: value.json() for name, value in self.against_alexnet.items()},
+            **cast(AlexNetJson, {name: e.json() for name, e in self.against_alexnet.items()}),
             "clean": self.clean.json(),
             "ladders": [
                 {"name": part.title, **_norm_json(part.p), **part.mean.json()}
@@ -184,8 +241,7 @@ class Score:
             "cells": [
                 {
                     "corruption": level.spec,
-                    **_norm_json(part.p),
-                    ("severity" if part.p is None else "epsilon"): level.size,
+                    **_size_json(part.p, level.size),
                     "k": level.result.first.k,
                     "error": level.error.json(),
                 }
@@ -310,5 +366,9 @@ def _parse_level(cell: Record) -> tuple[str, float, float]:
     return call.name, -1.0, float(call.args[0])
 
 
-def _norm_json(p: float | None) -> dict[str, Any]:
+def _norm_json(p: float | None) -> OfNormJson:
     return {} if p is None else {"p": norm_to_json(p)}
+
+
+def _size_json(p: float | None, size: float) -> LevelSizeJson:
+    return {"severity": int(size)} if p is None else {"p": norm_to_json(p), "epsilon": size}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, TypedDict
 
 from shaketable.core.checks import unknown_name
 from shaketable.evaluation.records import SuiteRecord
@@ -13,11 +13,41 @@ from shaketable.findings.groups import RecordGroups
 from shaketable.findings.labels import make_suite_labels
 from shaketable.findings.mce.numbers import mean_error_difference
 from shaketable.findings.mcv import view
-from shaketable.findings.mcv.effects import Effects, MainEffect
-from shaketable.findings.mcv.stability import Stability, cv_difference, make_variation
-from shaketable.findings.mcv.variation import Group, Variation, VariationTable
+from shaketable.findings.mcv.effects import Effects, EffectsJson, MainEffect
+from shaketable.findings.mcv.stability import (
+    Stability,
+    StabilityJson,
+    cv_difference,
+    make_variation,
+)
+from shaketable.findings.mcv.variation import Group, ScoreCorrelationJson, Variation, VariationTable
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateJson
+
+
+class MCVEntryJson(StabilityJson):
+    """A model over the sets of a suite, compared with a reference."""
+
+    model: str
+    label: str
+    group: str | None
+    reference: str
+    mean_change: EstimateJson | None
+    cv_change: EstimateJson | None
+    effects: EffectsJson
+
+
+class MCVBoardJson(TypedDict):
+    """All models over the sets of a suite."""
+
+    suite: str
+    data: str
+    sets: int
+    reference: str | None
+    reference_words: str
+    correlations: dict[str, ScoreCorrelationJson | None]
+    models: list[MCVEntryJson]
+    left_out: Annotated[list[str], "Models that are wrong on all points of all sets."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,16 +104,17 @@ class Entry:
         effects = self.effects
         return effects.main_words, effects.order_words, effects.interaction_words
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> MCVEntryJson:
         """Return all numbers of the model, in per cent."""
-        changes = {"mean_change": self.mean_change, "cv_change": self.cv_change}
+        mean, cv = self.mean_change, self.cv_change
         return {
             "model": self.result.first.model,
             "label": self.label,
             "group": self.group,
             "reference": self.reference_label,
             **self.stability.json(),
-            **{name: None if e is None else e.json() for name, e in changes.items()},
+            "mean_change": None if mean is None else mean.json(),
+            "cv_change": None if cv is None else cv.json(),
             "effects": self.effects.json(),
         }
 
@@ -136,14 +167,16 @@ class MCVBoard:
         """Whether some set is also in the suite without one of its factors."""
         return any(entry.effects.main for entry in self.entries)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> MCVBoardJson:
         """Return all numbers of the board, scores in per cent."""
         table = self.table.json(times=100)
         return {
             "suite": self.suite.name,
             "data": self.data,
             "sets": len(self.suite.specs),
-            **{name: table[name] for name in ("reference", "reference_words", "correlations")},
+            "reference": table["reference"],
+            "reference_words": table["reference_words"],
+            "correlations": table["correlations"],
             "models": [entry.json() for entry in self.entries],
             "left_out": list(self.left_out),
         }

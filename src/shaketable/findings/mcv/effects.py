@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import Annotated, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -29,10 +29,53 @@ from shaketable.findings.mcv.contrasts import (
 from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult
 from shaketable.statistics.difference import excludes_zero
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateJson
 
 Factors: TypeAlias = tuple[str, ...]
 """Factors of a set, in order."""
+
+
+class EffectJson(EstimateJson):
+    """An effect, in percentage points."""
+
+    shown: Annotated[bool, "Whether the effect is shown among all of its list."]
+
+
+class OrderEffectJson(EffectJson):
+    """Accuracy in one order of factors minus that in another."""
+
+    first: str
+    second: str
+    pairs: int
+
+
+class MainEffectJson(EffectJson):
+    """Change of accuracy when a factor is added."""
+
+    factor: str
+    sets: int
+    left_out: int
+    levels: NotRequired[list[MainEffectJson]]
+
+
+class InteractionJson(EffectJson):
+    """Effect of two factors together minus the sum of their effects alone."""
+
+    first: str
+    second: str
+    sets: int
+    left_out: int
+
+
+class EffectsJson(TypedDict):
+    """Effects of the factors of the sets, in percentage points."""
+
+    main: list[MainEffectJson]
+    orders: list[OrderEffectJson]
+    orders_by_level: list[OrderEffectJson]
+    interactions: list[InteractionJson]
+    left_out: list[str]
+    words: list[str]
 
 
 @dataclass(frozen=True)
@@ -50,10 +93,15 @@ class OrderEffect:
     shown: bool
     """Whether it differs from 0; see `Effects`."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> OrderEffectJson:
         """Return the effect in percentage points."""
-        orders = {"first": " + ".join(self.first), "second": " + ".join(self.second)}
-        return {**orders, "pairs": self.pairs, **self.value.json(), "shown": self.shown}
+        return {
+            "first": " + ".join(self.first),
+            "second": " + ".join(self.second),
+            "pairs": self.pairs,
+            **self.value.json(),
+            "shown": self.shown,
+        }
 
 
 @dataclass(frozen=True)
@@ -74,11 +122,21 @@ class MainEffect:
     """Whether it differs from 0; see `Effects`."""
     levels: tuple[MainEffect, ...] = ()
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> MainEffectJson:
         """Return the effect in percentage points."""
-        about = {"factor": self.factor, "sets": self.sets, "left_out": self.left_out}
-        levels = {"levels": [level.json() for level in self.levels]} if self.levels else {}
-        return {**about, **self.value.json(), "shown": self.shown, **levels}
+        value = self.value.json()
+        result: MainEffectJson = {
+            "factor": self.factor,
+            "sets": self.sets,
+            "left_out": self.left_out,
+            "mean": value["mean"],
+            "low": value["low"],
+            "high": value["high"],
+            "shown": self.shown,
+        }
+        if self.levels:
+            result["levels"] = [level.json() for level in self.levels]
+        return result
 
 
 @dataclass(frozen=True)
@@ -98,10 +156,16 @@ class Interaction:
     shown: bool
     """Whether it differs from 0; see `Effects`."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> InteractionJson:
         """Return the interaction in percentage points."""
-        about = {"first": self.first, "second": self.second, "sets": self.sets}
-        return {**about, "left_out": self.left_out, **self.value.json(), "shown": self.shown}
+        return {
+            "first": self.first,
+            "second": self.second,
+            "sets": self.sets,
+            "left_out": self.left_out,
+            **self.value.json(),
+            "shown": self.shown,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,12 +303,12 @@ class Effects:
         """Sentence that says whether two factors cost more or less together, if that is shown."""
         return view.describe_interaction(self)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> EffectsJson:
         """Return all effects in percentage points, and the sentences.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Effects and sentences.
 
         Examples

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.evaluation.records import Records
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mcv import numbers, view
-from shaketable.findings.mcv.boards import MCVBoard, make_boards
-from shaketable.findings.mcv.variation import VariationTable
+from shaketable.findings.mcv.boards import MCVBoard, MCVBoardJson, make_boards
+from shaketable.findings.mcv.variation import VariationTable, VariationTableJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 if TYPE_CHECKING:
     from shaketable.views.drawing import Chart
+
+
+class SetVariationJson(TypedDict):
+    """Boards of all suites of sets."""
+
+    mcv: Annotated[list[MCVBoardJson], "Mean and variation over the sets of every suite of sets."]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +31,7 @@ class SetVariation(Displayed):
 
     boards: tuple[MCVBoard, ...]
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> SetVariationJson:
         """Return the boards; accuracies in per cent."""
         return {"mcv": [board.json() for board in self.boards]}
 
@@ -49,7 +55,7 @@ class ScoreVariation(Displayed):
     conditions: tuple[str, ...]
     """Empty if only summaries of the scores are known."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> VariationTableJson:
         """Return means, CVs and groups."""
         return self.table.json()
 
@@ -103,8 +109,8 @@ FINDINGS.add(
     "mcv",
     FindingKind(
         find,
+        json=SetVariationJson,
         metrics={"mcv": numbers.mcv, "cv_difference": numbers.cv_difference},
         suite_metrics=("mcv",),
-        order=40,
     ),
 )

@@ -38,7 +38,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import product
-from typing import Any
+from typing import Annotated, TypedDict
 
 import numpy as np
 
@@ -50,12 +50,31 @@ from shaketable.findings.mcv.variation import Variation
 from shaketable.findings.sequential import allow_for_looks
 from shaketable.findings.suite_results import SuiteResult, meets_same_suite, share_suite_points
 from shaketable.statistics import intervals
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateJson, EstimateWithMethodJson
 from shaketable.statistics.limits import imagine_worst
 
 _METHOD = "linearised CV, lower limit corrected for chance"
 _compute_mean = partial(intervals.mean_of_values, imagine=imagine_worst)
 _ROUNDING = 1e-12  # accuracies that differ by less are equal
+
+
+class ExtremeSetJson(TypedDict):
+    """The set with the lowest or highest accuracy."""
+
+    set: str
+    accuracy: float
+
+
+class StabilityJson(TypedDict):
+    """Mean accuracy of a model over the sets of a suite, and its variation."""
+
+    mean: Annotated[EstimateJson, "Mean accuracy over the sets."]
+    cv: EstimateWithMethodJson
+    cv_by_chance: Annotated[float, "CV of a model with the same accuracy on all sets."]
+    clean: EstimateJson
+    least: ExtremeSetJson
+    most: ExtremeSetJson
+    sets: Annotated[dict[str, float], "Accuracy on every set."]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,12 +121,12 @@ class Stability:
             f"({v.lowest}) to {v.most:.3f} ({v.highest}) over {len(v.scores)} sets"
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> StabilityJson:
         """Return all numbers in per cent; mean, CV and clean accuracy with intervals."""
         v = self.variation
         return {
             "mean": self.mean.json(),
-            "cv": {**self.cv.json(), "method": self.cv.method},
+            "cv": self.cv.json_with_method(),
             "cv_by_chance": 100 * self.floor,
             "clean": self.clean.json(),
             "least": {"set": v.lowest, "accuracy": 100 * v.least},

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import mean, pstdev
-from typing import Any, Literal, TypeAlias
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,6 +24,40 @@ from shaketable.findings.labels import choose_references
 
 Group: TypeAlias = Literal["I", "II", "III", "IV"]
 Row: TypeAlias = "Variation | Summary"
+
+
+class VariationJson(TypedDict):
+    """Scores of a model in the units of their table."""
+
+    label: str
+    group: str | None
+    reference: str
+    mean: float
+    least: float
+    most: float
+    cv: float
+    clean: float | None
+    lowest: NotRequired[str]
+    highest: NotRequired[str]
+    scores: NotRequired[dict[str, float]]
+
+
+class ScoreCorrelationJson(TypedDict):
+    """Correlation of two quantities over models."""
+
+    spearman: float
+    pearson: float
+    models: int
+
+
+class VariationTableJson(TypedDict):
+    """Scores of all models."""
+
+    reference: str | None
+    reference_words: str
+    lower_is_better: bool
+    models: list[VariationJson]
+    correlations: dict[str, ScoreCorrelationJson | None]
 
 
 @dataclass(frozen=True)
@@ -185,7 +219,7 @@ class Correlation:
     """Correlation of the values: 1 for an increasing linear relation."""
     models: int
 
-    def json(self) -> dict[str, float]:
+    def json(self) -> ScoreCorrelationJson:
         """Return both correlations and the number of models."""
         return {"spearman": self.spearman, "pearson": self.pearson, "models": self.models}
 
@@ -328,7 +362,7 @@ class VariationTable:
                 correlations[f"{first}-{second}"] = None
         return correlations
 
-    def json(self, *, times: float = 1.0) -> dict[str, Any]:
+    def json(self, *, times: float = 1.0) -> VariationTableJson:
         """Return the table; scores are multiplied by `times`, such as 100 for fractions.
 
         Parameters
@@ -338,7 +372,7 @@ class VariationTable:
 
         Returns
         -------
-        dict[str, Any]
+        dict
             The table.
 
         Examples
@@ -348,13 +382,19 @@ class VariationTable:
         ['correlations', 'lower_is_better']
         """
 
-        def row_json(row: Row) -> dict[str, Any]:
-            about: dict[str, Any] = {"label": row.label, "group": self.groups[row.label]}
-            about["reference"] = self.references[row.label]
-            about |= {name: times * getattr(row, name) for name in ("mean", "least", "most")}
-            about |= {"cv": row.cv, "clean": None if row.clean is None else times * row.clean}
+        def row_json(row: Row) -> VariationJson:
+            about: VariationJson = {
+                "label": row.label,
+                "group": self.groups[row.label],
+                "reference": self.references[row.label],
+                "mean": times * row.mean,
+                "least": times * row.least,
+                "most": times * row.most,
+                "cv": row.cv,
+                "clean": None if row.clean is None else times * row.clean,
+            }
             if isinstance(row, Variation):
-                about |= {"lowest": row.lowest, "highest": row.highest}
+                about["lowest"], about["highest"] = row.lowest, row.highest
                 about["scores"] = {name: times * v for name, v in row.scores.items()}
             return about
 

@@ -5,18 +5,69 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Annotated, NotRequired, TypedDict
 
 from shaketable.core.errors import InputError, UndefinedError
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.mscr import numbers, view
-from shaketable.findings.series import Series, meets_same_noise
+from shaketable.findings.series import ConditionJson, ModelJson, Series, meets_same_noise
 from shaketable.findings.subjects import Subject
-from shaketable.statistics.difference import Difference
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.difference import Difference, DifferenceJson
+from shaketable.statistics.estimate import BoundJson, Estimate, EstimateWithMethodJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
+
+
+class AccuracyJson(ConditionJson, EstimateWithMethodJson):
+    """Accuracy under one corruption, in per cent."""
+
+
+class ErrorProbabilityJson(TypedDict):
+    """Probability of a wrong answer under noise of size eps_min."""
+
+    overall: BoundJson
+    by_class: dict[str, BoundJson]
+    least_provable_per_point: Annotated[
+        float,
+        "Lowest error probability of a single point that this number of draws can prove, in per "
+        "cent.",
+    ]
+    classes_without_test_points: list[str]
+
+
+class MSCRJson(TypedDict):
+    """MSCR of a model, and what it means."""
+
+    mscr: EstimateWithMethodJson | None
+    verdict: str
+    error_probability: NotRequired[ErrorProbabilityJson]
+
+
+class RobustnessOfModelJson(ModelJson, MSCRJson):
+    """A fitted model under the noise of one norm."""
+
+    norm: Annotated[str, "Title of the norm, such as L-inf; empty for corruptions without one."]
+    eps_min: Annotated[float | None, "Half the class separation; null if it was not measured."]
+    n: Annotated[int, "Number of test points."]
+    k: int
+    runs: Annotated[int, "Number of trainings; 1 for a model as given."]
+    seed: int
+    bounds: str
+    cells: Annotated[
+        list[AccuracyJson], "Accuracy under every corruption outside of suites, in per cent."
+    ]
+
+
+class RobustnessJson(TypedDict, total=False):
+    """Accuracies and MSCR; empty without a fitted model."""
+
+    models: Annotated[
+        list[RobustnessOfModelJson], "Fitted models, one entry per model and norm of the noise."
+    ]
+    mscr_differences: Annotated[
+        list[DifferenceJson], "MSCR of the first model minus that of the second."
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +127,7 @@ class Robustness(Displayed):
                 "nothing to lose; check that the model's labels are the data's"
             )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RobustnessJson:
         """Return the models as given and their differences; accuracies and errors in per cent."""
         if not self.fitted:
             return {}
@@ -89,7 +140,7 @@ class Robustness(Displayed):
         """Return verdicts, accuracies and differences."""
         return view.make_blocks(self)
 
-    def _model_json(self, subject: Subject) -> dict[str, Any]:
+    def _model_json(self, subject: Subject) -> RobustnessOfModelJson:
         cell = subject.first
         return {
             "model": cell.model,
@@ -103,37 +154,28 @@ class Robustness(Displayed):
             "seed": cell.setting.seed,
             "bounds": cell.setting.bounds,
             "cells": [
-                {
-                    "corruption": s.first.corruption,
-                    "at_eps_min": s.at_eps_min,
-                    "k": s.first.k,
-                    **_estimate_json(s.accuracy),
-                }
-                for s in subject.all_series
+                {**s.condition_json(), **s.accuracy.json_with_method()} for s in subject.all_series
             ],
             **self._mscr_json(subject),
         }
 
-    def _mscr_json(self, subject: Subject) -> dict[str, Any]:
+    def _mscr_json(self, subject: Subject) -> MSCRJson:
         if len(subject.at_eps_min) != 1:
             return {"mscr": None, "verdict": self.verdict(subject)}
         (series,) = subject.at_eps_min
-        result = {
-            "mscr": None if series.change is None else _estimate_json(series.change),
+        result: MSCRJson = {
+            "mscr": None if series.change is None else series.change.json_with_method(),
             "verdict": self.verdict(subject),
         }
-        if series.runs > 1:  # of several trainings, not of one model
-            return result
-        error = series.error_probability
-        return {
-            **result,
-            "error_probability": {
-                "overall": _bound_json(error.overall),
-                "by_class": {str(label): _bound_json(e) for label, e in error.by_class.items()},
+        if series.runs == 1:  # of one model, not of several trainings
+            error = series.error_probability
+            result["error_probability"] = {
+                "overall": error.overall.bound_json(),
+                "by_class": {str(label): e.bound_json() for label, e in error.by_class.items()},
                 "least_provable_per_point": 100 * error.least_provable,
                 "classes_without_test_points": [str(label) for label in error.unseen],
-            },
-        }
+            }
+        return result
 
 
 def find(groups: RecordGroups) -> Robustness | None:
@@ -141,18 +183,11 @@ def find(groups: RecordGroups) -> Robustness | None:
     return Robustness(tuple(groups.subjects)) if groups.subjects else None
 
 
-def _estimate_json(e: Estimate) -> dict[str, Any]:
-    return {**e.json(), "method": e.method}
-
-
-def _bound_json(e: Estimate) -> dict[str, float]:
-    return {"mean": 100 * e.value, "upper": 100 * e.high}
-
-
 FINDINGS.add(
     "mscr",
     FindingKind(
         find,
+        json=RobustnessJson,
         metrics={
             "accuracy": numbers.accuracy,
             "accuracy_difference": numbers.accuracy_difference,
@@ -161,6 +196,5 @@ FINDINGS.add(
             "mscr_difference": numbers.mscr_difference,
             "error_probability": numbers.error_probability,
         },
-        order=10,
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, TypedDict
 
 from shaketable.core.checks import unknown_name
 from shaketable.core.errors import InputError, either
@@ -14,11 +14,39 @@ from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import Grouping, RecordGroups
 from shaketable.findings.regimes import view
 from shaketable.findings.regimes.members import MemberGroup, form_groups, list_members
-from shaketable.findings.regimes.tables import RegimeTable
+from shaketable.findings.regimes.tables import RegimeTable, RegimeTableJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 CLEAN_REGIME = "clean"
+
+
+class RegimePartJson(RegimeTableJson):
+    """The same for one data set and network alone."""
+
+    part: Annotated[str, "Its network, or regime, and data."]
+
+
+class AllRegimesJson(RegimeTableJson):
+    """Metrics of every group of models, averaged over networks and data sets."""
+
+    group_by: Annotated[
+        str | dict[str, str], "regime, network, or patterns of models' names by group."
+    ]
+    parts: Annotated[
+        list[RegimePartJson],
+        "The same for every data set and network alone; empty if there is one.",
+    ]
+
+
+class RegimesJson(TypedDict):
+    """Training regimes."""
+
+    regimes: Annotated[
+        AllRegimesJson,
+        "Metrics of every training regime, or other group of models, averaged over networks and "
+        "data sets.",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +60,16 @@ class Regimes(Displayed):
         """The same for every data set and network; none if there is only one."""
         return self.table.list_parts()
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RegimesJson:
         """Return the table and its parts, in per cent."""
         by = self.table.by
-        about = {"group_by": by if isinstance(by, str) else dict(by)}
-        parts = [{"part": part.name, **part.json()} for part in self.parts]
-        return {"regimes": {**about, **self.table.json(), "parts": parts}}
+        return {
+            "regimes": {
+                "group_by": by if isinstance(by, str) else dict(by),
+                **self.table.json(),
+                "parts": [{"part": part.name, **part.json()} for part in self.parts],
+            }
+        }
 
     def blocks(self) -> list[Block]:
         """Return values and differences of all groups, and the answer on clean accuracy."""
@@ -92,4 +124,4 @@ def choose_baseline(formed: Sequence[MemberGroup], by: Grouping, baseline: str) 
     return labels[0]
 
 
-FINDINGS.add("regimes", FindingKind(find, order=45))
+FINDINGS.add("regimes", FindingKind(find, json=RegimesJson))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Annotated, TypedDict
 
 from shaketable.findings.groups import Grouping
 from shaketable.findings.regimes import view
@@ -19,8 +19,64 @@ from shaketable.findings.regimes.measurements import (
 )
 from shaketable.findings.regimes.members import Member, MemberGroup, pair_members
 from shaketable.statistics.difference import adjust_p_values, compute_p_value, judge_together
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 from shaketable.statistics.independent import average_independent
+
+
+class CleanTestJson(EstimateWithMethodJson):
+    """Clean accuracy of a group minus the baseline's, and its tests."""
+
+    group: str
+    p_value: float
+    p_adjusted: Annotated[float, "Adjusted for the number of groups by Holm's procedure."]
+    shown: bool
+
+
+class CleanAccuracyJson(TypedDict):
+    """Whether noise in training raises clean accuracy."""
+
+    answer: str | None
+    differences: Annotated[
+        list[CleanTestJson], "Clean accuracy minus the baseline's, in percentage points, paired."
+    ]
+
+
+class RegimeDifferenceJson(EstimateWithMethodJson):
+    """Difference of a group from the baseline."""
+
+    shown: Annotated[
+        bool, "Whether it is other than 0, judged together with the other groups (Holm)."
+    ]
+
+
+class RegimeMetricJson(TypedDict):
+    """One metric of a group."""
+
+    metric_name: str
+    value: EstimateWithMethodJson | None
+    difference: Annotated[
+        RegimeDifferenceJson | None,
+        "From the baseline, in percentage points, paired; null if unknown.",
+    ]
+
+
+class RegimeRowJson(TypedDict):
+    """All metrics of a group."""
+
+    group: str
+    models: list[str]
+    runs: int
+    metrics: list[RegimeMetricJson]
+
+
+class RegimeTableJson(TypedDict):
+    """Metrics of all groups."""
+
+    networks: list[str]
+    data: list[str]
+    baseline: Annotated[str | None, "Group that others are compared with; null for none."]
+    rows: list[RegimeRowJson]
+    clean_accuracy: CleanAccuracyJson
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +94,15 @@ class CleanTest:
         """Whether the difference is other than 0."""
         return self.p_adjusted <= 0.05
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> CleanTestJson:
         """Return the difference in percentage points, and p-values."""
-        tests = {"p_value": self.p_value, "p_adjusted": self.p_adjusted, "shown": self.shown}
-        return {"group": self.label, **self.value.json(), "method": self.value.method, **tests}
+        return {
+            "group": self.label,
+            **self.value.json_with_method(),
+            "p_value": self.p_value,
+            "p_adjusted": self.p_adjusted,
+            "shown": self.shown,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +213,7 @@ class RegimeTable:
             count_runs([m.measurements[CLEAN] for m in members]) for members in _by_data(group)
         )
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RegimeTableJson:
         """Return rows with values and differences in per cent, and the tests of clean accuracy."""
         return {
             "networks": list(dict.fromkeys(m.network for g in self.groups for m in g.members)),
@@ -165,18 +226,18 @@ class RegimeTable:
             },
         }
 
-    def _row_json(self, group: MemberGroup) -> dict[str, Any]:
-        entries = []
+    def _row_json(self, group: MemberGroup) -> RegimeRowJson:
+        entries: list[RegimeMetricJson] = []
         for metric in self.metrics:
             key = group.label, metric
             value, difference = self.values.get(key), self.differences.get(key)
             entries.append(
                 {
                     "metric_name": metric,
-                    "value": None if value is None else _estimate_json(value),
+                    "value": None if value is None else value.json_with_method(),
                     "difference": None
                     if difference is None
-                    else {**_estimate_json(difference), "shown": key in self.shown},
+                    else {**difference.json_with_method(), "shown": key in self.shown},
                 }
             )
         models = [m.model for m in group.members]
@@ -227,7 +288,3 @@ class RegimeTable:
 
 def _by_data(group: MemberGroup) -> list[list[Member]]:
     return [group.on(data) for data in dict.fromkeys(m.fingerprint for m in group.members)]
-
-
-def _estimate_json(e: Estimate) -> dict[str, Any]:
-    return {**e.json(), "method": e.method}

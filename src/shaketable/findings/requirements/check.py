@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 from shaketable.core.checks import check_real, unknown_name
 from shaketable.core.errors import InputError, UndefinedError
@@ -44,13 +44,43 @@ from shaketable.findings.requirements.quantities import (
 )
 from shaketable.findings.requirements.requirement import Requirement, parse_requirements
 from shaketable.findings.results import Results
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 Outcome = Literal["met", "not met", "inconclusive"]
+ExitCode = Literal[0, 1, 3]
 
-EXIT_CODES = {"met": 0, "not met": 1, "inconclusive": 3}
+
+class DecisionJson(EstimateWithMethodJson):
+    """One requirement on one model, with what was measured, in per cent."""
+
+    requirement: str
+    metric: str
+    model: Annotated[str, "Or 'first minus second'."]
+    under: Annotated[str, "The corruption or the suite."]
+    sign: Literal[">=", "<="]
+    limit: float
+    outcome: Outcome
+    confidence: Annotated[float, "Of the interval, in per cent."]
+    points: int
+    runs: int
+    more_points: Annotated[
+        int | None, "So many more points would decide it if they showed the same."
+    ]
+    more_runs: Annotated[int | None, "The same for the runs of a study."]
+
+
+class CheckJson(TypedDict):
+    """Result of check."""
+
+    outcome: Outcome
+    exit_code: ExitCode
+    confidence: Annotated[float, "That all decisions are right, in per cent."]
+    requirements: list[DecisionJson]
+
+
+EXIT_CODES: dict[Outcome, ExitCode] = {"met": 0, "not met": 1, "inconclusive": 3}
 
 _MOST = 2.0**20  # times the points; more are not imagined
 
@@ -108,7 +138,7 @@ class Decision:
     def __str__(self) -> str:
         return view.describe_decision(self)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> DecisionJson:
         """Return its numbers, rates in per cent."""
         of_points = self.unit == "points"
         return {
@@ -161,7 +191,7 @@ class Check(Displayed):
         return next((outcome for outcome in order if outcome in outcomes), "met")
 
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> ExitCode:
         """Exit code of the command: 0 met, 1 not met, 3 inconclusive."""
         return EXIT_CODES[self.outcome]
 
@@ -171,12 +201,12 @@ class Check(Displayed):
     def __str__(self) -> str:
         return "\n".join([view.describe_check(self), *map(str, self.decisions)])
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> CheckJson:
         """Return all decisions, rates in per cent.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable check --json``.
         """
         return {

@@ -5,16 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, TypedDict
 
 from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.risk.view import make_blocks
-from shaketable.findings.series import Series, bound_errors
-from shaketable.statistics.estimate import Estimate
+from shaketable.findings.series import ConditionJson, ModelJson, Series, bound_errors
+from shaketable.statistics.estimate import BoundJson, Estimate
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
+
+
+class RiskEntryJson(ConditionJson, BoundJson):
+    """Probability of a wrong answer under one corruption, in per cent."""
+
+
+class HighestRiskJson(TypedDict):
+    """The corruption with the highest share of wrong answers, as measured."""
+
+    corruption: str
+    mean: float
+
+
+class ModelRiskJson(ModelJson):
+    """A fitted model under every corruption."""
+
+    n: int
+    corruptions: Annotated[int, "Number of corruptions."]
+    highest: HighestRiskJson
+    upper: Annotated[float, "Bound that holds under each of the corruptions."]
+    cells: list[RiskEntryJson]
+
+
+class RisksJson(TypedDict):
+    """Probabilities of wrong answers."""
+
+    error_probabilities: Annotated[
+        list[ModelRiskJson],
+        "Probability of a wrong answer of every fitted model under every corruption.",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +59,9 @@ class RiskEntry:
         """Share of wrong answers, and its one-sided upper bound."""
         return self.series.error_bound
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RiskEntryJson:
         """Return its numbers in per cent."""
-        cell = self.series.first
-        about = {"corruption": cell.corruption, "at_eps_min": self.series.at_eps_min, "k": cell.k}
-        return {**about, "mean": 100 * self.bound.value, "upper": 100 * self.bound.high}
+        return {**self.series.condition_json(), **self.bound.bound_json()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +93,7 @@ class ModelRisk:
         """Under noise of size eps_min, one per norm and setting."""
         return [entry for entry in self.entries if entry.series.at_eps_min]
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ModelRiskJson:
         """Return all numbers in per cent."""
         cell, highest = self.entries[0].series.first, self.highest
         return {
@@ -89,7 +117,7 @@ class Risks(Displayed):
 
     models: tuple[ModelRisk, ...]
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RisksJson:
         """Return every model under every corruption, in per cent."""
         return {"error_probabilities": [model.json() for model in self.models]}
 
@@ -124,4 +152,4 @@ def is_bounded(series: Series) -> bool:
     return series.runs == 1 and not series.first.shares_draws
 
 
-FINDINGS.add("risk", FindingKind(find, order=44))
+FINDINGS.add("risk", FindingKind(find, json=RisksJson))

@@ -4,18 +4,40 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, TypedDict
 
 from shaketable.evaluation.sequential import recommend_k
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.sequential import find_unit
-from shaketable.findings.series import Series
-from shaketable.findings.stopping.numbers import Forecast, forecast_series
+from shaketable.findings.series import ModelJson, Series
+from shaketable.findings.stopping.numbers import Forecast, ForecastJson, forecast_series
 from shaketable.findings.stopping.view import make_blocks
 from shaketable.statistics.sequences import Unit
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
+
+
+class StopJson(ModelJson):
+    """Where a stopping rule stopped."""
+
+    unit: Annotated[Unit, "What was added until enough was known."]
+    size: Annotated[int, "Number of points, or of runs."]
+    half_width: Annotated[
+        float, "Half the width of the widest interval of an accuracy, in percentage points."
+    ]
+    forecast: ForecastJson
+    recommended_k: Annotated[
+        int | None, "Draws per point that would have been cheapest; null if k = 1 does not tell."
+    ]
+
+
+class StopsJson(TypedDict):
+    """Where a stopping rule stopped, per model."""
+
+    stopping: Annotated[
+        list[StopJson], "Models whose number of points, or of runs, a stopping rule chose."
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +75,7 @@ class Stop:
         """Draws per point that would have been cheapest; see `recommend_k`."""
         return recommend_k([s.first for s in self.series if s.runs == 1])
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> StopJson:
         """Return its numbers; half-widths in percentage points."""
         cell = self.series[0].first
         return {
@@ -74,7 +96,7 @@ class Stops(Displayed):
 
     models: tuple[Stop, ...]
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> StopsJson:
         """Return where it stopped, and a forecast, per model."""
         return {"stopping": [stop.json() for stop in self.models]}
 
@@ -97,4 +119,4 @@ def find(groups: RecordGroups) -> Stops | None:
     return Stops(tuple(stops)) if stops else None
 
 
-FINDINGS.add("stopping", FindingKind(find, order=49))
+FINDINGS.add("stopping", FindingKind(find, json=StopsJson))

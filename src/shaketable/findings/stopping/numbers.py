@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, TypedDict
 
 import numpy as np
 
@@ -18,6 +18,16 @@ from shaketable.findings.stopping.rules import list_estimates
 from shaketable.findings.stopping.view import describe_forecast
 from shaketable.statistics.estimate import Estimate
 from shaketable.statistics.sequences import Unit, forecast_width
+
+
+class ForecastJson(TypedDict):
+    """What intervals of half that width would take."""
+
+    half_width: Annotated[float, "In percentage points."]
+    needed: Annotated[int | None, "Points, or runs, in all; null if no number would do."]
+    seconds: Annotated[
+        float | None, "Time for those that are missing, at the pace so far; null if unknown."
+    ]
 
 
 @dataclass(frozen=True)
@@ -44,12 +54,12 @@ class Forecast:
     seconds: float | None
     """Time for those that are missing, at the pace of those on record; None if unknown."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> ForecastJson:
         """Return the half-width, and what it takes.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Half-width, size, what is needed and the time.
         """
         return {"half_width": self.half_width, "needed": self.needed, "seconds": self.seconds}

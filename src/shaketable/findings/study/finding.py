@@ -4,16 +4,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, TypedDict, cast
 
+from shaketable.core.norms import NormJson
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.study import view
-from shaketable.findings.study.numbers import StudyEntry, list_accuracies, list_mscr
-from shaketable.findings.study.optima import RowOptimum, list_optima
+from shaketable.findings.study.numbers import (
+    StudyAccuracyJson,
+    StudyEntry,
+    StudyMSCRJson,
+    list_accuracies,
+    list_mscr,
+)
+from shaketable.findings.study.optima import RowOptimum, RowOptimumJson, list_optima
 from shaketable.findings.subjects import Subject
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
+
+
+class StudySettingJson(TypedDict):
+    """Setting of a study; null where its entries differ."""
+
+    data: Annotated[str | None, "Setting of a study; null if its entries differ."]
+    norm: NormJson | None
+    eps_min: float | None
+    k: int | None
+    seed: int | None
+    draws: str | None
+    bounds: str | None
+
+
+class StudyJson(StudySettingJson):
+    """Models that a study trained with noise of several sizes."""
+
+    cells: Annotated[
+        list[StudyAccuracyJson],
+        "Accuracies of a study in per cent, one entry per training noise and test noise.",
+    ]
+    mscr: Annotated[
+        list[StudyMSCRJson],
+        "MSCR of a study in per cent, one entry per training noise; null where it is undefined.",
+    ]
+    row_optima: Annotated[
+        list[RowOptimumJson],
+        "The best training noise of every test noise, with 95 % confidence for all rows of a "
+        "matrix together.",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +74,12 @@ class Study(Displayed):
         """The best training noise of every model, one entry per test noise."""
         return {subject: list_optima(subject) for subject in self.subjects}
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> StudyJson:
         """Return settings and entries; accuracies and MSCR in per cent.
 
         A setting in which the models differ is None; every entry has its own.
         """
-        settings = [
+        settings: list[StudySettingJson] = [
             {
                 "data": s.first.data,
                 "norm": s.norm_json,
@@ -54,14 +91,14 @@ class Study(Displayed):
             }
             for s in self.subjects
         ]
-        first = settings[0]
+        shared = {
+            name: value if all(dict(other)[name] == value for other in settings) else None
+            for name, value in settings[0].items()
+        }
         return {
-            **{
-                name: value if all(other[name] == value for other in settings) else None
-                for name, value in first.items()
-            },
-            "cells": [entry.json() for entries in self.accuracies.values() for entry in entries],
-            "mscr": [entry.json() for entries in self.mscr.values() for entry in entries],
+            **cast(StudySettingJson, shared),
+            "cells": [e.accuracy_json() for entries in self.accuracies.values() for e in entries],
+            "mscr": [e.mscr_json() for entries in self.mscr.values() for e in entries],
             "row_optima": [optimum.json() for row in self.optima.values() for optimum in row],
         }
 
@@ -76,4 +113,4 @@ def find(groups: RecordGroups) -> Study | None:
     return Study(subjects) if subjects else None
 
 
-FINDINGS.add("study", FindingKind(find, order=20))
+FINDINGS.add("study", FindingKind(find, json=StudyJson))

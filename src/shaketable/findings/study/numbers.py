@@ -3,11 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, TypedDict
 
+from shaketable.core.norms import NormJson
 from shaketable.findings.series import Series
 from shaketable.findings.subjects import Subject
 from shaketable.statistics.estimate import Estimate
+
+
+class TrainedJson(TypedDict):
+    """A model of a study, its setting and its training noise."""
+
+    model: str
+    data: str
+    norm: NormJson | None
+    k: int
+    seed: int
+    draws: str
+    bounds: str
+    train_eps: float | None
+
+
+class OverRunsJson(TypedDict):
+    """Mean and spread over runs, in per cent; null where it is undefined."""
+
+    mean: float | None
+    sd: Annotated[float | None, "Standard deviation over runs; null for one run."]
+    runs: int
+    low: float | None
+    high: float | None
+
+
+class StudyMSCRJson(TrainedJson, OverRunsJson):
+    """MSCR of a model of a study."""
+
+
+class StudyAccuracyJson(StudyMSCRJson):
+    """Accuracy of a model of a study under one test noise."""
+
+    test_eps: float | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +60,16 @@ class StudyEntry:
     k: int
     """Draws per point; 1 on clean points."""
 
-    def json(self) -> dict[str, Any]:
-        """Return the entry in per cent."""
-        test = {} if self.test_eps is None else {"test_eps": self.test_eps}
-        e, cell = self.estimate, self.subject.first
+    def accuracy_json(self) -> StudyAccuracyJson:
+        """Return an accuracy in per cent."""
+        return {**self._trained_json(), "test_eps": self.test_eps, **self._values_json()}
+
+    def mscr_json(self) -> StudyMSCRJson:
+        """Return an MSCR in per cent."""
+        return {**self._trained_json(), **self._values_json()}
+
+    def _trained_json(self) -> TrainedJson:
+        cell = self.subject.first
         return {
             "model": self.subject.label,
             "data": cell.data,
@@ -39,7 +79,11 @@ class StudyEntry:
             "draws": cell.setting.draws,
             "bounds": cell.setting.bounds,
             "train_eps": self.train_eps,
-            **test,
+        }
+
+    def _values_json(self) -> OverRunsJson:
+        e = self.estimate
+        return {
             "mean": None if e is None else 100 * e.value,
             "sd": None if self.sd is None else 100 * self.sd,
             "runs": self.runs,

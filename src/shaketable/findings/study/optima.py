@@ -10,16 +10,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Literal, TypedDict
 
+from shaketable.core.norms import NormJson
 from shaketable.findings.mscr.numbers import estimate_accuracy_difference
 from shaketable.findings.series import Series, meets_same_noise
 from shaketable.findings.study import view
 from shaketable.findings.subjects import Subject, get_training_size
 from shaketable.statistics.difference import is_shown
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateWithMethodJson
 
 Position = Literal["below", "on", "above", "off"]
+
+
+class RowOptimumJson(TypedDict):
+    """The best training noise of one test noise."""
+
+    model: str
+    data: str
+    norm: NormJson | None
+    test_eps: float
+    best: Annotated[float, "Training noise, as measured."]
+    may_be_best: Annotated[list[float], "Training noises that are not shown to be worse."]
+    position: Annotated[
+        Position | None,
+        "Against the diagonal; below is less noise in training than in test; null without training "
+        "noise of this size.",
+    ]
+    over_diagonal: Annotated[
+        EstimateWithMethodJson | None,
+        "Accuracy of the best minus that on the diagonal, in percentage points.",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +109,7 @@ class RowOptimum:
         """Where it lies, in words."""
         return view.describe_position(self.position)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> RowOptimumJson:
         """Return sizes of noise, and the difference from the diagonal in percentage points."""
         over = self.over_diagonal
         return {
@@ -99,7 +120,7 @@ class RowOptimum:
             "best": get_training_size(self.best),
             "may_be_best": [get_training_size(s) for s in self.candidates],
             "position": self.position,
-            "over_diagonal": None if over is None else {**over.json(), "method": over.method},
+            "over_diagonal": None if over is None else over.json_with_method(),
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from shaketable.corruptions.suites.per_feature import METRIC
 from shaketable.evaluation.records import Points, Record
@@ -13,6 +13,7 @@ from shaketable.findings.conditions import Condition
 from shaketable.findings.finding import FINDINGS, FindingKind
 from shaketable.findings.groups import RecordGroups
 from shaketable.findings.risk.finding import is_bounded
+from shaketable.findings.series import ConditionJson, ModelJson
 from shaketable.findings.subgroups.numbers import (
     Breakdown,
     Group,
@@ -23,12 +24,56 @@ from shaketable.findings.subgroups.numbers import (
     split_by_column,
 )
 from shaketable.findings.subgroups.view import make_blocks
+from shaketable.statistics.estimate import BoundJson, EstimateJson
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
 
 MAX_CORRUPTIONS, MAX_ENTRIES = 8, 400
 """Of more corruptions than these, or of more corruptions times groups, a model is broken down under
 those of size eps_min and the worst only; with very many groups, under one corruption."""
+
+
+class GroupGapJson(EstimateJson):
+    """Accuracy of a group minus that of all other points."""
+
+    shown: Annotated[
+        bool,
+        "Whether it differs from 0, with 95 % confidence for all differences of its kind together.",
+    ]
+
+
+class GroupJson(TypedDict):
+    """One group of points."""
+
+    group: Annotated[str, "Value of the column, or class."]
+    n: Annotated[int, "Number of points."]
+    accuracy: EstimateJson
+    error_probability: BoundJson
+    difference_from_others: Annotated[
+        GroupGapJson | None,
+        "Accuracy minus that of all other points, in percentage points; null if there are none.",
+    ]
+
+
+class BreakdownJson(ModelJson, ConditionJson):
+    """A fitted model by the groups of one column, or by class."""
+
+    by: Annotated[str, "Column that rows are grouped by, or class."]
+    n: Annotated[int, "Number of points."]
+    worst: Annotated[str, "Group with the most errors, as measured."]
+    upper: Annotated[float, "Bound of the probability of a wrong answer that holds in each group."]
+    groups: Annotated[list[GroupJson], "The group with the most errors first."]
+    without_test_points: Annotated[list[str], "Groups about which nothing is known."]
+
+
+class SubgroupsJson(TypedDict):
+    """All models by group."""
+
+    groups: Annotated[
+        list[BreakdownJson],
+        "Every fitted model by the groups of every column and by class, on clean points and under "
+        "corruptions.",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +102,7 @@ class ModelGroups:
         """Return the same group on clean points; None if these were not evaluated."""
         return None if self.clean is None else self.clean.find(group.label)
 
-    def json(self) -> list[dict[str, Any]]:
+    def json(self) -> list[BreakdownJson]:
         """Return all numbers in per cent, one entry per corruption."""
         return [_breakdown_json(self.label, breakdown) for breakdown in self.all]
 
@@ -94,7 +139,7 @@ class Subgroups(Displayed):
     boards: tuple[GroupBoard, ...]
     """Those of columns first, classes last."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> SubgroupsJson:
         """Return every model by every column, in per cent."""
         return {"groups": [e for board in self.boards for m in board.models for e in m.json()]}
 
@@ -185,7 +230,7 @@ def _is_clean(cell: Record) -> bool:
     return cell.is_clean
 
 
-def _breakdown_json(label: str, breakdown: Breakdown) -> dict[str, Any]:
+def _breakdown_json(label: str, breakdown: Breakdown) -> BreakdownJson:
     cell = breakdown.cell
     return {
         "model": cell.model,
@@ -203,14 +248,14 @@ def _breakdown_json(label: str, breakdown: Breakdown) -> dict[str, Any]:
     }
 
 
-def _group_json(group: Group) -> dict[str, Any]:
-    gap = None if group.gap is None else {**group.gap.json(), "shown": group.shown}
+def _group_json(group: Group) -> GroupJson:
+    gap = group.gap
     return {
         "group": group.label,
         "n": group.n,
         "accuracy": group.accuracy.json(),
-        "error_probability": {"mean": 100 * group.error.value, "upper": 100 * group.error.high},
-        "difference_from_others": gap,
+        "error_probability": group.error.bound_json(),
+        "difference_from_others": None if gap is None else {**gap.json(), "shown": group.shown},
     }
 
 
@@ -218,10 +263,10 @@ FINDINGS.add(
     "subgroups",
     FindingKind(
         find,
+        json=SubgroupsJson,
         metrics={
             "group_accuracy": group_accuracy,
             "group_error_probability": group_error_probability,
         },
-        order=48,
     ),
 )

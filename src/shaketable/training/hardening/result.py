@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from shaketable.evaluation.study_plan import resolve_training
 from shaketable.evaluation.trainees import save_model, train_model
 from shaketable.models.feature_scaling import attach_scaling
 from shaketable.statistics import intervals
-from shaketable.statistics.estimate import Estimate
+from shaketable.statistics.estimate import Estimate, EstimateJson, EstimateWithMethodJson
 from shaketable.training.hardening import view
 from shaketable.views.blocks import Block
 from shaketable.views.terminal import Displayed
@@ -59,6 +59,16 @@ class Answers:
         return float(self.robust.mean() / self.draws)
 
 
+class MeasuresJson(TypedDict):
+    """Accuracy on clean points and under noise, or differences of them."""
+
+    clean: EstimateWithMethodJson
+    robust: EstimateWithMethodJson
+    change: Annotated[
+        EstimateWithMethodJson | None, "of the accuracy under noise, relative to the clean one"
+    ]
+
+
 @dataclass(frozen=True)
 class Measures:
     """Accuracy on clean points and under noise, and the relative change; or differences of them."""
@@ -68,12 +78,12 @@ class Measures:
     change: Estimate | None
     """Accuracy under noise relative to the clean one, minus 1; None if that is 0."""
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> MeasuresJson:
         """Values in per cent, or percentage points."""
-        values = {"clean": self.clean, "robust": self.robust, "change": self.change}
         return {
-            name: None if value is None else {**value.json(), "method": value.method}
-            for name, value in values.items()
+            "clean": self.clean.json_with_method(),
+            "robust": self.robust.json_with_method(),
+            "change": None if self.change is None else self.change.json_with_method(),
         }
 
 
@@ -218,6 +228,18 @@ ONE_ERROR = 0.68
 """Confidence of an interval of one standard error to both sides."""
 
 
+class CandidateJson(TypedDict):
+    """Training noise of the search."""
+
+    noise: str
+    size: float | None
+    clean: Annotated[float, "accuracy on clean points, in per cent"]
+    robust: Annotated[float, "accuracy under the target, in per cent"]
+    clean_difference: EstimateJson
+    robust_difference: EstimateJson
+    fits_price: bool
+
+
 @dataclass(frozen=True)
 class Candidate:
     """Training noise of the search, compared with none on points left out of fitting."""
@@ -236,7 +258,7 @@ class Candidate:
         """Whether the loss of clean accuracy is at most `price`, up to one standard error."""
         return self.clean.again(confidence=ONE_ERROR).high >= -price
 
-    def json(self, price: float) -> dict[str, Any]:
+    def json(self, price: float) -> CandidateJson:
         """Values in per cent, differences in percentage points."""
         return {
             "noise": self.noise,
@@ -266,6 +288,59 @@ than the price. ``costs more``: both are shown to change. ``not shown``: what wa
 is not shown to be better on the test part. ``none found``: nothing was better in the search."""
 
 PLAIN = Clean().spec
+
+
+class SearchJson(TypedDict):
+    """The search for training noise."""
+
+    runs: Annotated[int, "trainings with every noise"]
+    fit_points: Annotated[int, "points that are trained on"]
+    selection_points: Annotated[int, "points that are compared on"]
+    unit: Annotated[str, "what sizes are relative to; empty for training noise that was named"]
+    candidates: list[CandidateJson]
+    diverged: Annotated[
+        list[str], "noise that is no candidate, because a training with it diverged"
+    ]
+    chosen: Annotated[str, "the best noise; clean if none was better"]
+
+
+class TestJson(TypedDict):
+    """The comparison on points that the search did not use."""
+
+    runs: int
+    points: int
+    plain: Annotated[MeasuresJson, "without noise, on one copy of every point"]
+    copies: Annotated[
+        MeasuresJson | None, "without noise, on k copies; null for networks and if k is 1"
+    ]
+    chosen: MeasuresJson | None
+    difference: Annotated[
+        MeasuresJson | None, "chosen minus copies, or minus plain where copies is null"
+    ]
+    copies_difference: Annotated[MeasuresJson | None, "copies minus plain"]
+
+
+class HardeningJson(TypedDict):
+    """What a search for training noise found; rates are in per cent."""
+
+    data: str
+    model: str
+    target: Annotated[str, "noise or suite that the model is to be robust to"]
+    at_eps_min: Annotated[bool, "whether it is noise of size eps_min, so that change is MSCR"]
+    price: Annotated[float, "largest loss of clean accuracy, in percentage points"]
+    k: Annotated[int, "noisy copies of every point"]
+    seed: int
+    search: SearchJson
+    test: Annotated[TestJson, "on points that the search did not use"]
+    outcome: Outcome
+    noise: Annotated[str, "the chosen noise if it helps, else clean"]
+    verdict: str
+
+
+class HardenJson(HardeningJson):
+    """Result of harden."""
+
+    file: Annotated[str | None, "the model, trained with noise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,12 +480,12 @@ class Hardening(Displayed):
         """
         save_model(attach_scaling(self.model, self.workshop.data), path)
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> HardeningJson:
         """Return the result as a JSON object; rates are in per cent.
 
         Returns
         -------
-        dict[str, Any]
+        dict
             Keys as in ``shaketable harden --json``.
         """
         fit, selection, test = self.parts
@@ -450,5 +525,5 @@ class Hardening(Displayed):
         return view.make_blocks(self)
 
 
-def _json(measures: Measures | None) -> dict[str, Any] | None:
+def _json(measures: Measures | None) -> MeasuresJson | None:
     return None if measures is None else measures.json()
