@@ -13,6 +13,13 @@ def test_uniforms_are_uniform_and_independent_between_rows_draws_and_places():
         assert stats.pearsonr(a.ravel(), b.ravel()).pvalue > 1e-3
 
 
+def test_uniforms_are_the_middles_of_equal_intervals():
+    # so that 1 - u has the very same law, also for the smallest ones
+    u = uniforms(row_keys(2, np.arange(1000), np.arange(1))[:, 0], 20)
+    assert u.min() < 2**-10
+    assert np.all((u * 2**52) % 1 == 0.5)
+
+
 def test_bits_are_fair_at_every_position():
     keys = row_keys(1, np.arange(20_000), np.arange(1))[:, 0]
     ones = ((keys[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)).sum(axis=0)

@@ -11,6 +11,7 @@ from helpers.commands import check_schema, run_command, run_failing
 from helpers.records import draw_hits, make_records
 from shaketable.core.writing import restore_texts
 from shaketable.findings.export import make_frame
+from shaketable.views.blocks import Table
 
 SETS = ("clean", "sp(0.1)", "rotation(30)", "sp(0.1) + rotation(30)", "rotation(30) + sp(0.1)")
 
@@ -141,3 +142,14 @@ def test_the_command_writes_a_results_file(tmp_path, records, capsys):
 def test_the_file_must_suit_what_is_written(records, path, to, message):
     with pytest.raises(st.InputError, match=message):
         st.export(records, path, to=to)
+
+
+def test_tables_are_those_of_the_page(results, tmp_path):
+    st.export(results, tmp_path / "t.csv", content="tables")
+    frame = pd.read_csv(tmp_path / "t.csv")
+    tables = {b.title: b for b in results.blocks() if isinstance(b, Table)}
+    assert set(frame["table"]) <= set(tables)
+    (title,) = (name for name in tables if name.startswith("accuracy and its change"))
+    shown = frame[(frame["table"] == title) & (frame["column"] == "accuracy")]
+    expected = [row[2].value for row in tables[title].rows]
+    assert shown["value"].tolist() == pytest.approx(expected)

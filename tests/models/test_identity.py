@@ -385,6 +385,18 @@ def test_whatever_changes_in_a_module_changes_its_hash(torch, net):
     assert len(set(kinds.values())) == len(kinds)
 
 
+def test_a_module_that_says_itself_what_its_state_is_counts_by_that(torch):
+    class Told(torch.nn.Linear):
+        def __getstate__(self):
+            return self.weight.tolist()
+
+    torch.manual_seed(0)
+    one, other = Told(2, 1), Told(2, 1)
+    assert None is not content_hash(one) != content_hash(other)
+    other.weight.data.copy_(one.weight)
+    assert content_hash(one) == content_hash(other)
+
+
 def test_numbers_of_any_type_count_in_tensors(torch):
     numbers = torch.arange(6).reshape(2, 3)
     for dtype in (torch.bfloat16, torch.float64, torch.uint8, torch.bool, torch.complex64):

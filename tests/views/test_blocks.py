@@ -1,5 +1,6 @@
 """Blocks: stated once, shown by every view."""
 
+import math
 import re
 from collections.abc import Callable
 
@@ -75,23 +76,23 @@ def test_a_table_has_the_same_numbers_in_every_view(tmp_path, capsys):
         assert "paired" in text
 
 
-def test_a_data_frame_has_all_rows_and_the_ends_of_intervals():
+def test_a_data_frame_has_every_number_of_all_rows_with_its_interval():
     frame = TABLE.to_frame()
-    assert list(frame["model"]) == ["rf", "1nn", "svm"]
-    assert frame.loc[0, ["accuracy", "accuracy, low", "accuracy, high"]].tolist() == [
+    assert list(frame["row"].unique()) == ["rf", "1nn", "svm"]
+    entries = frame.set_index(["row", "column"])
+    ends = ["value", "low", "high", "method", "note"]
+    assert entries.loc[("rf", "difference"), ends].tolist() == [
         -0.056,
         -0.125,
         0.001,
+        "by hand",
+        "paired",
     ]
-    assert frame.loc[0, "wrong answer, high"] == 0.001
-    assert "wrong answer, low" not in frame  # its bound has one side
-    assert frame.loc[0, "difference, note"] == "paired"
-
-
-def test_a_bound_of_all_is_left_out():
-    column, nothing = Column("wrong answer", "bound"), Estimate(0.5, 0.0, 1.0, 0.95, "by hand")
-    assert format_cell(nothing, column) == "50.00"
-    assert split_cell(nothing, column) == ("50.00%", [])
+    assert entries.loc[("rf", "wrong answer"), "high"] == 0.001
+    assert math.isnan(entries.loc[("rf", "wrong answer"), "low"])  # its bound has one side
+    assert entries.loc[("svm", "n"), "value"] == 7
+    assert len(frame) == 4 + 2 + 3
+    assert set(frame["table"]) == {"all models"}
 
 
 def test_terminals_leave_details_charts_and_images_out(capsys):

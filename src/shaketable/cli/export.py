@@ -20,7 +20,7 @@ EXAMPLES = """\
   shaketable export r.sqlite --to mlflow --tracking-uri http://localhost:5000"""
 
 _TARGETS = ["csv", "parquet", "json", "card", "mlflow"]
-_CONTENTS = ["findings", "cells", "points"]
+_CONTENTS = ["findings", "tables", "cells", "points"]
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +39,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=one_of("content", _CONTENTS),
         default="findings",
         metavar="|".join(_CONTENTS),
-        help="findings: every value with its interval; cells: one row per model and corruption; "
-        "points: one row per point of every cell (default: findings)",
+        help="findings: every value with its interval; tables: every number of the tables of the "
+        "page; cells: one row per model and corruption; points: one row per point of every cell "
+        "(default: findings)",
     )
     add_reference_flag(parser)
     add_grouping_flags(parser)

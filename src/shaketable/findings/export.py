@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import tempfile
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import (
@@ -28,28 +22,27 @@ from shaketable.core.checks import unknown_name
 from shaketable.core.errors import (
     InputError,
     either,
-    guard_foreign,
 )
 from shaketable.core.schemas import add_version
-from shaketable.core.versions import list_versions
 from shaketable.core.writing import write_beside, write_table
 from shaketable.data.dataset import LabelJson
-from shaketable.evaluation.records import Record, Records
+from shaketable.evaluation.records import Records
 from shaketable.findings.mce.finding import SuiteErrors
 from shaketable.findings.mcv.finding import SetVariation
-from shaketable.findings.page import describe_suites, write_report
+from shaketable.findings.page import describe_suites
 from shaketable.findings.provenance import list_settings
 from shaketable.findings.results import Found, Results, as_results, find
 from shaketable.statistics.estimate import Estimate
+from shaketable.views.blocks import Table
 from shaketable.views.formats import Markdown
 from shaketable.views.terminal import print_lines, print_table, render
-from shaketable.views.text import join_distinct, make_visible
+from shaketable.views.text import make_visible
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-Content: TypeAlias = Literal["findings", "cells", "points"]
+Content: TypeAlias = Literal["findings", "tables", "cells", "points"]
 
 Target: TypeAlias = Literal["csv", "parquet", "json", "card", "mlflow"]
 
@@ -120,10 +113,6 @@ ExportJson: TypeAlias = Annotated[
     "File of export with the content cells or points; findings are as described for report",
 ]
 
-_LONGEST = 500  # characters of a parameter that every version of MLflow takes
-_BATCH = 1000  # metrics that MLflow takes at once
-_INSTALL = "pip install 'shaketable[mlflow]'"
-_DATABASES = ("sqlite:", "mysql", "postgresql", "mssql")  # begins of addresses
 _VALUES = ("mean", "low", "high", "upper", "sd", "method")
 _SENTENCES = {"answer", "verdict", "meaning", "reference_words"}
 
@@ -151,9 +140,10 @@ def export(
     to
         ``csv``, ``parquet``, ``json``, ``card`` or ``mlflow``; by default what the path ends in.
     content
-        Of tables and JSON. ``findings``: every value with its interval, in JSON as `Results.json`
-        has it. ``cells``: one row per model and corruption. ``points``: one row per point of every
-        cell.
+        Of files of data. ``findings``: every value with its interval, in JSON as `Results.json`
+        has it. ``tables``: every number of the tables that terminal and page show, with the row and
+        column it stands in, and no row left out. ``cells``: one row per model and corruption.
+        ``points``: one row per point of every cell.
     task
         Of a card: the task of the models on the Hugging Face Hub, such as
         ``image-classification``; the card then begins with the metrics as YAML (``model-index``).
@@ -177,6 +167,8 @@ def export(
     target = _choose_target(path, to)
     results = as_results(results)
     if target == "mlflow":
+        from shaketable.findings.mlflow_runs import log_mlflow  # it imports this module
+
         return log_mlflow(
             results, tracking_uri=tracking_uri, experiment=experiment, run_name=run_name
         )
@@ -228,6 +220,8 @@ def make_frame(results: Results, content: Content = "findings") -> pd.DataFrame:
     """Return findings, cells or points as a pandas DataFrame; see `export`."""
     if content == "findings":
         return findings_frame(results)
+    if content == "tables":
+        return tables_frame(results)
     return results.records.to_frame(points=content == "points")
 
 
@@ -254,6 +248,16 @@ def findings_frame(results: Results) -> pd.DataFrame:
         if len({float if kind is int else kind for kind in types}) > 1:
             frame[name] = frame[name].map(str, na_action="ignore")  # files need one type
     return frame.convert_dtypes()
+
+
+def tables_frame(results: Results) -> pd.DataFrame:
+    """Return every number of the tables that are shown as one row; see `Table.to_frame`."""
+    import pandas as pd  # slow to import
+
+    return pd.concat(
+        [block.to_frame() for block in results.blocks() if isinstance(block, Table)],
+        ignore_index=True,
+    )
 
 
 def _list_values(
@@ -429,160 +433,3 @@ def _write_yaml(value: dict[str, Any], indent: str = "") -> Iterator[str]:
         else:
             shown = make_visible(part) if isinstance(part, str) else part
             yield f"{indent}{key}: {json.dumps(shown, ensure_ascii=False)}"
-
-
-def log_mlflow(
-    results: Results | Records,
-    *,
-    tracking_uri: str | None = None,
-    experiment: str = "shaketable",
-    run_name: str = "shaketable",
-) -> str:
-    """Log results to MLflow, and return the ID of the run.
-
-    The run has the settings as parameters, and the page and all values (``findings.csv``,
-    ``findings.json``) as artifacts. Metrics are in per cent; the limits of the 95 % interval have
-    the same name with ``.low`` and ``.high``. Of several models, each has a run of its own below.
-
-    Parameters
-    ----------
-    results
-        All findings of some records, or the records.
-    tracking_uri
-        Where to log; by default what MLflow itself is set to.
-    experiment, run_name
-        Names of the experiment, which is made if there is none, and of the run.
-
-    Returns
-    -------
-    str
-        ID of the run.
-    """
-    try:
-        import mlflow
-    except ImportError as error:
-        raise InputError(f"MLflow is not installed; {_INSTALL}") from error
-    if isinstance(results, Records):
-        results = find(results)
-    uri = tracking_uri or mlflow.get_tracking_uri()
-    _check_database(uri)
-    failure = f"MLflow failed: {{error}}; check the tracking URI, which is {uri!r}"
-    with guard_foreign(failure), _allow_folders():
-        client = mlflow.MlflowClient(uri)
-        return _log_runs(client, results, experiment, run_name)
-
-
-def _check_database(uri: str) -> None:
-    """Raise an `InputError` if MLflow would need a database that it has no packages for."""
-    if not uri.startswith(_DATABASES):
-        return
-    try:
-        for package in ("sqlalchemy", "alembic"):
-            import_module(package)
-    except ImportError as error:
-        raise InputError(
-            f"tracking URI {uri!r} is a database, for which mlflow-skinny alone lacks the packages "
-            f"({error.name}); {_INSTALL}, or name a folder or the address of a server by "
-            + either("--tracking-uri", "tracking_uri=")
-        ) from error
-
-
-@contextmanager
-def _allow_folders() -> Iterator[None]:
-    """Context in which MLflow writes to a folder, which it takes as an address, but refuses."""
-    name = "MLFLOW_ALLOW_FILE_STORE"
-    before = os.environ.get(name)
-    os.environ[name] = "true"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
-
-
-def _log_runs(client: Any, results: Results, experiment: str, run_name: str) -> str:
-    by_model: dict[str, list[Headline]] = {}
-    for headline in list_headlines(results):
-        by_model.setdefault(headline.model, []).append(headline)
-    known = client.get_experiment_by_name(experiment)
-    where = client.create_experiment(experiment) if known is None else known.experiment_id
-    with _start_run(client, where, run_name) as run_id:
-        for name, value in _list_params(results.records).items():
-            client.log_param(run_id, name, value)
-        if len(by_model) == 1:
-            _log_model(client, run_id, *by_model.popitem())
-        for model, headlines in by_model.items():
-            with _start_run(client, where, model, parent=run_id) as child:
-                _log_model(client, child, model, headlines)
-        with tempfile.TemporaryDirectory() as folder:
-            client.log_artifact(run_id, write_report(Path(folder, "report.html"), results))
-            for ending in ("csv", "json"):
-                client.log_artifact(
-                    run_id, write_findings(Path(folder, f"findings.{ending}"), results)
-                )
-    return run_id
-
-
-@contextmanager
-def _start_run(client: Any, experiment: str, name: str, *, parent: str = "") -> Iterator[str]:
-    """Context of a run, which ends as finished or failed; MLflow's active run stays what it is."""
-    tags = {"mlflow.parentRunId": parent} if parent else {}
-    name = make_visible(name, limit=_LONGEST)
-    run_id = str(client.create_run(experiment, run_name=name, tags=tags).info.run_id)
-    try:
-        yield run_id
-    except BaseException:
-        client.set_terminated(run_id, "FAILED")
-        raise
-    client.set_terminated(run_id)
-
-
-def _log_model(client: Any, run_id: str, model: str, headlines: Iterable[Headline]) -> None:
-    from mlflow.entities import Metric
-
-    client.log_param(run_id, "model", make_visible(model, limit=_LONGEST))
-    values: dict[str, float] = {}
-    for headline in headlines:
-        name = _make_name(f"{headline.metric}/{headline.condition}", values)
-        e = headline.value
-        values |= {
-            f"{name}{end}": 100 * v
-            for end, v in (("", e.value), (".low", e.low), (".high", e.high))
-        }
-    moment = time.time_ns() // 1_000_000
-    metrics = [Metric(name, value, moment, 0) for name, value in values.items()]
-    for start in range(0, len(metrics), _BATCH):
-        client.log_batch(run_id, metrics=metrics[start : start + _BATCH])
-
-
-def _make_name(text: str, taken: Iterable[str]) -> str:
-    """Return a name that MLflow takes and that no other metric has.
-
-    >>> _make_name("accuracy/linf(0.1)", ["accuracy/linf_0.1"])
-    'accuracy/linf_0.1_2'
-    """
-    name = re.sub(r"[^\w.\-/ ]+", "_", text, flags=re.ASCII).strip("_")[:200]
-    names = [name, *(f"{name}_{number}" for number in range(2, len(list(taken)) + 3))]
-    return next(each for each in names if each not in taken)
-
-
-def _list_params(records: Records) -> dict[str, str]:
-    """Return the settings of the records by name."""
-    noisy = [c for c in records if not c.is_clean] or list(records)
-
-    def join(name: str, cells: Iterable[Record]) -> str:
-        return make_visible(join_distinct(c.get(name) for c in cells), limit=_LONGEST)
-
-    return {
-        "data": join("data", records),
-        "fingerprint": join("fingerprint", records),
-        "test_points": join("n", records),
-        "corruptions": join("corruption", noisy),
-        "k": join("k", noisy),
-        "draws": join("draws", noisy),
-        "bounds": join("bounds", noisy),
-        "seed": join("seed", records),
-        "shaketable": list_versions()["shaketable"],
-    }

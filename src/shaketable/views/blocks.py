@@ -145,20 +145,30 @@ class Table:
             yield [format_cell(row[i], self.columns[i]) for i in used]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return all rows as a pandas DataFrame; ends of intervals have columns of their own.
+        """Return every number of all rows as one row of a pandas DataFrame.
 
         Returns
         -------
         pandas.DataFrame
-            Fractions are not in per cent.
+            The table's title, the texts of the row, the heading of the column, and the value with
+            its interval, method and note. Fractions are not in per cent.
         """
         import pandas as pd  # slow to import
 
-        entries = [
-            {name: part for i in self.used for name, part in _list_parts(row[i], self.columns[i])}
-            for row in self.rows
-        ]
-        return pd.DataFrame(entries)
+        names = ["table", "row", "column", "value", "low", "high", "method", "note"]
+        return pd.DataFrame([*self._list_numbers()], columns=names)
+
+    def _list_numbers(self) -> Iterator[tuple[Any, ...]]:
+        for row in self.rows:
+            cells = [cell if isinstance(cell, Entry) else Entry(cell) for cell in row]
+            texts = [cell.value for cell in cells if isinstance(cell.value, str) and cell.value]
+            for cell, column in zip(cells, self.columns, strict=True):
+                about = self.title, ", ".join(texts), column.heading
+                if isinstance(e := cell.value, Estimate):
+                    low = None if column.kind == "bound" else e.low
+                    yield *about, e.value, low, e.high, e.method, cell.note
+                elif isinstance(e, int | float):
+                    yield *about, e, None, None, "", cell.note
 
 
 @dataclass(frozen=True)
@@ -378,20 +388,6 @@ _NUMBERS: Mapping[Kind, Callable[[float], str]] = {
 
 def _strip(cell: Cell) -> Value:
     return cell.value if isinstance(cell, Entry) else cell
-
-
-def _list_parts(cell: Cell, column: Column) -> Iterator[tuple[str, Any]]:
-    """Yield names and values of the columns of a data frame that an entry fills."""
-    value = _strip(cell)
-    if isinstance(value, Estimate):
-        yield column.heading, value.value
-        if column.kind != "bound":
-            yield f"{column.heading}, low", value.low
-        yield f"{column.heading}, high", value.high
-    else:
-        yield column.heading, value.about if isinstance(value, Picture) else value
-    if isinstance(cell, Entry) and cell.note:
-        yield f"{column.heading}, note", cell.note
 
 
 def collect_methods(blocks: Iterable[Block]) -> dict[str, list[str]]:

@@ -12,7 +12,7 @@ from helpers.workers import MortalTree, Pair, SickTree, Sum
 from shaketable.cli.main import main
 from shaketable.core.errors import InputError, ModelError, WorkerError
 from shaketable.core.workers import dask_backend, packing
-from shaketable.core.workers.tasks import BACKENDS, run_tasks
+from shaketable.core.workers.tasks import BACKENDS, on_cluster, run_tasks, use_cluster
 from shaketable.separations.search import blocks
 
 RNG = np.random.default_rng(0)
@@ -92,8 +92,9 @@ def test_objects_are_told_apart_though_others_were_where_they_are():
         (handle,) = sent.share(task, np.copy)
         assert packing.work_packed(packing.pack(task), [handle]).result == 4 * number
     again = Sum(np.full(3, 5), 1)
-    first, second = (sent.share(again, lambda _: object())[0] for _ in range(2))
-    assert first is second, "an object is sent once"
+    handles = iter(["first", "second"])
+    shared = [sent.share(again, lambda _: next(handles)) for _ in range(2)]
+    assert shared == [["first"], ["first"]], "an object is sent once"
 
 
 def test_several_shared_objects_keep_their_places():
@@ -205,3 +206,28 @@ def test_a_cluster_that_is_not_there_is_an_error_in_one_line(capsys, monkeypatch
 
 def test_backends_are_listed():
     assert list(BACKENDS)[:3] == ["joblib", "dask", "ray"]
+
+
+@pytest.mark.parametrize(
+    ("named", "workers", "want"),
+    [
+        ("joblib", 3, ("joblib", None, 3)),
+        ("dask=tcp://there:1", None, ("dask", "tcp://there:1", -1)),
+        ("ray=", -1, ("ray", None, -1)),
+    ],
+)
+def test_a_named_cluster_gets_its_address_and_its_workers(monkeypatch, named, workers, want):
+    class Recorded:
+        def __init__(self, *arguments):
+            made.append(arguments)
+
+        def close(self):
+            made.append("closed")
+
+    made = []
+    monkeypatch.setattr(BACKENDS, "get", lambda name: lambda *rest: Recorded(name, *rest))
+    with use_cluster(named, workers):
+        assert on_cluster()
+        assert made == [want]
+    assert not on_cluster()
+    assert made == [want, "closed"]

@@ -156,6 +156,25 @@ def test_parameters_have_the_names_of_torchvision(name, keys):
 
 
 @pytest.mark.parametrize(
+    ("name", "side", "padding"),
+    [("alexnet", 3, 0), ("vgg-19", 2, 0), ("resnet-50", 3, 1)],
+)
+def test_imagenet_networks_pool_in_the_published_windows(name, side, padding):
+    # at every second pixel, so that windows of three overlap (Krizhevsky et al., 3.4)
+    pools = [
+        part
+        for part in build_meta(name, IMAGENET, 1000).modules()
+        if isinstance(part, nn.MaxPool2d)
+    ]
+    x = torch.rand(1, 2, 14, 14, generator=torch.Generator().manual_seed(0))
+    padded = nn.functional.pad(x, (padding,) * 4, value=-1)
+    expected = padded.unfold(2, side, 2).unfold(3, side, 2).amax((4, 5))
+    assert pools
+    for pool in pools:
+        assert torch.equal(pool(x), expected)
+
+
+@pytest.mark.parametrize(
     "name", ["resnet9", "mlp", "wrn", "wrn-28-4", "densenet-201-12", "resnext-29-32x4d"]
 )
 def test_gradients_reach_every_parameter(name):
