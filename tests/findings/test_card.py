@@ -147,7 +147,7 @@ def test_one_model_is_one_run(mlflow, records, tmp_path, capsys):
 
 def test_a_run_that_fails_is_marked(mlflow, records, tmp_path, monkeypatch):
     uri = (tmp_path / "runs").as_uri()
-    monkeypatch.setattr("shaketable.findings.export.write_report", lambda *_: 1 / 0)
+    monkeypatch.setattr("shaketable.findings.mlflow_runs.write_report", lambda *_: 1 / 0)
     with pytest.raises(st.InputError, match="MLflow failed: ZeroDivisionError"):
         log_mlflow(records.select(model="b"), tracking_uri=uri)
     client = mlflow.MlflowClient(uri)
