@@ -14,7 +14,7 @@ from shaketable.adversary.attacks.registry import (
     parse_attacks,
 )
 from shaketable.adversary.curve import adversarial_accuracy
-from shaketable.core import makers
+from shaketable.core import registry
 from shaketable.core.errors import InputError
 
 X = np.linspace(0, 1, 12)[:, None] * np.ones((1, 3))
@@ -142,7 +142,7 @@ def test_ours_declare_themselves():
 
 
 def test_an_attack_that_needs_torch_says_so(monkeypatch):
-    monkeypatch.setattr(makers, "find_spec", lambda name: None)
+    monkeypatch.setattr(registry, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"attack pgd needs torch, .*'shaketable\[torch\]'"):
         parse_attack("pgd")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shaketable.core import blocks
+from shaketable.core import arrays
 from shaketable.core.errors import InputError
 from shaketable.data import array_files
 from shaketable.data.arrays import make_dataset
@@ -33,8 +33,8 @@ def classify(x: np.ndarray) -> np.ndarray:
 def test_results_are_those_of_the_same_array_in_memory(tmp_path: Path) -> None:
     path = write(tmp_path, 60, (4, 4, 3))
     mapped, plain = load(path), make_dataset(np.load(path), np.arange(60) % 3)
-    assert blocks.is_mapped(mapped.x)
-    assert not blocks.is_mapped(plain.x)
+    assert arrays.is_mapped(mapped.x)
+    assert not arrays.is_mapped(plain.x)
     assert mapped.fingerprint == plain.fingerprint
     assert separation(mapped).epsilon_min == separation(plain).epsilon_min
     specs = ["linf(0.05)", "l2(0.2)", "missing(0.1)"]
@@ -48,7 +48,7 @@ def test_results_are_those_of_the_same_array_in_memory(tmp_path: Path) -> None:
 
 def test_the_array_is_never_loaded_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, 5000)  # 15 MB, as floats 61 MB
-    for module, name in ((blocks, "BLOCK_VALUES"), (cells, "BATCH_VALUES")):
+    for module, name in ((arrays, "BLOCK_VALUES"), (cells, "BATCH_VALUES")):
         monkeypatch.setattr(module, name, 1 << 17)
     tracemalloc.start()
     try:
@@ -70,8 +70,8 @@ def test_blocks_change_no_number(
 ) -> None:
     x = np.random.default_rng(0).normal(size=shape).astype(kind)
     whole = make_dataset(x, np.arange(len(x)) % 2).fingerprint
-    monkeypatch.setattr(blocks, "BLOCK_VALUES", 100)
-    assert len(list(blocks.split_rows(x))) > 1
+    monkeypatch.setattr(arrays, "BLOCK_VALUES", 100)
+    assert len(list(arrays.split_rows(x))) > 1
     columns = Columns(lambda: x)
     np.testing.assert_array_equal(columns.mean, x.mean(axis=0, dtype=np.float64))
     np.testing.assert_array_equal(columns.spread, x.std(axis=0, dtype=np.float64))
@@ -83,7 +83,7 @@ def test_blocks_change_no_number(
 
 def test_what_needs_all_points_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path, 600)
-    for module in (blocks, array_files):
+    for module in (arrays, array_files):
         monkeypatch.setattr(module, "measure_memory", lambda: 1 << 20)
     data = load(path)
     assert not data.x.flags.writeable, "a system may refuse to map a large file for writing"

@@ -238,7 +238,7 @@ class Audit(Displayed):
         >>> import shaketable as st
         >>> data = st.make_dataset([[0.0], [1.0], [9.0]], ["a", "b", "b"])
         >>> st.audit(st.separation(data), data).json()["pair"]
-        [0, 1]
+        (0, 1)
         """
         s, data = self.separation, self.data
         gaps = list_gaps(data, s.pair, s.p)
